@@ -1,0 +1,2 @@
+//! The `offerd` binary.
+fn main() {}

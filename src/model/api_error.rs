@@ -1,0 +1,67 @@
+//! What a client reads when a request fails: an array of [`ApiError`] (specification, Errors).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One fault of a request. An answer carries all of them, as an array.
+///
+/// Never holds personal data: a message says what was wanted and what kind of thing was found, not the value of a
+/// personal attribute. `message` comes first when there is no `attribute`, because an old client cuts the text out of
+/// `[{"message":"…`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiError {
+    /// The attribute path (`refinanceLoans[1].interestRate`) or query parameter; absent when tied to none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribute: Option<String>,
+    /// English text for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Classification for a program.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<ErrorType>,
+    /// Variables for a template.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub details: BTreeMap<String, String>,
+}
+
+/// The closed set of `type` values (facts, Errors).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ErrorType {
+    /// Something required is not there.
+    Missing,
+    /// Something does not have the wanted shape.
+    Malformed,
+    /// A well-formed uuid names nothing of the caller's company.
+    InvalidUuidReference,
+    /// The lead exists already.
+    Duplicate,
+    /// No token, an unknown one, or one without the scope.
+    Unauthorized,
+    /// A named size limit was passed.
+    TooLarge,
+    /// Path, method, content type or edition that is not offered.
+    Unsupported,
+    /// A named limit of the service is reached, or it is about to stop; try again later.
+    Unavailable,
+}
+
+impl ApiError {
+    /// A fault tied to no attribute.
+    pub fn new(error_type: ErrorType, message: impl Into<String>) -> Self {
+        Self { attribute: None, message: Some(message.into()), error_type: Some(error_type), details: BTreeMap::new() }
+    }
+
+    /// A fault of the attribute at `path`.
+    pub fn at(path: impl Into<String>, error_type: ErrorType, message: impl Into<String>) -> Self {
+        Self { attribute: Some(path.into()), ..Self::new(error_type, message) }
+    }
+
+    /// Adds one template variable.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.details.insert(name.to_owned(), value.into());
+        self
+    }
+}

@@ -1,7 +1,73 @@
-//! offerd
+//! offerd, a matching engine for financial offers: a lead goes in, a rate table comes out.
+//!
+//! # How a lead becomes a rate table
+//!
+//! 1. [`web`] accepts the connection, finds the route, and asks for the caller's token; [`http`] reads the body under a
+//!    cap into a [`model::Lead`], in one pass, or answers with every fault and its attribute path.
+//! 2. [`matching::matchmaker`] asks for a permit (else 503), and [`partners::book`] which seats fit: a seat is a
+//!    partner's place at the tables of one product type. Its rules are compiled to bitsets, so this takes microseconds.
+//! 3. The lead, its pending table and `leadCreated` are written as one commit, guarded against duplicates (else 409).
+//!    [`store`] acknowledges when it is on the disk. From here on the table will be complete by its deadline, whatever
+//!    happens to the client or to the process.
+//! 4. A [`matching::rate_table_actor`] starts a [`matching::partner_actor`] per seat and asks each within its budget. An
+//!    ask ends in exactly one [`matching::outcome`]: offers, no offers, failed (a panic too), timed out.
+//! 5. Each answer is folded by the pure machine ([`matching::progress`], [`matching::table`]), written, and then shown:
+//!    to the submit that waits for the partners that answer at once, to the blocking one that waits for all, to polls.
+//! 6. With the last outcome the table is complete and never changes again. Later polls fold it from its records. What a
+//!    crash leaves pending goes on at the next start, through the same machine, under the original deadline.
+//!
+//! An offer is mostly text that does not depend on the lead. It is prepared when the partner files are loaded, stored
+//! once under its fingerprint, and joined to the few figures that a rate table keeps ([`partners::text`]).
+//!
+//! # Modules
+//!
+//! ```text
+//! main → cli → daemon ─┬→ http ──┬→ matching → partners ─┬→ declaration
+//!                      │         ├→ store ───────────────┼→ model
+//!                      └→ admin ─┼→ web ─────────────────┘
+//!                                └→ run_file
+//!      config, telemetry: leaves, for all but model (config reads itself with declaration)
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`model`] | the nouns of the specification, in its order and words; no I/O, no clock |
+//! | [`declaration`] | how files written by an operator are read: every fault at once, with file, line and key |
+//! | [`config`] | the settings, layered and checked |
+//! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
+//! | [`store`] | the record: one writer thread, group commit, checksums |
+//! | [`matching`] | actors, progress, budgets, ranking, recovery |
+//! | [`web`] | serving HTTP at all: accept loop, router, caller, bodies, failures |
+//! | [`http`] | the public paths and what answers them |
+//! | [`admin`] | health, metrics, tokens, on a thread of its own |
+//! | [`telemetry`] | logs and metrics |
+//! | [`cli`], [`daemon`] | the commands, and the order of life |
+//!
+//! `web` stands apart from `http` because the admin listener is served the same way. `config` is plain data that other
+//! modules may take their limits from.
+//!
+//! # Invariants
+//!
+//! - Imports go along the arrows only; `tests/it/architecture.rs` holds them.
+//! - Only `store` names sled, only `web` names warp, only `matching` (and `daemon`, which starts the threads) names actix.
+//! - What was acknowledged is on the disk; what is shown is acknowledged.
+//! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`matching::progress`]).
+//! - A rate table keeps the seats that it started with, whatever is reloaded.
+//! - A panic is an outcome, never the end of the process: `panic = "unwind"` in every profile.
+//! - No log, metric or error holds personal data: messages say what was wanted and the kind of thing that was found.
+//! - Deliberately absent: global state, a second clock (tests pause tokio's), an expression engine on the hot path.
+
+pub mod admin;
+mod bootstrap;
+pub mod cli;
 pub mod config;
+pub mod daemon;
 pub mod declaration;
 pub mod http;
+pub mod matching;
 pub mod model;
+pub mod partners;
+pub mod run_file;
 pub mod store;
 pub mod telemetry;
+pub mod web;

@@ -1,2 +1,7 @@
 //! The `offerd` binary.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    offerd::cli::run()
+}

@@ -1,1 +1,14 @@
-//! config
+//! The settings: raw input, layered, and what is checked of it.
+//!
+//! Layers: `config/default.toml` (built in, and the only place where defaults stand) < the file given by `--config` <
+//! `OFFERD__SECTION__KEY`. All faults are told at once, each with the file and line or the variable that caused it.
+
+mod layers;
+mod raw;
+mod settings;
+
+pub use layers::DEFAULTS;
+pub use settings::{
+    ApiSettings, LogFormat, LogSettings, MatchingSettings, PathSettings, Settings, ShutdownSettings, StoreSettings,
+    TokenSettings,
+};

@@ -1,1 +1,14 @@
-//! declaration
+//! How TOML written by an operator is read: settings and partner files alike.
+//!
+//! [`Source`] is a file's text that knows the line of every key. [`read`] turns it into a type and tells every [`Fault`]
+//! at once, each with file, line and key, so that nobody has to mend a file fault by fault.
+
+mod duration;
+mod fault;
+mod read;
+mod source;
+
+pub use duration::HumanDuration;
+pub use fault::Fault;
+pub use read::{read, read_table};
+pub use source::{Source, quoted};

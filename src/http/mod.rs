@@ -1,1 +1,111 @@
-//! http
+//! The public interface: which paths there are ([`routes`]) and what answers them, edition by edition.
+//!
+//! Thin: a handler gets the caller, reads the body, calls the matchmaker or the store, and returns a reply. How requests
+//! are served at all is [`crate::web`].
+
+pub mod current;
+pub mod routes;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::config::Settings;
+use crate::matching::Matchmaker;
+use crate::store::tokens::Tokens;
+use crate::web::{
+    Authenticate, Caller, Cors, Drained, Limits, Listener, Router, Surface, Token, service,
+};
+
+/// What the handlers work with.
+#[derive(Debug)]
+pub struct App {
+    /// Takes leads in and shows rate tables.
+    pub matchmaker: Matchmaker,
+    /// Companies and tokens.
+    pub tokens: Tokens,
+    /// Longest body, bytes.
+    pub max_body_bytes: usize,
+    /// Longest time a body may take to arrive.
+    pub body_timeout: Duration,
+    /// Changes when anything changes that answers are made with, beside the records.
+    pub fingerprint: u32,
+    /// `GET /docs`
+    pub docs: Bytes,
+}
+
+impl App {
+    /// An application by the settings.
+    pub fn new(matchmaker: Matchmaker, tokens: Tokens, settings: &Settings) -> Self {
+        let made_with = format!("{} {}", env!("CARGO_PKG_VERSION"), matchmaker.engine().base_url);
+        Self {
+            matchmaker,
+            tokens,
+            max_body_bytes: settings.api.max_body_bytes,
+            body_timeout: settings.api.request_timeout,
+            fingerprint: crc32fast::hash(made_with.as_bytes()),
+            docs: current::docs::page().into(),
+        }
+    }
+}
+
+impl Authenticate for App {
+    fn caller(&self, token: &Token) -> Option<Caller> {
+        let (token, company) = self.tokens.find(token.as_str())?;
+        Some(Caller { company: company.uuid, company_name: company.name.into(), kind: token.kind, test: token.test })
+    }
+}
+
+/// Binds a listener by the settings.
+///
+/// # Errors
+/// A sentence that names the listener and the address.
+pub fn bind(name: &'static str, address: SocketAddr, settings: &Settings) -> Result<Listener, String> {
+    let limits = Limits {
+        connections: settings.api.max_connections,
+        header_timeout: settings.api.header_timeout,
+        write_timeout: settings.api.write_timeout,
+        head_bytes: settings.api.max_head_bytes,
+        drain: settings.shutdown.drain,
+    };
+    Listener::bind(name, address, limits)
+        .map_err(|error| format!("`{name}.listen` {address} cannot be bound: {error}"))
+}
+
+/// Serves the api listener until `stopped`.
+pub fn serve_api(
+    listener: Listener,
+    app: Arc<App>,
+    settings: &Settings,
+    stopped: impl Future<Output = ()> + Send + 'static,
+) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
+    listener.serve(service(surface("api", app, routes::API, settings)), stopped)
+}
+
+/// Serves the integrations listener until `stopped`.
+pub fn serve_integrations(
+    listener: Listener,
+    app: Arc<App>,
+    settings: &Settings,
+    stopped: impl Future<Output = ()> + Send + 'static,
+) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
+    listener.serve(service(surface("integrations", app, routes::INTEGRATIONS, settings)), stopped)
+}
+
+fn surface(
+    listener: &'static str,
+    app: Arc<App>,
+    routes: &[routes::ApiRoute],
+    settings: &Settings,
+) -> Surface<App> {
+    Surface {
+        listener,
+        app,
+        router: Router::new(routes),
+        cors: Cors::new(&settings.api.cors_origins),
+        vendors: settings.api.vendor.clone(),
+    }
+}

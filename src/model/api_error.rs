@@ -50,7 +50,12 @@ pub enum ErrorType {
 impl ApiError {
     /// A fault tied to no attribute.
     pub fn new(error_type: ErrorType, message: impl Into<String>) -> Self {
-        Self { attribute: None, message: Some(message.into()), error_type: Some(error_type), details: BTreeMap::new() }
+        Self {
+            attribute: None,
+            message: Some(message.into()),
+            error_type: Some(error_type),
+            details: BTreeMap::new(),
+        }
     }
 
     /// A fault of the attribute at `path`.

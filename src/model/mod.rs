@@ -1,3 +1,116 @@
 //! The nouns of the specification, in its order and words.
+//!
+//! `model` does no I/O, reads no clock and imports nothing of the rest of the crate. Lists stand once, in a macro's
+//! call: `enumeration!` for closed sets of values, `section!` for what clients send, `record!` for what is
+//! answered, `text_format!` for checked text, `fixed_point!` for exact decimals.
+//!
+//! | Specification | Rust | File |
+//! |---|---|---|
+//! | Lead (input: LeadCreateData) | [`Lead`] | `lead.rs` |
+//! | Lead… and other sections | [`LeadPersonalInformation`] … [`LeadSessionInformation`] | `sections/` |
+//! | ClientTags | [`ClientTags`] | `client_tags.rs` |
+//! | Lead (output), its `status` | [`LeadView`], [`LeadStatus`] | `lead_view.rs`, `lead_action.rs` |
+//! | LeadAction | [`LeadAction`] | `lead_action.rs` |
+//! | VehicleInformation | [`VehicleInformation`] | `vehicle_information.rs` |
+//! | RateTable, PendingResponse | [`RateTable`], [`PendingResponse`] | `rate_table.rs` |
+//! | Offer common fields | [`Offer`] | `offer.rs` |
+//! | Partner | [`Partner`] | `partner.rs` |
+//! | Originator, OriginatorImage | [`Originator`], [`OriginatorImage`] | `originator.rs` |
+//! | CreditCardOffer, its details | [`CreditCardOffer`], [`CreditCardOfferDetails`] | `credit_card_offer.rs` |
+//! | LoanOffer | [`LoanOffer`] | `loan_offer.rs` |
+//! | MortgageOffer, its details | [`MortgageOffer`], [`MortgageOfferDetails`] | `mortgage_offer.rs` |
+//! | SavingsOffer, its details | [`SavingsOffer`], [`SavingsOfferDetails`] | `savings_offer.rs` |
+//! | SpecialOffer | [`SpecialOffer`] | `special_offer.rs` |
+//! | Analytics, wrappers | [`LeadEvent`], [`LeadPayout`], [`LeadClientTag`], [`FeedPage`] | `analytics.rs` |
+//! | UI records | [`SessionInitNew`], [`SessionInit`], [`OfferDisplayNew`], [`OfferDisplay`] | `ui_event.rs` |
+//! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `featured_financial_institution.rs` |
+//! | Enumerations | [`ProductType`] … [`TermUnit`] | `enums/` |
+//! | CardBenefit | [`CardBenefit`] | `card_benefit.rs` |
+//! | Smaller sets of v1 | `V1` of each set, [`Lead::v1_faults`] | `v1_values.rs` |
+//! | Credit rating and score | [`CreditBands`] | `credit_bands.rs` |
+//! | ApiError | [`ApiError`] | `api_error.rs` |
+//! | Numbers and times | [`Money`], [`Percent`], [`Timestamp`] | `money.rs`, `percent.rs`, `timestamp.rs` |
+//! | Text formats | [`Phone`], [`Zipcode`], [`Ssn`], [`Email`], [`IpAddress`] | a file each |
+//!
+//! [`Attribute`] shows every leaf of a lead as data, for the rules of partners.
+
+mod analytics;
 mod api_error;
+mod attribute;
+mod card_benefit;
+mod client_tags;
+mod credit_bands;
+mod credit_card_offer;
+mod email;
+mod enumeration;
+mod enums;
+mod fault;
+mod featured_financial_institution;
+mod fixed_point;
+mod input;
+mod input_kinds;
+mod ip_address;
+mod lead;
+mod lead_action;
+mod lead_view;
+mod loan_offer;
+mod money;
+mod mortgage_offer;
+mod offer;
+mod originator;
+mod partner;
+mod percent;
+mod phone;
+pub(crate) mod plain_number;
+mod rate_table;
+mod record;
+mod savings_offer;
+mod section;
+mod sections;
+mod special_offer;
+mod ssn;
+mod text_format;
+mod timestamp;
+mod token_kind;
+mod ui_event;
+mod v1_values;
+mod vehicle_information;
+mod zipcode;
+
+pub use analytics::{
+    FeedPage, LeadClientTag, LeadClientTagsResponse, LeadEvent, LeadEventResponse, LeadPayout,
+    LeadPayoutResponse,
+};
 pub use api_error::{ApiError, ErrorType};
+pub use attribute::{Attribute, AttributeKind, AttributeValue};
+pub use card_benefit::CardBenefit;
+pub use client_tags::ClientTags;
+pub use credit_bands::CreditBands;
+pub use credit_card_offer::{CreditCardOffer, CreditCardOfferDetails};
+pub use email::Email;
+pub use enumeration::{Enumeration, one_of};
+pub use enums::*;
+pub use featured_financial_institution::FeaturedFinancialInstitution;
+pub use input::Unreadable;
+pub use ip_address::IpAddress;
+pub use lead::Lead;
+pub use lead_action::{LeadAction, LeadStatus};
+pub use lead_view::LeadView;
+pub use loan_offer::LoanOffer;
+pub use money::Money;
+pub use mortgage_offer::{MortgageOffer, MortgageOfferDetails};
+pub use offer::Offer;
+pub use originator::{Originator, OriginatorImage};
+pub use partner::Partner;
+pub use percent::Percent;
+pub use phone::Phone;
+pub use rate_table::{PendingResponse, RateTable};
+pub use savings_offer::{SavingsOffer, SavingsOfferDetails};
+pub use sections::*;
+pub use special_offer::SpecialOffer;
+pub use ssn::Ssn;
+pub use timestamp::Timestamp;
+pub use token_kind::TokenKind;
+pub use ui_event::{OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew};
+pub use vehicle_information::VehicleInformation;
+pub use zipcode::Zipcode;

@@ -1,1 +1,157 @@
-//! store
+//! The store: everything that must outlive the process, and the only module that knows sled.
+//!
+//! # How a commit becomes durable
+//! 1. A [`Commit`] says what must hold (guards) and what is to be written, over as many [trees](TREES) as it takes.
+//!    [`Store::commit`] puts it into a bounded queue before it returns; a full queue is [`CommitError::Busy`] at once.
+//! 2. The writer, one plain thread, wakes and takes what is queued, up to [`StoreOptions::group`]. It checks each guard
+//!    against what is stored under what the group has already taken in, so of two commits with one guard one wins (S5).
+//! 3. Happenings get their arrival time, later than any before, also after a restart or when the clock steps back (S6).
+//! 4. The group becomes one `sled::Batch`: all trees lie in one sled tree, so the batch is atomic, for readers and for a
+//!    recovery after a crash. Large values lie in pieces, in the same batch.
+//! 5. `flush`, then `sync_data` on the store's own handle, since sled's flush does not reach the disk. Then every commit
+//!    of the group is answered, the refused ones too: what a guard found is durable by then (S1).
+//! 6. If any of this fails, no commit of the group is acknowledged and the store is [`Health::Failed`] for good (L4).
+//!
+//! # What reading relies on
+//! Each value carries a version and a checksum ([`Reason`] names what can be wrong). A broken record is counted, logged
+//! once without a byte of its value, and is an error of that one record: [`Store::get`] returns it, [`Store::scan`] leaves
+//! it out. Reads take no queue, and no lock of ours that is held over a sync.
+//!
+//! # What is deliberately absent
+//! No type of the model: payloads are bytes, [`codec`] turns values into them, and what they mean is the caller's. No
+//! retry after a failed sync. No sled type in any signature.
+
+mod arrival;
+mod broken;
+mod check;
+pub mod codec;
+mod commit;
+mod disk;
+pub mod entities;
+mod error;
+mod frame;
+mod group;
+mod health;
+mod open;
+mod options;
+mod queue;
+mod records;
+#[cfg(test)]
+mod tests;
+pub mod tokens;
+mod trees;
+mod writer;
+
+use std::{fmt, path::Path, sync::Arc};
+
+#[doc(hidden)]
+pub use self::disk::SyncFault;
+pub use self::{
+    arrival::{Clock, HappeningKey},
+    broken::{BROKEN_RECORDS_TOTAL, BrokenRecord, ReadError},
+    check::CheckReport,
+    commit::{Commit, CommitError},
+    error::StoreError,
+    frame::{Reason, VALUE_LIMIT},
+    health::Health,
+    open::FORMAT,
+    options::StoreOptions,
+    queue::{COMMIT_SECONDS, QUEUE_DEPTH},
+    records::Scan,
+    trees::{TREES, Tree, TreeRow},
+    writer::GROUP_COMMITS,
+};
+use self::{health::FailureLatch, open::Opened, queue::Queue, records::Records};
+
+/// A handle on the open store. Clones share it; when the last is dropped the store is closed and its lock released.
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    // Declared before the records, so that the writer is gone before sled is closed.
+    queue: Queue,
+    records: Arc<Records>,
+    latch: Arc<FailureLatch>,
+}
+
+impl Store {
+    /// Opens the store, or makes it. Once this returns, everything acknowledged before is readable, and a store just
+    /// made survives a power cut as an empty one.
+    pub fn open(options: StoreOptions) -> Result<Self, StoreError> {
+        let Opened { records, writer, latch } = open::open(&options)?;
+        let queue = Queue::threaded(writer, options.queue, options.group, options.close_bound)
+            .map_err(|source| StoreError::Io { path: options.path, source })?;
+        Ok(Self { shared: Arc::new(Shared { queue, records, latch }) })
+    }
+
+    /// Opens the store without a writer thread: [`commit`](Self::commit) does all its work before it returns, on the
+    /// same code. For tests under a paused clock, which would otherwise run ahead of the writer.
+    pub fn open_inline(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_inline_with(&StoreOptions::new(path.as_ref()))
+    }
+
+    /// Like [`open_inline`](Self::open_inline), with a clock or limits of one's own.
+    pub fn open_inline_with(options: &StoreOptions) -> Result<Self, StoreError> {
+        let Opened { records, writer, latch } = open::open(options)?;
+        Ok(Self { shared: Arc::new(Shared { queue: Queue::inline(writer), records, latch }) })
+    }
+
+    /// Queues a commit and returns a future of its outcome. The commit is queued when this returns: dropping the future
+    /// does not cancel it.
+    ///
+    /// Once the future gives `Ok`, all writes of the commit survive a kill and a power cut. Before, after a kill, either
+    /// all of them are there or none. A commit is written after all that were queued before it.
+    pub fn commit(&self, commit: Commit) -> impl Future<Output = Result<(), CommitError>> + Send + use<> {
+        self.shared.queue.submit(commit).outcome()
+    }
+
+    /// The payload of one record. Survives a kill if its commit was acknowledged; a group just applied is visible a
+    /// moment before that.
+    pub fn get(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>, ReadError> {
+        self.shared.records.get(tree, key.as_ref())
+    }
+
+    /// Keys and payloads of the records whose key begins with `prefix`, in the order of their keys. What holds of
+    /// [`get`](Self::get) holds of each. The only error is [`ReadError::Disk`]: broken records are reported and left out.
+    pub fn scan(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Scan {
+        self.scan_from(tree, prefix.as_ref(), prefix.as_ref())
+    }
+
+    /// Like [`scan`](Self::scan), from the key `start` on (included where it is there).
+    pub fn scan_from(&self, tree: Tree, start: impl AsRef<[u8]>, prefix: impl AsRef<[u8]>) -> Scan {
+        Scan::new(Arc::clone(&self.shared.records), tree, start.as_ref(), prefix.as_ref())
+    }
+
+    /// Reads every record there is and tells what is broken. Takes as long as reading the whole store; changes nothing.
+    pub fn check(&self) -> Result<CheckReport, ReadError> {
+        check::check(&self.shared.records)
+    }
+
+    /// Whether commits are still taken.
+    pub fn health(&self) -> Health {
+        self.shared.latch.health()
+    }
+
+    /// Takes no more commits, writes those queued and stops the writer, within [`StoreOptions::close_bound`]. Blocks.
+    /// Once this returns `Ok`, every commit ever queued has its answer and survives a kill if that was `Ok`. Reads go on;
+    /// the lock is released when the last clone is dropped.
+    pub fn close(&self) -> Result<(), StoreError> {
+        self.shared.queue.close()
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("health", &self.health()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Err(error) = self.queue.close() {
+            tracing::error!(%error, "store closed with a failure");
+        }
+    }
+}

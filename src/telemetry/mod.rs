@@ -1,1 +1,4 @@
-//! telemetry
+//! What the daemon tells of itself: log lines and metrics.
+
+pub mod logging;
+pub mod metrics;

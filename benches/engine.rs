@@ -1,0 +1,172 @@
+//! The costs of one lead, inside the process: `cargo bench --bench engine`.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use offerd::matching::outcome::Outcome;
+use offerd::matching::record::{Answer, TableHead, table_uuid};
+use offerd::matching::table::Table;
+use offerd::matching::texts::Texts;
+use offerd::model::{AttributeKind, CreditBands, Lead};
+use offerd::partners::eligibility::{Condition, Test};
+use offerd::partners::facts::Subject;
+use offerd::partners::index::Index;
+use offerd::partners::{Book, Facts, Fit};
+use offerd::store::{Store, StoreOptions};
+
+const LEAD: &[u8] = include_bytes!("../tests/leads/personal_loan.json");
+
+fn lead() -> Lead {
+    Lead::read(LEAD).expect("the sample lead is good")
+}
+
+fn facts(lead: &Lead) -> Facts<'_> {
+    Facts::new(lead, chrono::Utc::now().date_naive(), CreditBands::CURRENT)
+}
+
+/// Reading the sample lead, and the same bytes into an untyped value for comparison.
+fn parse(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("parse");
+    group.throughput(Throughput::Bytes(LEAD.len() as u64));
+    group.bench_function("lead", |bencher| bencher.iter(|| Lead::read(black_box(LEAD))));
+    group.bench_function("untyped", |bencher| {
+        bencher.iter(|| serde_json::from_slice::<serde_json::Value>(black_box(LEAD)));
+    });
+    group.finish();
+}
+
+/// Conjunctions as partner files have them: product, state, rating, amount, age, income, consent; about 3 % fit.
+fn conjunctions(rows: usize) -> Vec<Vec<Condition>> {
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut draw = move |below: u64| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed % below
+    };
+    let category = |path: &'static str| Subject::of(path);
+    (0..rows)
+        .map(|_| {
+            let amount_min = draw(40) as f64 * 500.0;
+            let income = draw(30) as f64 * 2500.0;
+            let mask = |draw: &mut dyn FnMut(u64) -> u64| draw(u64::MAX) | draw(u64::MAX);
+            vec![
+                Condition::or_missing(category("productTypes"), Test::AnyOf(1 << draw(7))),
+                Condition::new(category("personalInformation.state"), Test::Category(mask(&mut draw))),
+                Condition::new(category("creditInformation.providedCreditRating"), Test::Category(mask(&mut draw) & 63)),
+                Condition::new(
+                    category("loanInformation.loanAmount"),
+                    Test::Range { min: amount_min, max: amount_min + 20_000.0 },
+                ),
+                Condition::new(category("age"), Test::Range { min: 18.0 + draw(4) as f64, max: f64::INFINITY }),
+                Condition::new(
+                    category("financialInformation.annualIncome"),
+                    Test::Range { min: income, max: f64::INFINITY },
+                ),
+                Condition::new(category("legalInformation.consentsToFcra"), Test::Flag(true)),
+            ]
+        })
+        .collect()
+}
+
+/// One lead against many offers: the index, and walking every rule for comparison.
+fn eligibility(criterion: &mut Criterion) {
+    debug_assert!(matches!(Subject::of("age").kind(), AttributeKind::Number));
+    let lead = lead();
+    let facts = facts(&lead);
+    let mut group = criterion.benchmark_group("eligibility");
+    for offers in [1_000, 100_000] {
+        let rows = conjunctions(offers);
+        let index = Index::build(&rows);
+        group.bench_function(format!("index/{offers}"), |bencher| {
+            bencher.iter(|| {
+                let mut found = 0_usize;
+                index.search(black_box(&facts), |_| found += 1);
+                found
+            });
+        });
+        group.sample_size(20);
+        group.bench_function(format!("walk/{offers}"), |bencher| {
+            bencher.iter(|| {
+                let fits = |conditions: &&Vec<Condition>| conditions.iter().all(|condition| condition.met_by(&facts));
+                rows.iter().filter(fits).count()
+            });
+        });
+    }
+    group.finish();
+}
+
+/// The sample catalogue's answers to the sample lead.
+struct Answers {
+    texts: Texts,
+    head: Arc<TableHead>,
+    fits: Vec<Fit>,
+    answers: Vec<Answer>,
+    _directory: tempfile::TempDir,
+}
+
+fn answers() -> Answers {
+    let book = Book::load(Path::new("partners")).expect("the sample catalogue is good");
+    let lead = Lead { product_types: None, ..lead() };
+    let facts = facts(&lead);
+    let fits = book.fitting(&facts);
+    let answers = fits.iter().enumerate().map(|(seat, fit)| {
+        let quotes = fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts).ok()).collect();
+        Answer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes) }
+    });
+    let head = TableHead {
+        uuid: table_uuid(),
+        lead: uuid::Uuid::now_v7(),
+        company: uuid::Uuid::now_v7(),
+        test: false,
+        loan_amount: Some(10_000),
+        wants_loans: false,
+        created_at: 0,
+        deadline: 0,
+        seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+    };
+    let directory = tempfile::tempdir().expect("a directory for the store");
+    let store = Store::open(StoreOptions::at(directory.path())).expect("a store");
+    let texts = Texts::new(store);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(texts.keep(&book)).expect("texts are stored");
+    Answers { texts, answers: answers.collect(), head: Arc::new(head), fits, _directory: directory }
+}
+
+/// Pricing all offers of the catalogue that fit, folding and ranking them, and writing the rate table.
+fn rate_table(criterion: &mut Criterion) {
+    let answers = answers();
+    let lead = Lead { product_types: None, ..lead() };
+    let facts = facts(&lead);
+    let seats = || answers.head.seats.iter().map(|seat| answers.texts.seat(*seat).expect("stored")).collect();
+    let empty = Table::new(Arc::clone(&answers.head), seats());
+    let fold = |mut table: Table| {
+        for answer in &answers.answers {
+            table.apply(answer).expect("each seat answers once");
+        }
+        table
+    };
+    let full = fold(empty.clone());
+    println!("rate table of {} seats and {} offers", answers.fits.len(), full.offers());
+
+    let mut group = criterion.benchmark_group("rate_table");
+    group.throughput(Throughput::Elements(full.offers() as u64));
+    group.bench_function("price", |bencher| {
+        bencher.iter(|| {
+            let offers = answers.fits.iter().flat_map(|fit| fit.offers.iter().map(|offer| &fit.seat.offers[*offer]));
+            offers.filter_map(|offer| offer.quote(black_box(&facts)).ok()).map(|quote| quote.score).sum::<f64>()
+        });
+    });
+    group.bench_function("fold_and_rank", |bencher| {
+        bencher.iter_batched(|| empty.clone(), fold, BatchSize::SmallInput);
+    });
+    group.bench_function("show", |bencher| {
+        bencher.iter(|| full.show("http://127.0.0.1:8080", &answers.texts).expect("texts are there"));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, parse, eligibility, rate_table);
+criterion_main!(benches);

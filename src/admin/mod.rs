@@ -1,0 +1,156 @@
+//! The admin listener, on a thread and a runtime of its own, so that it answers when everything else is stuck.
+//!
+//! - `GET /` tells what there is
+//! - `GET /livez` answers while the process runs
+//! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
+//! - `GET /metrics` in the Prometheus text format
+//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}` are for the command line, with the key of the run file
+
+mod health;
+pub mod tokens;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use hyper::Method;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::StatusCode;
+use tokio::sync::watch;
+use tracing::error;
+
+pub use health::Health;
+
+use crate::run_file::RunFile;
+use crate::store::tokens::Tokens;
+use crate::telemetry::metrics;
+use crate::web::{
+    Authenticate, Caller, Context, Cors, Editions, Failure, Handler, Listener, Reply, Route, Router, Scope, Surface,
+    Token, handler, service,
+};
+
+/// What the admin pages work with.
+pub struct App {
+    health: Arc<Health>,
+    metrics: metrics::Handle,
+    tokens: Tokens,
+    /// Where the other listeners are, and the key that opens the commands.
+    run_file: RunFile,
+    index: String,
+}
+
+impl App {
+    /// The admin pages of a daemon.
+    pub fn new(health: Arc<Health>, metrics: metrics::Handle, tokens: Tokens, run_file: RunFile) -> Self {
+        Self { health, metrics, tokens, index: index_page(&run_file), run_file }
+    }
+}
+
+/// Every path of the admin listener.
+const ROUTES: &[Route<Handler<App>>] = &[
+    route(Method::GET, "/", Scope::None, "What there is.", handler!(index)),
+    route(Method::GET, "/livez", Scope::None, "Answers while the process runs.", handler!(live)),
+    route(Method::GET, "/readyz", Scope::None, "Answers 200 while leads are taken.", handler!(ready)),
+    route(Method::GET, "/metrics", Scope::None, "Every metric, for Prometheus.", handler!(show_metrics)),
+    route(Method::GET, "/tokens", Scope::Confidential, "Lists tokens.", handler!(tokens::list)),
+    route(Method::POST, "/tokens", Scope::Confidential, "Makes a token.", handler!(tokens::create)),
+    route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
+];
+
+const fn route(
+    method: Method,
+    path: &'static str,
+    scope: Scope,
+    about: &'static str,
+    handler: Handler<App>,
+) -> Route<Handler<App>> {
+    Route { method, path, scope, editions: Editions::All, about, handler }
+}
+
+/// The running admin listener.
+pub struct Admin {
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<()>,
+}
+
+/// Serves the admin listener on a thread of its own.
+pub fn start(listener: Listener, app: App) -> Admin {
+    let (stop, mut stopping) = watch::channel(false);
+    let surface = Surface {
+        listener: "admin",
+        app: Arc::new(app),
+        router: Router::new(ROUTES),
+        cors: Cors::new(&[]),
+        vendors: Vec::new(),
+    };
+    let serve = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let served = runtime.and_then(|runtime| {
+            runtime.block_on(listener.serve(service(surface), async move {
+                // A sender that is gone means the same.
+                let _ = stopping.wait_for(|stop| *stop).await;
+            }))
+        });
+        if let Err(error) = served {
+            error!(%error, "the admin listener ended");
+        }
+    };
+    Admin { stop, thread: std::thread::spawn(serve) }
+}
+
+impl Admin {
+    /// Stops serving and waits for the thread.
+    pub fn stop(self) {
+        self.stop.send_replace(true);
+        if self.thread.join().is_err() {
+            error!("the admin listener's thread panicked");
+        }
+    }
+}
+
+impl Authenticate for App {
+    /// The one key, compared by digest so that the time tells nothing of it.
+    fn caller(&self, token: &Token) -> Option<Caller> {
+        use sha2::{Digest, Sha256};
+        let same = Sha256::digest(token.as_str()) == Sha256::digest(&self.run_file.admin_key);
+        same.then(|| Caller {
+            company: uuid::Uuid::nil(),
+            company_name: "operator".into(),
+            kind: crate::model::TokenKind::Confidential,
+            test: false,
+        })
+    }
+}
+
+fn index_page(run_file: &RunFile) -> String {
+    let RunFile { api, integrations, .. } = run_file;
+    let rows = ROUTES.iter().map(|route| format!("{:<7}{:<14}{}\n", route.method.as_str(), route.path, route.about));
+    format!(
+        "offerd {}\n\napi            {api}\nintegrations   {integrations}\n\n{}",
+        env!("CARGO_PKG_VERSION"),
+        rows.collect::<String>()
+    )
+}
+
+async fn index(context: Context<App>) -> Result<Reply, Failure> {
+    Ok(Reply::bytes("text/plain; charset=utf-8", context.app.index.clone()))
+}
+
+async fn live(_: Context<App>) -> Result<Reply, Failure> {
+    Ok(Reply::bytes("text/plain; charset=utf-8", "live\n"))
+}
+
+async fn ready(context: Context<App>) -> Result<Reply, Failure> {
+    match context.app.health.ready() {
+        Ok(()) => Ok(Reply::bytes("text/plain; charset=utf-8", "ready\n")),
+        Err(reason) => {
+            let reply = Reply::bytes("text/plain; charset=utf-8", format!("{reason}\n"));
+            Ok(reply.status(StatusCode::SERVICE_UNAVAILABLE))
+        }
+    }
+}
+
+async fn show_metrics(context: Context<App>) -> Result<Reply, Failure> {
+    let text = context.app.metrics.render();
+    let version = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    Ok(Reply::bytes("text/plain", text).header(CONTENT_TYPE, version))
+}

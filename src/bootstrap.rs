@@ -1,0 +1,54 @@
+//! The first start: a test company with a token of each kind, told once, and how to go on.
+
+use crate::run_file::RunFile;
+use crate::model::TokenKind;
+use crate::store::CommitError;
+use crate::store::tokens::{NewToken, Tokens};
+
+/// Name of the company that a first start makes.
+const COMPANY: &str = "Sandbox";
+
+/// A lead that the sample catalogue has offers for.
+const SAMPLE_LEAD: &str = r#"{"productTypes":["credit_card","savings"],"creditInformation":{"providedCreditRating":"good"}}"#;
+
+/// Makes the first tokens and tells, on standard output, what to do with them.
+///
+/// # Errors
+/// What the store said.
+pub async fn welcome(tokens: &Tokens, daemon: &RunFile) -> Result<(), CommitError> {
+    let new = |kind| NewToken {
+        company: COMPANY.to_owned(),
+        kind,
+        test: true,
+        duplicate_look_back_minutes: None,
+    };
+    let (publishable, _) = tokens.create(new(TokenKind::Publishable)).await?;
+    let (confidential, _) = tokens.create(new(TokenKind::Confidential)).await?;
+    let RunFile { api, integrations, admin, .. } = daemon;
+    println!(
+        "\
+offerd runs for the first time, so here are two test tokens of the company `{COMPANY}`.
+They are kept as hashes and shown only now.
+
+  publishable   {publishable}
+  confidential  {confidential}
+
+Post a lead and read its rate table:
+
+  curl -s {api}/leads/rateTables \\
+    -H 'Authorization: Bearer {publishable}' \\
+    -H 'Content-Type: application/json' \\
+    -d '{SAMPLE_LEAD}'
+
+or let the command line do it, with a live view of the partners answering:
+
+  export OFFERD_TOKEN={confidential}
+  offerd lead submit tests/leads/personal_loan.json
+
+  docs          {api}/docs
+  blocking      {integrations}/blocking/leads/rateTables
+  console       {admin}/
+"
+    );
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! The few HTTP calls that commands make.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE};
+use hyper::{Method, Request, StatusCode};
+use hyper_util::client::legacy::Client as Http;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde::de::DeserializeOwned;
+
+use crate::model::ApiError;
+
+/// A client with one bearer token.
+pub struct Client {
+    http: Http<HttpConnector, Full<Bytes>>,
+    token: String,
+}
+
+/// An answer: status and body.
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    body: Bytes,
+}
+
+/// A call that got no answer.
+pub struct NoAnswer {
+    url: String,
+    cause: String,
+    /// Whether nobody listens there.
+    pub refused: bool,
+}
+
+impl Client {
+    /// A client that shows `token` with each call.
+    pub fn new(token: String) -> Self {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        Self { http: Http::builder(TokioExecutor::new()).build(connector), token }
+    }
+
+    /// Sends one request; a body is JSON.
+    ///
+    /// # Errors
+    /// [`NoAnswer`] when the daemon could not be reached or hung up.
+    pub async fn call(&self, method: Method, url: &str, body: Option<Vec<u8>>) -> Result<Answer, NoAnswer> {
+        let no_answer = |cause: String, refused| NoAnswer { url: url.to_owned(), cause, refused };
+        let request = Request::builder()
+            .method(method)
+            .uri(url)
+            .header(AUTHORIZATION, format!("Bearer {}", self.token))
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(Bytes::from(body.unwrap_or_default())))
+            .map_err(|error| no_answer(error.to_string(), false))?;
+        let response =
+            self.http.request(request).await.map_err(|error| no_answer(error.to_string(), error.is_connect()))?;
+        let status = response.status();
+        let body = response.into_body().collect().await.map_err(|error| no_answer(error.to_string(), false))?;
+        Ok(Answer { status, body: body.to_bytes() })
+    }
+}
+
+impl Answer {
+    /// The body, when the call succeeded; else what the errors say, in one text.
+    ///
+    /// # Errors
+    /// The text.
+    pub fn read<T: DeserializeOwned>(self) -> Result<T, String> {
+        if !self.status.is_success() {
+            let errors: Vec<ApiError> = serde_json::from_slice(&self.body).unwrap_or_default();
+            let lines = errors.iter().map(|error| {
+                let attribute = error.attribute.as_ref().map(|path| format!("`{path}` ")).unwrap_or_default();
+                format!("\n  {attribute}{}", error.message.as_deref().unwrap_or("no message"))
+            });
+            return Err(format!("the daemon answered {}:{}", self.status, lines.collect::<String>()));
+        }
+        serde_json::from_slice(&self.body).map_err(|error| format!("the daemon's answer cannot be read: {error}"))
+    }
+}
+
+impl std::fmt::Display for NoAnswer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.refused {
+            write!(formatter, "no daemon answers at {}; start it with `offerd serve`", self.url)
+        } else {
+            write!(formatter, "{} did not answer: {}", self.url, self.cause)
+        }
+    }
+}

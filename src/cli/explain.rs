@@ -1,0 +1,103 @@
+//! `offerd explain FILE`
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use chrono::Utc;
+use clap::Args;
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{Cell, Color, ContentArrangement, Table};
+
+use super::lead::read_lead;
+use crate::model::CreditBands;
+use crate::partners::Facts;
+use crate::partners::explain::{Explanation, Refusal, SeatExplanation, explain};
+
+/// `offerd explain`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The lead, as JSON; `-` reads standard input
+    file: PathBuf,
+    /// Only this partner, by its key
+    #[arg(long, value_name = "KEY")]
+    partner: Option<String>,
+    /// Only what matches
+    #[arg(long)]
+    matched: bool,
+}
+
+/// Runs `offerd explain`.
+pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
+    let book = match super::settings_and_book(config) {
+        Ok((_, book)) => book,
+        Err(code) => return code,
+    };
+    let lead = match read_lead(&arguments.file) {
+        Ok((_, lead)) => lead,
+        Err(message) => return super::fail(message),
+    };
+    if let Some(key) = &arguments.partner
+        && !book.partners().iter().any(|partner| partner.key == *key)
+    {
+        return super::fail(format!("there is no partner `{key}`"));
+    }
+
+    let facts = Facts::new(&lead, Utc::now().date_naive(), CreditBands::CURRENT);
+    let explanation = explain(&book, &facts);
+    println!("{}", table(&explanation, arguments));
+    println!("{}", summary(&explanation));
+    ExitCode::SUCCESS
+}
+
+fn table(explanation: &Explanation, arguments: &Arguments) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(["partner", "product", "offer", "", "wanted", "found"]);
+    let wanted = |seat: &&SeatExplanation| {
+        arguments.partner.as_ref().is_none_or(|key| seat.seat.identity.key == *key)
+    };
+    for seat in explanation.seats.iter().filter(wanted) {
+        add_seat(&mut table, seat, arguments.matched);
+    }
+    table
+}
+
+fn add_seat(table: &mut Table, seat: &SeatExplanation, matched_only: bool) {
+    let key = &seat.seat.identity.key;
+    let product = seat.seat.product_type.as_str();
+    if !matched_only {
+        for refusal in &seat.refusals {
+            add_refusal(table, [key, product, "(not asked)"], refusal);
+        }
+    }
+    for offer in &seat.offers {
+        match &offer.outcome {
+            Ok(quote) => {
+                let score = format!("score {:.2}", quote.score);
+                let matched = Cell::new("matched").fg(Color::Green);
+                table.add_row([Cell::new(key), Cell::new(product), Cell::new(offer.name), matched, Cell::new(score), Cell::new("")]);
+            }
+            Err(refusals) if !matched_only => {
+                for refusal in refusals {
+                    add_refusal(table, [key, product, offer.name], refusal);
+                }
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+fn add_refusal(table: &mut Table, place: [&str; 3], refusal: &Refusal) {
+    let [key, product, offer] = place.map(Cell::new);
+    let failed = Cell::new("failed").fg(Color::Red);
+    table.add_row([key, product, offer, failed, Cell::new(&refusal.wanted), Cell::new(&refusal.found)]);
+}
+
+fn summary(explanation: &Explanation) -> String {
+    let asked = explanation.seats.iter().filter(|seat| seat.refusals.is_empty()).count();
+    let offers = explanation.seats.iter().flat_map(|seat| &seat.offers);
+    let matched = offers.filter(|offer| offer.outcome.is_ok()).count();
+    format!("{asked} of {} seats are asked, {matched} offers match", explanation.seats.len())
+}

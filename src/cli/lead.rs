@@ -1,0 +1,272 @@
+//! `offerd lead submit FILE`
+
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use hyper::Method;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::client::Client;
+use crate::config::Settings;
+use crate::model::{Lead, PendingResponse, RateTable, Unreadable};
+use crate::run_file::RunFile;
+
+/// What to do with leads.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Submit a lead, show the partners answering, then the offers
+    Submit(Submit),
+}
+
+/// `lead submit`
+#[derive(Debug, Args)]
+pub struct Submit {
+    /// The lead, as JSON; `-` reads standard input
+    file: PathBuf,
+    /// Access token, of either kind
+    #[arg(long, env = "OFFERD_TOKEN", hide_env_values = true)]
+    token: String,
+    /// Address of the api listener; that of the daemon running on the configured store when not given
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Print the rate table as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Time between polls while partners are outstanding.
+const POLL_EVERY: Duration = Duration::from_millis(250);
+
+/// Polls before the command gives up; a rate table completes by its deadline, long before.
+const MOST_POLLS: usize = 480;
+
+/// Runs `offerd lead`.
+pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
+    let settings = match super::settings(config) {
+        Ok(settings) => settings,
+        Err(code) => return code,
+    };
+    let Command::Submit(submit) = command;
+    match super::block_on(execute(&settings, &submit)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => super::fail(message),
+    }
+}
+
+/// Reads a lead file, both as it is and as the engine sees it.
+///
+/// # Errors
+/// A sentence that tells every fault.
+pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
+    let mut body = Vec::new();
+    let read = if file == Path::new("-") {
+        std::io::stdin().read_to_end(&mut body)
+    } else {
+        std::fs::File::open(file).and_then(|mut opened| opened.read_to_end(&mut body))
+    };
+    read.map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+    match Lead::read(&body) {
+        Ok(lead) => Ok((body, lead)),
+        Err(Unreadable::NotJson(error)) => {
+            Err(format!("{}: {}", file.display(), error.message.unwrap_or_default()))
+        }
+        Err(Unreadable::Faults(faults)) => {
+            let lines = faults.iter().map(|fault| {
+                let attribute = fault.attribute.as_deref().unwrap_or_default();
+                format!("\n  `{attribute}` {}", fault.message.as_deref().unwrap_or_default())
+            });
+            Err(format!("{} is not a lead:{}", file.display(), lines.collect::<String>()))
+        }
+    }
+}
+
+async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
+    let (body, _) = read_lead(&submit.file)?;
+    let url = match (&submit.url, RunFile::read(&settings.store.path)) {
+        (Some(url), _) => url.trim_end_matches('/').to_owned(),
+        (None, Some(running)) => running.api,
+        (None, None) => {
+            return Err("no daemon runs on the configured store; start it with `offerd serve`, or give --url".to_owned());
+        }
+    };
+
+    let client = Client::new(submit.token.clone());
+    let posted = client.call(Method::POST, &format!("{url}/leads/rateTables"), Some(body)).await;
+    let mut table: RateTable = posted.map_err(|error| error.to_string())?.read()?;
+    let mut progress = Progress::start(&table);
+    for _ in 0..MOST_POLLS {
+        if table.pending_responses.is_empty() {
+            break;
+        }
+        tokio::time::sleep(POLL_EVERY).await;
+        let polled = client.call(Method::GET, &format!("{url}/originator/rateTables/{}", table.uuid), None).await;
+        table = polled.map_err(|error| error.to_string())?.read()?;
+        progress.show(&table);
+    }
+    progress.end();
+    if !table.pending_responses.is_empty() {
+        return Err(format!("rate table {} is still pending; read it again later", table.uuid));
+    }
+
+    if submit.json {
+        println!("{}", serde_json::to_string_pretty(&table).map_err(|error| error.to_string())?);
+    } else {
+        println!("{}", offers(&table));
+        println!("rate table {} of lead {}", table.uuid, table.lead_uuid);
+    }
+    Ok(())
+}
+
+/// The partners answering, on standard error.
+struct Progress {
+    bar: ProgressBar,
+    pending: Vec<String>,
+}
+
+impl Progress {
+    fn start(table: &RateTable) -> Self {
+        let pending = names(&table.pending_responses);
+        let bar = if std::io::stderr().is_terminal() && !pending.is_empty() {
+            ProgressBar::new(pending.len() as u64)
+        } else {
+            ProgressBar::hidden()
+        };
+        let style = ProgressStyle::with_template("{spinner} {bar:24} {pos}/{len} outstanding partners answered  {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.enable_steady_tick(Duration::from_millis(100));
+        bar.set_message(pending.join(", "));
+        Self { bar, pending }
+    }
+
+    fn show(&mut self, table: &RateTable) {
+        let pending = names(&table.pending_responses);
+        for answered in self.pending.iter().filter(|name| !pending.contains(name)) {
+            self.bar.println(format!("  ✓ {answered}"));
+            self.bar.inc(1);
+        }
+        self.bar.set_message(pending.join(", "));
+        self.pending = pending;
+    }
+
+    fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn names(pending: &[PendingResponse]) -> Vec<String> {
+    let product = |response: &PendingResponse, nth: usize| {
+        format!("{} ({})", response.partner.name, response.product_types[nth].as_str())
+    };
+    pending.iter().flat_map(|one| (0..one.product_types.len()).map(move |nth| product(one, nth))).collect()
+}
+
+/// The offers as a table, an array after the other, each in its order.
+fn offers(table: &RateTable) -> Table {
+    let mut shown = Table::new();
+    shown
+        .load_style(UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(["product", "institution", "offer", "rate", "payment", "firmness", "score"]);
+    for row in rows(table) {
+        shown.add_row(row);
+    }
+    for column in [3, 4, 6] {
+        if let Some(column) = shown.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    shown
+}
+
+fn rows(table: &RateTable) -> Vec<[String; 7]> {
+    let mut rows = Vec::new();
+    for offer in &table.loan_offers {
+        let rate = match (offer.min_apr, offer.max_apr) {
+            (Some(min), Some(max)) if min == max => format!("{min} % APR"),
+            (Some(min), Some(max)) => format!("{min}–{max} % APR"),
+            _ => String::new(),
+        };
+        let amount = format!("up to ${}", offer.max_amount);
+        let term = if offer.term_length == 0 { "open".to_owned() } else { format!("{} {}s", offer.term_length, offer.term_unit) };
+        rows.push([
+            offer.product_sub_type.to_string(),
+            offer.originator.name.clone(),
+            format!("{amount}, {term}"),
+            rate,
+            offer.max_monthly_payment.map(|payment| format!("${payment}/month")).unwrap_or_default(),
+            firmness(offer.pre_approved, offer.pre_qualified, false),
+            score(offer.recommendation_score),
+        ]);
+    }
+    for offer in &table.credit_card_offers {
+        let details = &offer.details;
+        let rate = match (details.min_purchase_apr, details.max_purchase_apr) {
+            (Some(min), Some(max)) if min != max => format!("{min}–{max} % APR"),
+            (Some(apr), _) | (None, Some(apr)) => format!("{apr} % APR"),
+            _ => String::new(),
+        };
+        rows.push([
+            offer.product_sub_type.to_string(),
+            offer.partner.name.clone(),
+            details.card_name.clone().unwrap_or_default(),
+            rate,
+            details.max_annual_fee.map(|fee| format!("${fee}/year")).unwrap_or_default(),
+            firmness(details.pre_approved, details.pre_qualified, details.pre_selected),
+            score(offer.recommendation_score),
+        ]);
+    }
+    for offer in &table.mortgage_offers {
+        let details = &offer.details;
+        rows.push([
+            offer.product_sub_type.to_string(),
+            offer.partner.name.clone(),
+            details.loan_type.to_string(),
+            format!("{} % APR", details.apr),
+            format!("${}/month", details.monthly_payment),
+            String::new(),
+            score(offer.recommendation_score),
+        ]);
+    }
+    for offer in &table.savings_offers {
+        rows.push([
+            offer.product_sub_type.to_string(),
+            offer.partner.name.clone(),
+            offer.details.name.clone().unwrap_or_default(),
+            format!("{} % APY", offer.details.annual_percent_yield),
+            String::new(),
+            String::new(),
+            score(offer.recommendation_score),
+        ]);
+    }
+    for offer in &table.special_offers {
+        rows.push([
+            "special".to_owned(),
+            offer.partner_name.clone(),
+            offer.name.clone(),
+            String::new(),
+            String::new(),
+            String::new(),
+            score(offer.recommendation_score),
+        ]);
+    }
+    rows
+}
+
+fn firmness(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> String {
+    match (pre_approved, pre_qualified, pre_selected) {
+        (true, _, _) => "pre-approved",
+        (_, true, _) => "pre-qualified",
+        (_, _, true) => "pre-selected",
+        _ => "",
+    }
+    .to_owned()
+}
+
+fn score(score: Option<f64>) -> String {
+    score.map(|score| format!("{score:.2}")).unwrap_or_default()
+}

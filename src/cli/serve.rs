@@ -1,0 +1,14 @@
+//! `offerd serve`
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::daemon;
+
+/// Runs the daemon to its end. Nothing is bound or opened before settings and partner files are known to be good.
+pub fn run(config: Option<&Path>) -> ExitCode {
+    match super::settings_and_book(config) {
+        Ok((settings, book)) => daemon::run(settings, book),
+        Err(code) => code,
+    }
+}

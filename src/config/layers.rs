@@ -1,0 +1,73 @@
+//! The layers of the settings, merged, and which of them a key came from.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use config::{Config, Environment, File, FileFormat};
+
+use crate::declaration::{Fault, Source};
+
+/// `config/default.toml`, built in.
+pub const DEFAULTS: &str = include_str!("../../config/default.toml");
+
+/// Where the defaults stand in the repository, for faults.
+const DEFAULTS_FILE: &str = "config/default.toml";
+
+/// Prefix of the environment variables.
+const PREFIX: &str = "OFFERD__";
+
+/// The merged settings, and what they were merged from.
+pub(super) struct Layers {
+    pub(super) merged: toml::Table,
+    pub(super) defaults: Source,
+    file: Option<Source>,
+    /// Key path to the variable that sets it.
+    variables: HashMap<String, String>,
+}
+
+impl Layers {
+    /// Merges the layers; `file` is path and text.
+    pub(super) fn merge(
+        file: Option<(&Path, &str)>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, Vec<Fault>> {
+        let defaults = Source::parse(Path::new(DEFAULTS_FILE), DEFAULTS).map_err(|fault| vec![fault])?;
+        let source = file.map(|(path, text)| Source::parse(path, text)).transpose().map_err(|fault| vec![fault])?;
+        let ours: HashMap<String, String> =
+            environment.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
+        let variables =
+            ours.keys().map(|name| (name[PREFIX.len()..].to_lowercase().replace("__", "."), name.clone())).collect();
+
+        let mut builder = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
+        if let Some((_, text)) = file {
+            builder = builder.add_source(File::from_str(text, FileFormat::Toml));
+        }
+        let environment = Environment::with_prefix("OFFERD").prefix_separator("__").separator("__");
+        builder = builder.add_source(environment.try_parsing(true).source(Some(ours)));
+        let merged = builder.build().and_then(Config::try_deserialize::<toml::Table>).map_err(|error| {
+            vec![Fault { file: None, line: None, key: String::new(), message: format!("the settings do not merge: {error}") }]
+        })?;
+        Ok(Self { merged, defaults, file: source, variables })
+    }
+
+    /// A fault at a key, told where the key was set last.
+    pub(super) fn fault(&self, key: &str, message: String) -> Fault {
+        if let Some(variable) = self.variables.get(key) {
+            return Fault { file: Some(PathBuf::from(variable)), line: None, key: key.to_owned(), message };
+        }
+        match &self.file {
+            Some(file) if file.has(key) => file.fault(key, message),
+            _ => self.defaults.fault(key, message),
+        }
+    }
+
+    /// Where a key was set last: a variable, a file with its line, or the default.
+    pub(super) fn source_of(&self, key: &str) -> String {
+        let fault = self.fault(key, String::new());
+        match (self.variables.get(key), &self.file, fault.line) {
+            (Some(variable), _, _) => variable.clone(),
+            (None, Some(file), Some(line)) if file.has(key) => format!("{}:{line}", file.file().display()),
+            _ => "default".to_owned(),
+        }
+    }
+}

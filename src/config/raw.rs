@@ -1,0 +1,108 @@
+//! The settings as they are written.
+
+use serde::Deserialize;
+
+use super::settings::LogFormat;
+use crate::declaration::HumanDuration;
+
+/// Every section. Nothing is optional, since every key has a default in `config/default.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Raw {
+    pub api: RawApi,
+    pub integrations: RawListener,
+    pub admin: RawListener,
+    pub matching: RawMatching,
+    pub store: RawStore,
+    pub partners: RawPath,
+    pub tokens: RawTokens,
+    pub shutdown: RawShutdown,
+    pub log: RawLog,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawApi {
+    pub listen: String,
+    pub base_url: String,
+    pub vendor: OneOrMany,
+    pub cors_origins: OneOrMany,
+    pub max_connections: i64,
+    pub max_head_bytes: i64,
+    pub max_body_bytes: i64,
+    pub header_timeout: HumanDuration,
+    pub request_timeout: HumanDuration,
+    pub write_timeout: HumanDuration,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawListener {
+    pub listen: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawMatching {
+    pub deadline: HumanDuration,
+    pub submit_wait: HumanDuration,
+    pub response_margin: HumanDuration,
+    pub least_budget: HumanDuration,
+    pub second_look_reserve: HumanDuration,
+    pub live_tables: i64,
+    pub linger: HumanDuration,
+    pub actor_threads: i64,
+    pub partners_per_lead: i64,
+    pub offers_per_partner: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawStore {
+    pub path: String,
+    pub queue: i64,
+    pub group: i64,
+    pub cache_bytes: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPath {
+    pub path: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTokens {
+    pub bootstrap: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawShutdown {
+    pub drain: HumanDuration,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLog {
+    pub filter: String,
+    pub format: LogFormat,
+}
+
+/// A name or a list of names.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "must be a string or a list of strings")]
+pub(super) enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl From<OneOrMany> for Vec<String> {
+    fn from(names: OneOrMany) -> Self {
+        match names {
+            OneOrMany::One(name) => vec![name],
+            OneOrMany::Many(names) => names,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The order of life: bind, open the store, start the actors, recover, serve, and at the end drain.
+//!
+//! Settings and partner files are known to be good before this begins.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use actix_rt::{Arbiter, System};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tracing::{error, info, warn};
+use uuid::Uuid;
+
+use crate::admin::{self, Health};
+use crate::bootstrap;
+use crate::run_file::RunFile;
+use crate::config::Settings;
+use crate::http;
+use crate::matching::{Engine, Matchmaker, recovery, texts::Texts};
+use crate::partners::Book;
+use crate::store::tokens::Tokens;
+use crate::store::{Commit, Store, StoreOptions, Tree};
+use crate::telemetry;
+
+/// Stack of error causes ends here: a sentence that says what to do.
+type Fatal = String;
+
+/// Runs the daemon until it is told to stop. Exit code 0 when it drained, 1 when it failed or had to cut.
+pub fn run(settings: Settings, book: Book) -> ExitCode {
+    telemetry::logging::init(&settings.log.filter, settings.log.format);
+    let metrics = telemetry::metrics::install();
+
+    let runtime = match Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => Arc::new(runtime),
+        Err(error) => return fatal(format!("the runtime could not be started: {error}")),
+    };
+    let system = System::with_tokio_rt({
+        let runtime = Arc::clone(&runtime);
+        move || runtime
+    });
+    let outcome = system.block_on(live(settings, book, metrics, &runtime));
+    match outcome {
+        Ok(Ending::Drained) => ExitCode::SUCCESS,
+        Ok(Ending::Cut) => ExitCode::FAILURE,
+        Err(message) => fatal(message),
+    }
+}
+
+/// How a daemon ended that had started.
+enum Ending {
+    /// Everything in flight was answered.
+    Drained,
+    /// The drain deadline passed, or a second signal came.
+    Cut,
+}
+
+async fn live(
+    settings: Settings,
+    book: Book,
+    metrics: telemetry::metrics::Handle,
+    runtime: &Arc<Runtime>,
+) -> Result<Ending, Fatal> {
+    let mut signals = Signals::listen()?;
+    for (key, value, source) in settings.describe() {
+        tracing::debug!(key, value, source, "setting");
+    }
+
+    let api = http::bind("api", settings.api.listen, &settings)?;
+    let integrations = http::bind("integrations", settings.integrations.listen, &settings)?;
+    let admin_listener = http::bind("admin", settings.admin.listen, &settings)?;
+    let base_url = settings.api.base_url.clone().unwrap_or_else(|| format!("http://{}", api.local_addr()));
+
+    let store = open_store(&settings)?;
+    let tokens = Tokens::of(store.clone());
+    let texts = Texts::new(store.clone());
+    texts.keep(&book).await.map_err(|error| format!("the book's texts could not be stored: {error}"))?;
+    info!(partners = book.partners().len(), offers = book.offers(), "partners loaded");
+
+    let arbiters: Vec<Arbiter> = (0..actor_threads(&settings))
+        .map(|_| {
+            let runtime = Arc::clone(runtime);
+            Arbiter::with_tokio_rt(move || runtime)
+        })
+        .collect();
+    let engine = Engine::new(store.clone(), texts, book, (&settings.matching).into(), base_url);
+    let secret = identity_secret(&store).await?;
+    let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect(), &secret);
+    recovery::recover(&matchmaker).await;
+
+    let run_file = RunFile {
+        api: format!("http://{}", api.local_addr()),
+        integrations: format!("http://{}", integrations.local_addr()),
+        admin: format!("http://{}", admin_listener.local_addr()),
+        admin_key: format!("{}_{}", Uuid::new_v4(), Uuid::new_v4()),
+    };
+    run_file.write(&settings.store.path).map_err(|error| format!("the run file could not be written: {error}"))?;
+
+    let health = Arc::new(Health::new(store.clone()));
+    let admin_app = admin::App::new(Arc::clone(&health), metrics, tokens.clone(), run_file.clone());
+    let admin = admin::start(admin_listener, admin_app);
+
+    let (stop, stopping) = watch::channel(false);
+    let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings));
+    let api = tokio::spawn(http::serve_api(api, Arc::clone(&app), &settings, stopped(stopping.clone())));
+    let integrations = tokio::spawn(http::serve_integrations(integrations, app, &settings, stopped(stopping)));
+
+    if settings.tokens.bootstrap && tokens.list().is_empty() {
+        bootstrap::welcome(&tokens, &run_file).await.map_err(|error| format!("no first tokens: {error}"))?;
+    }
+    health.set_ready(true);
+    notify(&[sd_notify::NotifyState::Ready]);
+    info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
+
+    while signals.next().await == Told::Reload {
+        reload(&matchmaker, &settings).await;
+    }
+
+    info!("stopping");
+    notify(&[sd_notify::NotifyState::Stopping]);
+    health.set_ready(false);
+    stop.send_replace(true);
+    let drained = async {
+        let cut = [api.await, integrations.await].into_iter().any(|ended| !matches!(ended, Ok(Ok(drained)) if drained.cut == 0));
+        matchmaker.drain().await;
+        cut
+    };
+    let ending = tokio::select! {
+        cut = drained => if cut { Ending::Cut } else { Ending::Drained },
+        _ = signals.stop_again() => Ending::Cut,
+    };
+
+    RunFile::remove(&settings.store.path);
+    admin.stop();
+    let closed = store.close().map_err(|error| error.to_string());
+    for arbiter in arbiters {
+        arbiter.stop();
+    }
+    info!("stopped");
+    closed.map(|()| ending)
+}
+
+/// Swaps the book for what the partner files say now; keeps it when they have a fault. A rate table keeps the seats
+/// that it started with.
+async fn reload(matchmaker: &Matchmaker, settings: &Settings) {
+    match Book::load(&settings.partners.path) {
+        Ok(book) => match matchmaker.engine().texts.keep(&book).await {
+            Ok(()) => {
+                info!(partners = book.partners().len(), offers = book.offers(), "partners reloaded");
+                matchmaker.engine().set_book(book);
+            }
+            Err(failure) => error!(%failure, "partners not reloaded; the book stays as it was"),
+        },
+        Err(faults) => {
+            for fault in &faults {
+                warn!(%fault, "fault in a partner file");
+            }
+            error!(faults = faults.len(), "partners not reloaded; the book stays as it was");
+        }
+    }
+}
+
+fn open_store(settings: &Settings) -> Result<Store, Fatal> {
+    Store::open(StoreOptions::from(&settings.store)).map_err(|error| error.to_string())
+}
+
+/// The secret that keys identity hashes: made with the store, and kept with it.
+async fn identity_secret(store: &Store) -> Result<Vec<u8>, Fatal> {
+    const KEY: &[u8] = b"identity_secret";
+    let unreadable = |error: &dyn std::fmt::Display| format!("the store's identity secret cannot be read: {error}");
+    if let Some(secret) = store.get(Tree::Meta, KEY).map_err(|error| unreadable(&error))? {
+        return Ok(secret);
+    }
+    // Two random UUIDs: 244 bits from the system's source of randomness.
+    let secret = [*Uuid::new_v4().as_bytes(), *Uuid::new_v4().as_bytes()].concat();
+    let commit = Commit::new().put(Tree::Meta, KEY.to_vec(), secret.clone());
+    store.commit(commit).await.map_err(|error| unreadable(&error))?;
+    Ok(secret)
+}
+
+fn actor_threads(settings: &Settings) -> usize {
+    match settings.matching.actor_threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    }
+}
+
+async fn stopped(mut stopping: watch::Receiver<bool>) {
+    // A sender that is gone means the same.
+    let _ = stopping.wait_for(|stop| *stop).await;
+}
+
+/// Without a service manager there is nobody to notify.
+fn notify(states: &[sd_notify::NotifyState]) {
+    let _ = sd_notify::notify(states);
+}
+
+fn fatal(message: Fatal) -> ExitCode {
+    error!("{message}");
+    eprintln!("offerd: {message}");
+    ExitCode::FAILURE
+}
+
+/// The signals that a daemon listens to.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+/// What a signal says.
+#[derive(PartialEq, Eq)]
+enum Told {
+    Stop,
+    Reload,
+}
+
+impl Signals {
+    fn listen() -> Result<Self, Fatal> {
+        let listen = |kind| signal(kind).map_err(|error| format!("signals cannot be received: {error}"));
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Told {
+        tokio::select! {
+            _ = self.terminate.recv() => Told::Stop,
+            _ = self.interrupt.recv() => Told::Stop,
+            _ = self.hang_up.recv() => Told::Reload,
+        }
+    }
+
+    async fn stop_again(&mut self) {
+        while self.next().await != Told::Stop {}
+    }
+}

@@ -1,0 +1,121 @@
+//! A TOML text that knows the line of every key.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::de::{DeTable, DeValue};
+
+use super::fault::Fault;
+
+/// A parsed file: its data, and where each key stands.
+#[derive(Debug, Clone)]
+pub struct Source {
+    file: PathBuf,
+    table: toml::Table,
+    lines: HashMap<String, usize>,
+}
+
+impl Source {
+    /// Parses a text; `file` is told in faults.
+    ///
+    /// # Errors
+    /// The syntax error, with its line.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, Fault> {
+        let syntax = |error: toml::de::Error| Fault {
+            file: Some(file.to_owned()),
+            line: error.span().map(|span| line_at(text, &span)),
+            key: String::new(),
+            message: format!("is not TOML: {}", error.message().replace('\n', "; ")),
+        };
+        let spanned = DeTable::parse(text).map_err(syntax)?;
+        let table = text.parse::<toml::Table>().map_err(syntax)?;
+        let mut lines = HashMap::new();
+        index(text, "", spanned.get_ref(), &mut lines);
+        Ok(Self { file: file.to_owned(), table, lines })
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The data.
+    pub fn table(&self) -> &toml::Table {
+        &self.table
+    }
+
+    /// Whether a key stands in the file.
+    pub fn has(&self, key: &str) -> bool {
+        self.lines.contains_key(key)
+    }
+
+    /// A fault at a key, with the line of the key or of what it stands in.
+    pub fn fault(&self, key: &str, message: impl Into<String>) -> Fault {
+        Fault {
+            file: Some(self.file.clone()),
+            line: self.line_of(key),
+            key: key.to_owned(),
+            message: message.into(),
+        }
+    }
+
+    /// The line of a key, or of the nearest thing that it would stand in.
+    pub fn line_of(&self, key: &str) -> Option<usize> {
+        let mut place = key;
+        loop {
+            if let Some(line) = self.lines.get(place) {
+                return Some(*line);
+            }
+            place = parent(place)?;
+        }
+    }
+}
+
+/// A key as it stands in a path: quoted where it has anything but letters, digits, `-` and `_`.
+pub fn quoted(key: &str) -> String {
+    let bare = !key.is_empty() && key.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+    if bare { key.to_owned() } else { format!("\"{key}\"") }
+}
+
+/// The path without its last key or position.
+fn parent(path: &str) -> Option<&str> {
+    let mut in_quotes = false;
+    let mut cut = None;
+    for (at, letter) in path.char_indices() {
+        match letter {
+            '"' => in_quotes = !in_quotes,
+            '.' | '[' if !in_quotes => cut = Some(at),
+            _ => {}
+        }
+    }
+    cut.map(|at| &path[..at])
+}
+
+fn index(text: &str, path: &str, table: &DeTable, lines: &mut HashMap<String, usize>) {
+    for (key, value) in table {
+        let name = quoted(key.get_ref());
+        let path = if path.is_empty() { name } else { format!("{path}.{name}") };
+        lines.insert(path.clone(), line_at(text, &key.span()));
+        index_value(text, &path, value.get_ref(), lines);
+    }
+}
+
+fn index_value(text: &str, path: &str, value: &DeValue, lines: &mut HashMap<String, usize>) {
+    match value {
+        DeValue::Table(table) => index(text, path, table, lines),
+        DeValue::Array(array) => {
+            for (nth, element) in array.iter().enumerate() {
+                let path = format!("{path}[{nth}]");
+                lines.insert(path.clone(), line_at(text, &element.span()));
+                index_value(text, &path, element.get_ref(), lines);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn line_at(text: &str, span: &Range<usize>) -> usize {
+    let before = text.get(..span.start).unwrap_or(text);
+    before.bytes().filter(|byte| *byte == b'\n').count() + 1
+}

@@ -1,0 +1,5 @@
+//! The current edition's handlers, a file a resource.
+
+pub mod docs;
+pub mod leads;
+pub mod rate_tables;

@@ -1,0 +1,61 @@
+//! `POST /leads/rateTables`, `POST /blocking/leads/rateTables`, `GET /originator/rateTables/{uuid}`
+
+use crate::http::App;
+use crate::matching::{Refused, Snapshot, Submission, Until};
+use crate::model::{CreditBands, Lead, Unreadable};
+use crate::web::{Context, Failure, Reply};
+
+/// Seconds after which a client may try again when the service is at its limit.
+const RETRY_AFTER_OVERLOAD_S: u32 = 1;
+
+/// Seconds between polls of a pending rate table (facts, How a real client behaves).
+const POLL_EVERY_S: u32 = 1;
+
+/// Takes a lead; answers with the partners that answer at once.
+pub async fn submit(context: Context<App>) -> Result<Reply, Failure> {
+    take_in(context, Until::Prompt).await
+}
+
+/// Takes a lead; answers when all partners have.
+pub async fn submit_blocking(context: Context<App>) -> Result<Reply, Failure> {
+    take_in(context, Until::Settled).await
+}
+
+/// Shows a rate table of the caller's company.
+pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+    let uuid = context.params.uuid("uuid")?;
+    let company = context.caller()?.company;
+    let found = context.app.matchmaker.rate_table(company, uuid).await;
+    let found = found.map_err(|_| Failure::overloaded(RETRY_AFTER_OVERLOAD_S))?;
+    let snapshot = found.ok_or_else(|| Failure::unknown_uuid("RateTable", uuid))?;
+    Ok(reply(&context.app, snapshot))
+}
+
+async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failure> {
+    let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
+    let lead = Lead::read(&body).map_err(|unreadable| match unreadable {
+        Unreadable::NotJson(error) => Failure::not_json(error),
+        Unreadable::Faults(faults) => Failure::malformed(faults),
+    })?;
+    let caller = context.caller()?;
+    let company = context.app.tokens.company(caller.company);
+    let submission = Submission {
+        company: caller.company,
+        test: caller.test,
+        look_back_minutes: company.and_then(|company| company.duplicate_look_back_minutes),
+        bands: CreditBands::CURRENT,
+        lead,
+    };
+    let snapshot = context.app.matchmaker.submit(submission, until).await.map_err(|refused| match refused {
+        Refused::Duplicate(lead) => Failure::conflict(lead),
+        Refused::Full | Refused::StoreFailed => Failure::overloaded(RETRY_AFTER_OVERLOAD_S),
+    })?;
+    Ok(reply(&context.app, snapshot))
+}
+
+/// A rate table, with a tag that changes whenever it does, and while it is pending when to come again.
+fn reply(app: &App, snapshot: Snapshot) -> Reply {
+    let tag = format!("{}-{:08x}", snapshot.version, app.fingerprint);
+    let reply = Reply::json_bytes(snapshot.json).etag(tag);
+    if snapshot.pending { reply.retry_after(POLL_EVERY_S) } else { reply }
+}

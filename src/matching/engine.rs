@@ -1,0 +1,138 @@
+//! What the rate tables share: the store, the texts, the book of the day, the tables that are live, and the rules.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use actix::Addr;
+use metrics::gauge;
+use tracing::error;
+use uuid::Uuid;
+
+use super::budget::TimeRules;
+use super::messages::Snapshot;
+use super::rate_table_actor::RateTableActor;
+use super::table::Table;
+use super::texts::Texts;
+use crate::config::MatchingSettings;
+use crate::partners::Book;
+use crate::store::Store;
+use crate::telemetry::metrics::LIVE_TABLES;
+
+/// The limits and times of matching; `matching.*` in the settings.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// How a lead's time is divided.
+    pub time: TimeRules,
+    /// How long a submit waits for the partners that answer at once.
+    pub submit_wait: Duration,
+    /// How long a complete table stays in memory for those who poll it.
+    pub linger: Duration,
+    /// Most tables that are built at once.
+    pub live_tables: usize,
+    /// Most seats asked about one lead.
+    pub partners_per_lead: usize,
+    /// Most offers one answer may have.
+    pub offers_per_partner: usize,
+}
+
+/// Shared by the matchmaker and every rate-table actor.
+#[derive(Debug)]
+pub struct Engine {
+    /// The record.
+    pub store: Store,
+    /// Prepared texts.
+    pub texts: Texts,
+    /// The panel of the day.
+    book: RwLock<Arc<Book>>,
+    /// Limits and times.
+    pub rules: Rules,
+    /// Where clicks go.
+    pub base_url: String,
+    /// The tables that have an actor.
+    pub live: LiveTables,
+}
+
+impl From<&MatchingSettings> for Rules {
+    fn from(settings: &MatchingSettings) -> Self {
+        Self {
+            time: TimeRules {
+                deadline: settings.deadline,
+                response_margin: settings.response_margin,
+                least_budget: settings.least_budget,
+                second_look_reserve: settings.second_look_reserve,
+            },
+            submit_wait: settings.submit_wait,
+            linger: settings.linger,
+            live_tables: settings.live_tables,
+            partners_per_lead: settings.partners_per_lead,
+            offers_per_partner: settings.offers_per_partner,
+        }
+    }
+}
+
+impl Engine {
+    /// An engine without live tables.
+    pub fn new(store: Store, texts: Texts, book: Book, rules: Rules, base_url: String) -> Self {
+        let book = RwLock::new(Arc::new(book));
+        Self { store, texts, book, rules, base_url, live: LiveTables::default() }
+    }
+
+    /// The book as of now; who holds it keeps it, whatever is loaded later.
+    pub fn book(&self) -> Arc<Book> {
+        Arc::clone(&self.book.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Swaps the book for the leads to come. Its texts must be kept already.
+    pub fn set_book(&self, book: Book) {
+        *self.book.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(book);
+    }
+
+    /// Shows a table; `None`, once reported, when the store has lost a text of it.
+    pub fn snapshot(&self, table: &Table) -> Option<Snapshot> {
+        match table.show(&self.base_url, &self.texts) {
+            Ok(json) => Some(Snapshot {
+                json,
+                version: table.answers(),
+                pending: !table.progress().settled(),
+                deadline: table.head().deadline,
+            }),
+            Err(text) => {
+                error!(rate_table = %table.head().uuid, ?text, "the store has lost a text, so the table cannot be shown");
+                None
+            }
+        }
+    }
+}
+
+/// The actors of the tables that are pending, or complete and lingering, by table, with the company each belongs to.
+#[derive(Debug, Default)]
+pub struct LiveTables(RwLock<HashMap<Uuid, (Uuid, Addr<RateTableActor>)>>);
+
+impl LiveTables {
+    /// Adds a table's actor.
+    pub fn add(&self, table: Uuid, company: Uuid, actor: Addr<RateTableActor>) {
+        let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        tables.insert(table, (company, actor));
+        gauge!(LIVE_TABLES).set(tables.len() as f64);
+    }
+
+    /// Forgets a table's actor.
+    pub fn remove(&self, table: Uuid) {
+        let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        tables.remove(&table);
+        gauge!(LIVE_TABLES).set(tables.len() as f64);
+    }
+
+    /// The actor of a table of a company; `Some(None)` when the table is live but another company's.
+    pub fn get(&self, table: Uuid, company: Uuid) -> Option<Option<Addr<RateTableActor>>> {
+        let tables = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        tables.get(&table).map(|(owner, actor)| (*owner == company).then(|| actor.clone()))
+    }
+
+    /// Every actor.
+    pub fn all(&self) -> Vec<Addr<RateTableActor>> {
+        let tables = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        tables.values().map(|(_, actor)| actor.clone()).collect()
+    }
+}

@@ -1,0 +1,57 @@
+//! What became of a lead, told from the records of its rate tables: the institutions' decisions as lead actions.
+
+use uuid::Uuid;
+
+use super::engine::Engine;
+use super::matchmaker::Unavailable;
+use super::outcome::Decision;
+use super::reading;
+use crate::model::{LeadAction, LeadActionType, LeadStatus, Timestamp};
+use crate::partners::Fingerprint;
+
+/// The lead actions of a lead, in the order in which they were recorded.
+///
+/// # Errors
+/// [`Unavailable`] when a record cannot be read.
+pub fn lead_actions(engine: &Engine, lead: Uuid) -> Result<Vec<LeadAction>, Unavailable> {
+    let mut actions = Vec::new();
+    for table in reading::tables_of(&engine.store, lead) {
+        let Some(folded) = reading::table(engine, table)? else { continue };
+        for answer in reading::answers(&engine.store, table) {
+            for answer in answer? {
+                let Some(decision) = answer.outcome.decision() else { continue };
+                let seat = &folded.seats()[usize::from(answer.seat)];
+                let at = Timestamp::from_millis(answer.at).unwrap_or_default();
+                actions.push(LeadAction {
+                    uuid: action_uuid(table, answer.seat),
+                    action_type: match decision {
+                        Decision::Approved => LeadActionType::ApiApproved,
+                        Decision::Listed => LeadActionType::ApiListing,
+                        Decision::Rejected => LeadActionType::ApiRejected,
+                    },
+                    action_date: at,
+                    originator_key: Some(seat.key.clone()),
+                    demand_sub_account_id: seat.sub_account_id,
+                    reject_reason: None,
+                    amount: None,
+                    origination_fee: None,
+                    offer_click_id: None,
+                    created_at: at,
+                    deleted_at: None,
+                });
+            }
+        }
+    }
+    actions.sort_by_key(|action| action.created_at);
+    Ok(actions)
+}
+
+/// The furthest step of the funnel that the actions reach (facts, Events).
+pub fn status(actions: &[LeadAction]) -> LeadStatus {
+    actions.iter().fold(LeadStatus::INITIALIZED, |status, action| status.after(action.action_type))
+}
+
+/// A seat decides once per table, so table and seat name the action.
+fn action_uuid(table: Uuid, seat: u16) -> Uuid {
+    Uuid::new_v8(Fingerprint::of(&format!("lead action {table} {seat}")).0)
+}

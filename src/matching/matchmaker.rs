@@ -1,0 +1,282 @@
+//! The matchmaker: takes leads in, starts their rate tables, and shows them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use actix::prelude::*;
+use actix_rt::ArbiterHandle;
+use chrono::Utc;
+use metrics::counter;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use tracing::error;
+use uuid::Uuid;
+
+use super::engine::{Engine, Rules};
+use super::identity::identity_key;
+use super::messages::{AwaitTable, GetRateTable, Settle, Snapshot, Until};
+use super::rate_table_actor::{RateTableActor, Start};
+use super::reading;
+use super::record::{TableHead, table_uuid};
+use super::table::Table;
+use super::writing::{self, IdentityLookBack, LEAD_EXISTS};
+use crate::model::{CreditBands, Lead, ProductType};
+use crate::partners::{Facts, Fit};
+use crate::store::entities::LeadRecord;
+use crate::store::{CommitError, Tree};
+use crate::telemetry::metrics::{SEATS_CUT, SUBMITS_REFUSED};
+
+/// Takes leads in, and shows rate tables. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Matchmaker {
+    engine: Arc<Engine>,
+    arbiters: Arc<[ArbiterHandle]>,
+    next_arbiter: Arc<AtomicUsize>,
+    admission: Arc<Semaphore>,
+    identity_secret: Arc<[u8]>,
+}
+
+/// A lead on its way in.
+#[derive(Debug)]
+pub struct Submission {
+    /// Whose it is.
+    pub company: Uuid,
+    /// Made with a test token.
+    pub test: bool,
+    /// The company's duplicate look-back in minutes.
+    pub look_back_minutes: Option<u32>,
+    /// How scores become ratings.
+    pub bands: CreditBands,
+    /// What was sent.
+    pub lead: Lead,
+}
+
+/// Why a lead was not taken in; nothing of it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// It duplicates this lead.
+    Duplicate(Uuid),
+    /// As many rate tables as there may be are being built.
+    Full,
+    /// The store cannot take it.
+    StoreFailed,
+}
+
+/// A rate table exists but cannot be shown now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unavailable;
+
+impl Matchmaker {
+    /// A matchmaker whose actors run on `arbiters`, at least one. `identity_secret` keys the duplicate look-back.
+    pub fn new(engine: Engine, arbiters: Vec<ArbiterHandle>, identity_secret: &[u8]) -> Self {
+        assert!(!arbiters.is_empty(), "actors need an arbiter to run on");
+        Self {
+            admission: Arc::new(Semaphore::new(engine.rules.live_tables)),
+            engine: Arc::new(engine),
+            arbiters: arbiters.into(),
+            next_arbiter: Arc::default(),
+            identity_secret: identity_secret.into(),
+        }
+    }
+
+    /// Takes a lead in: once this returns a snapshot, lead and rate table survive a crash, and the table will be
+    /// complete by its deadline.
+    ///
+    /// With [`Until::Prompt`] it returns when the partners that answer at once have, or after `submit_wait`; with
+    /// [`Until::Settled`] when all have. Dropping the future after its first poll loses nothing that was written, but
+    /// may leave the table to recovery; callers run it in a task of its own.
+    ///
+    /// # Errors
+    /// [`Refused`], with nothing written.
+    pub async fn submit(&self, submission: Submission, until: Until) -> Result<Snapshot, Refused> {
+        let Ok(permit) = Arc::clone(&self.admission).try_acquire_owned() else {
+            counter!(SUBMITS_REFUSED, "reason" => "full").increment(1);
+            return Err(Refused::Full);
+        };
+        let now = Utc::now();
+        let Submission { company, test, look_back_minutes, bands, lead } = submission;
+        let fits = self.fitting(&Facts::new(&lead, now.date_naive(), bands));
+        let record = LeadRecord {
+            uuid: lead.uuid.unwrap_or_else(Uuid::now_v7),
+            company,
+            test,
+            created_at: now.timestamp_millis(),
+            updated_at: now.timestamp_millis(),
+            lead,
+        };
+        let head = self.head(&record, &fits);
+        let identity = self.identity(&record, look_back_minutes);
+
+        // From here on the table has its time, whatever the store takes.
+        let deadline = Instant::now() + self.rules().time.deadline;
+        let commit = writing::submission(&record, &head, identity.as_ref());
+        self.engine.store.commit(commit).await.map_err(|failure| refusal(&record, failure))?;
+
+        let seats = head.seats.iter().map(|seat| self.engine.texts.seat(*seat)).collect::<Result<_, _>>();
+        let seats = seats.map_err(|text| {
+            error!(?text, "the store has lost the text of a seat");
+            Refused::StoreFailed
+        })?;
+        let actor = self.start(Start {
+            lead_created_at: record.created_at,
+            lead: Arc::new(record.lead),
+            bands,
+            table: Table::new(Arc::new(head), seats),
+            fits: fits.into_iter().map(Some).collect(),
+            sequence: 0,
+            deadline,
+            permit: Some(permit),
+        });
+        self.await_table(&actor, until).await.ok_or(Refused::StoreFailed)
+    }
+
+    /// The rate table of a company as it is now; `None` when the company has no such table.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when the store cannot be read.
+    pub async fn rate_table(&self, company: Uuid, table: Uuid) -> Result<Option<Snapshot>, Unavailable> {
+        match self.engine.live.get(table, company) {
+            Some(None) => return Ok(None),
+            Some(Some(actor)) => {
+                // A table that has just left is complete, or left to recovery; either way the store has it.
+                if let Ok(Some(snapshot)) = actor.send(GetRateTable).await {
+                    return Ok(Some(snapshot));
+                }
+            }
+            None => {}
+        }
+        let Some(stored) = reading::table(&self.engine, table)? else { return Ok(None) };
+        if stored.head().company != company {
+            return Ok(None);
+        }
+        self.engine.snapshot(&stored).map(Some).ok_or(Unavailable)
+    }
+
+    /// Builds a table that a crash has left pending, under its original deadline.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when the store has lost a part of it.
+    pub(super) async fn resume(&self, table: Uuid) -> Result<(), Unavailable> {
+        let Some(stored) = reading::table(&self.engine, table)? else { return Err(Unavailable) };
+        let head = Arc::clone(stored.head());
+        let Some(record) = reading::lead(&self.engine.store, head.lead)? else { return Err(Unavailable) };
+        let sequence = reading::answer_records(&self.engine.store, table)?;
+
+        let now = Utc::now();
+        let bands = CreditBands::CURRENT;
+        let mut fitting = self.engine.book().fitting(&Facts::new(&record.lead, now.date_naive(), bands));
+        let seats = stored.seats().iter();
+        let fits = seats.map(|seat| {
+            let same = |fit: &Fit| fit.seat.identity.key == seat.key && fit.seat.product_type == seat.product_type;
+            fitting.iter().position(same).map(|position| fitting.swap_remove(position))
+        });
+        let left = u64::try_from(head.deadline - now.timestamp_millis()).unwrap_or(0);
+        self.start(Start {
+            lead_created_at: record.created_at,
+            fits: fits.collect(),
+            lead: Arc::new(record.lead),
+            bands,
+            table: stored,
+            sequence,
+            deadline: Instant::now() + std::time::Duration::from_millis(left),
+            // A table that was taken in stays in, even where more are recovered than are admitted.
+            permit: Arc::clone(&self.admission).try_acquire_owned().ok(),
+        });
+        Ok(())
+    }
+
+    /// Lets every actor leave; what is pending is recovered at the next start.
+    pub async fn drain(&self) {
+        self.admission.close();
+        for actor in self.engine.live.all() {
+            // An actor that is gone has nothing to leave.
+            let _ = actor.send(Settle).await;
+        }
+    }
+
+    /// What the tables share.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.engine.rules
+    }
+
+    /// The seats that are asked or held: second look only for a lead that wants other products too.
+    fn fitting(&self, facts: &Facts) -> Vec<Fit> {
+        let mut fits = self.engine.book().fitting(facts);
+        if fits.len() > self.rules().partners_per_lead {
+            let cut = fits.len() - self.rules().partners_per_lead;
+            counter!(SEATS_CUT).increment(cut as u64);
+            fits.truncate(self.rules().partners_per_lead);
+        }
+        fits
+    }
+
+    fn head(&self, record: &LeadRecord, fits: &[Fit]) -> TableHead {
+        let wanted = record.lead.product_types.as_deref().unwrap_or_default();
+        let deadline = record.created_at + self.rules().time.deadline.as_millis() as i64;
+        TableHead {
+            uuid: table_uuid(),
+            lead: record.uuid,
+            company: record.company,
+            test: record.test,
+            loan_amount: record.lead.loan_information.as_ref().and_then(|loan| loan.loan_amount),
+            wants_loans: wanted.is_empty() || wanted.contains(&ProductType::Loan),
+            created_at: record.created_at,
+            deadline,
+            seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+        }
+    }
+
+    fn identity(&self, record: &LeadRecord, look_back_minutes: Option<u32>) -> Option<IdentityLookBack> {
+        let key = identity_key(&self.identity_secret, record.company, &record.lead)?;
+        let since = look_back_minutes.map(|minutes| record.created_at - i64::from(minutes) * 60_000);
+        Some(IdentityLookBack { key, since })
+    }
+
+    /// Starts a table's actor on the next arbiter.
+    fn start(&self, start: Start) -> Addr<RateTableActor> {
+        let nth = self.next_arbiter.fetch_add(1, Ordering::Relaxed) % self.arbiters.len();
+        let (table, company) = (start.table.head().uuid, start.table.head().company);
+        let engine = Arc::clone(&self.engine);
+        RateTableActor::start_in_arbiter(&self.arbiters[nth], move |ctx| {
+            // Known before it runs, since it forgets itself when it is done.
+            engine.live.add(table, company, ctx.address());
+            RateTableActor::new(engine, start)
+        })
+    }
+
+    async fn await_table(&self, actor: &Addr<RateTableActor>, until: Until) -> Option<Snapshot> {
+        let waited = actor.send(AwaitTable(until));
+        match until {
+            Until::Settled => waited.await.ok().flatten(),
+            Until::Prompt => match tokio::time::timeout(self.rules().submit_wait, waited).await {
+                Ok(shown) => shown.ok().flatten(),
+                Err(_) => actor.send(GetRateTable).await.ok().flatten(),
+            },
+        }
+    }
+}
+
+/// What a failed commit means to the client.
+fn refusal(record: &LeadRecord, failure: CommitError) -> Refused {
+    match failure {
+        CommitError::Guard { index: LEAD_EXISTS, .. } => Refused::Duplicate(record.uuid),
+        // The look-back record: eight bytes of time, then the lead.
+        CommitError::Guard { found, .. } => {
+            let lead = found.get(8..24).and_then(|bytes| Uuid::from_slice(bytes).ok());
+            Refused::Duplicate(lead.unwrap_or(record.uuid))
+        }
+        CommitError::Busy => {
+            counter!(SUBMITS_REFUSED, "reason" => "store_busy").increment(1);
+            Refused::Full
+        }
+        failure => {
+            counter!(SUBMITS_REFUSED, "reason" => "store_failed").increment(1);
+            error!(lead = %record.uuid, %failure, tree = Tree::Leads.name(), "a lead could not be stored");
+            Refused::StoreFailed
+        }
+    }
+}

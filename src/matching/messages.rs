@@ -1,0 +1,75 @@
+//! Every message of the actors.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use bytes::Bytes;
+use chrono::NaiveDate;
+
+use super::outcome::Outcome;
+use crate::model::{CreditBands, Lead};
+
+/// To a partner actor: answer for this lead.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Outcome")]
+pub struct RequestOffers {
+    /// The lead.
+    pub lead: Arc<Lead>,
+    /// The day it is priced on.
+    pub today: NaiveDate,
+    /// How scores become ratings.
+    pub bands: CreditBands,
+    /// Drawn from the table's own id; decides what a simulated partner does.
+    pub draw: u64,
+    /// Time to answer in.
+    pub budget: Duration,
+}
+
+/// To the rate-table actor, as an item of the stream of its asks: a seat has its outcome.
+#[derive(Debug)]
+pub struct PartnerAnswered {
+    /// Position of the seat.
+    pub seat: usize,
+    /// How the ask ended.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// To the rate-table actor: show the table as it is.
+#[derive(Debug, Message)]
+#[rtype(result = "Option<Snapshot>")]
+pub struct GetRateTable;
+
+/// To the rate-table actor: show the table once it has come this far.
+#[derive(Debug, Message)]
+#[rtype(result = "Option<Snapshot>")]
+pub struct AwaitTable(pub Until);
+
+/// How far a table is to come before it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// Every partner that answers at once has answered.
+    Prompt,
+    /// Every partner has its outcome.
+    Settled,
+}
+
+/// To the rate-table actor: the daemon stops; leave what is pending to recovery.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct Settle;
+
+/// A rate table as a client sees it, durable.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The specification's RateTable as JSON.
+    pub json: Bytes,
+    /// Grows by one with each answer; the table is the same while it is.
+    pub version: u32,
+    /// Whether a partner is still outstanding.
+    pub pending: bool,
+    /// When the table will be complete at the latest, Unix milliseconds.
+    pub deadline: i64,
+}

@@ -1,0 +1,27 @@
+//! Matching: how a lead becomes a rate table.
+//!
+//! [`matchmaker`] takes the lead in and starts a [`rate_table_actor`], which asks a [`partner_actor`] per seat within
+//! its [`budget`], reads every way an ask can end as one [`outcome`], moves the pure [`progress`] machine, folds the
+//! answers into the [`table`] and writes them ([`writing`], [`record`]) before it shows them. [`recovery`] goes on with
+//! what a crash has left pending. The actors' [`messages`] stand on one page.
+
+pub mod budget;
+pub mod engine;
+pub mod history;
+pub mod identity;
+pub mod matchmaker;
+pub mod messages;
+pub mod outcome;
+pub mod partner_actor;
+pub mod progress;
+pub mod rate_table_actor;
+pub mod reading;
+pub mod record;
+pub mod recovery;
+pub mod table;
+pub mod texts;
+pub mod writing;
+
+pub use engine::{Engine, Rules};
+pub use matchmaker::{Matchmaker, Refused, Submission, Unavailable};
+pub use messages::{Snapshot, Until};

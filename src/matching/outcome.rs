@@ -1,0 +1,87 @@
+//! How asking a partner ends: in exactly one of these ways, panic included.
+
+use serde::{Deserialize, Serialize};
+
+use crate::partners::Quote;
+
+/// The end of one ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// At least one offer.
+    Offers(Vec<Quote>),
+    /// An answer, or no ask at all, without an offer.
+    NoOffers(NoOfferReason),
+    /// The partner, or our code for it, failed.
+    Failed(Failure),
+    /// No answer within the budget.
+    TimedOut,
+}
+
+/// Why there are no offers although nothing went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NoOfferReason {
+    /// The partner answered that it has nothing for this lead.
+    Declined,
+    /// Less time was left than an ask is worth.
+    NoTime,
+    /// Second look was not needed: a first-look partner had a loan offer.
+    NotNeeded,
+}
+
+/// What failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Failure {
+    /// The partner answered with an error.
+    Refused,
+    /// Our code for the partner panicked.
+    Panicked,
+    /// The partner left the book while a restart had its table pending.
+    Gone,
+}
+
+impl Outcome {
+    /// The word for it in metrics and logs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Offers(_) => "offers",
+            Self::NoOffers(NoOfferReason::Declined) => "declined",
+            Self::NoOffers(NoOfferReason::NoTime) => "no_time",
+            Self::NoOffers(NoOfferReason::NotNeeded) => "not_needed",
+            Self::Failed(Failure::Refused) => "refused",
+            Self::Failed(Failure::Panicked) => "panicked",
+            Self::Failed(Failure::Gone) => "gone",
+            Self::TimedOut => "timed_out",
+        }
+    }
+
+    /// The offers, if any.
+    pub fn quotes(&self) -> &[Quote] {
+        match self {
+            Self::Offers(quotes) => quotes,
+            _ => &[],
+        }
+    }
+
+    /// The institution's decision on the person: approved with at least one pre-approved or pre-qualified offer,
+    /// rejected when it answered with none at all (facts, Events). Static offers are no decision, and neither is a
+    /// partner that was not asked or did not answer.
+    pub fn decision(&self) -> Option<Decision> {
+        match self {
+            Self::Offers(quotes) if quotes.iter().any(|quote| quote.terms.personal()) => Some(Decision::Approved),
+            Self::Offers(_) => Some(Decision::Listed),
+            Self::NoOffers(NoOfferReason::Declined) => Some(Decision::Rejected),
+            Self::NoOffers(_) | Self::Failed(_) | Self::TimedOut => None,
+        }
+    }
+}
+
+/// What an institution's answer says of the person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// At least one offer for this person.
+    Approved,
+    /// Only offers for anyone.
+    Listed,
+    /// None.
+    Rejected,
+}

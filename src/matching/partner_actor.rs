@@ -1,0 +1,88 @@
+//! One partner's side of one rate table: a seat that answers, fails, panics, or stays silent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use metrics::counter;
+
+use super::messages::RequestOffers;
+use super::outcome::{Failure, NoOfferReason, Outcome};
+use crate::partners::declared::FailureKind;
+use crate::partners::partner::Simulate;
+use crate::partners::{Facts, Quote, Seat};
+use crate::telemetry::metrics::OFFERS_CUT;
+
+/// Answers for one seat of one rate table.
+#[derive(Debug)]
+pub struct PartnerActor {
+    seat: Arc<Seat>,
+    /// Offers whose rules fit the lead, by position.
+    offers: Vec<usize>,
+    /// Most offers it may answer with.
+    most: usize,
+}
+
+impl PartnerActor {
+    /// A seat with the offers that fit.
+    pub fn new(seat: Arc<Seat>, offers: Vec<usize>, most: usize) -> Self {
+        Self { seat, offers, most }
+    }
+
+    /// The catalog's answer.
+    fn answer(&self, request: &RequestOffers) -> Outcome {
+        let facts = Facts::new(&request.lead, request.today, request.bands);
+        let quotes = self.offers.iter().filter_map(|offer| self.seat.offers[*offer].quote(&facts).ok());
+        let mut quotes: Vec<Quote> = quotes.collect();
+        if quotes.len() > self.most {
+            let cut = quotes.len() - self.most;
+            counter!(OFFERS_CUT, "partner" => self.seat.identity.key.clone()).increment(cut as u64);
+            quotes.sort_by(|one, two| two.score.total_cmp(&one.score));
+            quotes.truncate(self.most);
+        }
+        if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
+    }
+}
+
+impl Actor for PartnerActor {
+    type Context = Context<Self>;
+}
+
+impl Handler<RequestOffers> for PartnerActor {
+    type Result = ResponseFuture<Outcome>;
+
+    fn handle(&mut self, request: RequestOffers, _: &mut Context<Self>) -> Self::Result {
+        let answer = self.answer(&request);
+        let Some(simulate) = self.seat.simulate else {
+            return Box::pin(std::future::ready(answer));
+        };
+        Box::pin(async move {
+            let fate = Fate::drawn(&simulate, request.draw);
+            tokio::time::sleep(fate.delay).await;
+            match (fate.fails, simulate.failure) {
+                (false, _) => answer,
+                (true, FailureKind::Error) => Outcome::Failed(Failure::Refused),
+                (true, FailureKind::Panic) => panic!("simulated panic of a partner"),
+                (true, FailureKind::Silence) => std::future::pending().await,
+            }
+        })
+    }
+}
+
+/// What a simulated partner does with one ask: the same for the same draw, so that a table can be told again.
+struct Fate {
+    delay: Duration,
+    fails: bool,
+}
+
+impl Fate {
+    fn drawn(simulate: &Simulate, draw: u64) -> Self {
+        // Two fractions from 0 to 1 out of one draw.
+        let fraction = |bits: u64| (bits & 0xffff_ffff) as f64 / f64::from(u32::MAX);
+        let spread = simulate.delay_max - simulate.delay;
+        Self {
+            delay: simulate.delay + spread.mul_f64(fraction(draw)),
+            fails: fraction(draw >> 32) < simulate.failure_rate || simulate.failure_rate >= 1.0,
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! The rate-table actor: asks every partner of one lead, takes in each outcome, and shows the table.
+//!
+//! What is shown is durable: an answer is folded, written, and shown only when the store has acknowledged it. While one
+//! write is under way further answers wait for the next, so that the order of the record is the order of arrival.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use chrono::Utc;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use metrics::{counter, histogram};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::time::Instant;
+use tracing::{error, warn};
+
+use super::budget::Budget;
+use super::engine::Engine;
+use super::messages::{AwaitTable, GetRateTable, PartnerAnswered, RequestOffers, Settle, Snapshot, Until};
+use super::outcome::{Failure, NoOfferReason, Outcome};
+use super::partner_actor::PartnerActor;
+use super::progress::{Due, Event, Standing};
+use super::record::Answer;
+use super::table::Table;
+use super::writing;
+use crate::model::{CreditBands, Lead, ProductType};
+use crate::partners::Fit;
+use crate::store::CommitError;
+use crate::telemetry::metrics::{LATE_ANSWERS, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLES_SETTLED};
+
+/// Answers that are taken in at once when they are there at once.
+const ANSWERS_AT_ONCE: usize = 256;
+
+/// What an actor needs to be started with.
+#[derive(Debug)]
+pub struct Start {
+    /// The lead, as the partners see it.
+    pub lead: Arc<Lead>,
+    /// When the lead was made, Unix milliseconds.
+    pub lead_created_at: i64,
+    /// How scores become ratings.
+    pub bands: CreditBands,
+    /// The table, with the answers it has.
+    pub table: Table,
+    /// Per seat of the table, the seat in the book and its fitting offers; `None` for one that left the book.
+    pub fits: Vec<Option<Fit>>,
+    /// Position of its next answer record.
+    pub sequence: u16,
+    /// When the table must be complete.
+    pub deadline: Instant,
+    /// Held until the table is settled.
+    pub permit: Option<OwnedSemaphorePermit>,
+}
+
+/// One lead's rate table while it is being built, and a little longer.
+pub struct RateTableActor {
+    engine: Arc<Engine>,
+    start: Start,
+    budget: Budget,
+    /// Per seat, whether it answers at once.
+    prompt: Vec<bool>,
+    /// Answers that are not written yet.
+    arrived: Vec<Answer>,
+    writing: bool,
+    /// Position of the next answer record.
+    sequence: u16,
+    /// What was shown last.
+    shown: Option<Snapshot>,
+    /// Whether anybody was shown the table while it was pending, and so will come back.
+    awaited: bool,
+    waiters: Vec<(Until, oneshot::Sender<Snapshot>)>,
+}
+
+impl Actor for RateTableActor {
+    type Context = Context<Self>;
+
+    /// Asks every partner.
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        let left = self.start.deadline.saturating_duration_since(Instant::now());
+        ctx.run_later(left, |actor, ctx| actor.deadline_passed(ctx));
+        let seats: Vec<usize> = self.table().progress().standing(Standing::Asked).collect();
+        self.ask(&seats, ctx);
+        // Held seats may be due at once, and a table without seats is settled at once.
+        self.write(ctx);
+    }
+}
+
+/// An outcome of the stream of asks.
+impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
+    fn handle(&mut self, answered: Vec<PartnerAnswered>, ctx: &mut Context<Self>) {
+        for PartnerAnswered { seat, outcome, elapsed } in answered {
+            self.count(seat, &outcome, elapsed);
+            self.take_in(seat, outcome);
+        }
+        self.write(ctx);
+    }
+
+    /// The asks of one round are through; the actor lives on for its clients.
+    fn finished(&mut self, _: &mut Context<Self>) {}
+}
+
+impl Handler<GetRateTable> for RateTableActor {
+    type Result = MessageResult<GetRateTable>;
+
+    fn handle(&mut self, _: GetRateTable, _: &mut Context<Self>) -> Self::Result {
+        MessageResult(self.snapshot())
+    }
+}
+
+impl Handler<AwaitTable> for RateTableActor {
+    type Result = ResponseFuture<Option<Snapshot>>;
+
+    fn handle(&mut self, AwaitTable(until): AwaitTable, _: &mut Context<Self>) -> Self::Result {
+        if self.has_come(until) {
+            return Box::pin(std::future::ready(self.snapshot()));
+        }
+        let (sender, receiver) = oneshot::channel();
+        self.waiters.push((until, sender));
+        Box::pin(async move { receiver.await.ok() })
+    }
+}
+
+impl Handler<Settle> for RateTableActor {
+    type Result = ();
+
+    /// Leaves: what is pending stays recorded as pending, for recovery.
+    fn handle(&mut self, _: Settle, ctx: &mut Context<Self>) {
+        self.leave(ctx);
+    }
+}
+
+impl RateTableActor {
+    /// An actor that is ready to be started on an arbiter.
+    pub fn new(engine: Arc<Engine>, start: Start) -> Self {
+        let budget = Budget::until(start.deadline, engine.rules.time);
+        let prompt = start.fits.iter().map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.simulate.is_none())).collect();
+        Self {
+            engine,
+            budget,
+            prompt,
+            sequence: start.sequence,
+            start,
+            arrived: Vec::new(),
+            writing: false,
+            shown: None,
+            awaited: false,
+            waiters: Vec::new(),
+        }
+    }
+
+    fn table(&self) -> &Table {
+        &self.start.table
+    }
+
+    /// Asks seats, each with its budget, as one stream of outcomes.
+    fn ask(&mut self, seats: &[usize], ctx: &mut Context<Self>) {
+        let second_look_to_come = self.table().progress().standing(Standing::Held).next().is_some();
+        let asks = FuturesUnordered::new();
+        for &seat in seats {
+            let Some(fit) = self.start.fits[seat].take() else {
+                self.take_in(seat, Outcome::Failed(Failure::Gone));
+                continue;
+            };
+            let holds_up = second_look_to_come && fit.seat.product_type == ProductType::Loan;
+            let Some(budget) = self.budget.for_partner(fit.seat.timeout, holds_up) else {
+                self.take_in(seat, Outcome::NoOffers(NoOfferReason::NoTime));
+                continue;
+            };
+            let request = RequestOffers {
+                lead: Arc::clone(&self.start.lead),
+                today: Utc::now().date_naive(),
+                bands: self.start.bands,
+                draw: self.draw(seat),
+                budget,
+            };
+            let partner = PartnerActor::new(fit.seat, fit.offers, self.engine.rules.offers_per_partner).start();
+            asks.push(async move {
+                let asked_at = Instant::now();
+                let outcome = match partner.send(request).timeout(budget).await {
+                    Ok(outcome) => outcome,
+                    Err(MailboxError::Timeout) => Outcome::TimedOut,
+                    Err(MailboxError::Closed) => Outcome::Failed(Failure::Panicked),
+                };
+                PartnerAnswered { seat, outcome, elapsed: asked_at.elapsed() }
+            });
+        }
+        if !asks.is_empty() {
+            ctx.add_stream(asks.ready_chunks(ANSWERS_AT_ONCE));
+        }
+    }
+
+    /// A number that is the same for the same seat of the same table.
+    fn draw(&self, seat: usize) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.table().head().uuid, seat).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Notes an outcome, unless its seat has one already: a late offer never enters.
+    fn take_in(&mut self, seat: usize, outcome: Outcome) {
+        let noted = self.arrived.iter().any(|answer| usize::from(answer.seat) == seat);
+        if noted || !self.table().progress().is_pending(seat) {
+            counter!(LATE_ANSWERS).increment(1);
+            return;
+        }
+        self.arrived.push(Answer { seat: seat as u16, at: Utc::now().timestamp_millis(), outcome });
+    }
+
+    /// Every seat without an outcome has timed out.
+    fn deadline_passed(&mut self, ctx: &mut Context<Self>) {
+        let pending: Vec<usize> = self.table().progress().pending().collect();
+        for seat in pending {
+            if !self.arrived.iter().any(|answer| usize::from(answer.seat) == seat) {
+                self.take_in(seat, Outcome::TimedOut);
+            }
+        }
+        self.write(ctx);
+    }
+
+    /// Writes what has arrived, unless a write is under way; then shows it.
+    fn write(&mut self, ctx: &mut Context<Self>) {
+        if self.writing {
+            return;
+        }
+        let (answers, settles) = self.next_answers();
+        if answers.is_empty() {
+            self.go_on(ctx);
+            return;
+        }
+        self.writing = true;
+        let commit = writing::answers(self.table(), self.start.lead_created_at, self.sequence, &answers, settles);
+        let acknowledged = self.engine.store.commit(commit);
+        ctx.spawn(acknowledged.into_actor(self).map(move |result, actor, ctx| actor.written(answers, result, ctx)));
+    }
+
+    /// What has arrived, with the held seats that are not needed any more; and whether that settles the table.
+    fn next_answers(&mut self) -> (Vec<Answer>, bool) {
+        let mut answers = std::mem::take(&mut self.arrived);
+        let mut progress = self.table().progress().clone();
+        for answer in &answers {
+            let offers = !answer.outcome.quotes().is_empty();
+            let applied = progress.apply(Event::Ended { seat: usize::from(answer.seat), offers });
+            debug_assert!(applied.is_ok(), "an answer is taken in once");
+        }
+        if let Due::Drop(held) = progress.due() {
+            for seat in held {
+                let outcome = Outcome::NoOffers(NoOfferReason::NotNeeded);
+                answers.push(Answer { seat: seat as u16, at: Utc::now().timestamp_millis(), outcome });
+                let applied = progress.apply(Event::Ended { seat, offers: false });
+                debug_assert!(applied.is_ok(), "a held seat is pending");
+            }
+        }
+        (answers, progress.settled())
+    }
+
+    /// The store has answered: the answers are shown, or the actor gives up.
+    fn written(&mut self, answers: Vec<Answer>, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
+        self.writing = false;
+        if let Err(failure) = result {
+            error!(rate_table = %self.table().head().uuid, %failure, "answers could not be stored; the table is left to recovery");
+            self.leave(ctx);
+            return;
+        }
+        self.sequence += 1;
+        self.shown = None;
+        for answer in &answers {
+            if let Err(illegal) = self.start.table.apply(answer) {
+                warn!(?illegal, "an answer did not fit its table");
+            }
+        }
+        self.write(ctx);
+    }
+
+    /// Asks held seats that are due, wakes who waits, and sees to the end.
+    fn go_on(&mut self, ctx: &mut Context<Self>) {
+        if let Due::Release(held) = self.table().progress().due() {
+            for seat in &held {
+                let released = self.start.table.release(*seat);
+                debug_assert!(released.is_ok(), "a held seat can be released");
+            }
+            self.ask(&held, ctx);
+            if !self.arrived.is_empty() {
+                self.write(ctx);
+                return;
+            }
+        }
+        self.wake_waiters();
+        if self.table().progress().settled() {
+            self.settled(ctx);
+        }
+    }
+
+    fn wake_waiters(&mut self) {
+        let (come, waiting) = std::mem::take(&mut self.waiters).into_iter().partition(|(until, _)| self.has_come(*until));
+        self.waiters = waiting;
+        let come: Vec<(Until, oneshot::Sender<Snapshot>)> = come;
+        if come.is_empty() {
+            return;
+        }
+        if let Some(snapshot) = self.snapshot() {
+            for (_, waiter) in come {
+                // A client that has hung up does not wait any more.
+                let _ = waiter.send(snapshot.clone());
+            }
+        }
+    }
+
+    fn has_come(&self, until: Until) -> bool {
+        let progress = self.table().progress();
+        match until {
+            Until::Settled => progress.settled(),
+            Until::Prompt => !progress.standing(Standing::Asked).any(|seat| self.prompt[seat]),
+        }
+    }
+
+    /// The table as it is stored, made once per version.
+    fn snapshot(&mut self) -> Option<Snapshot> {
+        if self.shown.is_none() {
+            self.shown = self.engine.snapshot(&self.start.table);
+        }
+        self.awaited |= self.shown.as_ref().is_some_and(|snapshot| snapshot.pending);
+        self.shown.clone()
+    }
+
+    /// The table is complete: the place is free, and the actor lingers for those who were told to come back.
+    fn settled(&mut self, ctx: &mut Context<Self>) {
+        if self.start.permit.take().is_some() {
+            counter!(TABLES_SETTLED).increment(1);
+        }
+        if self.awaited {
+            ctx.run_later(self.engine.rules.linger, |actor, ctx| actor.leave(ctx));
+        } else {
+            self.leave(ctx);
+        }
+    }
+
+    fn leave(&mut self, ctx: &mut Context<Self>) {
+        self.engine.live.remove(self.table().head().uuid);
+        self.start.permit = None;
+        self.waiters.clear();
+        ctx.stop();
+    }
+
+    fn count(&self, seat: usize, outcome: &Outcome, elapsed: Duration) {
+        let seat = &self.table().seats()[seat];
+        let labels = [("partner", seat.key.clone()), ("product_type", seat.product_type.as_str().to_owned())];
+        histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
+        let [partner, product_type] = labels;
+        counter!(PARTNER_OUTCOMES, &[partner, product_type, ("outcome", outcome.word().to_owned())]).increment(1);
+    }
+}

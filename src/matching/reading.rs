@@ -1,0 +1,72 @@
+//! Rate tables and leads as the store has them.
+
+use std::sync::Arc;
+
+use tracing::error;
+use uuid::Uuid;
+
+use super::engine::Engine;
+use super::matchmaker::Unavailable;
+use super::record::{Answer, TableHead};
+use super::table::Table;
+use crate::store::entities::LeadRecord;
+use crate::store::{Store, Tree, codec};
+
+/// A table, folded from its records; `None` when there is none.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a part of it cannot be read.
+pub fn table(engine: &Engine, table: Uuid) -> Result<Option<Table>, Unavailable> {
+    let Some(bytes) = engine.store.get(Tree::RateTables, table.as_bytes()).map_err(broken)? else { return Ok(None) };
+    let head: TableHead = codec::decode(&bytes).map_err(broken)?;
+    let seats = head.seats.iter().map(|seat| engine.texts.seat(*seat)).collect::<Result<_, _>>();
+    let seats = seats.map_err(|text| {
+        error!(rate_table = %table, ?text, "the store has lost the text of a seat");
+        Unavailable
+    })?;
+
+    let mut folded = Table::new(Arc::new(head), seats);
+    for answers in answers(&engine.store, table) {
+        for answer in answers? {
+            if let Err(illegal) = folded.apply(&answer) {
+                error!(rate_table = %table, ?illegal, "a stored answer does not fit its table");
+            }
+        }
+    }
+    Ok(Some(folded))
+}
+
+/// How many answer records a table has.
+///
+/// # Errors
+/// [`Unavailable`] when one cannot be read.
+pub fn answer_records(store: &Store, table: Uuid) -> Result<u16, Unavailable> {
+    answers(store, table).try_fold(0, |count, answers| answers.map(|_| count + 1))
+}
+
+/// A lead; `None` when there is none.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when it cannot be read.
+pub fn lead(store: &Store, lead: Uuid) -> Result<Option<LeadRecord>, Unavailable> {
+    let bytes = store.get(Tree::Leads, lead.as_bytes()).map_err(broken)?;
+    bytes.map(|bytes| codec::decode_json(&bytes).map_err(broken)).transpose()
+}
+
+/// The tables of a lead, oldest first.
+pub fn tables_of(store: &Store, lead: Uuid) -> Vec<Uuid> {
+    let keys = store.scan(Tree::LeadTables, lead.as_bytes()).filter_map(Result::ok);
+    keys.filter_map(|(key, _)| Uuid::from_slice(key.get(16..32)?).ok()).collect()
+}
+
+/// The answer records of a table, in the order in which they were written.
+pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Result<Vec<Answer>, Unavailable>> {
+    let records = store.scan(Tree::Answers, table.as_bytes());
+    records.map(|record| record.map_err(broken).and_then(|(_, bytes)| codec::decode(&bytes).map_err(broken)))
+}
+
+/// A record that cannot be read is reported by whoever finds it, and is no reason to fail for others.
+fn broken(cause: impl std::fmt::Display) -> Unavailable {
+    error!(%cause, "a stored record cannot be read");
+    Unavailable
+}

@@ -1,0 +1,89 @@
+//! What the store keeps of a rate table: its head, written with the lead, and its answers, in the order of arrival.
+//!
+//! Folding the answers over the head gives the table again, byte for byte ([`super::table`]).
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::outcome::Outcome;
+use crate::partners::Fingerprint;
+
+/// Written once, with the lead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableHead {
+    /// The table.
+    pub uuid: Uuid,
+    /// The lead it belongs to.
+    pub lead: Uuid,
+    /// The company it belongs to.
+    pub company: Uuid,
+    /// Made with a test token.
+    pub test: bool,
+    /// The lead's loan amount when the table was made, dollars.
+    pub loan_amount: Option<i32>,
+    /// Whether the lead wants loans, so that second look waits.
+    pub wants_loans: bool,
+    /// When it was made, Unix milliseconds.
+    pub created_at: i64,
+    /// When it must be complete, Unix milliseconds.
+    pub deadline: i64,
+    /// The seats asked or held, each by the fingerprint of its stored text.
+    pub seats: Vec<Fingerprint>,
+}
+
+/// One seat's outcome.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Position of the seat in the head.
+    pub seat: u16,
+    /// When it was recorded, Unix milliseconds.
+    pub at: i64,
+    /// How the ask ended.
+    pub outcome: Outcome,
+}
+
+/// Offers that a table numbers at most; what comes after is cut and counted.
+pub const MAX_OFFERS: u16 = 0x0fff;
+
+/// A new rate table's uuid: a UUIDv7 whose last 12 bits are free, for its offers' numbers.
+pub fn table_uuid() -> Uuid {
+    Uuid::from_u128(Uuid::now_v7().as_u128() & !u128::from(MAX_OFFERS))
+}
+
+/// The uuid of a table's offer: the table's own, plus the offer's number from 1. So an offer leads to its table without
+/// an index, and a click to both.
+pub fn offer_uuid(table: Uuid, number: u16) -> Uuid {
+    debug_assert!((1..=MAX_OFFERS).contains(&number));
+    Uuid::from_u128(table.as_u128() | u128::from(number))
+}
+
+/// The table of an offer, and the offer's number; 0 for the table's own uuid.
+pub fn table_of(offer: Uuid) -> (Uuid, u16) {
+    let number = (offer.as_u128() & u128::from(MAX_OFFERS)) as u16;
+    (Uuid::from_u128(offer.as_u128() & !u128::from(MAX_OFFERS)), number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offer_leads_to_its_table() {
+        let table = table_uuid();
+        assert_eq!(table.get_version_num(), 7);
+        assert_eq!(table_of(table), (table, 0));
+        for number in [1, 2, 77, MAX_OFFERS] {
+            let offer = offer_uuid(table, number);
+            assert_eq!(table_of(offer), (table, number));
+            assert_eq!(offer.get_version_num(), 7);
+        }
+    }
+
+    #[test]
+    fn tables_made_in_one_millisecond_differ() {
+        let mut tables: Vec<Uuid> = (0..10_000).map(|_| table_uuid()).collect();
+        tables.sort_unstable();
+        tables.dedup();
+        assert_eq!(tables.len(), 10_000);
+    }
+}

@@ -1,0 +1,259 @@
+//! A rate table: its head, folded over by its answers, and shown as the specification's RateTable.
+//!
+//! Pure: the same answers give the same table, in the live actor, after a restart, and when an old table is read.
+//!
+//! Each array is sorted by `recommendationScore`, highest first; equal scores stand in the order in which the offers
+//! were numbered, which is the order of arrival and, within one answer, of the partner's file.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::progress::{Event, IllegalTransition, Progress};
+use super::record::{Answer, MAX_OFFERS, TableHead, offer_uuid};
+use super::texts::Texts;
+use crate::model::{Originator, Partner, ProductType};
+use crate::partners::text::write_offer;
+use crate::partners::{Fingerprint, Quote, SeatText, Terms};
+
+/// A rate table as far as it has come.
+#[derive(Debug, Clone)]
+pub struct Table {
+    head: Arc<TableHead>,
+    seats: Arc<[Arc<SeatText>]>,
+    progress: Progress,
+    arrays: [Vec<Offer>; ARRAYS.len()],
+    /// Answers of second-look partners, until the last of them has answered.
+    auction: Vec<Offer>,
+    last_number: u16,
+    answers: u32,
+}
+
+/// An offer that has its number.
+#[derive(Debug, Clone, PartialEq)]
+struct Offer {
+    number: u16,
+    quote: Quote,
+}
+
+/// The arrays of a rate table, in the order of the specification.
+const ARRAYS: [&str; 5] = ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers", "specialOffers"];
+const SPECIAL: usize = 4;
+
+fn array_of(terms: &Terms) -> usize {
+    match terms {
+        Terms::Card(_) => 0,
+        Terms::Loan(_) => 1,
+        Terms::Mortgage(_) => 2,
+        Terms::Savings(_) => 3,
+        Terms::Special(_) => SPECIAL,
+    }
+}
+
+impl Table {
+    /// A table without answers. `seats` are those of the head, in its order.
+    pub fn new(head: Arc<TableHead>, seats: Vec<Arc<SeatText>>) -> Self {
+        debug_assert_eq!(head.seats.len(), seats.len());
+        let places = seats.iter().map(|seat| (seat.product_type, seat.second_look));
+        let progress = Progress::start(places, head.wants_loans);
+        Self {
+            progress,
+            head,
+            seats: seats.into(),
+            arrays: Default::default(),
+            auction: Vec::new(),
+            last_number: 0,
+            answers: 0,
+        }
+    }
+
+    /// Takes in an answer.
+    ///
+    /// # Errors
+    /// [`IllegalTransition`], with nothing changed, when the seat has its outcome already.
+    pub fn apply(&mut self, answer: &Answer) -> Result<(), IllegalTransition> {
+        let seat = usize::from(answer.seat);
+        let quotes = answer.outcome.quotes();
+        let was_settled = self.progress.settled();
+        self.progress.apply(Event::Ended { seat, offers: !quotes.is_empty() })?;
+        // Invariant (S2): once no response is pending the table never changes.
+        debug_assert!(!was_settled);
+
+        self.answers += 1;
+        let second_look = self.seats[seat].second_look;
+        for quote in quotes {
+            if self.last_number == MAX_OFFERS {
+                break;
+            }
+            self.last_number += 1;
+            let offer = Offer { number: self.last_number, quote: quote.clone() };
+            if second_look {
+                self.auction.push(offer);
+            } else {
+                self.place(offer);
+            }
+        }
+        if second_look {
+            self.close_auction();
+        }
+        Ok(())
+    }
+
+    /// Once the last second-look partner has answered, the best offer of each product sub-type is shown.
+    fn close_auction(&mut self) {
+        if self.progress.pending().any(|seat| self.seats[seat].second_look) {
+            return;
+        }
+        let mut offers = std::mem::take(&mut self.auction);
+        offers.sort_by(|one, two| two.quote.score.total_cmp(&one.quote.score).then(one.number.cmp(&two.number)));
+        let mut lots = Vec::new();
+        for offer in offers {
+            let lot = if let Terms::Special(terms) = &offer.quote.terms { terms.lot } else { None };
+            if !lots.contains(&lot) {
+                lots.push(lot);
+                self.place(offer);
+            }
+        }
+    }
+
+    /// Puts an offer where its score says.
+    fn place(&mut self, offer: Offer) {
+        let array = &mut self.arrays[array_of(&offer.quote.terms)];
+        let before = |other: &Offer| {
+            other.quote.score > offer.quote.score
+                || (other.quote.score == offer.quote.score && other.number < offer.number)
+        };
+        let position = array.partition_point(before);
+        array.insert(position, offer);
+    }
+
+    /// Its head.
+    pub fn head(&self) -> &Arc<TableHead> {
+        &self.head
+    }
+
+    /// Its seats, in the order of the head.
+    pub fn seats(&self) -> &[Arc<SeatText>] {
+        &self.seats
+    }
+
+    /// Where its seats stand.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Lets a held seat be asked.
+    ///
+    /// # Errors
+    /// [`IllegalTransition`] when the seat is not held.
+    pub fn release(&mut self, seat: usize) -> Result<(), IllegalTransition> {
+        self.progress.apply(Event::Released { seat })
+    }
+
+    /// Answers so far: the version of what is shown.
+    pub fn answers(&self) -> u32 {
+        self.answers
+    }
+
+    /// Offers shown so far.
+    pub fn offers(&self) -> usize {
+        self.arrays.iter().map(Vec::len).sum()
+    }
+
+    /// The quote of an offer, by its number, if it is shown.
+    pub fn quote(&self, number: u16) -> Option<&Quote> {
+        self.arrays.iter().flatten().find(|offer| offer.number == number).map(|offer| &offer.quote)
+    }
+
+    /// The specification's RateTable as JSON. `base_url` is where clicks go.
+    ///
+    /// # Errors
+    /// The fingerprint of a text that the store does not have (any more).
+    pub fn show(&self, base_url: &str, texts: &Texts) -> Result<Bytes, Fingerprint> {
+        let mut out = Vec::with_capacity(1024 + self.offers() * 2048);
+        let head = Head { uuid: self.head.uuid, lead_uuid: self.head.lead, loan_amount: self.head.loan_amount };
+        serde_json::to_writer(&mut out, &head).expect("writing to memory does not fail");
+        out.pop();
+
+        let mut url = String::with_capacity(base_url.len() + 48);
+        for (name, offers) in ARRAYS.iter().zip(&self.arrays) {
+            begin_array(&mut out, name);
+            for (nth, offer) in offers.iter().enumerate() {
+                if nth > 0 {
+                    out.push(b',');
+                }
+                let uuid = offer_uuid(self.head.uuid, offer.number);
+                url.clear();
+                url.push_str(base_url);
+                url.push_str("/click/");
+                url.push_str(uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+                write_offer(&mut out, &*texts.offer(offer.quote.text)?, &offer.quote, uuid, &url);
+            }
+            out.push(b']');
+        }
+
+        begin_array(&mut out, "pendingOriginators");
+        write_list(&mut out, self.pending_originators());
+        out.push(b']');
+        begin_array(&mut out, "pendingResponses");
+        write_list(&mut out, self.pending_responses());
+        out.extend_from_slice(b"]}");
+        Ok(out.into())
+    }
+
+    /// The loan partners still outstanding, each once (facts, v1 edition).
+    fn pending_originators(&self) -> Vec<&Originator> {
+        let pending = self.progress.pending().map(|seat| &self.seats[seat]);
+        let loans = pending.filter(|seat| seat.product_type == ProductType::Loan);
+        let mut originators: Vec<&Originator> = loans.map(|seat| &seat.originator).collect();
+        originators.dedup_by_key(|originator| &originator.key);
+        originators
+    }
+
+    /// The partners still outstanding, each once with its product types.
+    fn pending_responses(&self) -> Vec<PendingResponse<'_>> {
+        let mut pending: Vec<PendingResponse> = Vec::new();
+        for seat in self.progress.pending().map(|seat| &self.seats[seat]) {
+            match pending.iter_mut().find(|response| response.partner.uuid == seat.partner.uuid) {
+                Some(response) => response.product_types.push(seat.product_type),
+                None => {
+                    pending.push(PendingResponse { partner: &seat.partner, product_types: vec![seat.product_type] });
+                }
+            }
+        }
+        pending
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    uuid: Uuid,
+    lead_uuid: Uuid,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loan_amount: Option<i32>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PendingResponse<'a> {
+    partner: &'a Partner,
+    product_types: Vec<ProductType>,
+}
+
+fn begin_array(out: &mut Vec<u8>, name: &str) {
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":[");
+}
+
+fn write_list(out: &mut Vec<u8>, items: Vec<impl Serialize>) {
+    for (nth, item) in items.into_iter().enumerate() {
+        if nth > 0 {
+            out.push(b',');
+        }
+        serde_json::to_writer(&mut *out, &item).expect("writing to memory does not fail");
+    }
+}

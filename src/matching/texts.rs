@@ -1,0 +1,81 @@
+//! Prepared texts by fingerprint: those of the book in memory, and older ones read back from the store.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::partners::{Book, Fingerprint, SeatText};
+use crate::store::{Commit, CommitError, Store, Tree};
+
+/// The texts that rate tables are shown with. Shared by all tables; grows only when an older text is asked for.
+#[derive(Debug, Clone)]
+pub struct Texts {
+    store: Store,
+    offers: Arc<RwLock<HashMap<Fingerprint, Arc<str>>>>,
+    seats: Arc<RwLock<HashMap<Fingerprint, Arc<SeatText>>>>,
+}
+
+/// Texts written in one commit when a book is opened.
+const TEXTS_PER_COMMIT: usize = 256;
+
+impl Texts {
+    /// Texts of a store, none of them in memory yet.
+    pub fn new(store: Store) -> Self {
+        Self { store, offers: Arc::default(), seats: Arc::default() }
+    }
+
+    /// Takes in a book: once this returns, the store has every text of it.
+    ///
+    /// # Errors
+    /// What the store said.
+    pub async fn keep(&self, book: &Book) -> Result<(), CommitError> {
+        let mut missing = Vec::new();
+        for text in book.texts() {
+            if self.store.get(Tree::Texts, &text.fingerprint.0).ok().flatten().is_none() {
+                missing.push(text);
+            }
+        }
+        for texts in missing.chunks(TEXTS_PER_COMMIT) {
+            let put = |commit: Commit, text: &&crate::partners::Text| {
+                commit.put(Tree::Texts, text.fingerprint.0.to_vec(), text.json.as_bytes().to_vec())
+            };
+            self.store.commit(texts.iter().fold(Commit::new(), put)).await?;
+        }
+
+        let mut offers = self.offers.write().unwrap_or_else(PoisonError::into_inner);
+        for offer in book.seats().iter().flat_map(|seat| &seat.offers) {
+            offers.insert(offer.text.fingerprint, Arc::clone(&offer.text.json));
+        }
+        Ok(())
+    }
+
+    /// The text of an offer.
+    ///
+    /// # Errors
+    /// The fingerprint, when neither memory nor store has the text.
+    pub fn offer(&self, fingerprint: Fingerprint) -> Result<Arc<str>, Fingerprint> {
+        if let Some(text) = self.offers.read().unwrap_or_else(PoisonError::into_inner).get(&fingerprint) {
+            return Ok(Arc::clone(text));
+        }
+        let text: Arc<str> = self.stored(fingerprint)?.into();
+        let mut offers = self.offers.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(offers.entry(fingerprint).or_insert(text)))
+    }
+
+    /// A seat, from its text.
+    ///
+    /// # Errors
+    /// The fingerprint, when neither memory nor store has the text.
+    pub fn seat(&self, fingerprint: Fingerprint) -> Result<Arc<SeatText>, Fingerprint> {
+        if let Some(seat) = self.seats.read().unwrap_or_else(PoisonError::into_inner).get(&fingerprint) {
+            return Ok(Arc::clone(seat));
+        }
+        let seat: SeatText = serde_json::from_str(&self.stored(fingerprint)?).map_err(|_| fingerprint)?;
+        let mut seats = self.seats.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(seats.entry(fingerprint).or_insert(Arc::new(seat))))
+    }
+
+    fn stored(&self, fingerprint: Fingerprint) -> Result<String, Fingerprint> {
+        let found = self.store.get(Tree::Texts, &fingerprint.0).ok().flatten();
+        found.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(fingerprint)
+    }
+}

@@ -1,0 +1,89 @@
+//! What is written when: the commits of a rate table's life.
+
+use uuid::Uuid;
+
+use super::outcome::Decision;
+use super::record::{Answer, TableHead};
+use super::table::Table;
+use crate::model::EventType;
+use crate::store::entities::{Happening, LeadRecord};
+use crate::store::{Commit, Tree, codec};
+
+/// Guards of [`submission`], in order.
+pub const LEAD_EXISTS: usize = 0;
+
+/// How an identity is looked up for duplicates.
+#[derive(Debug, Clone)]
+pub struct IdentityLookBack {
+    /// Company and hash of the identity.
+    pub key: Vec<u8>,
+    /// A lead of this identity made at or after this time is duplicated, Unix milliseconds; `None` looks nowhere back.
+    pub since: Option<i64>,
+}
+
+/// The lead, its pending table, and that it was created: one commit, guarded against duplicates.
+pub fn submission(lead: &LeadRecord, head: &TableHead, identity: Option<&IdentityLookBack>) -> Commit {
+    let mut commit = Commit::new().absent(Tree::Leads, lead.uuid.as_bytes().to_vec());
+    if let Some(IdentityLookBack { key, since }) = identity {
+        if let Some(since) = since {
+            commit = commit.unless_recent(Tree::Identities, key.clone(), *since);
+        }
+        let mut value = lead.created_at.to_be_bytes().to_vec();
+        value.extend_from_slice(lead.uuid.as_bytes());
+        commit = commit.put(Tree::Identities, key.clone(), value);
+    }
+    let happening = |event_type| Happening {
+        event_type,
+        lead: lead.uuid,
+        lead_created_at: lead.created_at,
+        at: lead.created_at,
+        institution: None,
+        product_type: None,
+        test: lead.test,
+    };
+    let events = vec![happening(EventType::LeadCreated), happening(EventType::AppSubmitted)];
+    commit
+        .put(Tree::Leads, lead.uuid.as_bytes().to_vec(), codec::encode_json(lead))
+        .put(Tree::RateTables, head.uuid.as_bytes().to_vec(), codec::encode(head))
+        .put(Tree::LeadTables, [&lead.uuid.as_bytes()[..], head.uuid.as_bytes()].concat(), Vec::new())
+        .put(Tree::OpenTables, head.uuid.as_bytes().to_vec(), head.deadline.to_be_bytes().to_vec())
+        .append(lead.company, codec::encode(&events))
+}
+
+/// Answers of one table, what they mean for the feeds, and, with the last of them, that the table is complete.
+pub fn answers(table: &Table, lead_created_at: i64, sequence: u16, answers: &[Answer], settles: bool) -> Commit {
+    let head = table.head();
+    let mut commit = Commit::new().put(Tree::Answers, answer_key(head.uuid, sequence), codec::encode(&answers));
+    let happenings: Vec<Happening> = answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer)).collect();
+    if !happenings.is_empty() {
+        commit = commit.append(head.company, codec::encode(&happenings));
+    }
+    if settles {
+        commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes().to_vec());
+    }
+    commit
+}
+
+/// Key of an answer record: the table, then the position.
+pub fn answer_key(table: Uuid, sequence: u16) -> Vec<u8> {
+    [&table.as_bytes()[..], &sequence.to_be_bytes()].concat()
+}
+
+/// An institution's decision, as the feeds tell it.
+fn of_answer(table: &Table, lead_created_at: i64, answer: &Answer) -> Option<Happening> {
+    let event_type = match answer.outcome.decision()? {
+        Decision::Approved => EventType::ApiApproved,
+        Decision::Rejected => EventType::ApiRejected,
+        Decision::Listed => return None,
+    };
+    let seat = &table.seats()[usize::from(answer.seat)];
+    Some(Happening {
+        event_type,
+        lead: table.head().lead,
+        lead_created_at,
+        at: answer.at,
+        institution: Some((seat.institution, seat.partner.name.clone())),
+        product_type: Some(seat.product_type),
+        test: table.head().test,
+    })
+}

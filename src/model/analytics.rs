@@ -1,0 +1,105 @@
+//! Records of the polled feeds, and the page they come in.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::enums::{EventType, ProductType};
+use super::plain_number;
+use super::timestamp::Timestamp;
+
+/// Something that happened to a lead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeadEvent {
+    /// A hash of lead, type and time, unique to the event.
+    pub id: String,
+    /// The lead it happened to.
+    pub lead_uuid: Uuid,
+    /// When that lead came.
+    pub lead_created_at: Timestamp,
+    /// What happened.
+    pub event_type: EventType,
+    /// When it happened.
+    pub event_created_at: Timestamp,
+    /// The amount at stake, for events that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amount_in_cents: Option<i32>,
+    /// The institution it happened with; the one to group by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub financial_institution_uuid: Option<Uuid>,
+    /// That institution's name, which may change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub financial_institution_name: Option<String>,
+    /// The product of the offer it happened with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub product_type: Option<ProductType>,
+}
+
+/// What the supply partner earned by a lead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeadPayout {
+    /// The lead that earned it.
+    pub lead_uuid: Uuid,
+    /// When it was booked.
+    pub booked_at: Timestamp,
+    /// How much, in cents and fractions of them.
+    #[serde(serialize_with = "plain_number::required")]
+    pub payout_in_cents: f64,
+}
+
+/// A value of a client tag.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeadClientTag {
+    /// Equal for equal records, so that a client can drop the second.
+    pub hash: String,
+    /// The lead that is tagged.
+    pub lead_uuid: Uuid,
+    /// The tag.
+    pub key: String,
+    /// Its latest value.
+    pub value: String,
+    /// When the tag came.
+    pub created_at: Timestamp,
+}
+
+/// One page of a feed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FeedPage<T> {
+    /// Where the next page is; always carries a `timestamp`.
+    pub next_url: String,
+    /// Whether there is something at `next_url` now; otherwise come back in an hour.
+    #[serde(default)]
+    pub should_continue_polling: bool,
+    /// The records, by the time at which they reached the service.
+    pub data: Vec<T>,
+}
+
+/// A page of lead events.
+pub type LeadEventResponse = FeedPage<LeadEvent>;
+/// A page of payouts.
+pub type LeadPayoutResponse = FeedPage<LeadPayout>;
+/// A page of client tags.
+pub type LeadClientTagsResponse = FeedPage<LeadClientTag>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn pages_round_trip() {
+        let page = json!({
+            "nextUrl": "https://api.example/supplyAnalytics/leadPayouts?timestamp=2026-11-21T00:00:00.000Z",
+            "shouldContinuePolling": false,
+            "data": [
+                {"leadUuid": Uuid::nil(), "bookedAt": "2026-11-21T00:15:55.887Z", "payoutInCents": 1250},
+                {"leadUuid": Uuid::nil(), "bookedAt": "2026-11-21T00:15:56.000Z", "payoutInCents": 12.5},
+            ],
+        });
+        let read: LeadPayoutResponse = serde_json::from_value(page.clone()).unwrap();
+        assert_eq!(serde_json::to_value(read).unwrap(), page);
+    }
+}

@@ -1,0 +1,86 @@
+//! Every attribute of a lead as data, for the rules of partners.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use chrono::NaiveDate;
+
+use super::input::FromInput;
+use super::lead::Lead;
+
+/// What kind of value an attribute has, and so which rules make sense for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttributeKind {
+    /// One of these wire texts.
+    Category(&'static [&'static str]),
+    /// True or false.
+    Flag,
+    /// An integer or a float; for an array of sections the number of them.
+    Number,
+    /// A calendar date.
+    Date,
+    /// Text, free or of a checked format.
+    Text,
+    /// Any number of these wire texts.
+    Set(&'static [&'static str]),
+}
+
+/// The value of an attribute in one lead.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum AttributeValue<'a> {
+    /// The ordinal of the value within the kind's wire texts.
+    Category(u16),
+    /// True or false.
+    Flag(bool),
+    /// The number.
+    Number(f64),
+    /// The date.
+    Date(NaiveDate),
+    /// The text, in its normal form.
+    Text(&'a str),
+    /// One bit for each ordinal within the kind's wire texts.
+    Set(u64),
+}
+
+/// One leaf attribute of a lead.
+#[derive(Debug, Clone, Copy)]
+pub struct Attribute {
+    /// Where it stands: `personalInformation.dateOfBirth`.
+    pub path: &'static str,
+    /// What kind of value it has.
+    pub kind: AttributeKind,
+    /// Whether its value identifies a person and is never shown.
+    pub personal: bool,
+    read: for<'a> fn(&'a Lead) -> Option<AttributeValue<'a>>,
+}
+
+static ALL: LazyLock<Vec<Attribute>> = LazyLock::new(Lead::attributes);
+
+static BY_PATH: LazyLock<HashMap<&'static str, &'static Attribute>> =
+    LazyLock::new(|| Attribute::all().iter().map(|attribute| (attribute.path, attribute)).collect());
+
+impl Attribute {
+    /// Lists all attributes in the order of the specification.
+    pub fn all() -> &'static [Self] {
+        &ALL
+    }
+
+    /// Finds the attribute at `path`.
+    pub fn named(path: &str) -> Option<&'static Self> {
+        BY_PATH.get(path).copied()
+    }
+
+    /// Reads the value; `None` when it is not given, or an empty text or array.
+    pub fn read<'a>(&self, lead: &'a Lead) -> Option<AttributeValue<'a>> {
+        (self.read)(lead)
+    }
+
+    /// The row of a field, unless its type is no attribute (a uuid, a section, client tags).
+    pub(super) fn leaf<T: FromInput>(
+        path: &'static str,
+        personal: bool,
+        read: for<'a> fn(&'a Lead) -> Option<AttributeValue<'a>>,
+    ) -> Option<Self> {
+        T::KIND.map(|kind| Self { path, kind, personal, read })
+    }
+}

@@ -1,0 +1,60 @@
+//! What a client tags its leads with.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::de::MapAccess;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::fault::{Fault, Faults, Path};
+use super::input::{FromInput, Input, find_field_faults, kind_of};
+
+/// Values under keys of the client's own choosing, by which it tells its leads apart.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ClientTags(pub BTreeMap<String, Vec<String>>);
+
+impl ClientTags {
+    /// Lists every (key, value), a key with several values several times.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().flat_map(|(key, values)| values.iter().map(move |value| (key.as_str(), value.as_str())))
+    }
+}
+
+impl FromInput for ClientTags {
+    fn wanted() -> Cow<'static, str> {
+        "an object of arrays of strings".into()
+    }
+
+    fn from_map<'de, A: MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
+        let mut tags = BTreeMap::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let values: Option<Vec<String>> = entries.next_value_seed(Input::optional())?;
+            tags.insert(key, values.unwrap_or_default());
+        }
+        Ok(Self(tags))
+    }
+
+    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut Faults) {
+        let Some(entries) = value.as_object() else {
+            return faults.push(at, Fault::other_kind(&Self::wanted(), kind_of(value)));
+        };
+        for (key, values) in entries {
+            find_field_faults::<Vec<String>>(values, &Path::Key(at, key), faults);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_with_several_values_gives_several_pairs() {
+        let tags: ClientTags =
+            serde_json::from_str(r#"{"channel":["a","b"],"none":[],"seat":["7"]}"#).unwrap();
+        let pairs: Vec<_> = tags.pairs().collect();
+        assert_eq!(pairs, [("channel", "a"), ("channel", "b"), ("seat", "7")]);
+    }
+}

@@ -1,0 +1,131 @@
+//! Offers of credit cards.
+
+use super::card_benefit::CardBenefit;
+use super::enums::{CardPurpose, CardType, IntroOfferType, ProvidedCreditRating, TermUnit};
+use super::money::Money;
+use super::offer::Offer;
+use super::percent::Percent;
+use super::record::record;
+
+/// An offer of a credit card.
+pub type CreditCardOffer = Offer<CreditCardOfferDetails>;
+
+record! {
+    /// The terms of an offered credit card.
+    CreditCardOfferDetails {
+        required {
+            /// Where a picture of the card is.
+            card_image_url: String,
+            /// The network that the card belongs to.
+            card_type: CardType,
+            /// Whether approval is likely (four in five).
+            pre_qualified: bool,
+            /// Whether approval is nearly certain (nineteen in twenty).
+            pre_approved: bool,
+            /// Whether the service itself takes approval for more likely than usual.
+            pre_selected: bool,
+        }
+        optional {
+            /// The name to show.
+            card_name: String,
+            /// What the card is good for.
+            card_purposes: Vec<CardPurpose>,
+            /// Where rates and terms are written down.
+            rates_url: String,
+            /// Features that must be seen at once with the offer.
+            details: Vec<String>,
+            /// Features that must be shown, if only after another click.
+            additional_details: Vec<String>,
+            /// What the card brings besides credit.
+            card_benefits: Vec<CardBenefit>,
+            /// The ratings that usually lead to approval.
+            recommended_credit_ratings: Vec<ProvidedCreditRating>,
+            /// The welcome bonus in words.
+            intro_offer_text: String,
+            /// The currency of the welcome bonus.
+            intro_offer_type: IntroOfferType,
+            /// The highest rate on purchases.
+            max_purchase_apr: Percent,
+            /// The lowest rate on purchases.
+            min_purchase_apr: Percent,
+            /// The rate on purchases in words.
+            purchase_apr_text: String,
+            /// The highest introductory rate on purchases.
+            max_purchase_intro_apr: Percent,
+            /// The lowest introductory rate on purchases.
+            min_purchase_intro_apr: Percent,
+            /// How long that rate holds, in the unit below.
+            purchase_intro_apr_term: i32,
+            /// The unit of that time.
+            purchase_intro_apr_term_unit: TermUnit,
+            /// The introductory rate on purchases in words.
+            purchase_intro_apr_text: String,
+            /// The highest rate on cash advances.
+            max_cash_advance_apr: Percent,
+            /// The lowest rate on cash advances.
+            min_cash_advance_apr: Percent,
+            /// The rate on cash advances in words.
+            cash_advance_apr_text: String,
+            /// The highest introductory rate on cash advances.
+            max_cash_advance_intro_apr: Percent,
+            /// The lowest introductory rate on cash advances.
+            min_cash_advance_intro_apr: Percent,
+            /// How long that rate holds, in the unit below.
+            cash_advance_intro_apr_term: i32,
+            /// The unit of that time.
+            cash_advance_intro_apr_term_unit: TermUnit,
+            /// The introductory rate on cash advances in words.
+            cash_advance_intro_apr_text: String,
+            /// The highest rate on transferred balances.
+            max_balance_transfer_apr: Percent,
+            /// The lowest rate on transferred balances.
+            min_balance_transfer_apr: Percent,
+            /// The rate on transferred balances in words.
+            balance_transfer_apr_text: String,
+            /// The highest introductory rate on transferred balances.
+            max_balance_transfer_intro_apr: Percent,
+            /// The lowest introductory rate on transferred balances.
+            min_balance_transfer_intro_apr: Percent,
+            /// How long that rate holds, in the unit below.
+            balance_transfer_intro_apr_term: i32,
+            /// The unit of that time.
+            balance_transfer_intro_apr_term_unit: TermUnit,
+            /// The introductory rate on transferred balances in words.
+            balance_transfer_intro_apr_text: String,
+            /// The highest fee of a year.
+            max_annual_fee: Money,
+            /// The lowest fee of a year.
+            min_annual_fee: Money,
+            /// The fee of each introductory year.
+            annual_intro_fee: Money,
+            /// How many years are introductory.
+            annual_intro_fee_term: i32,
+            /// The welcome bonus, in its own currency.
+            #[serde(serialize_with = "super::plain_number::optional")]
+            intro_offer_amount: f64,
+            /// The least credit that is granted.
+            minimum_credit_line: Money,
+            /// The lowest rate after a late payment.
+            minimum_penalty_apr: Percent,
+            /// The highest rate after a late payment.
+            maximum_penalty_apr: Percent,
+            /// What the transfer of a balance costs.
+            balance_transfer_fee: Money,
+            /// What a cash advance costs.
+            cash_advance_fee: Money,
+            /// What a late payment costs.
+            late_fee: Money,
+            /// What changing currency costs.
+            foreign_exchange_fee: Money,
+            /// What opening the account costs.
+            account_opening_fee: Money,
+            /// What a payment that bounces costs.
+            return_payment_fee: Money,
+            /// What the account costs each month.
+            monthly_service_fee: Money,
+            /// What a purchase abroad costs, as a fraction of it: `0.03` is three percent.
+            #[serde(serialize_with = "super::plain_number::optional")]
+            foreign_transaction_fee: f64,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What is asked for and offered: products, loans, terms, accounts.
+
+use crate::model::enumeration::enumeration;
+
+enumeration! {
+    /// A kind of financial product that a lead can ask for.
+    ProductType {
+        CreditCard = "credit_card",
+        Insurance = "insurance",
+        LifeInsurance = "life_insurance",
+        Loan = "loan",
+        Mortgage = "mortgage",
+        Savings = "savings",
+        Other = "other",
+    }
+}
+
+enumeration! {
+    /// The finer kind of an offered product.
+    ProductSubType {
+        CreditCard = "credit_card",
+        SecuredCard = "secured_card",
+        PersonalLoan = "personal_loan",
+        SecuredLoan = "secured_loan",
+        StudentLoanRefinance = "student_loan_refinance",
+        CoApplicantLoan = "co_applicant_loan",
+        LineOfCredit = "line_of_credit",
+        Purchase = "purchase",
+        Refinance = "refinance",
+        SavingsAccount = "savings_account",
+        MoneyMarketAccount = "money_market_account",
+        CertificateOfDeposit = "certificate_of_deposit",
+        IndividualRetirementAccount = "individual_retirement_account",
+        CashManagementAccount = "cash_management_account",
+        HighInterestChecking = "high_interest_checking",
+        AccidentalDeathBenefits = "accidental_death_benefits",
+        TermLife = "term_life",
+        TermLifeInstant = "term_life_instant",
+        WholeLife = "whole_life",
+    }
+}
+
+enumeration! {
+    /// What the borrowed money is for.
+    LoanPurpose {
+        AutoPurchase = "auto_purchase",
+        AutoRefinance = "auto_refinance",
+        Baby = "baby",
+        Boat = "boat",
+        Business = "business",
+        CarRepair = "car_repair",
+        Cosmetic = "cosmetic",
+        CreditCardRefi = "credit_card_refi",
+        DebtConsolidation = "debt_consolidation",
+        Emergency = "emergency",
+        Engagement = "engagement",
+        Green = "green",
+        HomeImprovement = "home_improvement",
+        HomePurchase = "home_purchase",
+        HomeRefi = "home_refi",
+        HouseholdExpenses = "household_expenses",
+        LargePurchases = "large_purchases",
+        LifeEvent = "life_event",
+        MedicalDental = "medical_dental",
+        Motorcycle = "motorcycle",
+        MovingRelocation = "moving_relocation",
+        Rv = "rv",
+        SpecialOccasion = "special_occasion",
+        StudentLoan = "student_loan",
+        StudentLoanRefi = "student_loan_refi",
+        Taxes = "taxes",
+        Vacation = "vacation",
+        Wedding = "wedding",
+        Other = "other",
+    }
+}
+
+enumeration! {
+    /// Who stands behind a student loan that is to be refinanced.
+    RefinanceLoanType {
+        FederalStudentLoan = "federal_student_loan",
+        PrivateStudentLoan = "private_student_loan",
+    }
+}
+
+enumeration! {
+    /// How the annual rate of a loan behaves over its term.
+    AprType {
+        Variable = "variable",
+        Regular = "regular",
+        Fixed = "fixed",
+    }
+}
+
+enumeration! {
+    /// The unit in which a term is counted.
+    TermUnit {
+        Day = "day",
+        Month = "month",
+        Year = "year",
+        /// The term has no fixed end, as with a line of credit.
+        Open = "open",
+    }
+}
+
+enumeration! {
+    /// The kind of account that a lead has with a bank.
+    BankAccountType {
+        Checking = "checking",
+        Savings = "savings",
+        Other = "other",
+    }
+}
+
+enumeration! {
+    /// How often earned interest is added to the balance.
+    CompoundingMethod {
+        Annually = "annually",
+        Continuous = "continuous",
+        Daily = "daily",
+        Monthly = "monthly",
+        Quarterly = "quarterly",
+        SemiAnnually = "semiAnnually",
+        Simple = "simple",
+        Weekly = "weekly",
+    }
+}

@@ -1,0 +1,97 @@
+//! What is wrong with an attribute, and where it stands.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::api_error::{ApiError, ErrorType};
+
+/// What one attribute must be and is not. Never holds the value that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault(Cow<'static, str>);
+
+impl Fault {
+    /// The value has the right kind and the wrong shape.
+    pub fn wanted(wanted: &str) -> Self {
+        Self(Cow::Owned(format!("must be {wanted}")))
+    }
+
+    /// The value is of another kind.
+    pub fn other_kind(wanted: &str, got: &str) -> Self {
+        Self(Cow::Owned(format!("must be {wanted}, got {got}")))
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where an attribute stands; put into words only when it is faulty.
+#[derive(Clone, Copy)]
+pub enum Path<'a> {
+    /// The body itself.
+    Root,
+    /// An entry of an object.
+    Key(&'a Path<'a>, &'a str),
+    /// An element of an array.
+    Index(&'a Path<'a>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Key(Self::Root, key) => f.write_str(key),
+            Self::Key(parent, key) => write!(f, "{parent}.{key}"),
+            Self::Index(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+/// The faults of one body.
+#[derive(Debug, Default)]
+pub struct Faults(Vec<ApiError>);
+
+impl Faults {
+    /// More than a lead has attributes; bounds what a hostile array can make us answer.
+    pub const MAX: usize = 500;
+
+    /// Adds a fault of the attribute at `path`, unless there are plenty already.
+    pub fn push(&mut self, path: &Path<'_>, fault: Fault) {
+        if self.0.len() < Self::MAX {
+            self.0.push(ApiError::at(path.to_string(), ErrorType::Malformed, fault.0));
+        }
+    }
+
+    /// Tells whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Gives the faults as they are answered.
+    pub fn into_errors(self) -> Vec<ApiError> {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_read_as_a_client_writes_them() {
+        let loans = Path::Key(&Path::Root, "refinanceLoans");
+        let second = Path::Index(&loans, 1);
+        assert_eq!(Path::Key(&second, "interestRate").to_string(), "refinanceLoans[1].interestRate");
+    }
+
+    #[test]
+    fn faults_are_bounded() {
+        let mut faults = Faults::default();
+        for _ in 0..2 * Faults::MAX {
+            faults.push(&Path::Root, Fault::wanted("something else"));
+        }
+        assert_eq!(faults.into_errors().len(), Faults::MAX);
+    }
+}

@@ -1,0 +1,264 @@
+//! Lenient reading of what clients send, by two paths from one definition.
+//!
+//! The fast path reads JSON straight into the types and stops at the first fault. When it stops, the slow path
+//! walks the parsed document and names every fault. Both ask the same [`FromInput`], so that they cannot disagree
+//! about what is a fault. Lenience: unknown keys are ignored, `null` and blank text mean "not given", an integral
+//! float is an integer. No message ever repeats a value that was found.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::api_error::{ApiError, ErrorType};
+use super::attribute::{Attribute, AttributeKind, AttributeValue};
+use super::fault::{Fault, Faults, Path};
+
+/// A type that can stand in a field of a request body.
+pub trait FromInput: Sized {
+    /// How partner rules see the type; none for what is not one attribute.
+    const KIND: Option<AttributeKind> = None;
+
+    /// Says what is wanted, to follow "must be".
+    fn wanted() -> Cow<'static, str>;
+
+    /// Reads anything that is neither null, nor an array, nor an object.
+    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
+        Err(Fault::other_kind(&Self::wanted(), found.kind()))
+    }
+
+    /// Reads an array.
+    fn from_seq<'de, A: SeqAccess<'de>>(_elements: A) -> Result<Self, A::Error> {
+        Err(de::Error::custom(Fault::other_kind(&Self::wanted(), "an array")))
+    }
+
+    /// Reads an object.
+    fn from_map<'de, A: MapAccess<'de>>(_entries: A) -> Result<Self, A::Error> {
+        Err(de::Error::custom(Fault::other_kind(&Self::wanted(), "an object")))
+    }
+
+    /// Collects everything that keeps `value` from being read.
+    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut Faults) {
+        let outcome = match Scalar::of(value) {
+            Some(scalar) => Self::from_scalar(scalar).map(drop),
+            None => Err(Fault::other_kind(&Self::wanted(), kind_of(value))),
+        };
+        if let Err(fault) = outcome {
+            faults.push(at, fault);
+        }
+    }
+
+    /// Shows the value to partner rules; an empty one counts as missing.
+    fn attribute_value(&self) -> Option<AttributeValue<'_>> {
+        None
+    }
+
+    /// Lists the attributes within, when the type has a fixed place in the lead.
+    fn attributes() -> Vec<Attribute> {
+        Vec::new()
+    }
+}
+
+/// A JSON value that holds no others.
+#[derive(Clone, Copy)]
+pub enum Scalar<'a> {
+    /// A string.
+    Text(&'a str),
+    /// A number written without fraction and exponent.
+    Integer(i64),
+    /// Any other number.
+    Float(f64),
+    /// `true` or `false`.
+    Flag(bool),
+}
+
+impl<'a> Scalar<'a> {
+    fn of(value: &'a Value) -> Option<Self> {
+        match value {
+            Value::String(text) => Some(Self::Text(text)),
+            Value::Bool(flag) => Some(Self::Flag(*flag)),
+            Value::Number(number) => number.as_i64().map(Self::Integer).or(number.as_f64().map(Self::Float)),
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
+        }
+    }
+
+    /// Names the kind of the value, for messages.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Text(_) => "a string",
+            Self::Integer(_) => "an integer",
+            Self::Float(_) => "a number",
+            Self::Flag(_) => "a boolean",
+        }
+    }
+}
+
+/// Names the kind of a JSON value, for messages.
+pub(super) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+        Value::String(_) | Value::Bool(_) | Value::Number(_) => {
+            Scalar::of(value).map_or("a value", Scalar::kind)
+        }
+    }
+}
+
+/// Collects the faults of an optional field: none when it is not given.
+pub(super) fn find_field_faults<T: FromInput>(value: &Value, at: &Path<'_>, faults: &mut Faults) {
+    let not_given = value.is_null() || value.as_str().is_some_and(is_blank);
+    if !not_given {
+        T::find_faults(value, at, faults);
+    }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+/// Why a body could not be read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unreadable {
+    /// The body is not JSON, or not an object.
+    NotJson(ApiError),
+    /// The body is an object with these faults, in the order of the specification.
+    Faults(Vec<ApiError>),
+}
+
+/// Reads a request body.
+pub fn read<T: FromInput>(body: &[u8]) -> Result<T, Unreadable> {
+    let json = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+    let mut reader = serde_json::Deserializer::from_slice(json);
+    let fast = Input::required().deserialize(&mut reader).and_then(|read| reader.end().map(|()| read));
+    match fast {
+        Ok(Some(read)) => Ok(read),
+        Ok(None) | Err(_) => explain(json),
+    }
+}
+
+/// Names every fault of a body that the fast path refused.
+///
+/// There may be none: the faulty one of two equal keys is not in the parsed document, which then is read as it
+/// is.
+fn explain<T: FromInput>(json: &[u8]) -> Result<T, Unreadable> {
+    let not_json = |message| Unreadable::NotJson(ApiError::new(ErrorType::Malformed, message));
+    let document: Value = serde_json::from_slice(json).map_err(|error| {
+        not_json(format!("the body is not JSON: see line {}, column {}", error.line(), error.column()))
+    })?;
+    if !document.is_object() {
+        return Err(not_json(format!("the body must be a JSON object, got {}", kind_of(&document))));
+    }
+    let mut faults = Faults::default();
+    T::find_faults(&document, &Path::Root, &mut faults);
+    if !faults.is_empty() {
+        return Err(Unreadable::Faults(faults.into_errors()));
+    }
+    match Input::required().deserialize(document) {
+        Ok(Some(read)) => Ok(read),
+        Ok(None) | Err(_) => Err(not_json("the body cannot be read".to_owned())),
+    }
+}
+
+/// Reads one value as a `T`; the outcome is `None` only where absence is allowed.
+pub(super) struct Input<T> {
+    may_be_absent: bool,
+    read: PhantomData<T>,
+}
+
+impl<T> Input<T> {
+    /// Reads a field: `null` and blank text mean "not given".
+    pub(super) fn optional() -> Self {
+        Self { may_be_absent: true, read: PhantomData }
+    }
+
+    /// Reads an element of an array, or a whole body.
+    pub(super) fn required() -> Self {
+        Self { may_be_absent: false, read: PhantomData }
+    }
+}
+
+impl<'de, T: FromInput> DeserializeSeed<'de> for Input<T> {
+    type Value = Option<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, T: FromInput> Visitor<'de> for Input<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&T::wanted())
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Option<T>, E> {
+        if self.may_be_absent { Ok(None) } else { Err(E::custom(Fault::other_kind(&T::wanted(), "null"))) }
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<Option<T>, E> {
+        self.visit_unit()
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Option<T>, E> {
+        if self.may_be_absent && is_blank(text) { Ok(None) } else { scalar(Scalar::Text(text)) }
+    }
+
+    fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Option<T>, E> {
+        scalar(Scalar::Flag(flag))
+    }
+
+    fn visit_i64<E: de::Error>(self, integer: i64) -> Result<Option<T>, E> {
+        scalar(Scalar::Integer(integer))
+    }
+
+    fn visit_u64<E: de::Error>(self, integer: u64) -> Result<Option<T>, E> {
+        scalar(i64::try_from(integer).map_or(Scalar::Float(integer as f64), Scalar::Integer))
+    }
+
+    fn visit_f64<E: de::Error>(self, float: f64) -> Result<Option<T>, E> {
+        scalar(Scalar::Float(float))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, elements: A) -> Result<Option<T>, A::Error> {
+        T::from_seq(elements).map(Some)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Option<T>, A::Error> {
+        T::from_map(entries).map(Some)
+    }
+}
+
+fn scalar<T: FromInput, E: de::Error>(found: Scalar<'_>) -> Result<Option<T>, E> {
+    T::from_scalar(found).map(Some).map_err(E::custom)
+}
+
+/// Recognises a key of a section without copying it.
+pub(super) struct Key<K>(pub(super) fn(&str) -> Option<K>);
+
+impl<'de, K> DeserializeSeed<'de> for Key<K> {
+    type Value = Option<K>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<K>, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl<K> Visitor<'_> for Key<K> {
+    type Value = Option<K>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: de::Error>(self, key: &str) -> Result<Option<K>, E> {
+        Ok((self.0)(key))
+    }
+}

@@ -1,0 +1,268 @@
+//! How numbers, flags, dates, enumerations and arrays are read.
+
+use std::borrow::Cow;
+
+use chrono::NaiveDate;
+use serde::de::{self, SeqAccess};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::attribute::{AttributeKind, AttributeValue};
+use super::enumeration::{Enumeration, one_of};
+use super::fault::{Fault, Faults, Path};
+use super::input::{FromInput, Input, Scalar, kind_of};
+
+macro_rules! integer {
+    ($($type:ty)+) => { $(
+        impl FromInput for $type {
+            const KIND: Option<AttributeKind> = Some(AttributeKind::Number);
+
+            fn wanted() -> Cow<'static, str> {
+                "an integer".into()
+            }
+
+            fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
+                let integer = match found {
+                    Scalar::Integer(integer) => Some(integer),
+                    Scalar::Float(float) if float.fract() != 0.0 => {
+                        return Err(Fault::other_kind(&Self::wanted(), "a number with a fraction"));
+                    }
+                    Scalar::Float(float) => integral(float),
+                    Scalar::Text(_) | Scalar::Flag(_) => {
+                        return Err(Fault::other_kind(&Self::wanted(), found.kind()));
+                    }
+                };
+                integer.and_then(|integer| Self::try_from(integer).ok()).ok_or_else(|| {
+                    Fault::wanted(&format!("an integer between {} and {}", Self::MIN, Self::MAX))
+                })
+            }
+
+            fn attribute_value(&self) -> Option<AttributeValue<'_>> {
+                Some(AttributeValue::Number(*self as f64))
+            }
+        }
+    )+ };
+}
+
+integer! { i32 i64 }
+
+/// The integer that a float without fraction stands for, if it is in range.
+fn integral(float: f64) -> Option<i64> {
+    // Both bounds are exact in binary; the upper one is the first float that is too large.
+    let in_range = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&float);
+    in_range.then_some(float as i64)
+}
+
+impl FromInput for f64 {
+    const KIND: Option<AttributeKind> = Some(AttributeKind::Number);
+
+    fn wanted() -> Cow<'static, str> {
+        "a number".into()
+    }
+
+    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
+        match found {
+            Scalar::Integer(integer) => Ok(integer as Self),
+            Scalar::Float(float) => Ok(float),
+            Scalar::Text(_) | Scalar::Flag(_) => Err(Fault::other_kind(&Self::wanted(), found.kind())),
+        }
+    }
+
+    fn attribute_value(&self) -> Option<AttributeValue<'_>> {
+        Some(AttributeValue::Number(*self))
+    }
+}
+
+impl FromInput for bool {
+    const KIND: Option<AttributeKind> = Some(AttributeKind::Flag);
+
+    fn wanted() -> Cow<'static, str> {
+        "a boolean".into()
+    }
+
+    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
+        match found {
+            Scalar::Flag(flag) => Ok(flag),
+            other => Err(Fault::other_kind(&Self::wanted(), other.kind())),
+        }
+    }
+
+    fn attribute_value(&self) -> Option<AttributeValue<'_>> {
+        Some(AttributeValue::Flag(*self))
+    }
+}
+
+/// Reads text with `parse`, which answers `None` to a text of the wrong shape.
+pub(super) fn text<T: FromInput>(found: Scalar<'_>, parse: fn(&str) -> Option<T>) -> Result<T, Fault> {
+    match found {
+        Scalar::Text(text) => parse(text).ok_or_else(|| Fault::wanted(&T::wanted())),
+        other => Err(Fault::other_kind(&T::wanted(), other.kind())),
+    }
+}
+
+impl FromInput for String {
+    const KIND: Option<AttributeKind> = Some(AttributeKind::Text);
+
+    fn wanted() -> Cow<'static, str> {
+        "a string".into()
+    }
+
+    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
+        text(found, |text| Some(text.to_owned()))
+    }
+
+    fn attribute_value(&self) -> Option<AttributeValue<'_>> {
+        (!self.is_empty()).then_some(AttributeValue::Text(self))
+    }
+}
+
+impl FromInput for NaiveDate {
+    const KIND: Option<AttributeKind> = Some(AttributeKind::Date);
+
+    fn wanted() -> Cow<'static, str> {
+        "a date `YYYY-MM-DD`".into()
+    }
+
+    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
+        text(found, date)
+    }
+
+    fn attribute_value(&self) -> Option<AttributeValue<'_>> {
+        Some(AttributeValue::Date(*self))
+    }
+}
+
+/// Reads `YYYY-MM-DD` and nothing else; chrono alone would take signs, blanks and single digits too.
+fn date(text: &str) -> Option<NaiveDate> {
+    let shaped = has_shape(text, "0000-00-00");
+    shaped.then(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()).flatten()
+}
+
+/// Tells whether `text` has a digit where `shape` has `0`, and equals it elsewhere.
+pub(super) fn has_shape(text: &str, shape: &str) -> bool {
+    let fits =
+        |(found, wanted): (u8, u8)| if wanted == b'0' { found.is_ascii_digit() } else { found == wanted };
+    text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
+}
+
+impl FromInput for Uuid {
+    fn wanted() -> Cow<'static, str> {
+        "a UUID".into()
+    }
+
+    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
+        const HYPHENATED_LENGTH: usize = 36;
+        text(found, |text| Self::try_parse(text).ok().filter(|_| text.len() == HYPHENATED_LENGTH))
+    }
+}
+
+impl<E: Enumeration> FromInput for E {
+    const KIND: Option<AttributeKind> = Some(AttributeKind::Category(E::WIRE));
+
+    fn wanted() -> Cow<'static, str> {
+        one_of(E::WIRE).into()
+    }
+
+    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
+        text(found, E::from_wire)
+    }
+
+    fn attribute_value(&self) -> Option<AttributeValue<'_>> {
+        Some(AttributeValue::Category(self.ordinal()))
+    }
+}
+
+/// How an array looks to partner rules depends on what it holds.
+pub trait Element: FromInput {
+    /// The kind of an array of these.
+    const ARRAY_KIND: Option<AttributeKind>;
+
+    /// Shows an array of these; an empty one counts as missing.
+    fn array_value(elements: &[Self]) -> Option<AttributeValue<'_>>;
+}
+
+impl<E: Enumeration> Element for E {
+    const ARRAY_KIND: Option<AttributeKind> = Some(AttributeKind::Set(E::WIRE));
+
+    fn array_value(elements: &[Self]) -> Option<AttributeValue<'_>> {
+        let set = elements.iter().fold(0, |set, element| set | 1 << element.ordinal());
+        (set != 0).then_some(AttributeValue::Set(set))
+    }
+}
+
+impl Element for String {
+    const ARRAY_KIND: Option<AttributeKind> = None;
+
+    fn array_value(_elements: &[Self]) -> Option<AttributeValue<'_>> {
+        None
+    }
+}
+
+impl<T: Element> FromInput for Vec<T> {
+    const KIND: Option<AttributeKind> = T::ARRAY_KIND;
+
+    fn wanted() -> Cow<'static, str> {
+        "an array".into()
+    }
+
+    fn from_seq<'de, A: SeqAccess<'de>>(mut elements: A) -> Result<Self, A::Error> {
+        let mut read = Self::new();
+        while let Some(element) = elements.next_element_seed(Input::required())? {
+            read.push(element.ok_or_else(|| de::Error::custom(Fault::wanted(&T::wanted())))?);
+        }
+        Ok(read)
+    }
+
+    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut Faults) {
+        let Some(elements) = value.as_array() else {
+            return faults.push(at, Fault::other_kind(&Self::wanted(), kind_of(value)));
+        };
+        for (index, element) in elements.iter().enumerate() {
+            T::find_faults(element, &Path::Index(at, index), faults);
+        }
+    }
+
+    fn attribute_value(&self) -> Option<AttributeValue<'_>> {
+        T::array_value(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads<T: FromInput>(found: Scalar<'_>) -> bool {
+        T::from_scalar(found).is_ok()
+    }
+
+    #[test]
+    fn integers_are_integral_numbers_in_range() {
+        assert_eq!(i32::from_scalar(Scalar::Float(1e4)), Ok(10_000));
+        assert_eq!(i64::from_scalar(Scalar::Float(-4e18)), Ok(-4_000_000_000_000_000_000));
+        assert!(!reads::<i32>(Scalar::Float(2_147_483_648.0)));
+        assert!(!reads::<i32>(Scalar::Integer(-2_147_483_649)));
+        assert!(!reads::<i64>(Scalar::Float(9_223_372_036_854_775_808.0)));
+        assert!(!reads::<i32>(Scalar::Float(0.5)));
+        let fault = i32::from_scalar(Scalar::Text("5000")).unwrap_err();
+        assert_eq!(fault.to_string(), "must be an integer, got a string");
+    }
+
+    #[test]
+    fn dates_are_strict() {
+        for text in ["2020-02-29", "1984-07-14", "0001-01-01"] {
+            assert!(reads::<NaiveDate>(Scalar::Text(text)), "{text}");
+        }
+        for text in
+            ["2021-02-29", "1984-7-14", "1984-07-14T00:00:00Z", "07/14/1984", "+984-07-14", " 1984-07-14"]
+        {
+            assert!(!reads::<NaiveDate>(Scalar::Text(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn uuids_are_hyphenated() {
+        assert!(reads::<Uuid>(Scalar::Text("0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8c01")));
+        assert!(!reads::<Uuid>(Scalar::Text("0198c1f27d5e7a119f3c2b7d4e6a8c01")));
+        assert!(!reads::<Uuid>(Scalar::Text("{0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8c01}")));
+    }
+}

@@ -1,0 +1,91 @@
+//! What a client submits: a person and what they look for.
+
+use uuid::Uuid;
+
+use super::api_error::ApiError;
+use super::client_tags::ClientTags;
+use super::enums::ProductType;
+use super::input::{self, Unreadable};
+use super::section::section;
+use super::sections::*;
+
+section! {
+    /// A lead as it is submitted (specification: LeadCreateData). No field is ever required.
+    Lead at lead {
+        /// The products wanted; none means all of them.
+        product_types: Vec<ProductType> = "productTypes",
+        /// The id that the client gives the lead.
+        uuid: Uuid = "uuid",
+        /// Links the leads of one user's visit, across products; comes from a session start.
+        session_uuid: Uuid = "sessionUuid",
+        /// Who the lead is and where to reach them.
+        personal_information: LeadPersonalInformation = "personalInformation",
+        /// Someone who knows the lead.
+        personal_reference_information: PersonalReferenceInformation = "personalReferenceInformation",
+        /// The loan wanted.
+        loan_information: LeadLoanInformation = "loanInformation",
+        /// The mortgage wanted and the property behind it.
+        mortgage_information: LeadMortgageInformation = "mortgageInformation",
+        /// What a credit card should be good for.
+        credit_card_information: LeadCreditCardInformation = "creditCardInformation",
+        /// What the lead would save.
+        savings_information: LeadSavingsInformation = "savingsInformation",
+        /// How good the lead's credit is.
+        credit_information: LeadCreditInformation = "creditInformation",
+        /// Income, debt, assets and the bank.
+        financial_information: LeadFinancialInformation = "financialInformation",
+        /// The employer and the job.
+        employment_information: LeadEmploymentInformation = "employmentInformation",
+        /// What the lead has agreed to.
+        legal_information: LeadLegalInformation = "legalInformation",
+        /// Schools and degrees.
+        education_information: LeadEducationInformation = "educationInformation",
+        /// The person who borrows together with the lead.
+        co_applicant_information: LeadCoApplicantInformation = "coApplicantInformation",
+        /// What life insurers ask about the body.
+        health_information: LeadHealthInformation = "healthInformation",
+        /// The document that identifies the lead.
+        identification_information: LeadIdentificationInformation = "identificationInformation",
+        /// Loans to be refinanced or put together.
+        refinance_loans: Vec<RefinanceLoanInformation> = "refinanceLoans",
+        /// The client's own marks on the lead.
+        client_tags: ClientTags = "clientTags",
+        /// The browser in which the form was filled in.
+        session_information: LeadSessionInformation = "sessionInformation",
+        /// Whether the lead filled in an application form to its end.
+        form_completed: bool = "formCompleted",
+        /// The company that referred the lead.
+        referral_company_uuid: Uuid = "referralCompanyUuid",
+        /// Internal tracking; clients leave it alone.
+        tracking_uuid: Uuid = "trackingUuid",
+        /// The device, as today's clients name it; not in the specification.
+        device_id: String = "deviceId" as personal,
+        /// The user, as today's clients name them; not in the specification.
+        partner_user_id: String = "partnerUserId" as personal,
+        /// The FCRA consent text, which today's clients send; not in the specification.
+        fcra_language: String = "fcraLanguage",
+    }
+}
+
+impl Lead {
+    /// Reads a request body; a refusal names every fault.
+    pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
+        input::read(body)
+    }
+
+    /// Names every value that the v1 edition does not have.
+    pub fn v1_faults(&self) -> Vec<ApiError> {
+        super::v1_values::faults(self)
+    }
+}
+
+/// A lead as clients send it.
+#[cfg(test)]
+pub(super) const SAMPLE: &[u8] = include_bytes!("testdata/lead.json");
+
+/// A lead that gives every attribute there is.
+#[cfg(test)]
+pub(super) const FULL_SAMPLE: &[u8] = include_bytes!("testdata/full_lead.json");
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! Steps of a lead through the funnel, and the furthest of them.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::enums::{LeadActionType, RejectReason};
+use super::timestamp::Timestamp;
+
+/// One step of a lead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeadAction {
+    /// The action's id.
+    pub uuid: Uuid,
+    /// What was done.
+    pub action_type: LeadActionType,
+    /// When it was done.
+    pub action_date: Timestamp,
+    /// The institution it was done with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub originator_key: Option<String>,
+    /// The account that the institution is asked through.
+    pub demand_sub_account_id: i64,
+    /// Why the institution rejected the lead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reject_reason: Option<RejectReason>,
+    /// The amount of the loan, in dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amount: Option<i32>,
+    /// What granting the loan cost, in dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origination_fee: Option<i32>,
+    /// The click that led there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer_click_id: Option<i64>,
+    /// When the service learnt of it.
+    pub created_at: Timestamp,
+    /// When it was taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Timestamp>,
+}
+
+impl LeadActionType {
+    /// Tells how far down the funnel the step is; the clicks share a place.
+    pub const fn rank(self) -> u8 {
+        match self {
+            Self::Initialized => 0,
+            Self::ApiRejected => 1,
+            Self::ApiApproved => 2,
+            Self::ApiListing => 3,
+            Self::ClickedReferralLink
+            | Self::ClickedSpecialOfferLink
+            | Self::ClickedCreditCardOfferLink
+            | Self::ClickedMortgageOfferLink
+            | Self::ClickedSavingsOfferLink => 4,
+            Self::SpecialOfferConversion => 5,
+            Self::Applied => 6,
+            Self::Rejected => 7,
+            Self::Approved => 8,
+            Self::Listed => 9,
+            Self::NotFunded => 10,
+            Self::Funded => 11,
+        }
+    }
+}
+
+/// The furthest step that a lead has reached; a further one is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LeadStatus(pub LeadActionType);
+
+impl LeadStatus {
+    /// The status of a lead that has just come.
+    pub const INITIALIZED: Self = Self(LeadActionType::Initialized);
+
+    /// The status after one more step; a step back, or to the same place, changes nothing.
+    #[must_use]
+    pub const fn after(self, step: LeadActionType) -> Self {
+        if step.rank() > self.0.rank() { Self(step) } else { self }
+    }
+
+    /// Tells the wire text.
+    pub const fn as_str(self) -> &'static str {
+        self.0.as_str()
+    }
+}
+
+impl Default for LeadStatus {
+    fn default() -> Self {
+        Self::INITIALIZED
+    }
+}
+
+impl Ord for LeadStatus {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let place = |status: &Self| (status.0.rank(), status.0.ordinal());
+        place(self).cmp(&place(other))
+    }
+}
+
+impl PartialOrd for LeadStatus {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for LeadStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_funnel_is_ordered() {
+        use LeadActionType::*;
+        let funnel = [
+            Initialized,
+            ApiRejected,
+            ApiApproved,
+            ApiListing,
+            ClickedReferralLink,
+            Applied,
+            Rejected,
+            Approved,
+            Listed,
+            NotFunded,
+            Funded,
+        ];
+        for pair in funnel.windows(2) {
+            assert!(LeadStatus(pair[0]) < LeadStatus(pair[1]), "{pair:?}");
+            assert_eq!(LeadStatus(pair[0]).after(pair[1]), LeadStatus(pair[1]));
+            assert_eq!(LeadStatus(pair[1]).after(pair[0]), LeadStatus(pair[1]));
+        }
+    }
+
+    #[test]
+    fn a_second_click_leaves_the_first_as_status() {
+        let clicked = LeadStatus(LeadActionType::ClickedSavingsOfferLink);
+        assert_eq!(clicked.after(LeadActionType::ClickedReferralLink), clicked);
+        assert_eq!(serde_json::to_string(&clicked).unwrap(), "\"clicked_savings_offer_link\"");
+    }
+}

@@ -1,0 +1,112 @@
+//! A lead as it is read back.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::lead::Lead;
+use super::lead_action::{LeadAction, LeadStatus};
+use super::timestamp::Timestamp;
+
+/// A stored lead (specification: Lead, output): what the client sent, and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeadView {
+    /// The name of the company that sent the lead.
+    pub lead_provider_name: String,
+    /// The steps of the lead so far.
+    pub lead_actions: Vec<LeadAction>,
+    /// The lead's id.
+    pub uuid: Uuid,
+    /// The company that sent the lead.
+    #[serde(rename = "companyUUID")]
+    pub company_uuid: Uuid,
+    /// Links the leads of one user's visit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_uuid: Option<Uuid>,
+    /// The company that referred the lead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub referral_company_uuid: Option<Uuid>,
+    /// Internal tracking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracking_uuid: Option<Uuid>,
+    /// Whether a test token sent the lead.
+    pub is_test: bool,
+    /// The furthest step that the lead has reached.
+    pub status: LeadStatus,
+    /// When the lead came.
+    pub created_at: Timestamp,
+    /// When anything of it last changed.
+    pub updated_at: Timestamp,
+    /// The sections of the lead, without what stands above and what an output lead lacks.
+    #[serde(flatten)]
+    sections: Lead,
+}
+
+impl LeadView {
+    /// A view of a lead to which nothing has happened yet.
+    pub fn new(
+        uuid: Uuid,
+        company_uuid: Uuid,
+        lead_provider_name: String,
+        is_test: bool,
+        created_at: Timestamp,
+        lead: Lead,
+    ) -> Self {
+        Self {
+            lead_provider_name,
+            lead_actions: Vec::new(),
+            uuid,
+            company_uuid,
+            session_uuid: lead.session_uuid,
+            referral_company_uuid: lead.referral_company_uuid,
+            tracking_uuid: lead.tracking_uuid,
+            is_test,
+            status: LeadStatus::INITIALIZED,
+            created_at,
+            updated_at: created_at,
+            sections: Lead {
+                product_types: None,
+                uuid: None,
+                session_uuid: None,
+                form_completed: None,
+                referral_company_uuid: None,
+                tracking_uuid: None,
+                ..lead
+            },
+        }
+    }
+
+    /// Shows the sections of the lead; its ids and `product_types` are never given here.
+    pub fn sections(&self) -> &Lead {
+        &self.sections
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::lead::SAMPLE;
+
+    #[test]
+    fn a_view_has_every_section_and_each_id_once() {
+        let lead = Lead::read(SAMPLE).unwrap();
+        let created_at = Timestamp::parse("2026-11-21T00:15:55.887Z").unwrap();
+        let view = LeadView::new(
+            Uuid::from_u128(1),
+            Uuid::from_u128(2),
+            "Acme".to_owned(),
+            true,
+            created_at,
+            lead.clone(),
+        );
+
+        let json = serde_json::to_string(&view).unwrap();
+        assert_eq!(json.matches("\"uuid\":").count(), 1);
+        assert_eq!(json.matches("\"sessionUuid\":").count(), 1);
+        for (key, present) in [("companyUUID", true), ("productTypes", false), ("formCompleted", false)] {
+            assert_eq!(json.contains(key), present, "{key}");
+        }
+        assert_eq!(view.sections().personal_information, lead.personal_information);
+        assert_eq!(serde_json::from_str::<LeadView>(&json).unwrap(), view);
+    }
+}

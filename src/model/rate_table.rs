@@ -1,0 +1,151 @@
+//! The list of offers that match a lead.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::credit_card_offer::CreditCardOffer;
+use super::enums::ProductType;
+use super::loan_offer::LoanOffer;
+use super::mortgage_offer::MortgageOffer;
+use super::originator::Originator;
+use super::partner::Partner;
+use super::savings_offer::SavingsOffer;
+use super::special_offer::SpecialOffer;
+
+/// Offers by kind, and who has not answered yet. Every array is always written: clients break without.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RateTable {
+    /// The rate table's id.
+    pub uuid: Uuid,
+    /// The lead it was made for.
+    pub lead_uuid: Uuid,
+    /// How much the lead wanted to borrow then, in dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loan_amount: Option<i32>,
+    /// Offers of credit cards.
+    #[serde(default)]
+    pub credit_card_offers: Vec<CreditCardOffer>,
+    /// Offers of loans and lines of credit.
+    #[serde(default)]
+    pub loan_offers: Vec<LoanOffer>,
+    /// Offers of mortgages.
+    #[serde(default)]
+    pub mortgage_offers: Vec<MortgageOffer>,
+    /// Offers of savings products.
+    #[serde(default)]
+    pub savings_offers: Vec<SavingsOffer>,
+    /// Offers of everything else.
+    #[serde(default)]
+    pub special_offers: Vec<SpecialOffer>,
+    /// Loan institutions that have not answered; deprecated, and what v1 clients go by.
+    #[serde(default)]
+    pub pending_originators: Vec<Originator>,
+    /// Partners that have not answered; once empty, no offer is ever added.
+    #[serde(default)]
+    pub pending_responses: Vec<PendingResponse>,
+}
+
+/// A partner that has not answered yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingResponse {
+    /// Who was asked.
+    pub partner: Partner,
+    /// What they were asked for.
+    pub product_types: Vec<ProductType>,
+}
+
+impl RateTable {
+    /// A rate table without offers.
+    pub fn new(uuid: Uuid, lead_uuid: Uuid, loan_amount: Option<i32>) -> Self {
+        Self { uuid, lead_uuid, loan_amount, ..Self::default() }
+    }
+
+    /// Tells whether everybody has answered.
+    pub fn is_complete(&self) -> bool {
+        self.pending_responses.is_empty()
+    }
+
+    /// Counts the offers of all kinds.
+    pub fn offer_count(&self) -> usize {
+        self.credit_card_offers.len()
+            + self.loan_offers.len()
+            + self.mortgage_offers.len()
+            + self.savings_offers.len()
+            + self.special_offers.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    const UUID: &str = "0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8c01";
+
+    fn partner() -> Value {
+        json!({
+            "uuid": UUID, "name": "Harbor Bank", "description": "A bank.", "disclaimer": "Terms apply.",
+            "supportsPreSelect": false, "shouldDisplayPreSelect": false, "supportsPersonalizedOffers": true,
+            "imageUrl": "https://harbor.example/logo.png",
+        })
+    }
+
+    fn offer(product_type: &str, sub_type: &str, details: Value) -> Value {
+        json!({
+            "uuid": UUID, "partner": partner(), "productType": product_type, "productSubType": sub_type,
+            "url": "https://offers.example/c/1", "recommendationScore": 12, "details": details,
+        })
+    }
+
+    #[test]
+    fn an_empty_table_has_every_array() {
+        let table = serde_json::to_value(RateTable::new(Uuid::nil(), Uuid::nil(), None)).unwrap();
+        let keys: Vec<_> = table.as_object().unwrap().iter().filter(|(_, value)| value.is_array()).collect();
+        assert_eq!(keys.len(), 7);
+        assert!(table.get("loanAmount").is_none());
+    }
+
+    #[test]
+    fn a_table_with_an_offer_of_every_kind_round_trips() {
+        let originator = json!({
+            "key": "harbor", "name": "Harbor Bank",
+            "images": [{"sizeKey": "small", "url": "https://harbor.example/logo.png"}],
+        });
+        let table = json!({
+            "uuid": UUID, "leadUuid": UUID, "loanAmount": 10000,
+            "creditCardOffers": [offer("credit_card", "credit_card", json!({
+                "cardImageUrl": "https://harbor.example/card.png", "cardType": "visa", "preQualified": false,
+                "preApproved": false, "preSelected": true, "cardBenefits": ["Lounge Access", "Acme Sky Club"],
+                "maxPurchaseApr": 29.99, "minPurchaseIntroApr": 0, "maxAnnualFee": 95, "introOfferAmount": 50000,
+                "foreignTransactionFee": 0.03,
+            }))],
+            "loanOffers": [{
+                "uuid": UUID, "productType": "loan", "productSubType": "personal_loan",
+                "originator": originator.clone(), "preQualified": true, "preApproved": false, "secured": false,
+                "coApplicant": false, "sponsored": false, "maxAmount": 10000, "termLength": 36,
+                "termUnit": "month", "aprType": "fixed", "allowPrepayment": true, "maxApr": 35.99,
+                "maxMonthlyPayment": 308.77, "conversionProbability": 0.125, "payout": 300,
+            }],
+            "mortgageOffers": [offer("mortgage", "purchase", json!({
+                "interestRate": 6.125, "loanType": "thirty_year_fixed", "priceAdjustment": -0.25,
+                "monthlyPayment": 1822.83, "netClosingCosts": 4200, "apr": 6.31, "loanTerm": 30,
+                "adjustmentType": "par",
+            }))],
+            "savingsOffers": [offer("savings", "savings_account", json!({
+                "annualPercentYield": 4.5, "compoundingMethod": "semiAnnually", "minimumDeposit": 100,
+                "monthlyFee": 0, "effectiveAsOf": "2026-11-21T00:15:55.887Z",
+            }))],
+            "specialOffers": [{
+                "uuid": UUID, "name": "Debt relief", "desc": "Pay less.", "url": "https://offers.example/c/2",
+                "partnerName": "Relief", "partnerImageUrl": "https://relief.example/logo.png", "payout": 12.5,
+            }],
+            "pendingOriginators": [originator],
+            "pendingResponses": [{"partner": partner(), "productTypes": ["loan"]}],
+        });
+        let read: RateTable = serde_json::from_value(table.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), table);
+        assert_eq!((read.offer_count(), read.is_complete()), (5, false));
+    }
+}

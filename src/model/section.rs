@@ -1,0 +1,146 @@
+//! The one macro behind every object that a client sends.
+
+/// Defines a section of a request body from one list of fields.
+///
+/// ```text
+/// section! {
+///     /// What the section is about.
+///     LeadThing at lead.thing = "thing" {
+///         /// What the field means.
+///         first_name: String = "firstName" as personal,
+///         /// The second spelling is read, too, and never written.
+///         zip_code: Zipcode = "zipCode" | "zipcode",
+///     }
+/// }
+/// ```
+///
+/// Each field becomes a `pub field: Option<Type>`, written under its first wire name and left out when not given.
+/// The list also makes the fast reader and the collector of faults, both in
+/// [`FromInput`](crate::model::input::FromInput), and, for a section `at` a fixed place, its rows in the table of
+/// attributes. A `personal` field is never shown by `Debug`.
+macro_rules! section {
+    (@is_personal) => { false };
+    (@is_personal personal) => { true };
+
+    (@attributes [] $($fields:tt)*) => {};
+    (@attributes [$section:literal $dot:literal |$lead:ident| $place:expr]
+        $($field:ident: $type:ty = $wire:literal $($mark:ident)?,)+
+    ) => {
+        fn attributes() -> Vec<$crate::model::attribute::Attribute> {
+            use $crate::model::{attribute::Attribute, input::FromInput};
+            let mut found = Vec::new();
+            $(
+                found.extend(Attribute::leaf::<$type>(
+                    concat!($section, $dot, $wire),
+                    section!(@is_personal $($mark)?),
+                    |$lead| $place?.$field.as_ref()?.attribute_value(),
+                ));
+                found.extend(<$type as FromInput>::attributes());
+            )+
+            found
+        }
+    };
+
+    (@define [$($place:tt)*] $(#[$meta:meta])* $name:ident {
+        $($(#[$doc:meta])* $field:ident: $type:ty = $wire:literal $(| $alias:literal)* $(as $mark:ident)?,)+
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Default, PartialEq, serde::Serialize)]
+        pub struct $name {
+            $(
+                $(#[$doc])*
+                #[serde(rename = $wire, skip_serializing_if = "Option::is_none")]
+                pub $field: Option<$type>,
+            )+
+        }
+
+        impl $crate::model::input::FromInput for $name {
+            fn wanted() -> std::borrow::Cow<'static, str> {
+                "an object".into()
+            }
+
+            fn from_map<'de, A: serde::de::MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
+                use $crate::model::input::{Input, Key};
+                #[allow(non_camel_case_types)]
+                enum Field { $($field,)+ }
+                let recognise: fn(&str) -> Option<Field> = |key| match key {
+                    $($wire $(| $alias)* => Some(Field::$field),)+
+                    _ => None,
+                };
+                let mut section = Self::default();
+                while let Some(field) = entries.next_key_seed(Key(recognise))? {
+                    match field {
+                        $(
+                            Some(Field::$field) => {
+                                let given = entries.next_value_seed(Input::optional())?;
+                                section.$field = given.or(section.$field.take());
+                            }
+                        )+
+                        None => drop(entries.next_value::<serde::de::IgnoredAny>()?),
+                    }
+                }
+                Ok(section)
+            }
+
+            fn find_faults(
+                value: &serde_json::Value,
+                at: &$crate::model::fault::Path<'_>,
+                faults: &mut $crate::model::fault::Faults,
+            ) {
+                use $crate::model::fault::{Fault, Path};
+                use $crate::model::input::{find_field_faults, kind_of};
+                let Some(entries) = value.as_object() else {
+                    return faults.push(at, Fault::other_kind(&Self::wanted(), kind_of(value)));
+                };
+                $(
+                    for name in [$wire $(, $alias)*] {
+                        if let Some(entry) = entries.get(name) {
+                            find_field_faults::<$type>(entry, &Path::Key(at, name), faults);
+                        }
+                    }
+                )+
+            }
+
+            section! { @attributes [$($place)*] $($field: $type = $wire $($mark)?,)+ }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let input = $crate::model::input::Input::<Self>::required();
+                deserializer.deserialize_map(input).map(Option::unwrap_or_default)
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let mut shown = f.debug_struct(stringify!($name));
+                $(
+                    match &self.$field {
+                        Some(_) if section!(@is_personal $($mark)?) => {
+                            shown.field(stringify!($field), &format_args!("***"));
+                        }
+                        Some(value) => {
+                            shown.field(stringify!($field), value);
+                        }
+                        None => {}
+                    }
+                )+
+                shown.finish()
+            }
+        }
+    };
+
+    ($(#[$meta:meta])* $name:ident at lead { $($fields:tt)* }) => {
+        section! { @define ["" "" |lead| Some(lead)] $(#[$meta])* $name { $($fields)* } }
+    };
+
+    ($(#[$meta:meta])* $name:ident at lead.$place:ident = $section:literal { $($fields:tt)* }) => {
+        section! { @define [$section "." |lead| lead.$place.as_ref()] $(#[$meta])* $name { $($fields)* } }
+    };
+
+    ($(#[$meta:meta])* $name:ident { $($fields:tt)* }) => {
+        section! { @define [] $(#[$meta])* $name { $($fields)* } }
+    };
+}
+
+pub(crate) use section;

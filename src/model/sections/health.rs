@@ -1,0 +1,18 @@
+//! What life insurers ask about the body.
+
+use crate::model::enums::Gender;
+use crate::model::section::section;
+
+section! {
+    /// What the price of an insurance depends on.
+    LeadHealthInformation at lead.health_information = "healthInformation" {
+        /// Gender to rate by.
+        gender: Gender = "gender",
+        /// Height.
+        height_in_inches: i32 = "heightInInches",
+        /// Weight.
+        weight_in_pounds: i32 = "weightInPounds",
+        /// Whether the lead smokes.
+        tobacco_smoker: bool = "tobaccoSmoker",
+    }
+}

@@ -1,0 +1,17 @@
+//! What the lead has agreed to.
+
+use crate::model::section::section;
+
+section! {
+    /// Consents that institutions need before they look or call.
+    LeadLegalInformation at lead.legal_information = "legalInformation" {
+        /// Whether the lead lets their credit report be read (Fair Credit Reporting Act).
+        consents_to_fcra: bool = "consentsToFcra",
+        /// Whether the lead lets themselves be called (Telephone Consumer Protection Act).
+        consents_to_tcpa: bool = "consentsToTcpa",
+        /// Whether the lead lets themselves be texted.
+        consents_to_sms: bool = "consentsToSms",
+        /// The consent text, word for word as it was shown.
+        tcpa_language: String = "tcpaLanguage",
+    }
+}

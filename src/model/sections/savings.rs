@@ -1,0 +1,11 @@
+//! What the lead would save.
+
+use crate::model::section::section;
+
+section! {
+    /// What the lead looks for in a savings product.
+    LeadSavingsInformation at lead.savings_information = "savingsInformation" {
+        /// The least number of dollars that the lead would deposit.
+        min_deposit_amount: i64 = "minDepositAmount",
+    }
+}

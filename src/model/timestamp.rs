@@ -1,0 +1,163 @@
+//! Points in time.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use chrono::{DateTime, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::input_kinds::has_shape;
+
+/// A point in time to the millisecond, written in UTC: `2026-11-21T00:15:55.887Z`.
+///
+/// Reading is more lenient: the offset may lack its colon, or be missing, which means UTC; up to nine digits of
+/// a second are read, and those below the millisecond dropped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(DateTime<Utc>);
+
+impl Timestamp {
+    /// Reads an ISO 8601 date-time.
+    pub fn parse(text: &str) -> Option<Self> {
+        const SECONDS: &str = "0000-00-00T00:00:00";
+        let (seconds, rest) = text.split_at_checked(SECONDS.len())?;
+        let shaped = has_shape(seconds, SECONDS) || has_shape(seconds, "0000-00-00 00:00:00");
+        if !shaped {
+            return None;
+        }
+        let (fraction, offset) = split_fraction(rest)?;
+        let local = NaiveDateTime::parse_from_str(&seconds.replace(' ', "T"), "%Y-%m-%dT%H:%M:%S").ok()?;
+        let utc = local.checked_add_signed(fraction)?.checked_sub_signed(offset_of(offset)?)?;
+        Some(utc.and_utc().into())
+    }
+
+    /// The time so many milliseconds after the start of 1970, if chrono can count that far.
+    pub fn from_millis(millis: i64) -> Option<Self> {
+        DateTime::from_timestamp_millis(millis).map(Self)
+    }
+
+    /// Tells the milliseconds since the start of 1970.
+    pub fn millis(self) -> i64 {
+        self.0.timestamp_millis()
+    }
+
+    /// Tells the time as chrono knows it.
+    pub const fn to_utc(self) -> DateTime<Utc> {
+        self.0
+    }
+}
+
+/// Splits off the fraction of a second: `.887852+0000` has 887 ms and the offset `+0000`.
+fn split_fraction(rest: &str) -> Option<(TimeDelta, &str)> {
+    const DIGITS_MAX: usize = 9;
+    let Some(fraction) = rest.strip_prefix('.') else {
+        return Some((TimeDelta::zero(), rest));
+    };
+    let length = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, offset) = fraction.split_at(length);
+    if !(1..=DIGITS_MAX).contains(&length) {
+        return None;
+    }
+    let nanoseconds: i64 = format!("{digits:0<DIGITS_MAX$}").parse().ok()?;
+    Some((TimeDelta::nanoseconds(nanoseconds), offset))
+}
+
+/// How far a written offset is ahead of UTC; none at all means UTC.
+fn offset_of(offset: &str) -> Option<TimeDelta> {
+    let sign = match offset.bytes().next() {
+        None | Some(b'Z' | b'z') if offset.len() <= 1 => return Some(TimeDelta::zero()),
+        Some(b'+') => 1,
+        Some(b'-') => -1,
+        _ => return None,
+    };
+    let digits = &offset[1..];
+    if !has_shape(digits, "00:00") && !has_shape(digits, "0000") {
+        return None;
+    }
+    let hours: i64 = digits[..2].parse().ok()?;
+    let minutes: i64 = digits[digits.len() - 2..].parse().ok()?;
+    (hours < 24 && minutes < 60).then(|| TimeDelta::minutes(sign * (hours * 60 + minutes)))
+}
+
+impl From<DateTime<Utc>> for Timestamp {
+    /// Drops what is below the millisecond, so that a time equals itself after it was written and read.
+    fn from(time: DateTime<Utc>) -> Self {
+        Self(time.trunc_subsecs(3))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| de::Error::custom("must be an ISO 8601 date-time"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_clients_write_is_read() {
+        for text in [
+            "2026-11-21T00:15:55.887Z",
+            "2026-11-21T00:15:55.887852+0000",
+            "2026-11-21T00:15:55.887852+00:00",
+            "2026-11-21T00:15:55.887852999",
+            "2026-11-21T02:15:55.887+0200",
+            "2026-11-20T19:15:55.887-05:00",
+            "2026-11-21 00:15:55.887z",
+        ] {
+            let time = Timestamp::parse(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(time.to_string(), "2026-11-21T00:15:55.887Z", "{text}");
+        }
+        assert_eq!(Timestamp::parse("2020-08-01T00:00:00").unwrap().to_string(), "2020-08-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for text in [
+            "",
+            "2026-11-21",
+            "2026-13-21T00:00:00Z",
+            "2026-11-21T25:00:00Z",
+            "2026-11-21T00:00:00.Z",
+            "2026-11-21T00:00:00.1234567890Z",
+            "2026-11-21T00:00:00+24:00",
+            "2026-11-21T00:00:00+1",
+            "now",
+            "2026-11-21T00:00:00Zulu",
+            "2026-11-21T00:00:0é",
+            "2026-11-21T00:00:00é",
+        ] {
+            assert_eq!(Timestamp::parse(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_time_round_trips(millis in 0_i64..253_402_300_800_000) {
+            let time = Timestamp::from_millis(millis).unwrap();
+            let json = serde_json::to_string(&time).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Timestamp>(&json).unwrap(), time);
+            prop_assert_eq!(time.millis(), millis);
+        }
+
+        #[test]
+        fn no_text_panics(text in "[0-9TZ:.+ -]{0,40}|.{0,40}") {
+            let _ = Timestamp::parse(&text);
+        }
+    }
+}

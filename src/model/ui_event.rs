@@ -1,0 +1,138 @@
+//! What a client's pages report: a visit began, an offer was seen.
+
+use uuid::Uuid;
+
+use super::api_error::{ApiError, ErrorType};
+use super::input::{self, Unreadable};
+use super::record::record;
+use super::section::section;
+
+section! {
+    /// The start of a visit, as it is reported.
+    SessionInitNew {
+        /// The session; made up when not given.
+        session_uuid: Uuid = "sessionUuid",
+    }
+}
+
+impl SessionInitNew {
+    /// Reads a request body, which may be empty.
+    pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
+        if body.trim_ascii().is_empty() { Ok(Self::default()) } else { input::read(body) }
+    }
+}
+
+record! {
+    /// The start of a visit, as it is kept.
+    SessionInit {
+        required {
+            /// A number for the record.
+            id: i64,
+            /// The record's id.
+            uuid: Uuid,
+            /// The session, to be put into every lead of the visit.
+            session_uuid: Uuid,
+            /// When the visit began.
+            created_at: super::timestamp::Timestamp,
+            /// The company that reported it.
+            created_by: Uuid,
+        }
+    }
+}
+
+section! {
+    /// The fields of [`OfferDisplayNew`] before it is known that all are there.
+    OfferDisplayFields {
+        /// The lead.
+        lead_uuid: Uuid = "leadUuid",
+        /// The rate table.
+        rate_table_uuid: Uuid = "rateTableUuid",
+        /// The offer.
+        offer_uuid: Uuid = "offerUuid",
+    }
+}
+
+record! {
+    /// An offer was seen, as it is reported.
+    OfferDisplayNew {
+        required {
+            /// Whose offer it is.
+            lead_uuid: Uuid,
+            /// The rate table that the offer stands in.
+            rate_table_uuid: Uuid,
+            /// The offer that was seen.
+            offer_uuid: Uuid,
+        }
+    }
+}
+
+impl OfferDisplayNew {
+    /// Reads a request body; all three ids must be there.
+    pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
+        let fields: OfferDisplayFields = input::read(body)?;
+        let OfferDisplayFields {
+            lead_uuid: Some(lead_uuid),
+            rate_table_uuid: Some(rate_table_uuid),
+            offer_uuid: Some(offer_uuid),
+        } = fields
+        else {
+            return Err(Unreadable::Faults(fields.missing()));
+        };
+        Ok(Self { lead_uuid, rate_table_uuid, offer_uuid })
+    }
+}
+
+impl OfferDisplayFields {
+    fn missing(&self) -> Vec<ApiError> {
+        let fields = [
+            ("leadUuid", self.lead_uuid),
+            ("rateTableUuid", self.rate_table_uuid),
+            ("offerUuid", self.offer_uuid),
+        ];
+        let missing = fields.iter().filter(|(_, uuid)| uuid.is_none());
+        missing.map(|(name, _)| ApiError::at(*name, ErrorType::Missing, "must be given")).collect()
+    }
+}
+
+record! {
+    /// An offer was seen, as it is kept.
+    OfferDisplay {
+        required {
+            /// A number for the record.
+            id: i64,
+            /// The record's id.
+            uuid: Uuid,
+            /// Whose offer it is.
+            lead_uuid: Uuid,
+            /// The rate table that the offer stands in.
+            rate_table_uuid: Uuid,
+            /// The offer that was seen.
+            offer_uuid: Uuid,
+            /// When it was seen.
+            created_at: super::timestamp::Timestamp,
+            /// The company that reported it.
+            created_by: Uuid,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_visit_may_begin_without_a_body() {
+        for body in ["", " \n", "{}", r#"{"sessionUuid":null}"#, r#"{"sessionUuid":""}"#] {
+            assert_eq!(SessionInitNew::read(body.as_bytes()), Ok(SessionInitNew::default()), "{body}");
+        }
+    }
+
+    #[test]
+    fn every_missing_id_is_named() {
+        let body = br#"{"rateTableUuid":"0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8c01"}"#;
+        let Err(Unreadable::Faults(faults)) = OfferDisplayNew::read(body) else { panic!("read") };
+        let attributes: Vec<_> = faults.iter().filter_map(|fault| fault.attribute.as_deref()).collect();
+        assert_eq!(attributes, ["leadUuid", "offerUuid"]);
+        assert!(faults.iter().all(|fault| fault.error_type == Some(ErrorType::Missing)));
+    }
+}

@@ -1,0 +1,185 @@
+//! The book: every partner of the panel, compiled.
+//!
+//! A book never changes; a rate table keeps the one that it started with.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::check;
+use super::facts::Facts;
+use super::index::Index;
+use super::partner::{Identity, Seat};
+use super::text::Text;
+use crate::declaration::{Fault, Source};
+
+/// Every seat of every partner, and the index over their rules.
+#[derive(Debug)]
+pub struct Book {
+    seats: Vec<Arc<Seat>>,
+    index: Index,
+    /// What each row of the index stands for.
+    rows: Vec<Row>,
+}
+
+/// A row of the index: one alternative of the rule of a seat, or of one of its offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Row {
+    seat: usize,
+    /// `None` for the seat itself.
+    offer: Option<usize>,
+}
+
+/// A seat that is to be asked about a lead, and those of its offers whose rules fit.
+#[derive(Debug, Clone)]
+pub struct Fit {
+    /// Position of the seat in the book.
+    pub position: usize,
+    /// The seat.
+    pub seat: Arc<Seat>,
+    /// Positions of the offers that fit, in the order of the file.
+    pub offers: Vec<usize>,
+}
+
+impl Book {
+    /// Reads every `*.toml` of a directory.
+    ///
+    /// # Errors
+    /// Every fault of every file.
+    pub fn load(directory: &Path) -> Result<Self, Vec<Fault>> {
+        let files = files_in(directory).map_err(|error| {
+            vec![Fault {
+                file: Some(directory.to_owned()),
+                line: None,
+                key: "partners.path".to_owned(),
+                message: format!("cannot be read: {error}"),
+            }]
+        })?;
+        let mut sources = Vec::new();
+        let mut faults = Vec::new();
+        for file in files {
+            match std::fs::read_to_string(&file) {
+                Ok(text) => sources.push((file, text)),
+                Err(error) => faults.push(Fault {
+                    file: Some(file),
+                    line: None,
+                    key: String::new(),
+                    message: format!("cannot be read: {error}"),
+                }),
+            }
+        }
+        match Self::from_texts(sources) {
+            Ok(book) if faults.is_empty() => Ok(book),
+            Ok(_) => Err(faults),
+            Err(more) => {
+                faults.extend(more);
+                Err(faults)
+            }
+        }
+    }
+
+    /// Reads partner files given as (file name, text).
+    ///
+    /// # Errors
+    /// Every fault of every file.
+    pub fn from_texts(texts: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, Vec<Fault>> {
+        let mut seats = Vec::new();
+        let mut faults = Vec::new();
+        let mut by_uuid: BTreeMap<uuid::Uuid, PathBuf> = BTreeMap::new();
+        for (file, text) in texts {
+            let key = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let source = match Source::parse(&file, &text) {
+                Ok(source) => source,
+                Err(fault) => {
+                    faults.push(fault);
+                    continue;
+                }
+            };
+            match check::seats(&key, &source) {
+                Ok(found) => {
+                    let uuid = found.first().map(|seat| seat.identity.partner.uuid);
+                    if let Some(other) = uuid.and_then(|uuid| by_uuid.insert(uuid, file.clone())) {
+                        let message = format!("is also the uuid of `{}`", other.display());
+                        faults.push(source.fault("partner.uuid", message));
+                    }
+                    seats.extend(found);
+                }
+                Err(found) => faults.extend(found),
+            }
+        }
+        if faults.is_empty() { Ok(Self::of(seats)) } else { Err(faults) }
+    }
+
+    /// Compiles seats.
+    pub fn of(seats: Vec<Seat>) -> Self {
+        let mut rows = Vec::new();
+        let mut conjunctions = Vec::new();
+        for (position, seat) in seats.iter().enumerate().filter(|(_, seat)| !seat.paused) {
+            let offers = seat.offers.iter().enumerate().map(|(nth, offer)| (Some(nth), &offer.rule));
+            for (offer, rule) in std::iter::once((None, &seat.rule)).chain(offers) {
+                for conditions in rule.alternatives() {
+                    rows.push(Row { seat: position, offer });
+                    conjunctions.push(conditions.clone());
+                }
+            }
+        }
+        let index = Index::build(&conjunctions);
+        Self { seats: seats.into_iter().map(Arc::new).collect(), index, rows }
+    }
+
+    /// The seats that a lead fits, with the offers that do.
+    pub fn fitting(&self, facts: &Facts) -> Vec<Fit> {
+        let mut fits: Vec<Fit> = Vec::new();
+        let mut last = None;
+        self.index.search(facts, |row| {
+            let Row { seat, offer } = self.rows[row];
+            // The alternatives of one rule stand in a row; the second one that holds says nothing new.
+            if last.replace((seat, offer)) == Some((seat, offer)) {
+                return;
+            }
+            match (offer, fits.last_mut()) {
+                (Some(offer), Some(fit)) if fit.position == seat => fit.offers.push(offer),
+                (None, _) => {
+                    fits.push(Fit { position: seat, seat: Arc::clone(&self.seats[seat]), offers: Vec::new() });
+                }
+                (Some(_), _) => debug_assert!(false, "an offer's rule includes its seat's"),
+            }
+        });
+        fits
+    }
+
+    /// Every seat.
+    pub fn seats(&self) -> &[Arc<Seat>] {
+        &self.seats
+    }
+
+    /// Every partner, once.
+    pub fn partners(&self) -> Vec<&Identity> {
+        let mut partners: Vec<&Identity> = self.seats.iter().map(|seat| &seat.identity).collect();
+        partners.dedup_by_key(|identity| identity.partner.uuid);
+        partners
+    }
+
+    /// Offers of all seats, terms counted.
+    pub fn offers(&self) -> usize {
+        self.seats.iter().map(|seat| seat.offers.len()).sum()
+    }
+
+    /// Every prepared text: of seats and of offers.
+    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+        self.seats.iter().flat_map(|seat| std::iter::once(&seat.text).chain(seat.offers.iter().map(|offer| &offer.text)))
+    }
+}
+
+/// The partner files of a directory, by name.
+fn files_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,97 @@
+//! Credit cards, secured cards among them.
+
+use super::super::check::Checker;
+use super::super::declared;
+use super::super::eligibility::{Condition, Rule, Test};
+use super::super::facts::{Facts, Subject};
+use super::super::partner::Identity;
+use super::super::quote::CardTerms;
+use super::super::text::{Ending, OfferText, Text};
+use super::{PRE_SELECTED_SUITABILITY, STATIC_SUITABILITY};
+use crate::model::{CardPurpose, CreditCardOfferDetails, ProductSubType, ProductType};
+
+/// A credit card.
+#[derive(Debug)]
+pub struct Card {
+    sub_type: ProductSubType,
+    /// The declared details; the three firmness flags are told by the quote.
+    details: Box<CreditCardOfferDetails>,
+    /// Bit per ordinal of its purposes.
+    purposes: u64,
+    pre_select_from_score: Option<i32>,
+}
+
+/// The sub-types of a credit card.
+const SUB_TYPES: &[ProductSubType] = &[ProductSubType::CreditCard, ProductSubType::SecuredCard];
+
+/// Keys of the details that the service itself decides for each lead.
+const DECIDED: [&str; 3] = ["preQualified", "preApproved", "preSelected"];
+
+/// Checks a declared card.
+pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Option<Card> {
+    let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
+    check.given("card", offer.card.is_some());
+    check.between("pre_select_from_score", offer.pre_select_from_score.map(f64::from), 300.0, 850.0);
+    let details = check.card(offer.card.as_ref()?, &DECIDED)?;
+    let purposes = details.card_purposes.iter().flatten().fold(0, |all, purpose| all | 1 << purpose.ordinal());
+    Some(Card {
+        sub_type: sub_type?,
+        details: Box::new(details),
+        purposes,
+        pre_select_from_score: offer.pre_select_from_score,
+    })
+}
+
+impl Card {
+    /// Who it is for by its nature: a purpose asked for, a fee accepted, a rating recommended.
+    pub(super) fn rule(&self) -> Rule {
+        let mut conditions = Vec::new();
+        if self.purposes != 0 {
+            conditions.push(Condition::or_missing(purposes_subject(), Test::AnyOf(self.purposes)));
+        }
+        if self.details.max_annual_fee.or(self.details.min_annual_fee).is_some_and(|fee| fee.to_f64() > 0.0) {
+            let allowed = Subject::of("creditCardInformation.allowAnnualFee");
+            conditions.push(Condition::or_missing(allowed, Test::Flag(true)));
+        }
+        if let Some(ratings) = self.details.recommended_credit_ratings.as_ref().filter(|ratings| !ratings.is_empty()) {
+            let ratings = ratings.iter().fold(0, |all, rating| all | 1 << rating.ordinal());
+            let rating = Subject::of("creditInformation.providedCreditRating");
+            conditions.push(Condition::or_missing(rating, Test::Category(ratings)));
+        }
+        Rule::always().and_all(&conditions)
+    }
+
+    /// What does not depend on the lead.
+    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Text {
+        let mut details = serde_json::to_value(&self.details).unwrap_or_default();
+        if let Some(details) = details.as_object_mut() {
+            DECIDED.iter().for_each(|decided| drop(details.remove(*decided)));
+        }
+        let text = OfferText::new(ProductType::CreditCard, self.sub_type, offer, identity, Some(details));
+        Text::new(Ending::Details, &text)
+    }
+
+    /// Firmness, and how well the card's purposes cover those asked for.
+    pub(super) fn quote(&self, facts: &Facts) -> (CardTerms, f64) {
+        let pre_selected = match (self.pre_select_from_score, facts.credit_score()) {
+            (Some(wanted), Some(score)) => score >= wanted,
+            _ => false,
+        };
+        let firmness = if pre_selected { PRE_SELECTED_SUITABILITY } else { STATIC_SUITABILITY };
+        (CardTerms { pre_selected, ..CardTerms::default() }, firmness * self.coverage(facts))
+    }
+
+    /// Share of the purposes asked for that the card serves; 1 when none are.
+    fn coverage(&self, facts: &Facts) -> f64 {
+        let asked = facts.lead().credit_card_information.as_ref().and_then(|card| card.card_purposes.as_ref());
+        let asked = asked.into_iter().flatten().fold(0_u64, |all, purpose: &CardPurpose| all | 1 << purpose.ordinal());
+        match asked.count_ones() {
+            0 => 1.0,
+            wanted => f64::from((asked & self.purposes).count_ones()) / f64::from(wanted),
+        }
+    }
+}
+
+fn purposes_subject() -> Subject {
+    Subject::of("creditCardInformation.cardPurposes")
+}

@@ -1,0 +1,261 @@
+//! Catalog offers: declared once, priced for each lead.
+//!
+//! One file a kind of offer, with the same verbs in the same order: `declared` checks what the partner file says,
+//! `rule` says which leads it is for, `text` prepares what does not depend on the lead, `quote` prices it for one lead.
+
+mod card;
+mod loan;
+mod mortgage;
+mod savings;
+mod special;
+
+use super::check::Checker;
+use super::declared;
+use super::eligibility::{Condition, Rule};
+use super::facts::Facts;
+use super::partner::Identity;
+use super::quote::{Quote, Terms};
+use super::text::Text;
+use crate::model::{ProductSubType, ProductType};
+
+/// One offer of a catalog, checked. An offer with several terms stands here once per term.
+#[derive(Debug)]
+pub struct CatalogOffer {
+    /// `key`, or `key/term` where the declaration lists terms.
+    pub name: String,
+    /// Kind of product; `None` for insurance and other special offers that have none.
+    pub sub_type: Option<ProductSubType>,
+    /// Which leads it is for, the product's own rule included.
+    pub rule: Rule,
+    /// What does not depend on the lead.
+    pub text: Text,
+    /// Where a click leads.
+    pub landing_url: String,
+    /// What is earned, and when.
+    pub payout: declared::Payout,
+    /// Share of shown offers that earn it.
+    pub conversion_probability: f64,
+    /// How it is priced.
+    pub pricing: Pricing,
+}
+
+/// How an offer is priced, by kind.
+#[derive(Debug)]
+pub enum Pricing {
+    /// A loan.
+    Loan(loan::Loan),
+    /// A credit card.
+    Card(card::Card),
+    /// A mortgage.
+    Mortgage(mortgage::Mortgage),
+    /// A savings product.
+    Savings(savings::Savings),
+    /// A special offer.
+    Special(special::Special),
+}
+
+impl CatalogOffer {
+    /// Checks a declared offer; `None` when it has faults, which the checker then holds. `rule` is the product's.
+    pub(super) fn declared(
+        offer: &declared::Offer,
+        product_type: ProductType,
+        identity: &Identity,
+        rule: &Rule,
+        check: &mut Checker,
+    ) -> Vec<Self> {
+        let Some(own) = check.rule(&offer.eligibility) else { return Vec::new() };
+        let rule = rule.clone().and(&own);
+        if rule.alternatives().len() > super::eligibility::MAX_ALTERNATIVES {
+            check.at("eligibility", too_many_alternatives(rule.alternatives().len()));
+            return Vec::new();
+        }
+        common_faults(offer, check);
+        let variants = match product_type {
+            ProductType::Loan => loan::declared(offer, check).into_iter().map(Pricing::Loan).collect(),
+            ProductType::CreditCard => one(card::declared(offer, check).map(Pricing::Card)),
+            ProductType::Mortgage => one(mortgage::declared(offer, check).map(Pricing::Mortgage)),
+            ProductType::Savings => one(savings::declared(offer, check).map(Pricing::Savings)),
+            ProductType::Insurance | ProductType::LifeInsurance | ProductType::Other => {
+                one(special::declared(offer, product_type, check).map(Pricing::Special))
+            }
+        };
+        variants.into_iter().map(|pricing| Self::priced(offer, product_type, identity, &rule, pricing)).collect()
+    }
+
+    fn priced(
+        offer: &declared::Offer,
+        product_type: ProductType,
+        identity: &Identity,
+        rule: &Rule,
+        pricing: Pricing,
+    ) -> Self {
+        let (built_in, text) = match &pricing {
+            Pricing::Loan(loan) => (loan.rule(), loan.text(offer, identity)),
+            Pricing::Card(card) => (card.rule(), card.text(offer, identity)),
+            Pricing::Mortgage(mortgage) => (mortgage.rule(), mortgage.text(offer, identity)),
+            Pricing::Savings(savings) => (savings.rule(), savings.text(offer, identity)),
+            Pricing::Special(special) => (Rule::always(), special.text(offer, identity)),
+        };
+        let name = match &pricing {
+            Pricing::Loan(loan) if offer.terms.len() > 1 => format!("{}/{}", offer.key, loan.term),
+            _ => offer.key.clone(),
+        };
+        Self {
+            name,
+            sub_type: offer.sub_type.or_else(|| (product_type == ProductType::CreditCard).then_some(ProductSubType::CreditCard)),
+            rule: rule.clone().and(&built_in),
+            text,
+            landing_url: offer.landing_url.clone(),
+            payout: offer.payout,
+            conversion_probability: offer.conversion_probability,
+            pricing,
+        }
+    }
+
+    /// The offer for one lead, or why no band of its terms fits.
+    ///
+    /// # Errors
+    /// [`NoTerms`] when the lead fits the rule but none of the bands.
+    pub fn quote(&self, facts: &Facts) -> Result<Quote, NoTerms> {
+        let (terms, suitability, amount) = match &self.pricing {
+            Pricing::Loan(loan) => {
+                let (mut terms, suitability, amount) = loan.quote(facts).ok_or(NoTerms)?;
+                terms.payout = self.payout_in_dollars(Some(amount));
+                (Terms::Loan(terms), suitability, Some(amount))
+            }
+            Pricing::Card(card) => {
+                let (terms, suitability) = card.quote(facts);
+                (Terms::Card(terms), suitability, None)
+            }
+            Pricing::Mortgage(mortgage) => {
+                let (terms, amount) = mortgage.quote(facts).ok_or(NoTerms)?;
+                (Terms::Mortgage(terms), STATIC_SUITABILITY, Some(amount))
+            }
+            Pricing::Savings(savings) => (Terms::Savings(savings.quote(facts).ok_or(NoTerms)?), STATIC_SUITABILITY, None),
+            Pricing::Special(special) => {
+                (Terms::Special(special.quote(self.payout_in_dollars(None))), STATIC_SUITABILITY, None)
+            }
+        };
+        let score = self.conversion_probability * self.payout_in_dollars(amount) * suitability;
+        Ok(Quote { text: self.text.fingerprint, score: (score * 1e4).round() / 1e4, terms })
+    }
+
+    fn payout_in_dollars(&self, amount: Option<f64>) -> f64 {
+        let share = self.payout.percent.map(|percent| percent / 100.0 * amount.unwrap_or(0.0));
+        let dollars = self.payout.fixed.unwrap_or(0.0) + share.unwrap_or(0.0);
+        (dollars * 100.0).round() / 100.0
+    }
+}
+
+/// A lead fits an offer's rule but none of its bands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoTerms;
+
+/// Suitability of an offer that is not personal (facts, Firmness, counts 0.95 for pre-approved, 0.80 for pre-qualified).
+const STATIC_SUITABILITY: f64 = 0.5;
+/// Suitability of a pre-selected card.
+const PRE_SELECTED_SUITABILITY: f64 = 0.65;
+/// Suitability of a pre-qualified offer.
+const PRE_QUALIFIED_SUITABILITY: f64 = 0.80;
+/// Suitability of a pre-approved offer.
+const PRE_APPROVED_SUITABILITY: f64 = 0.95;
+
+fn one(pricing: Option<Pricing>) -> Vec<Pricing> {
+    pricing.into_iter().collect()
+}
+
+fn too_many_alternatives(found: usize) -> String {
+    format!("unfolds to {found} alternatives, at most {} are kept", super::eligibility::MAX_ALTERNATIVES)
+}
+
+/// Faults that any kind of offer can have.
+fn common_faults(offer: &declared::Offer, check: &mut Checker) {
+    check.key("key", &offer.key);
+    check.url("landing_url", &offer.landing_url);
+    check.between("conversion_probability", Some(offer.conversion_probability), 0.0, 1.0);
+    if let Some(rating) = offer.consumer_rating {
+        check.between("consumer_rating", Some(rating), 0.0, 100.0);
+    }
+    match (offer.payout.fixed, offer.payout.percent) {
+        (None, None) => check.at("payout", "must have `fixed` (dollars) or `percent`"),
+        (fixed, percent) => {
+            check.between("payout.fixed", fixed, 0.0, 1e6);
+            check.between("payout.percent", percent, 0.0, 100.0);
+        }
+    }
+}
+
+/// One row of terms, checked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Band {
+    /// Bit per ordinal of the credit ratings.
+    pub(super) ratings: u64,
+    /// Dollars, both included.
+    pub(super) amount: (f64, f64),
+    /// Loan to value in percent, both included.
+    pub(super) loan_to_value: (f64, f64),
+    /// Lowest and highest yearly rate in percent.
+    pub(super) rate: (f64, f64),
+    /// Lowest and highest origination fee in percent.
+    pub(super) fee_rate: (f64, f64),
+    /// Origination fee in dollars.
+    pub(super) fee_fixed: f64,
+    /// Points or credit in percent.
+    pub(super) price_adjustment: f64,
+}
+
+impl Band {
+    /// Whether what is known of the lead falls into the band; what is not known does not speak against it.
+    fn fits(&self, rating: Option<u64>, amount: Option<f64>, loan_to_value: Option<f64>) -> bool {
+        let within = |value: Option<f64>, (min, max): (f64, f64)| value.is_none_or(|value| min <= value && value <= max);
+        rating.is_none_or(|bit| self.ratings & bit != 0)
+            && within(amount, self.amount)
+            && within(loan_to_value, self.loan_to_value)
+    }
+}
+
+/// The condition that the lead's rating, when known, falls into one of the bands.
+fn rated(bands: &[Band]) -> Option<Condition> {
+    let ratings = bands.iter().fold(0, |all, band| all | band.ratings);
+    (ratings != ALL_RATINGS).then(|| {
+        let rating = super::facts::Subject::of("creditInformation.providedCreditRating");
+        Condition::or_missing(rating, super::eligibility::Test::Category(ratings))
+    })
+}
+
+/// A bit for each credit rating.
+const ALL_RATINGS: u64 = (1 << crate::model::ProvidedCreditRating::ALL.len()) - 1;
+
+/// The lead's rating as a bit.
+fn rating_bit(facts: &Facts) -> Option<u64> {
+    facts.rating().map(|rating| 1 << rating.ordinal())
+}
+
+/// Where a score stands in the span of its band, 0 the lowest and 1 the highest: a better score gets a better rate.
+fn standing(facts: &Facts, band: &Band) -> f64 {
+    let Some(score) = facts.credit_score() else { return 0.0 };
+    let spans = SCORE_SPANS.iter().filter(|(rating, _, _)| band.ratings >> rating.ordinal() & 1 == 1);
+    let (low, high) = spans.fold((850, 300), |(low, high), (_, from, to)| (low.min(*from), high.max(*to)));
+    if low >= high { 0.0 } else { (f64::from(score - low) / f64::from(high - low)).clamp(0.0, 1.0) }
+}
+
+/// The scores of each rating (facts, Credit rating and score; FICO ends at 850).
+const SCORE_SPANS: [(crate::model::ProvidedCreditRating, i32, i32); 4] = {
+    use crate::model::ProvidedCreditRating::{Excellent, Fair, Good, Poor};
+    [(Excellent, 720, 850), (Good, 660, 719), (Fair, 620, 659), (Poor, 300, 619)]
+};
+
+/// The figure at a standing: the highest at 0, the lowest at 1.
+fn at_standing((low, high): (f64, f64), standing: f64) -> f64 {
+    high - (high - low) * standing
+}
+
+/// Rounded to cents, or to hundredths of a percent.
+fn hundredths(figure: f64) -> f64 {
+    (figure * 100.0).round() / 100.0
+}
+
+/// Rounded to the thousandths of a percent in which rates are quoted.
+fn thousandths(figure: f64) -> f64 {
+    (figure * 1000.0).round() / 1000.0
+}

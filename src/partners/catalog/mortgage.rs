@@ -1,0 +1,113 @@
+//! Mortgages: purchase and refinance.
+
+use serde::Serialize;
+
+use super::super::check::Checker;
+use super::super::declared;
+use super::super::eligibility::{Condition, Rule, Test};
+use super::super::facts::{Facts, Subject};
+use super::super::finance;
+use super::super::partner::Identity;
+use super::super::quote::MortgageTerms;
+use super::super::text::{Ending, OfferText, Text};
+use super::{Band, at_standing, hundredths, rated, rating_bit, standing, thousandths};
+use crate::model::{MortgageAdjustmentType, MortgageLoanType, MortgageType, ProductSubType, ProductType};
+
+/// A mortgage of one kind.
+#[derive(Debug)]
+pub struct Mortgage {
+    sub_type: ProductSubType,
+    loan_type: MortgageLoanType,
+    amount: (f64, f64),
+    reference_amount: f64,
+    closing_costs: f64,
+    bands: Vec<Band>,
+}
+
+/// The sub-types of a mortgage.
+const SUB_TYPES: &[ProductSubType] = &[ProductSubType::Purchase, ProductSubType::Refinance];
+
+/// Points or credit, in percent of the amount, up to which a mortgage counts as near par.
+const NEAR_PAR: f64 = 0.125;
+
+/// Checks a declared mortgage.
+pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Option<Mortgage> {
+    let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
+    let amount = check.range("amount", offer.amount, 1.0, 100_000_000.0);
+    check.given("loan_type", offer.loan_type.is_some());
+    check.given("bands", !offer.bands.is_empty());
+    check.given("reference_amount", offer.reference_amount.is_some());
+    check.between("reference_amount", offer.reference_amount.map(f64::from), 1.0, 100_000_000.0);
+    check.between("closing_costs", offer.closing_costs, 0.0, 1_000_000.0);
+    let bands = check.bands(&offer.bands, amount.unwrap_or_default());
+    Some(Mortgage {
+        sub_type: sub_type?,
+        loan_type: offer.loan_type?,
+        amount: amount?,
+        reference_amount: f64::from(offer.reference_amount?),
+        closing_costs: offer.closing_costs.unwrap_or(0.0),
+        bands: bands.into_iter().map(|(band, _)| band).collect(),
+    })
+}
+
+impl Mortgage {
+    /// Who it is for by its nature: the mortgage type asked for, and an amount it is lent in.
+    pub(super) fn rule(&self) -> Rule {
+        let wanted = match self.sub_type {
+            ProductSubType::Refinance => MortgageType::Refinance,
+            _ => MortgageType::Purchase,
+        };
+        let (min, max) = self.amount;
+        let mut conditions = vec![
+            Condition::or_missing(Subject::of("mortgageInformation.mortgageType"), Test::Category(1 << wanted.ordinal())),
+            Condition::or_missing(Subject::of("mortgageLoanAmount"), Test::Range { min, max }),
+        ];
+        conditions.extend(rated(&self.bands));
+        Rule::always().and_all(&conditions)
+    }
+
+    /// What does not depend on the lead.
+    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Text {
+        Text::new(Ending::Offer, &OfferText::new(ProductType::Mortgage, self.sub_type, offer, identity, None::<NoDetails>))
+    }
+
+    /// Terms and the amount they are for: the lead's, or the reference amount where the lead names none.
+    pub(super) fn quote(&self, facts: &Facts) -> Option<(MortgageTerms, f64)> {
+        let known = facts.mortgage_loan_amount();
+        let amount = known.unwrap_or(self.reference_amount);
+        let band = self.bands.iter().find(|band| band.fits(rating_bit(facts), known, facts.loan_to_value()))?;
+
+        let months = self.months();
+        let rate = thousandths(at_standing(band.rate, standing(facts, band)));
+        let payment = finance::monthly_payment(amount, rate, months);
+        let share = (band.price_adjustment + band.fee_rate.0) / 100.0;
+        let net_closing_costs = self.closing_costs + band.fee_fixed + amount * share;
+        let terms = MortgageTerms {
+            interest_rate: rate,
+            loan_type: self.loan_type,
+            price_adjustment: band.price_adjustment,
+            monthly_payment: hundredths(payment),
+            net_closing_costs: hundredths(net_closing_costs),
+            // A lender credit beyond the costs is no negative finance charge.
+            apr: thousandths(finance::apr(amount - net_closing_costs.max(0.0), payment, months)),
+            loan_term: months as i32,
+            adjustment_type: match band.price_adjustment {
+                points if points > NEAR_PAR => MortgageAdjustmentType::Points,
+                credit if credit < -NEAR_PAR => MortgageAdjustmentType::Credits,
+                _ => MortgageAdjustmentType::Par,
+            },
+        };
+        Some((terms, amount))
+    }
+
+    fn months(&self) -> u32 {
+        match self.loan_type {
+            MortgageLoanType::FifteenYearFixed => 180,
+            _ => 360,
+        }
+    }
+}
+
+/// All details of a mortgage depend on the lead.
+#[derive(Serialize)]
+struct NoDetails;

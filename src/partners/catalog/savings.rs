@@ -1,0 +1,125 @@
+//! Savings: accounts, certificates of deposit, and what stands beside them.
+
+use serde::Serialize;
+
+use super::super::check::Checker;
+use super::super::declared;
+use super::super::eligibility::{Condition, Rule, Test};
+use super::super::facts::{Facts, Subject};
+use super::super::finance;
+use super::super::partner::Identity;
+use super::super::quote::SavingsTerms;
+use super::super::text::{Ending, OfferText, Text, money, percent};
+use super::{Band, hundredths, rated, rating_bit, thousandths};
+use crate::model::{AttributeValue, CompoundingMethod, Money, Percent, ProductSubType, ProductType, Timestamp};
+
+/// A savings product.
+#[derive(Debug)]
+pub struct Savings {
+    sub_type: ProductSubType,
+    compounding: CompoundingMethod,
+    minimum_deposit: f64,
+    effective_as_of: Timestamp,
+    bands: Vec<Band>,
+}
+
+/// The sub-types of a savings product.
+const SUB_TYPES: &[ProductSubType] = &[
+    ProductSubType::SavingsAccount,
+    ProductSubType::MoneyMarketAccount,
+    ProductSubType::CertificateOfDeposit,
+    ProductSubType::IndividualRetirementAccount,
+    ProductSubType::CashManagementAccount,
+    ProductSubType::HighInterestChecking,
+];
+
+/// Checks a declared savings product.
+pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Option<Savings> {
+    let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
+    check.given("compounding", offer.compounding.is_some());
+    check.given("minimum_deposit", offer.minimum_deposit.is_some());
+    check.given("bands", !offer.bands.is_empty());
+    check.between("minimum_deposit", offer.minimum_deposit, 0.0, 1e9);
+    check.between("monthly_fee", offer.monthly_fee, 0.0, 1e6);
+    check.between("introductory_rate", offer.introductory_rate, 0.0, 100.0);
+    let effective_as_of = check.timestamp("effective_as_of", offer.effective_as_of.as_deref());
+    let bands = check.bands(&offer.bands, (0.0, f64::INFINITY));
+    Some(Savings {
+        sub_type: sub_type?,
+        compounding: offer.compounding?,
+        minimum_deposit: offer.minimum_deposit?,
+        effective_as_of: effective_as_of?,
+        bands: bands.into_iter().map(|(band, _)| band).collect(),
+    })
+}
+
+impl Savings {
+    /// Who it is for by its nature: a deposit that is enough.
+    pub(super) fn rule(&self) -> Rule {
+        let enough = Test::Range { min: self.minimum_deposit, max: f64::INFINITY };
+        let mut conditions = vec![Condition::or_missing(deposit_subject(), enough)];
+        conditions.extend(rated(&self.bands));
+        Rule::always().and_all(&conditions)
+    }
+
+    /// What does not depend on the lead.
+    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Text {
+        let details = SavingsText {
+            name: offer.name.as_deref(),
+            description: offer.description.as_deref(),
+            details: offer.details.as_deref(),
+            compounding_method: self.compounding,
+            introductory_period_months: offer.introductory_period_months,
+            introductory_rate: offer.introductory_rate.map(percent),
+            minimum_deposit: money(self.minimum_deposit),
+            minimum_deposit_with_fees: offer.minimum_deposit_with_fees.map(money),
+            monthly_fee: money(offer.monthly_fee.unwrap_or(0.0)),
+            check_writing: offer.check_writing,
+            effective_as_of: self.effective_as_of,
+        };
+        let text = OfferText::new(ProductType::Savings, self.sub_type, offer, identity, Some(details));
+        Text::new(Ending::Details, &text)
+    }
+
+    /// Rate and yield for the lead's deposit; the first band's where the lead names none.
+    pub(super) fn quote(&self, facts: &Facts) -> Option<SavingsTerms> {
+        let deposit = match facts.get(deposit_subject()) {
+            Some(AttributeValue::Number(dollars)) => Some(dollars),
+            _ => None,
+        };
+        let band = self.bands.iter().find(|band| band.fits(rating_bit(facts), deposit, None))?;
+        let rate = band.rate.1;
+        let annual_percent_yield = hundredths(finance::annual_percentage_yield(rate, self.compounding));
+        Some(SavingsTerms { rate: thousandths(rate), annual_percent_yield })
+    }
+}
+
+fn deposit_subject() -> Subject {
+    use std::sync::LazyLock;
+    static DEPOSIT: LazyLock<Subject> = LazyLock::new(|| Subject::of("savingsInformation.minDepositAmount"));
+    *DEPOSIT
+}
+
+/// The part of the specification's SavingsOfferDetails that does not depend on the lead.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SavingsText<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<&'a str>,
+    compounding_method: CompoundingMethod,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    introductory_period_months: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    introductory_rate: Option<Percent>,
+    minimum_deposit: Money,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    minimum_deposit_with_fees: Option<Money>,
+    monthly_fee: Money,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check_writing: Option<bool>,
+    effective_as_of: Timestamp,
+}

@@ -1,0 +1,62 @@
+//! Special offers: insurance, life insurance, and other products, second look among them.
+
+use serde::Serialize;
+
+use super::super::check::Checker;
+use super::super::declared;
+use super::super::partner::Identity;
+use super::super::quote::SpecialTerms;
+use super::super::text::{Ending, Text};
+use crate::model::{ProductSubType, ProductType};
+
+/// A special offer.
+#[derive(Debug)]
+pub struct Special {
+    sub_type: Option<ProductSubType>,
+}
+
+/// The sub-types of life insurance.
+const LIFE: &[ProductSubType] = &[
+    ProductSubType::AccidentalDeathBenefits,
+    ProductSubType::TermLife,
+    ProductSubType::TermLifeInstant,
+    ProductSubType::WholeLife,
+];
+
+/// Checks a declared special offer.
+pub(super) fn declared(offer: &declared::Offer, product_type: ProductType, check: &mut Checker) -> Option<Special> {
+    check.given("name", offer.name.is_some());
+    check.given("description", offer.description.is_some());
+    let sub_type = match product_type {
+        ProductType::LifeInsurance => Some(check.sub_type(offer.sub_type, LIFE)?),
+        _ => offer.sub_type,
+    };
+    Some(Special { sub_type })
+}
+
+impl Special {
+    /// What does not depend on the lead.
+    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Text {
+        Text::new(Ending::Offer, &SpecialText {
+            name: offer.name.as_deref().unwrap_or_default(),
+            desc: offer.description.as_deref().unwrap_or_default(),
+            partner_name: &identity.partner.name,
+            partner_image_url: &identity.partner.image_url,
+        })
+    }
+
+    /// Payout, and the auction the offer stands in.
+    pub(super) fn quote(&self, payout: f64) -> SpecialTerms {
+        SpecialTerms { payout, lot: self.sub_type.map(ProductSubType::ordinal) }
+    }
+}
+
+/// The part of the specification's SpecialOffer that does not depend on the lead.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpecialText<'a> {
+    name: &'a str,
+    desc: &'a str,
+    partner_name: &'a str,
+    partner_image_url: &'a str,
+}

@@ -1,0 +1,366 @@
+//! The shape of `partners/<key>.toml`, as an operator writes it.
+//!
+//! One file a partner; the file's name is the partner's key. `[partner]` is who it is, `[products.<type>]` what it
+//! offers for one product type: when it is asked, and its catalog of offers. Attribute paths are the API's own.
+//! [`super::check`] turns these shapes into a [`super::Partner`], or into every fault at once.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use crate::declaration::HumanDuration;
+use crate::model::{
+    AprType, CompoundingMethod, MortgageLoanType, ProductSubType, ProductType, ProvidedCreditRating, TermUnit,
+};
+
+/// A whole partner file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeclaredPartner {
+    /// Who the partner is.
+    pub partner: Identity,
+    /// What it offers, by product type.
+    pub products: BTreeMap<ProductType, Product>,
+}
+
+/// `[partner]`: all of the specification's Partner, and what its Originator adds.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// Stable id of the partner.
+    pub uuid: uuid::Uuid,
+    /// Name as shown to people.
+    pub name: String,
+    /// One sentence on who it is.
+    pub description: String,
+    /// Text that must be shown with its offers.
+    pub disclaimer: String,
+    /// Absolute URL of its logo.
+    pub image_url: String,
+    /// Whether it takes part in pre-selection.
+    #[serde(default)]
+    pub supports_pre_select: bool,
+    /// Whether a client should show that an offer is pre-selected.
+    #[serde(default)]
+    pub should_display_pre_select: bool,
+    /// Whether it can answer with pre-qualified or pre-approved offers.
+    #[serde(default)]
+    pub supports_personalized_offers: bool,
+    /// Replaces the text below its name.
+    pub subtext_override: Option<String>,
+    /// `demandSubAccountId` of the lead actions it causes.
+    pub sub_account_id: i64,
+    /// Company behind it, shown in its Originator.
+    pub company_uuid: Option<uuid::Uuid>,
+    /// Institution behind it, shown in its Originator and in lead events; the partner's own uuid when absent.
+    pub financial_institution_uuid: Option<uuid::Uuid>,
+    /// Logos by size key; one of size `default` from `image_url` when absent.
+    #[serde(default)]
+    pub images: BTreeMap<String, String>,
+    /// Whether it stands among the featured institutions.
+    #[serde(default)]
+    pub featured: bool,
+}
+
+/// `[products.<type>]`: when the partner is asked about a product type, and with what it answers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Product {
+    /// Longest wait for its answer.
+    pub timeout: HumanDuration,
+    /// Attributes that must be given; without one of them the partner is not asked.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// Conditions on the lead; when one fails the partner is not asked.
+    #[serde(default)]
+    pub eligibility: Eligibility,
+    /// Asked only when no first-look partner had a loan offer (`products.other` only).
+    #[serde(default)]
+    pub second_look: bool,
+    /// Taken out of the panel for now.
+    #[serde(default)]
+    pub paused: bool,
+    /// Answers as if over a network.
+    pub simulate: Option<Simulate>,
+    /// The catalog.
+    #[serde(default)]
+    pub offers: Vec<Offer>,
+}
+
+/// `simulate`: how a catalog partner pretends to be far away (sandbox and tests).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Simulate {
+    /// Shortest answer time.
+    pub delay: HumanDuration,
+    /// Longest answer time; `delay` when absent. Drawn evenly in between, from the rate table's own id.
+    pub delay_max: Option<HumanDuration>,
+    /// Share of asks that fail, 0 to 1.
+    #[serde(default)]
+    pub failure_rate: f64,
+    /// How a failing ask ends.
+    #[serde(default)]
+    pub failure: FailureKind,
+}
+
+/// How a simulated failure looks from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The partner answers with an error.
+    #[default]
+    Error,
+    /// The partner's code panics.
+    Panic,
+    /// The partner never answers.
+    Silence,
+}
+
+/// `[[products.<type>.offers]]`: one offer of the catalog. Which keys it must or may have depends on the product type.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Offer {
+    /// Name of the offer inside the partner, stable over time.
+    pub key: String,
+    /// Kind of product; needed except for `insurance` and `other`.
+    pub sub_type: Option<ProductSubType>,
+    /// Where a click leads; `{clickId}` and `{leadUuid}` are filled in.
+    pub landing_url: String,
+    /// What the supply partner earns.
+    pub payout: Payout,
+    /// Share of shown offers that earn it, 0 to 1.
+    pub conversion_probability: f64,
+    /// Conditions beside those of the product.
+    #[serde(default)]
+    pub eligibility: Eligibility,
+    /// Text that must be shown with this offer.
+    pub disclaimer: Option<String>,
+    /// Text that must be shown with offers of this sub-type.
+    pub sub_type_disclaimer: Option<String>,
+    /// How firm the offer is for a lead that meets all needs.
+    #[serde(default)]
+    pub firmness: Firmness,
+    /// Editorial rating out of 100 (savings and mortgage).
+    pub consumer_rating: Option<f64>,
+
+    /// Display name (savings, special offers).
+    pub name: Option<String>,
+    /// Display text (savings, special offers).
+    pub description: Option<String>,
+
+    /// Dollars that can be borrowed (loan, mortgage).
+    pub amount: Option<Range>,
+    /// Terms by rating, amount, term, loan to value or deposit.
+    #[serde(default)]
+    pub bands: Vec<Band>,
+
+    /// Terms on offer in `term_unit`; each makes an offer of its own (loan).
+    #[serde(default)]
+    pub terms: Vec<i32>,
+    /// Unit of `terms`: `month` (default), `year`, `day`, or `open` for a line of credit (loan).
+    pub term_unit: Option<TermUnit>,
+    /// How the APR behaves (loan).
+    pub apr_type: Option<AprType>,
+    /// Whether it may be paid back early (loan).
+    pub allow_prepayment: Option<bool>,
+    /// Dollars for paying back early (loan).
+    pub prepayment_fee: Option<f64>,
+    /// Whether the partner paid for placement (loan).
+    #[serde(default)]
+    pub sponsored: bool,
+    /// Legal terms as text (loan).
+    pub terms_text: Option<String>,
+    /// Text on the APR (loan).
+    pub apr_description: Option<String>,
+    /// Text on the term (loan).
+    pub term_description: Option<String>,
+    /// Text on the payment (loan).
+    pub monthly_payment_description: Option<String>,
+
+    /// Kind of mortgage (mortgage).
+    pub loan_type: Option<MortgageLoanType>,
+    /// Closing costs in dollars, whatever the amount (mortgage).
+    pub closing_costs: Option<f64>,
+    /// Loan that is priced when the lead names no amount, dollars (mortgage).
+    pub reference_amount: Option<i32>,
+
+    /// How interest is compounded (savings).
+    pub compounding: Option<CompoundingMethod>,
+    /// Least opening deposit in dollars (savings).
+    pub minimum_deposit: Option<f64>,
+    /// Dollars a month (savings).
+    pub monthly_fee: Option<f64>,
+    /// Least balance in dollars at which fees are waived (savings).
+    pub minimum_deposit_with_fees: Option<f64>,
+    /// When the terms were last checked, RFC 3339 (savings).
+    pub effective_as_of: Option<String>,
+    /// Months of the introductory rate (savings).
+    pub introductory_period_months: Option<i32>,
+    /// Introductory rate in percent (savings).
+    pub introductory_rate: Option<f64>,
+    /// Whether cheques can be written (savings).
+    pub check_writing: Option<bool>,
+    /// Features as text (savings).
+    pub details: Option<String>,
+
+    /// The specification's CreditCardOfferDetails, in its own words (credit_card).
+    pub card: Option<toml::Table>,
+    /// Credit score from which the card is shown as pre-selected (credit_card).
+    pub pre_select_from_score: Option<i32>,
+}
+
+/// `payout`: what is earned, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Payout {
+    /// The step that earns it.
+    pub on: PayoutStep,
+    /// Dollars.
+    pub fixed: Option<f64>,
+    /// Percent of the loan amount (or of `reference_amount`).
+    pub percent: Option<f64>,
+}
+
+/// The step of the funnel that earns a payout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PayoutStep {
+    /// The offer was opened.
+    Click,
+    /// The partner reported an application.
+    Applied,
+    /// The partner reported an approval.
+    Approved,
+    /// The partner reported money paid out or an account opened.
+    Funded,
+}
+
+/// How firm an offer is (facts, Firmness).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Firmness {
+    /// Ranges, no personal terms.
+    #[default]
+    Static,
+    /// 80 % likely to be approved.
+    PreQualified,
+    /// 95 % likely to be approved.
+    PreApproved,
+}
+
+/// One row of terms. A lead falls into the first band it fits.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Band {
+    /// Credit ratings that it is for; all when absent.
+    pub ratings: Option<Vec<ProvidedCreditRating>>,
+    /// Amounts in dollars that it is for: loan or mortgage amount, or deposit.
+    pub amount: Option<Range>,
+    /// Terms that it is for; all of the offer's when absent.
+    pub terms: Option<Vec<i32>>,
+    /// Loan to value in percent that it is for (mortgage).
+    pub loan_to_value: Option<Range>,
+    /// Yearly interest rate in percent: one figure, or lowest and highest.
+    pub rate: Figures,
+    /// Origination fee in percent of the amount: one figure, or lowest and highest.
+    pub fee_rate: Option<Figures>,
+    /// Origination fee in dollars.
+    pub fee_fixed: Option<f64>,
+    /// Points paid (above 0) or lender credit (below 0), percent of the amount (mortgage).
+    pub price_adjustment: Option<f64>,
+}
+
+/// One figure, or lowest and highest.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Figures {
+    /// One figure.
+    One(f64),
+    /// Lowest and highest.
+    Span([f64; 2]),
+}
+
+impl Figures {
+    /// Lowest and highest.
+    pub fn span(self) -> (f64, f64) {
+        match self {
+            Self::One(figure) => (figure, figure),
+            Self::Span([low, high]) => (low, high),
+        }
+    }
+}
+
+/// Bounds, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// Least value.
+    pub min: Option<f64>,
+    /// Greatest value.
+    pub max: Option<f64>,
+}
+
+/// `eligibility`: conditions keyed by attribute path, all of which must hold, and `any`: alternatives of which one must.
+#[derive(Debug, Default)]
+pub struct Eligibility {
+    /// Conditions by attribute path.
+    pub all: BTreeMap<String, Condition>,
+    /// Alternatives.
+    pub any: Vec<Eligibility>,
+}
+
+/// One condition on one attribute.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// The value is one of these.
+    pub r#in: Option<Vec<String>>,
+    /// The value is none of these.
+    pub not_in: Option<Vec<String>>,
+    /// The array has one of these.
+    pub any_of: Option<Vec<String>>,
+    /// The array has none of these.
+    pub none_of: Option<Vec<String>>,
+    /// The flag is this.
+    pub is: Option<bool>,
+    /// Least number or date.
+    pub min: Option<toml::Value>,
+    /// Greatest number or date.
+    pub max: Option<toml::Value>,
+    /// The attribute is given.
+    #[serde(default)]
+    pub present: bool,
+    /// The condition also holds when the attribute is not given.
+    #[serde(default)]
+    pub or_missing: bool,
+}
+
+impl<'de> Deserialize<'de> for Eligibility {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Conditions;
+
+        impl<'de> Visitor<'de> for Conditions {
+            type Value = Eligibility;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("a table of conditions keyed by attribute path")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Eligibility, A::Error> {
+                let mut eligibility = Eligibility::default();
+                while let Some(path) = map.next_key::<String>()? {
+                    if path == "any" {
+                        eligibility.any = map.next_value()?;
+                    } else {
+                        eligibility.all.insert(path, map.next_value()?);
+                    }
+                }
+                Ok(eligibility)
+            }
+        }
+
+        deserializer.deserialize_map(Conditions)
+    }
+}

@@ -1,0 +1,245 @@
+//! Conditions on a lead, and what each of them makes of it.
+//!
+//! A rule is a list of alternatives ([`Rule`]), each a conjunction of conditions. This file evaluates one rule by
+//! walking it: that is the meaning. [`super::index`] gives the same answer for all rules at once.
+
+use std::fmt;
+
+use chrono::{Datelike, NaiveDate};
+
+use super::facts::{Facts, Subject};
+use crate::model::{AttributeKind, AttributeValue};
+
+/// One condition on one subject.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// What it is about.
+    pub subject: Subject,
+    /// What is wanted of it.
+    pub test: Test,
+    /// Whether it also holds when the subject is not given.
+    pub or_missing: bool,
+}
+
+/// What is wanted of a value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Test {
+    /// Given, whatever it is.
+    Present,
+    /// A category whose bit is set.
+    Category(u64),
+    /// This flag.
+    Flag(bool),
+    /// A number or date (as days) between these, both included.
+    Range {
+        /// Least value.
+        min: f64,
+        /// Greatest value.
+        max: f64,
+    },
+    /// One of these texts, in lower case.
+    Text(Vec<String>),
+    /// None of these texts, in lower case.
+    NotText(Vec<String>),
+    /// An array that has one of these.
+    AnyOf(u64),
+    /// An array that has none of these.
+    NoneOf(u64),
+}
+
+/// Alternatives, of which one must hold; each is a list of conditions, all of which must.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    alternatives: Vec<Vec<Condition>>,
+}
+
+/// Most alternatives a rule may unfold to; beyond it the file is refused.
+pub const MAX_ALTERNATIVES: usize = 64;
+
+impl Rule {
+    /// The rule that holds for every lead.
+    pub fn always() -> Self {
+        Self { alternatives: vec![Vec::new()] }
+    }
+
+    /// Both this rule and `conditions`.
+    #[must_use]
+    pub fn and_all(mut self, conditions: &[Condition]) -> Self {
+        for alternative in &mut self.alternatives {
+            alternative.extend_from_slice(conditions);
+        }
+        self
+    }
+
+    /// Both this rule and another.
+    #[must_use]
+    pub fn and(self, other: &Self) -> Self {
+        let both = |one: &Vec<Condition>, two: &Vec<Condition>| one.iter().chain(two).cloned().collect();
+        let pairs = self.alternatives.iter().flat_map(|one| other.alternatives.iter().map(move |two| both(one, two)));
+        Self { alternatives: pairs.collect() }
+    }
+
+    /// One of several rules.
+    pub fn any(rules: Vec<Self>) -> Self {
+        Self { alternatives: rules.into_iter().flat_map(|rule| rule.alternatives).collect() }
+    }
+
+    /// The alternatives.
+    pub fn alternatives(&self) -> &[Vec<Condition>] {
+        &self.alternatives
+    }
+
+    /// Whether the rule holds.
+    pub fn holds(&self, facts: &Facts) -> bool {
+        self.alternatives.iter().any(|conditions| conditions.iter().all(|condition| condition.met_by(facts)))
+    }
+
+    /// The conditions that fail, of the alternative that comes nearest; empty when the rule holds.
+    pub fn failures(&self, facts: &Facts) -> Vec<&Condition> {
+        let failing = |conditions: &'_ Vec<Condition>| -> usize {
+            conditions.iter().filter(|condition| !condition.met_by(facts)).count()
+        };
+        let nearest = self.alternatives.iter().min_by_key(|conditions| failing(conditions));
+        nearest.into_iter().flatten().filter(|condition| !condition.met_by(facts)).collect()
+    }
+}
+
+impl Condition {
+    /// A condition that does not hold when the subject is not given.
+    pub fn new(subject: Subject, test: Test) -> Self {
+        Self { subject, test, or_missing: false }
+    }
+
+    /// A condition that holds when the subject is not given.
+    pub fn or_missing(subject: Subject, test: Test) -> Self {
+        Self { subject, test, or_missing: true }
+    }
+
+    /// Whether the lead meets it.
+    pub fn met_by(&self, facts: &Facts) -> bool {
+        self.accepts(facts.get(self.subject))
+    }
+
+    /// Whether a value, or none, meets it.
+    pub fn accepts(&self, value: Option<AttributeValue>) -> bool {
+        value.map_or(self.or_missing, |value| self.test.accepts(value))
+    }
+
+    /// What was found instead, without personal values.
+    pub fn found(&self, facts: &Facts) -> String {
+        match facts.get(self.subject) {
+            None => "not given".to_owned(),
+            Some(_) if self.subject.personal() => "given (personal)".to_owned(),
+            Some(value) => shown(value, self.subject.kind()),
+        }
+    }
+}
+
+impl Test {
+    /// Whether a value passes. A value of another kind than the test's never does.
+    pub fn accepts(&self, value: AttributeValue) -> bool {
+        match (self, value) {
+            (Self::Present, _) => true,
+            (Self::Category(wanted), AttributeValue::Category(ordinal)) => wanted >> ordinal & 1 == 1,
+            (Self::Flag(wanted), AttributeValue::Flag(flag)) => *wanted == flag,
+            (Self::Range { min, max }, AttributeValue::Number(number)) => *min <= number && number <= *max,
+            (Self::Range { min, max }, AttributeValue::Date(date)) => *min <= days(date) && days(date) <= *max,
+            (Self::Text(wanted), AttributeValue::Text(text)) => has_text(wanted, text),
+            (Self::NotText(refused), AttributeValue::Text(text)) => !has_text(refused, text),
+            (Self::AnyOf(wanted), AttributeValue::Set(set)) => wanted & set != 0,
+            (Self::NoneOf(refused), AttributeValue::Set(set)) => refused & set == 0,
+            _ => false,
+        }
+    }
+}
+
+fn has_text(texts: &[String], text: &str) -> bool {
+    let lower = text.to_lowercase();
+    texts.iter().any(|known| *known == lower)
+}
+
+/// A date as the number that ranges compare.
+pub fn days(date: NaiveDate) -> f64 {
+    f64::from(date.num_days_from_ce())
+}
+
+fn date_of(days: f64) -> Option<NaiveDate> {
+    NaiveDate::from_num_days_from_ce_opt(days as i32)
+}
+
+/// A value as `explain` shows it.
+fn shown(value: AttributeValue, kind: AttributeKind) -> String {
+    match (value, kind) {
+        (AttributeValue::Category(ordinal), AttributeKind::Category(names)) => names[usize::from(ordinal)].to_owned(),
+        (AttributeValue::Set(set), AttributeKind::Set(names)) => listed(set, names),
+        (AttributeValue::Flag(flag), _) => flag.to_string(),
+        (AttributeValue::Number(number), _) => figure(number),
+        (AttributeValue::Date(date), _) => date.to_string(),
+        (AttributeValue::Text(text), _) => text.to_owned(),
+        (AttributeValue::Category(_) | AttributeValue::Set(_), _) => "given".to_owned(),
+    }
+}
+
+fn listed(set: u64, names: &[&str]) -> String {
+    let chosen: Vec<&str> =
+        names.iter().enumerate().filter(|(bit, _)| set >> bit & 1 == 1).map(|(_, name)| *name).collect();
+    chosen.join(", ")
+}
+
+/// At most two decimals, none when there is nothing behind the point.
+fn figure(number: f64) -> String {
+    let rounded = format!("{number:.2}");
+    rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// What the condition wants, in words.
+impl fmt::Display for Condition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.subject.path();
+        let kind = self.subject.kind();
+        let names: &[&str] = match kind {
+            AttributeKind::Category(names) | AttributeKind::Set(names) => names,
+            _ => &[],
+        };
+        match &self.test {
+            Test::Present => write!(formatter, "`{path}` given")?,
+            Test::Category(wanted) => {
+                let all = names.len() as u32;
+                if wanted.count_ones() * 2 > all {
+                    write!(formatter, "`{path}` not in {}", listed(!wanted, names))?;
+                } else {
+                    write!(formatter, "`{path}` in {}", listed(*wanted, names))?;
+                }
+            }
+            Test::Flag(wanted) => write!(formatter, "`{path}` is {wanted}")?,
+            Test::Range { min, max } => write!(formatter, "`{path}` {}", Bounds { min: *min, max: *max, kind })?,
+            Test::Text(wanted) => write!(formatter, "`{path}` in {}", wanted.join(", "))?,
+            Test::NotText(refused) => write!(formatter, "`{path}` not in {}", refused.join(", "))?,
+            Test::AnyOf(wanted) => write!(formatter, "`{path}` has one of {}", listed(*wanted, names))?,
+            Test::NoneOf(refused) => write!(formatter, "`{path}` has none of {}", listed(*refused, names))?,
+        }
+        if self.or_missing { formatter.write_str(" (or not given)") } else { Ok(()) }
+    }
+}
+
+/// A range in words.
+struct Bounds {
+    min: f64,
+    max: f64,
+    kind: AttributeKind,
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bound = |number: f64| match self.kind {
+            AttributeKind::Date => date_of(number).map_or_else(|| figure(number), |date| date.to_string()),
+            _ => figure(number),
+        };
+        match (self.min.is_finite(), self.max.is_finite()) {
+            (true, true) => write!(formatter, "from {} to {}", bound(self.min), bound(self.max)),
+            (true, false) => write!(formatter, "at least {}", bound(self.min)),
+            (false, true) => write!(formatter, "at most {}", bound(self.max)),
+            (false, false) => formatter.write_str("any number"),
+        }
+    }
+}

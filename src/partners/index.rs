@@ -1,0 +1,469 @@
+//! All rules at once: which rows of the book fit a lead, in microseconds.
+//!
+//! Per subject there is a [`Column`] of cells, one per value (or per stretch of numbers between two bounds that some
+//! rule names), and per cell a bitset with a bit per row that accepts the cell's values. A search takes the lead's cell
+//! of each column and ANDs them. The cells are filled by asking [`Condition::accepts`], so the index has no opinion of
+//! its own on what a rule means.
+//!
+//! A subject with more than [`MAX_CELLS`] stretches gets coarser ones, whose bits mean "may accept"; survivors are then
+//! checked against their conditions. So memory stays at `rows × MAX_CELLS / 8` bytes a column whatever the rules say.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
+use super::eligibility::{Condition, Test};
+use super::facts::{Facts, Subject};
+use crate::model::{AttributeKind, AttributeValue};
+
+/// Most stretches of numbers a column tells apart exactly.
+pub const MAX_CELLS: usize = 256;
+
+/// Words that are ANDed over all columns before the next ones are looked at; 512 rows.
+const BLOCK: usize = 8;
+
+type Bits = Vec<u64>;
+
+/// The compiled conjunctions.
+#[derive(Debug)]
+pub struct Index {
+    words: usize,
+    columns: Vec<Column>,
+    /// Every row, as bits; the last word may be partly used.
+    all: Bits,
+    /// Per row, the conditions that its cells do not settle.
+    doubts: Vec<Vec<Condition>>,
+    has_doubts: bool,
+}
+
+/// One subject and the rows that accept each of its cells.
+#[derive(Debug)]
+struct Column {
+    subject: Subject,
+    missing: Bits,
+    cells: Cells,
+}
+
+#[derive(Debug)]
+enum Cells {
+    /// By ordinal of the category, or by flag.
+    Categories(Vec<Bits>),
+    /// By stretch: cell `k` holds the numbers from `bounds[k - 1]` up to, not including, `bounds[k]`.
+    Stretches { bounds: Vec<f64>, cells: Vec<Bits> },
+    /// By text in lower case; `other` for texts that no rule names.
+    Texts { named: HashMap<String, Bits>, other: Bits },
+    /// By member of an array: rows that want one of it, rows that want none of it, and rows that want no member at all.
+    Members { wanting: Vec<Bits>, refusing: Vec<Bits>, indifferent: Bits },
+}
+
+/// The bits of one column that hold for one lead.
+enum Choice<'a> {
+    Cell(&'a [u64]),
+    Made(Bits),
+}
+
+impl Index {
+    /// Compiles one conjunction a row.
+    pub fn build(rows: &[Vec<Condition>]) -> Self {
+        let words = rows.len().div_ceil(64);
+        let mut by_subject: BTreeMap<Subject, Vec<(usize, Vec<&Condition>)>> = BTreeMap::new();
+        for (row, conditions) in rows.iter().enumerate() {
+            for condition in conditions {
+                let about = by_subject.entry(condition.subject).or_default();
+                match about.last_mut() {
+                    Some((last, list)) if *last == row => list.push(condition),
+                    _ => about.push((row, vec![condition])),
+                }
+            }
+        }
+
+        let all = every_row(rows.len());
+        let mut doubts = vec![Vec::new(); rows.len()];
+        let mut columns: Vec<Column> = by_subject
+            .into_iter()
+            .map(|(subject, about)| Column::build(subject, &about, &all, &mut doubts))
+            .collect();
+        columns.sort_by_key(Column::density);
+        let has_doubts = doubts.iter().any(|conditions| !conditions.is_empty());
+        Self { words, columns, all, doubts, has_doubts }
+    }
+
+    /// Calls `found` with each row that fits, in ascending order.
+    pub fn search(&self, facts: &Facts, mut found: impl FnMut(usize)) {
+        let choices: Vec<Choice> =
+            self.columns.iter().map(|column| column.choose(facts.get(column.subject))).collect();
+        let choices: Vec<&[u64]> = choices.iter().map(Choice::bits).collect();
+
+        let mut first = 0;
+        while first < self.words {
+            let end = (first + BLOCK).min(self.words);
+            let mut block = [0_u64; BLOCK];
+            block[..end - first].copy_from_slice(&self.all[first..end]);
+            for bits in &choices {
+                let mut left = 0;
+                for (word, other) in block[..end - first].iter_mut().zip(&bits[first..end]) {
+                    *word &= other;
+                    left |= *word;
+                }
+                if left == 0 {
+                    break;
+                }
+            }
+            for (offset, word) in block[..end - first].iter().enumerate() {
+                let mut word = *word;
+                while word != 0 {
+                    let row = (first + offset) * 64 + word.trailing_zeros() as usize;
+                    word &= word - 1;
+                    if !self.has_doubts || self.doubts[row].iter().all(|condition| condition.met_by(facts)) {
+                        found(row);
+                    }
+                }
+            }
+            first = end;
+        }
+    }
+}
+
+impl Column {
+    fn build(
+        subject: Subject,
+        about: &[(usize, Vec<&Condition>)],
+        all: &[u64],
+        doubts: &mut [Vec<Condition>],
+    ) -> Self {
+        let mut free: Bits = all.to_vec();
+        for (row, _) in about {
+            clear(&mut free, *row);
+        }
+        // The rows whose conditions all accept, and those that have none on this subject.
+        let accepting = |value: Option<AttributeValue>| {
+            let mut bits = free.clone();
+            for (row, conditions) in about {
+                if conditions.iter().all(|condition| condition.accepts(value)) {
+                    set(&mut bits, *row);
+                }
+            }
+            bits
+        };
+
+        let cells = match subject.kind() {
+            AttributeKind::Category(names) => {
+                let ordinals = 0..names.len() as u16;
+                Cells::Categories(ordinals.map(|ordinal| accepting(Some(AttributeValue::Category(ordinal)))).collect())
+            }
+            AttributeKind::Flag => {
+                let flags = [false, true];
+                Cells::Categories(flags.map(|flag| accepting(Some(AttributeValue::Flag(flag)))).to_vec())
+            }
+            AttributeKind::Number | AttributeKind::Date => stretches(about, &free, doubts),
+            AttributeKind::Text => {
+                let texts = about.iter().flat_map(|(_, conditions)| conditions).flat_map(|condition| {
+                    match &condition.test {
+                        Test::Text(texts) | Test::NotText(texts) => texts.as_slice(),
+                        _ => &[],
+                    }
+                });
+                let named = texts.map(|text| (text.clone(), accepting(Some(AttributeValue::Text(text))))).collect();
+                // No rule can name the empty text, since an empty value counts as not given.
+                Cells::Texts { named, other: accepting(Some(AttributeValue::Text(""))) }
+            }
+            AttributeKind::Set(names) => members(names.len(), about, &free, doubts),
+        };
+        Self { subject, missing: accepting(None), cells }
+    }
+
+    /// Rows accepted by the cells on average; columns that let the fewest through go first.
+    fn density(&self) -> u64 {
+        let mean = |cells: &[Bits]| {
+            let total: u64 = cells.iter().map(|bits| count(bits)).sum();
+            total / cells.len().max(1) as u64
+        };
+        match &self.cells {
+            Cells::Categories(cells) | Cells::Stretches { cells, .. } => mean(cells),
+            Cells::Members { wanting, .. } => mean(wanting),
+            Cells::Texts { other, .. } => count(other),
+        }
+    }
+
+    fn choose(&self, value: Option<AttributeValue>) -> Choice<'_> {
+        match (&self.cells, value) {
+            (_, None) => Choice::Cell(&self.missing),
+            (Cells::Categories(cells), Some(AttributeValue::Category(ordinal))) => {
+                Choice::Cell(&cells[usize::from(ordinal)])
+            }
+            (Cells::Categories(cells), Some(AttributeValue::Flag(flag))) => Choice::Cell(&cells[usize::from(flag)]),
+            (Cells::Stretches { bounds, cells }, Some(value)) => {
+                let number = number_of(value);
+                Choice::Cell(&cells[bounds.partition_point(|bound| *bound <= number)])
+            }
+            (Cells::Texts { named, other }, Some(AttributeValue::Text(text))) => {
+                Choice::Cell(named.get(&text.to_lowercase()).unwrap_or(other))
+            }
+            (Cells::Members { wanting, refusing, indifferent }, Some(AttributeValue::Set(set))) => {
+                Choice::Made(union(set, wanting, refusing, indifferent))
+            }
+            _ => unreachable!("a subject's values are of its kind"),
+        }
+    }
+}
+
+impl Choice<'_> {
+    fn bits(&self) -> &[u64] {
+        match self {
+            Self::Cell(bits) => bits,
+            Self::Made(bits) => bits,
+        }
+    }
+}
+
+/// Cells of a column of numbers, coarse where the rules name too many bounds.
+fn stretches(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec<Condition>]) -> Cells {
+    let mut bounds: Vec<f64> = Vec::new();
+    for condition in about.iter().flat_map(|(_, conditions)| conditions) {
+        if let Test::Range { min, max } = condition.test {
+            bounds.extend([min, max.next_up()].into_iter().filter(|bound| bound.is_finite()));
+        }
+    }
+    bounds.sort_by(f64::total_cmp);
+    bounds.dedup();
+
+    let exact = bounds.len() < MAX_CELLS;
+    if !exact {
+        let distinct = bounds.len();
+        bounds = (1..MAX_CELLS).map(|nth| bounds[nth * distinct / MAX_CELLS]).collect();
+        bounds.dedup();
+        for (row, conditions) in about {
+            let ranges = conditions.iter().filter(|condition| matches!(condition.test, Test::Range { .. }));
+            doubts[*row].extend(ranges.map(|condition| (*condition).clone()));
+        }
+    }
+
+    let lower = |cell: usize| if cell == 0 { f64::NEG_INFINITY } else { bounds[cell - 1] };
+    let upper = |cell: usize| bounds.get(cell).map_or(f64::INFINITY, |bound| bound.next_down());
+    let may_accept = |condition: &Condition, cell: usize| match condition.test {
+        Test::Range { min, max } => min <= upper(cell) && lower(cell) <= max,
+        _ => matches!(condition.test, Test::Present),
+    };
+    let mut cells = vec![free.to_vec(); bounds.len() + 1];
+    for (cell, bits) in cells.iter_mut().enumerate() {
+        for (row, conditions) in about {
+            if conditions.iter().all(|condition| may_accept(condition, cell)) {
+                set(bits, *row);
+            }
+        }
+    }
+    Cells::Stretches { bounds, cells }
+}
+
+/// Cells of a column of arrays.
+fn members(
+    count: usize,
+    about: &[(usize, Vec<&Condition>)],
+    free: &[u64],
+    doubts: &mut [Vec<Condition>],
+) -> Cells {
+    let blank = vec![0; free.len()];
+    let mut wanting = vec![blank.clone(); count];
+    let mut refusing = vec![blank; count];
+    let mut indifferent = free.to_vec();
+    for (row, conditions) in about {
+        // A bit per row can tell one set of wanted members; a row that names several is checked when it survives.
+        let mut wanted = None;
+        let mut refused = 0;
+        for condition in conditions {
+            match condition.test {
+                Test::AnyOf(mask) if wanted.is_none() => wanted = Some(mask),
+                Test::AnyOf(_) => doubts[*row].push((*condition).clone()),
+                Test::NoneOf(mask) => refused |= mask,
+                _ => {}
+            }
+        }
+        if wanted.is_none() {
+            set(&mut indifferent, *row);
+        }
+        for member in 0..count {
+            if wanted.unwrap_or(0) >> member & 1 == 1 {
+                set(&mut wanting[member], *row);
+            }
+            if refused >> member & 1 == 1 {
+                set(&mut refusing[member], *row);
+            }
+        }
+    }
+    Cells::Members { wanting, refusing, indifferent }
+}
+
+/// Rows that accept an array with these members.
+fn union(members: u64, wanting: &[Bits], refusing: &[Bits], indifferent: &[u64]) -> Bits {
+    let mut bits = indifferent.to_vec();
+    for member in (0..wanting.len()).filter(|member| members >> member & 1 == 1) {
+        bits.iter_mut().zip(&wanting[member]).for_each(|(word, other)| *word |= other);
+    }
+    for member in (0..refusing.len()).filter(|member| members >> member & 1 == 1) {
+        bits.iter_mut().zip(&refusing[member]).for_each(|(word, other)| *word &= !other);
+    }
+    bits
+}
+
+fn number_of(value: AttributeValue) -> f64 {
+    match value {
+        AttributeValue::Number(number) => number,
+        AttributeValue::Date(date) => super::eligibility::days(date),
+        _ => f64::NAN,
+    }
+}
+
+fn every_row(rows: usize) -> Bits {
+    let mut bits = vec![u64::MAX; rows.div_ceil(64)];
+    if let (Some(last), 1..) = (bits.last_mut(), rows % 64) {
+        *last = (1 << (rows % 64)) - 1;
+    }
+    bits
+}
+
+fn set(bits: &mut [u64], row: usize) {
+    bits[row / 64] |= 1 << (row % 64);
+}
+
+fn clear(bits: &mut [u64], row: usize) {
+    bits[row / 64] &= !(1 << (row % 64));
+}
+
+fn count(bits: &[u64]) -> u64 {
+    bits.iter().map(|word| u64::from(word.count_ones())).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::NaiveDate;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::{CreditBands, Lead};
+
+    /// A subject of each kind, among them derived ones and one whose value may follow from another.
+    const SUBJECTS: [&str; 9] = [
+        "personalInformation.state",
+        "creditInformation.providedCreditRating",
+        "legalInformation.consentsToFcra",
+        "loanInformation.loanAmount",
+        "creditScore",
+        "age",
+        "employmentInformation.startDate",
+        "mortgageInformation.lenderName",
+        "creditCardInformation.cardPurposes",
+    ];
+
+    fn condition() -> impl Strategy<Value = Condition> {
+        let subject = prop::sample::select(SUBJECTS.to_vec()).prop_map(Subject::of);
+        (subject, any::<u64>(), -50.0..1200.0_f64, 0.0..900.0_f64, 0..8_u8, any::<bool>()).prop_map(
+            |(subject, mask, low, width, form, or_missing)| {
+                let test = match (subject.kind(), form) {
+                    (_, 0) => Test::Present,
+                    (AttributeKind::Category(_), _) => Test::Category(mask),
+                    (AttributeKind::Flag, _) => Test::Flag(mask & 1 == 1),
+                    (AttributeKind::Number, 1) => Test::Range { min: low.round(), max: f64::INFINITY },
+                    (AttributeKind::Number, 2) => Test::Range { min: f64::NEG_INFINITY, max: low.round() },
+                    (AttributeKind::Number, _) => Test::Range { min: low.round(), max: (low + width).round() },
+                    (AttributeKind::Date, _) => {
+                        let day = super::super::eligibility::days(day(mask as u32 % 3000));
+                        Test::Range { min: day, max: day + width.round() }
+                    }
+                    (AttributeKind::Text, 1..4) => Test::Text(vec![lender(mask).to_lowercase()]),
+                    (AttributeKind::Text, _) => Test::NotText(vec![lender(mask).to_lowercase()]),
+                    (AttributeKind::Set(_), 1..6) => Test::AnyOf(mask & 0xff),
+                    (AttributeKind::Set(_), _) => Test::NoneOf(mask & 0xff),
+                };
+                Condition { subject, test, or_missing }
+            },
+        )
+    }
+
+    fn day(nth: u32) -> NaiveDate {
+        NaiveDate::from_ymd_opt(2015, 1, 1).unwrap() + chrono::Days::new(u64::from(nth))
+    }
+
+    fn lender(nth: u64) -> &'static str {
+        ["Alder Bank", "Birch Credit", "Cedar Trust"][nth as usize % 3]
+    }
+
+    /// A lead whose attributes are each given, null, or missing.
+    fn lead() -> impl Strategy<Value = Lead> {
+        let maybe = |value: BoxedStrategy<Value>| prop_oneof![1 => Just(None), 1 => Just(Some(Value::Null)), 4 => value.prop_map(Some)];
+        let state = prop::sample::select(crate::model::State::WIRE.to_vec()).prop_map(Value::from).boxed();
+        let rating =
+            prop::sample::select(crate::model::ProvidedCreditRating::WIRE.to_vec()).prop_map(Value::from).boxed();
+        let purposes = prop::collection::vec(prop::sample::select(crate::model::CardPurpose::WIRE.to_vec()), 0..4);
+        (
+            maybe(state),
+            maybe(rating),
+            maybe((300..851_i32).prop_map(Value::from).boxed()),
+            maybe(any::<bool>().prop_map(Value::from).boxed()),
+            maybe((0..1200_i32).prop_map(Value::from).boxed()),
+            maybe((0..3000_u32).prop_map(|nth| Value::from(day(nth).to_string())).boxed()),
+            maybe((0..3000_u32).prop_map(|nth| Value::from(day(nth).to_string())).boxed()),
+            maybe(any::<u64>().prop_map(|nth| Value::from(lender(nth))).boxed()),
+            maybe(purposes.prop_map(Value::from).boxed()),
+        )
+            .prop_map(|(state, rating, score, fcra, amount, born, started, lender, purposes)| {
+                let mut body = json!({});
+                for (section, key, value) in [
+                    ("personalInformation", "state", state),
+                    ("personalInformation", "dateOfBirth", born),
+                    ("creditInformation", "providedCreditRating", rating),
+                    ("creditInformation", "providedNumericCreditScore", score),
+                    ("legalInformation", "consentsToFcra", fcra),
+                    ("loanInformation", "loanAmount", amount),
+                    ("employmentInformation", "startDate", started),
+                    ("mortgageInformation", "lenderName", lender),
+                    ("creditCardInformation", "cardPurposes", purposes),
+                ] {
+                    if let Some(value) = value {
+                        body[section][key] = value;
+                    }
+                }
+                Lead::read(body.to_string().as_bytes()).unwrap()
+            })
+    }
+
+    fn agree(rows: &[Vec<Condition>], lead: &Lead) {
+        let facts = Facts::new(lead, day(4000), CreditBands::CURRENT);
+        let mut found = Vec::new();
+        Index::build(rows).search(&facts, |row| found.push(row));
+        let naive: Vec<usize> = (0..rows.len())
+            .filter(|row| rows[*row].iter().all(|condition| condition.met_by(&facts)))
+            .collect();
+        assert_eq!(found, naive);
+    }
+
+    proptest! {
+        /// The index gives the answer of walking each rule, on any rules and leads.
+        #[test]
+        fn the_index_agrees_with_the_naive_evaluator(
+            rows in prop::collection::vec(prop::collection::vec(condition(), 0..5), 0..150),
+            leads in prop::collection::vec(lead(), 1..4),
+        ) {
+            for lead in &leads {
+                agree(&rows, lead);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(8))]
+
+        /// So it does where the rules name more bounds than there are cells.
+        #[test]
+        fn it_agrees_with_coarse_cells(leads in prop::collection::vec(lead(), 8)) {
+            let amount = Subject::of("loanInformation.loanAmount");
+            let row = |nth: u32| {
+                let min = f64::from(nth * 7919 % 1201);
+                vec![Condition::new(amount, Test::Range { min, max: min + f64::from(nth % 97) })]
+            };
+            let rows: Vec<Vec<Condition>> = (0..2000).map(row).collect();
+            for lead in &leads {
+                agree(&rows, lead);
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Partners: declared in files, compiled to a book that answers in microseconds who fits a lead, and priced.
+//!
+//! [`declared`] is what a file may say; [`check`] makes [`partner::Seat`]s of it; [`book::Book`] compiles their rules
+//! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`text`] is prepared at load and
+//! whose [`quote`] is made per lead. [`explain`] tells why not.
+
+pub mod book;
+pub mod catalog;
+pub mod check;
+pub mod declared;
+pub mod eligibility;
+pub mod explain;
+pub mod facts;
+pub mod finance;
+pub mod index;
+pub mod partner;
+pub mod quote;
+pub mod text;
+
+pub use book::{Book, Fit};
+pub use facts::Facts;
+pub use partner::{Identity, Seat, SeatText};
+pub use quote::{Quote, Terms};
+pub use text::{Fingerprint, Text};

@@ -1,0 +1,85 @@
+//! A partner as the engine knows it: who it is, and its seats, one per product type that it answers for.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::catalog::CatalogOffer;
+use super::declared::FailureKind;
+use super::eligibility::Rule;
+use super::text::Text;
+use crate::model::{Originator, Partner, ProductType};
+
+/// Who a partner is.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// Name of its file.
+    pub key: String,
+    /// As clients see it.
+    pub partner: Partner,
+    /// As clients of loan offers see it.
+    pub originator: Originator,
+    /// `demandSubAccountId` of the lead actions it causes.
+    pub sub_account_id: i64,
+    /// Institution in lead events.
+    pub institution: Uuid,
+    /// Whether it stands among the featured institutions.
+    pub featured: bool,
+}
+
+/// A partner's place at the rate tables of one product type.
+#[derive(Debug)]
+pub struct Seat {
+    /// Who sits there.
+    pub identity: Identity,
+    /// What it is asked about.
+    pub product_type: ProductType,
+    /// Asked only when no first-look partner had a loan offer.
+    pub second_look: bool,
+    /// Taken out of the panel for now.
+    pub paused: bool,
+    /// Longest wait for its answer.
+    pub timeout: Duration,
+    /// Which leads it is asked about.
+    pub rule: Rule,
+    /// How it pretends to be far away.
+    pub simulate: Option<Simulate>,
+    /// Its catalog.
+    pub offers: Vec<CatalogOffer>,
+    /// [`SeatText`] as it is stored with the tables that it sits at.
+    pub text: Text,
+}
+
+/// How a catalog partner pretends to be far away.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Simulate {
+    /// Shortest answer time.
+    pub delay: Duration,
+    /// Longest answer time.
+    pub delay_max: Duration,
+    /// Share of asks that fail.
+    pub failure_rate: f64,
+    /// How they fail.
+    pub failure: FailureKind,
+}
+
+/// What a rate table must know of a seat for as long as it can be read, whatever becomes of the partner's file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeatText {
+    /// Key of the partner.
+    pub key: String,
+    /// What it was asked about.
+    pub product_type: ProductType,
+    /// Whether it has second look.
+    pub second_look: bool,
+    /// As clients see it.
+    pub partner: Partner,
+    /// As clients of loan offers see it.
+    pub originator: Originator,
+    /// `demandSubAccountId` of the lead actions it causes.
+    pub sub_account_id: i64,
+    /// Institution in lead events.
+    pub institution: Uuid,
+}

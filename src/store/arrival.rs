@@ -1,0 +1,121 @@
+//! Arrival times: what orders the happenings of a company, and what a feed's cursor points at.
+
+use std::{
+    fmt,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use uuid::Uuid;
+
+const KEY: usize = 28;
+
+/// The key of a happening. Keys of one company sort by arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HappeningKey {
+    /// Whose feed it is in.
+    pub company: Uuid,
+    /// When the store took it, in microseconds since 1970; no two happenings share one.
+    pub arrival_us: u64,
+    /// Its place among the happenings of its commit, from 0.
+    pub sequence: u32,
+}
+
+impl HappeningKey {
+    /// The first key a happening of `company` at or after `arrival_us` can have: where a scan begins.
+    pub fn first_at(company: Uuid, arrival_us: u64) -> Self {
+        Self { company, arrival_us, sequence: 0 }
+    }
+
+    /// The key as it is stored.
+    pub fn to_bytes(self) -> [u8; KEY] {
+        let mut key = [0; KEY];
+        key[..16].copy_from_slice(self.company.as_bytes());
+        key[16..24].copy_from_slice(&self.arrival_us.to_be_bytes());
+        key[24..].copy_from_slice(&self.sequence.to_be_bytes());
+        key
+    }
+
+    /// Reads a stored key; `None` when it is not a happening's.
+    pub fn parse(key: &[u8]) -> Option<Self> {
+        let (company, rest) = key.split_first_chunk::<16>()?;
+        let (arrival, rest) = rest.split_first_chunk::<8>()?;
+        Some(Self {
+            company: Uuid::from_bytes(*company),
+            arrival_us: u64::from_be_bytes(*arrival),
+            sequence: u32::from_be_bytes(rest.try_into().ok()?),
+        })
+    }
+}
+
+/// Where the store reads the time, in microseconds since 1970.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
+
+impl Clock {
+    /// The time of the machine.
+    pub fn system() -> Self {
+        Self::new(|| {
+            let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX)
+        })
+    }
+
+    /// A clock of one's own, for tests.
+    pub fn new(now_us: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now_us))
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
+}
+
+/// Gives out arrival times: the clock's where it has moved on, else one more than the last.
+pub(super) struct Arrivals {
+    clock: Clock,
+    last_us: u64,
+}
+
+impl Arrivals {
+    /// Goes on after the last arrival that was written.
+    pub(super) fn after(last_us: u64, clock: Clock) -> Self {
+        Self { clock, last_us }
+    }
+
+    /// The next arrival time, later than every one before.
+    pub(super) fn next_us(&mut self) -> u64 {
+        self.last_us = (self.clock.0)().max(self.last_us + 1);
+        self.last_us
+    }
+
+    /// The arrival time given out last.
+    pub(super) fn last_us(&self) -> u64 {
+        self.last_us
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_round_trip_and_sort_by_arrival() {
+        let company = Uuid::from_u128(7);
+        let early = HappeningKey { company, arrival_us: 255, sequence: 9 };
+        let late = HappeningKey { company, arrival_us: 256, sequence: 0 };
+        assert_eq!(HappeningKey::parse(&early.to_bytes()), Some(early));
+        assert!(early.to_bytes() < late.to_bytes());
+        assert_eq!(HappeningKey::parse(&early.to_bytes()[1..]), None);
+    }
+
+    #[test]
+    fn arrivals_increase_while_the_clock_stands_or_steps_back() {
+        let mut arrivals = Arrivals::after(100, Clock::new(|| 50));
+        assert_eq!([arrivals.next_us(), arrivals.next_us()], [101, 102]);
+        let mut moved_on = Arrivals::after(100, Clock::new(|| 500));
+        assert_eq!([moved_on.next_us(), moved_on.next_us()], [500, 501]);
+    }
+}

@@ -1,0 +1,83 @@
+//! Broken records: how a value that is not what was written is named, counted and reported.
+
+use std::{collections::HashSet, error::Error, fmt, sync::Mutex};
+
+use super::{frame::Reason, trees::Tree};
+
+/// Counts records found broken, each once while the store is open (label `tree`).
+pub const BROKEN_RECORDS_TOTAL: &str = "offerd_store_broken_records_total";
+
+/// How many broken records are remembered, so that each is reported once.
+const REPORTED_LIMIT: usize = 10_000;
+
+/// A record that cannot be read. Holds nothing of the value, so that it may be logged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenRecord {
+    /// The tree it lies in.
+    pub tree: Tree,
+    /// Its key, in hexadecimal.
+    pub key: String,
+    /// What is wrong with it.
+    pub reason: Reason,
+}
+
+/// Why a read gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadError {
+    /// The record is there and broken; others are readable.
+    Broken(BrokenRecord),
+    /// The disk, or sled, failed.
+    Disk(String),
+}
+
+impl BrokenRecord {
+    /// Names the record `key` of `tree` as broken.
+    pub(super) fn new(tree: Tree, key: &[u8], reason: Reason) -> Self {
+        let hex = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { tree, key: hex, reason }
+    }
+}
+
+impl fmt::Display for BrokenRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "record `{}` of tree `{}` is broken: {}", self.key, self.tree.name(), self.reason)
+    }
+}
+
+impl Error for BrokenRecord {}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broken(record) => record.fmt(f),
+            Self::Disk(reason) => write!(f, "the store cannot be read: {reason}"),
+        }
+    }
+}
+
+impl Error for ReadError {}
+
+impl From<sled::Error> for ReadError {
+    fn from(error: sled::Error) -> Self {
+        Self::Disk(error.to_string())
+    }
+}
+
+/// The broken records met so far: each is counted and logged once, however often it is read.
+#[derive(Debug, Default)]
+pub(super) struct Reported {
+    seen: Mutex<HashSet<(Tree, String)>>,
+}
+
+impl Reported {
+    /// Counts and logs the record, unless that was done before.
+    pub(super) fn note(&self, record: &BrokenRecord) {
+        let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if seen.len() >= REPORTED_LIMIT || !seen.insert((record.tree, record.key.clone())) {
+            return;
+        }
+        drop(seen);
+        metrics::counter!(BROKEN_RECORDS_TOTAL, "tree" => record.tree.name()).increment(1);
+        tracing::error!(tree = record.tree.name(), key = %record.key, reason = %record.reason, "broken record");
+    }
+}

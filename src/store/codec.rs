@@ -1,0 +1,65 @@
+//! From a type to the bytes of a payload and back: postcard where bytes count, JSON where people or old builds read.
+
+use std::{error::Error, fmt};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Why a sound payload is not the type it was read as. Says where, never what: payloads hold personal data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodecError(String);
+
+impl fmt::Display for CodecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "payload does not decode: {}", self.0)
+    }
+}
+
+impl Error for CodecError {}
+
+/// Writes a value as postcard. Fields are told apart by their place alone, so the type must serialise all of them always
+/// (no `skip_serializing_if`, no `untagged`, no `flatten`); for such types there is [`encode_json`].
+///
+/// # Panics
+/// When the type has a sequence of unknown length or its own `Serialize` fails: faults of the type, not of the value.
+pub fn encode<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    postcard::to_stdvec(value).expect("a stored type serialises as postcard")
+}
+
+/// Reads what [`encode`] wrote.
+pub fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, CodecError> {
+    postcard::from_bytes(payload).map_err(|error| CodecError(error.to_string()))
+}
+
+/// Writes a value as JSON.
+///
+/// # Panics
+/// When the type has map keys that are not text or its own `Serialize` fails: faults of the type, not of the value.
+pub fn encode_json<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    serde_json::to_vec(value).expect("a stored type serialises as JSON")
+}
+
+/// Reads what [`encode_json`] wrote.
+pub fn decode_json<T: DeserializeOwned>(payload: &[u8]) -> Result<T, CodecError> {
+    serde_json::from_slice(payload).map_err(|error| {
+        CodecError(format!("{:?} at line {} column {}", error.classify(), error.line(), error.column()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_round_trip() {
+        let value = (7_u64, "Maria".to_owned(), vec![Some(1_i32), None]);
+        assert_eq!(decode(&encode(&value)), Ok(value.clone()));
+        assert_eq!(decode_json(&encode_json(&value)), Ok(value));
+    }
+
+    #[test]
+    fn an_error_does_not_show_the_value() {
+        let error = decode_json::<u32>(&encode_json("078-05-1120")).unwrap_err();
+        assert!(!error.to_string().contains("078"), "{error}");
+        assert!(decode::<String>(&[9, b'x']).is_err());
+    }
+}

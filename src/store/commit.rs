@@ -1,0 +1,126 @@
+//! What is to be written together: guards that must hold, then writes that happen all or not at all.
+
+use std::{error::Error, fmt};
+
+use uuid::Uuid;
+
+use super::trees::Tree;
+
+/// Writes that become durable together, under guards. Built by chaining, given to [`Store::commit`].
+///
+/// Guards are checked in the order given, against everything committed before, and before any write of this commit;
+/// the first that fails drops the commit whole. Of two writes to one key the later counts.
+///
+/// [`Store::commit`]: super::Store::commit
+#[derive(Default)]
+#[must_use = "a commit does nothing until it is given to the store"]
+pub struct Commit {
+    pub(super) guards: Vec<Guard>,
+    pub(super) writes: Vec<Write>,
+}
+
+pub(super) enum Guard {
+    Absent { tree: Tree, key: Vec<u8> },
+    UnlessRecent { tree: Tree, key: Vec<u8>, since_ms: i64 },
+}
+
+pub(super) enum Write {
+    Put { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
+    Remove { tree: Tree, key: Vec<u8> },
+    Append { company: Uuid, payload: Vec<u8> },
+}
+
+impl Commit {
+    /// A commit without guards or writes. Given to the store as it is, it is a barrier: answered when all before it are.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Guards that no record has this key. A broken record counts as one.
+    pub fn absent(mut self, tree: Tree, key: impl AsRef<[u8]>) -> Self {
+        self.guards.push(Guard::Absent { tree, key: key.as_ref().to_vec() });
+        self
+    }
+
+    /// Guards that no record has this key, or one whose payload begins with a time (i64 big-endian, milliseconds) before
+    /// `since_ms`. A broken record does not stand in the way: it is reported, and a `put` to the key replaces it.
+    pub fn unless_recent(mut self, tree: Tree, key: impl AsRef<[u8]>, since_ms: i64) -> Self {
+        self.guards.push(Guard::UnlessRecent { tree, key: key.as_ref().to_vec(), since_ms });
+        self
+    }
+
+    /// Writes a record, in place of one with the same key.
+    pub fn put(mut self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
+        self.writes.push(Write::Put { tree, key: key.as_ref().to_vec(), payload: payload.into() });
+        self
+    }
+
+    /// Removes a record, if there is one.
+    pub fn remove(mut self, tree: Tree, key: impl AsRef<[u8]>) -> Self {
+        self.writes.push(Write::Remove { tree, key: key.as_ref().to_vec() });
+        self
+    }
+
+    /// Writes a happening of `company` behind all earlier ones. The store gives it its arrival time, and so its key
+    /// ([`HappeningKey`](super::HappeningKey)).
+    pub fn append(mut self, company: Uuid, payload: impl Into<Vec<u8>>) -> Self {
+        self.writes.push(Write::Append { company, payload: payload.into() });
+        self
+    }
+}
+
+/// Shows how much there is, never what: payloads hold personal data.
+impl fmt::Debug for Commit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Commit")
+            .field("guards", &self.guards.len())
+            .field("writes", &self.writes.len())
+            .finish()
+    }
+}
+
+/// Why a commit was not acknowledged.
+#[derive(Clone, PartialEq, Eq)]
+pub enum CommitError {
+    /// A guard did not hold; nothing was written.
+    Guard {
+        /// Which one, in the order they were given, from 0.
+        index: usize,
+        /// The payload of the record in the way.
+        found: Vec<u8>,
+    },
+    /// The writer's queue is full; nothing was written, try later.
+    Busy,
+    /// The commit could not be written. After a disk failure the store is failed and refuses all further commits
+    /// ([`Health`](super::Health)); whether this one survives a restart is then not known.
+    Failed(String),
+    /// The store is closed; nothing was written.
+    Closed,
+}
+
+impl fmt::Display for CommitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Guard { index, .. } => write!(f, "guard `{index}` did not hold"),
+            Self::Busy => write!(f, "the store's queue is full"),
+            Self::Failed(reason) => write!(f, "the store could not write: {reason}"),
+            Self::Closed => write!(f, "the store is closed"),
+        }
+    }
+}
+
+/// Shows the size of the record found, not its payload.
+impl fmt::Debug for CommitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Guard { index, found } => {
+                write!(f, "Guard {{ index: {index}, found: {} bytes }}", found.len())
+            }
+            Self::Failed(reason) => f.debug_tuple("Failed").field(reason).finish(),
+            Self::Busy => f.write_str("Busy"),
+            Self::Closed => f.write_str("Closed"),
+        }
+    }
+}
+
+impl Error for CommitError {}

@@ -1,0 +1,73 @@
+//! What more than one module keeps and reads: companies, tokens, leads, happenings.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::model::{EventType, Lead, ProductType, TokenKind};
+
+/// A supply partner: who posts leads. JSON, by uuid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompanyRecord {
+    /// Its id.
+    pub uuid: Uuid,
+    /// Its name, unique among companies.
+    pub name: String,
+    /// Minutes within which the same identity is a duplicate; none set means none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicate_look_back_minutes: Option<u32>,
+}
+
+/// An access token. JSON, by the SHA-256 of the token, which itself is kept nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenRecord {
+    /// Names the token in lists and when it is revoked; says nothing of the token itself.
+    pub id: Uuid,
+    /// Whose it is.
+    pub company: Uuid,
+    /// What it may do.
+    pub kind: TokenKind,
+    /// Whether its leads are tests.
+    pub test: bool,
+    /// Unix milliseconds.
+    pub created_at: i64,
+}
+
+/// A lead as it was sent, and what we know of its origin. JSON, by uuid.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeadRecord {
+    /// Its id.
+    pub uuid: Uuid,
+    /// Whose it is.
+    pub company: Uuid,
+    /// Made with a test token.
+    pub test: bool,
+    /// Unix milliseconds.
+    pub created_at: i64,
+    /// Unix milliseconds.
+    pub updated_at: i64,
+    /// What was sent.
+    pub lead: Lead,
+}
+
+/// Something that happened to a lead, as the feeds tell it. Appended in arrival order, several at once when they arrive
+/// at once. Postcard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Happening {
+    /// What happened.
+    pub event_type: EventType,
+    /// To which lead.
+    pub lead: Uuid,
+    /// When the lead was created, Unix milliseconds.
+    pub lead_created_at: i64,
+    /// When it happened, Unix milliseconds.
+    pub at: i64,
+    /// The institution it is tied to: uuid and name.
+    pub institution: Option<(Uuid, String)>,
+    /// The product type of the offer it is tied to.
+    pub product_type: Option<ProductType>,
+    /// Whether the lead is a test.
+    pub test: bool,
+}

@@ -1,0 +1,82 @@
+//! Why a store could not be opened or closed.
+
+use std::{error::Error, fmt, io, path::PathBuf, time::Duration};
+
+use super::broken::ReadError;
+
+/// Why a store could not be opened or closed.
+#[derive(Debug)]
+pub enum StoreError {
+    /// A file or directory of the store could not be made or read.
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another process has the store open.
+    Locked {
+        /// The store's directory.
+        path: PathBuf,
+    },
+    /// The store was written by a newer offerd.
+    Newer {
+        /// The format of the store.
+        found: u32,
+        /// The newest format this build reads.
+        known: u32,
+    },
+    /// The directory holds records but no format: not a store of offerd's.
+    Foreign {
+        /// The store's directory.
+        path: PathBuf,
+    },
+    /// A record needed for opening could not be read.
+    Read(ReadError),
+    /// sled or the disk failed.
+    Disk(String),
+    /// The writer did not finish in time; commits that were not answered may be lost.
+    CloseTimedOut {
+        /// How long it was given.
+        bound: Duration,
+    },
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, source } => write!(f, "`{}`: {source}", path.display()),
+            Self::Locked { path } => {
+                write!(f, "the store `{}` is locked: another offerd is running on it", path.display())
+            }
+            Self::Newer { found, known } => {
+                write!(
+                    f,
+                    "the store has format `{found}`, this offerd reads up to `{known}`: a newer one wrote it"
+                )
+            }
+            Self::Foreign { path } => write!(f, "`{}` holds a database that is not offerd's", path.display()),
+            Self::Read(error) => error.fmt(f),
+            Self::Disk(reason) => write!(f, "the store failed: {reason}"),
+            Self::CloseTimedOut { bound } => {
+                write!(f, "the store's writer did not finish within `{bound:?}`")
+            }
+        }
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Read(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<ReadError> for StoreError {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}

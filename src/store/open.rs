@@ -1,0 +1,130 @@
+//! The steps of opening: directory, sled with its lock, format, last arrival.
+
+use std::{
+    fs::{self, DirBuilder},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    arrival::{Arrivals, HappeningKey},
+    broken::ReadError,
+    commit::Commit,
+    disk::Disk,
+    error::StoreError,
+    health::FailureLatch,
+    options::StoreOptions,
+    records::{Records, Scan},
+    trees::Tree,
+    writer::Writer,
+};
+
+/// The format of the records this build writes, and the newest it reads.
+pub const FORMAT: u32 = 1;
+
+const FORMAT_KEY: &[u8] = b"format";
+
+/// Where the arrival given out last is kept.
+pub(super) const LAST_ARRIVAL: &[u8] = b"last_arrival";
+
+/// A store that has been opened, before anything runs on it.
+pub(super) struct Opened {
+    pub(super) records: Arc<Records>,
+    pub(super) writer: Writer,
+    pub(super) latch: Arc<FailureLatch>,
+}
+
+/// Opens the store, checks its format and makes a writer for it.
+pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
+    let path = &options.path;
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| io_error(path, source))?;
+    let records = Arc::new(Records::new(open_sled(options)?));
+    let disk = Disk::open(path, options.sync_fault.clone()).map_err(|source| io_error(path, source))?;
+    let format = read_format(&records, path)?;
+    let arrivals = Arrivals::after(last_arrival_us(&records)?, options.clock.clone());
+    let latch = Arc::new(FailureLatch::default());
+    let mut writer = Writer::new(Arc::clone(&records), disk, arrivals, Arc::clone(&latch));
+    if format.is_none() {
+        let first = Commit::new().put(Tree::Meta, FORMAT_KEY, FORMAT.to_be_bytes());
+        for outcome in writer.execute(&[first]) {
+            outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
+        }
+    }
+    Ok(Opened { records, writer, latch })
+}
+
+/// Opens sled, which takes the lock.
+///
+/// A crash while sled writes a snapshot leaves a `snap.*.generating` that the next open takes for a snapshot and finds
+/// corrupt. Without it sled recovers from its log, and nothing is lost. It is removed only then: before sled had the lock,
+/// the file could have been another daemon's snapshot in the making.
+fn open_sled(options: &StoreOptions) -> Result<sled::Db, StoreError> {
+    let path = &options.path;
+    let config = sled::Config::new().path(path).use_compression(false).cache_capacity(options.cache_bytes);
+    match config.open() {
+        Err(sled::Error::Corruption { .. }) if remove_unfinished_snapshots(path)? > 0 => config.open(),
+        opened => opened,
+    }
+    .map_err(|error| match error {
+        sled::Error::Io(io) if io.to_string().starts_with("could not acquire lock") => {
+            StoreError::Locked { path: path.clone() }
+        }
+        other => StoreError::Disk(other.to_string()),
+    })
+}
+
+fn remove_unfinished_snapshots(path: &Path) -> Result<usize, StoreError> {
+    let mut removed = 0;
+    for entry in fs::read_dir(path).map_err(|source| io_error(path, source))? {
+        let entry = entry.map_err(|source| io_error(path, source))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("snap.") && name.ends_with(".generating") {
+            fs::remove_file(entry.path()).map_err(|source| io_error(&entry.path(), source))?;
+            tracing::warn!(file = name, "removed a snapshot that a crash left unfinished");
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// The format the store says it has; `None` for a new store.
+fn read_format(records: &Records, path: &Path) -> Result<Option<u32>, StoreError> {
+    let Some(payload) = records.get(Tree::Meta, FORMAT_KEY)? else {
+        return if records.is_empty() {
+            Ok(None)
+        } else {
+            Err(StoreError::Foreign { path: path.to_owned() })
+        };
+    };
+    let found = <[u8; 4]>::try_from(payload.as_slice()).map(u32::from_be_bytes);
+    match found {
+        Ok(found) if found <= FORMAT => Ok(Some(found)),
+        Ok(found) => Err(StoreError::Newer { found, known: FORMAT }),
+        Err(_) => Err(StoreError::Foreign { path: path.to_owned() }),
+    }
+}
+
+/// The arrival given out last; from the happenings themselves when the record of it is broken.
+fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
+    match records.get(Tree::Meta, LAST_ARRIVAL) {
+        Ok(None) => return Ok(0),
+        Ok(Some(payload)) => {
+            if let Ok(last) = <[u8; 8]>::try_from(payload.as_slice()) {
+                return Ok(u64::from_be_bytes(last));
+            }
+        }
+        Err(ReadError::Broken(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut last_us = 0;
+    for happening in Scan::new(Arc::clone(records), Tree::Happenings, &[], &[]) {
+        let (key, _) = happening?;
+        last_us = HappeningKey::parse(&key).map_or(last_us, |key| last_us.max(key.arrival_us));
+    }
+    Ok(last_us)
+}
+
+fn io_error(path: &Path, source: std::io::Error) -> StoreError {
+    StoreError::Io { path: PathBuf::from(path), source }
+}

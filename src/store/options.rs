@@ -1,0 +1,48 @@
+//! How a store is opened.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::{arrival::Clock, disk::SyncFault};
+use crate::config::StoreSettings;
+
+/// Where the store is and what it may use. Every limit of the store stands here.
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// The directory; made with mode 0700 when it is not there.
+    pub path: PathBuf,
+    /// How many commits may wait for the writer; one more is `Busy`.
+    pub queue: usize,
+    /// How many commits one sync makes durable at most.
+    pub group: usize,
+    /// How much memory sled may use for pages.
+    pub cache_bytes: u64,
+    /// How long closing may take.
+    pub close_bound: Duration,
+    /// Where arrival times come from.
+    pub clock: Clock,
+    /// A way for tests to fail the disk.
+    #[doc(hidden)]
+    pub sync_fault: SyncFault,
+}
+
+impl StoreOptions {
+    /// The defaults, for the store in `path`.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            queue: 4096,
+            group: 512,
+            cache_bytes: 128 * 1024 * 1024,
+            close_bound: Duration::from_secs(10),
+            clock: Clock::system(),
+            sync_fault: SyncFault::default(),
+        }
+    }
+}
+
+impl From<&StoreSettings> for StoreOptions {
+    fn from(settings: &StoreSettings) -> Self {
+        let StoreSettings { path, queue, group, cache_bytes } = settings.clone();
+        Self { queue, group, cache_bytes, ..Self::new(path) }
+    }
+}

@@ -1,0 +1,173 @@
+//! The way of a commit to the writer and of its outcome back: a bounded queue and one plain thread, or no queue at all.
+
+use std::{
+    io, iter,
+    sync::{Mutex, PoisonError, RwLock},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use tokio::sync::oneshot;
+
+use super::{
+    commit::{Commit, CommitError},
+    error::StoreError,
+    group::Outcome,
+    writer::Writer,
+};
+
+/// How many commits wait for the writer.
+pub const QUEUE_DEPTH: &str = "offerd_store_queue_depth";
+
+/// How long a commit took from being queued to being answered, in seconds.
+pub const COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
+
+/// An outcome that is there already or will be.
+pub(super) enum Answer {
+    Ready(Outcome),
+    Awaited(oneshot::Receiver<Outcome>),
+}
+
+impl Answer {
+    #[cfg(test)] pub(super) fn ready(self) -> Option<Outcome> { match self { Self::Ready(o) => Some(o), _ => None } }
+    /// Waits for the outcome.
+    pub(super) async fn outcome(self) -> Outcome {
+        match self {
+            Self::Ready(outcome) => outcome,
+            Self::Awaited(outcome) => {
+                outcome.await.unwrap_or_else(|_| Err(CommitError::Failed("the writer is gone".to_owned())))
+            }
+        }
+    }
+}
+
+/// Takes commits to the writer.
+pub(super) enum Queue {
+    /// To a thread of its own, in groups.
+    Threaded(Threaded),
+    /// On the caller's thread, one by one; `None` once closed.
+    Inline(Mutex<Option<Writer>>),
+}
+
+/// The queue before the writer's thread, and what is needed to stop it.
+pub(super) struct Threaded {
+    sender: RwLock<Option<Sender<Request>>>,
+    thread: Mutex<Option<WriterThread>>,
+    close_bound: Duration,
+}
+
+struct WriterThread {
+    handle: JoinHandle<()>,
+    finished: Receiver<Result<(), String>>,
+}
+
+struct Request {
+    commit: Commit,
+    queued: Instant,
+    answer: oneshot::Sender<Outcome>,
+}
+
+impl Queue {
+    /// A queue of `depth` commits before a thread that writes up to `group` of them at once.
+    pub(super) fn threaded(
+        writer: Writer,
+        depth: usize,
+        group: usize,
+        close_bound: Duration,
+    ) -> io::Result<Self> {
+        let (sender, requests) = bounded(depth.max(1));
+        let (finish, finished) = bounded(1);
+        let handle = thread::Builder::new().name("store-writer".to_owned()).spawn(move || {
+            let result = run(writer, &requests, group.max(1));
+            // Nobody listens when the bound of `close` has passed.
+            let _ = finish.send(result);
+        })?;
+        Ok(Self::Threaded(Threaded {
+            sender: RwLock::new(Some(sender)),
+            thread: Mutex::new(Some(WriterThread { handle, finished })),
+            close_bound,
+        }))
+    }
+
+    /// No queue: each commit is written before `submit` returns.
+    pub(super) fn inline(writer: Writer) -> Self {
+        Self::Inline(Mutex::new(Some(writer)))
+    }
+
+    /// Once this returns, the commit is queued (or written, inline), whatever becomes of the answer.
+    pub(super) fn submit(&self, commit: Commit) -> Answer {
+        match self {
+            Self::Threaded(threaded) => threaded.submit(commit),
+            Self::Inline(writer) => {
+                let queued = Instant::now();
+                let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+                let Some(writer) = writer.as_mut() else { return Answer::Ready(Err(CommitError::Closed)) };
+                let outcome = writer.execute(&[commit]).pop().unwrap_or(Err(CommitError::Closed));
+                metrics::histogram!(COMMIT_SECONDS).record(queued.elapsed());
+                Answer::Ready(outcome)
+            }
+        }
+    }
+
+    /// Takes no more commits, lets the writer finish those queued, and stops it. Closing twice is closing once.
+    pub(super) fn close(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Threaded(threaded) => threaded.close(),
+            Self::Inline(writer) => match writer.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                Some(writer) => writer.finish().map_err(StoreError::Disk),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+impl Threaded {
+    fn submit(&self, commit: Commit) -> Answer {
+        let (answer, awaited) = oneshot::channel();
+        let request = Request { commit, queued: Instant::now(), answer };
+        let sender = self.sender.read().unwrap_or_else(PoisonError::into_inner);
+        let sent = sender.as_ref().map(|sender| sender.try_send(request));
+        match sent {
+            Some(Ok(())) => Answer::Awaited(awaited),
+            Some(Err(TrySendError::Full(_))) => Answer::Ready(Err(CommitError::Busy)),
+            Some(Err(TrySendError::Disconnected(_))) | None => Answer::Ready(Err(CommitError::Closed)),
+        }
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        // Without its sender the writer's loop ends once the queue is empty.
+        drop(self.sender.write().unwrap_or_else(PoisonError::into_inner).take());
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(WriterThread { handle, finished }) = thread.take() else { return Ok(()) };
+        match finished.recv_timeout(self.close_bound) {
+            Err(RecvTimeoutError::Timeout) => Err(StoreError::CloseTimedOut { bound: self.close_bound }),
+            Err(RecvTimeoutError::Disconnected) => Err(StoreError::Disk("the writer panicked".to_owned())),
+            Ok(result) => {
+                // The thread has sent its last word; what is left is to drop the writer.
+                let _ = handle.join();
+                result.map_err(StoreError::Disk)
+            }
+        }
+    }
+}
+
+/// Writes what is queued, a group at a time, until the queue is closed and empty.
+fn run(mut writer: Writer, requests: &Receiver<Request>, group: usize) -> Result<(), String> {
+    while let Ok(first) = requests.recv() {
+        metrics::gauge!(QUEUE_DEPTH).set(requests.len() as f64);
+        let mut commits = Vec::new();
+        let mut askers = Vec::new();
+        for request in iter::once(first).chain(requests.try_iter()).take(group) {
+            commits.push(request.commit);
+            askers.push((request.queued, request.answer));
+        }
+        for ((queued, answer), outcome) in askers.into_iter().zip(writer.execute(&commits)) {
+            metrics::histogram!(COMMIT_SECONDS).record(queued.elapsed());
+            // Who dropped the future does not want to know.
+            let _ = answer.send(outcome);
+        }
+    }
+    metrics::gauge!(QUEUE_DEPTH).set(0.0);
+    writer.finish()
+}

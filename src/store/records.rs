@@ -1,0 +1,159 @@
+//! Reading: from a tree and a key to a payload, large values and broken records included.
+//!
+//! Reads go straight to sled, on the caller's thread. They see a group as soon as it is applied, which is a moment
+//! before it is durable; who must not act on what may yet be lost waits for its own commit.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use sled::{Batch, IVec};
+
+use super::{
+    broken::{BrokenRecord, ReadError, Reported},
+    frame::{Frame, Head, Reason, part_key},
+    trees::Tree,
+};
+
+/// Something raw values can be read from: sled, or sled under the writes of a group.
+pub(super) trait RawValues {
+    /// The raw value under a sled key.
+    fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>>;
+}
+
+/// The one sled tree and what is needed to read it well.
+pub(super) struct Records {
+    db: sled::Db,
+    /// Held shared while the pieces of a large value are joined, so that no batch comes between them.
+    pieces: RwLock<()>,
+    reported: Reported,
+}
+
+impl RawValues for Records {
+    fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
+        self.db.get(sled_key)
+    }
+}
+
+impl Records {
+    /// Takes sled's tree over.
+    pub(super) fn new(db: sled::Db) -> Self {
+        Self { db, pieces: RwLock::new(()), reported: Reported::default() }
+    }
+
+    /// The payload of a record; a broken one is reported and is an error.
+    pub(super) fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+        let Some(raw) = self.raw(&tree.sled_key(key))? else { return Ok(None) };
+        let record = match Frame::open(&raw) {
+            Ok(Frame::Whole(payload)) => return Ok(Some(payload.to_vec())),
+            Ok(Frame::Split(_)) => self.settled(|| read_record(self, tree, key))?,
+            Err(reason) => Err(BrokenRecord::new(tree, key, reason)),
+        };
+        record.inspect_err(|broken| self.report(broken)).map_err(ReadError::Broken)
+    }
+
+    /// Reads while no batch is being applied.
+    pub(super) fn settled<T>(&self, read: impl FnOnce() -> T) -> T {
+        let _pieces = self.pieces.read().unwrap_or_else(PoisonError::into_inner);
+        read()
+    }
+
+    /// Counts and logs a broken record, once.
+    pub(super) fn report(&self, broken: &BrokenRecord) {
+        self.reported.note(broken);
+    }
+
+    /// Applies the batch: readers see all of it or nothing, and so does a recovery.
+    pub(super) fn apply(&self, batch: Batch) -> sled::Result<()> {
+        let _pieces = self.pieces.write().unwrap_or_else(PoisonError::into_inner);
+        self.db.apply_batch(batch)
+    }
+
+    /// Hands everything applied so far to the operating system. That is not yet the disk.
+    pub(super) fn flush(&self) -> sled::Result<()> {
+        self.db.flush().map(drop)
+    }
+
+    /// Everything there is, as sled holds it.
+    pub(super) fn walk(&self) -> sled::Iter {
+        self.db.iter()
+    }
+
+    /// Tells whether nothing was ever written.
+    pub(super) fn is_empty(&self) -> bool {
+        self.db.is_empty()
+    }
+}
+
+/// A payload, if the record is there, or what is wrong with it.
+pub(super) type Record = Result<Option<Vec<u8>>, BrokenRecord>;
+
+/// Reads one record, joining its pieces. The outer error is sled's.
+pub(super) fn read_record(from: &impl RawValues, tree: Tree, key: &[u8]) -> sled::Result<Record> {
+    let Some(raw) = from.raw(&tree.sled_key(key))? else { return Ok(Ok(None)) };
+    let payload = match Frame::open(&raw) {
+        Ok(Frame::Whole(payload)) => Ok(payload.to_vec()),
+        Ok(Frame::Split(head)) => join(from, tree, key, head)?,
+        Err(reason) => Err(reason),
+    };
+    Ok(payload.map(Some).map_err(|reason| BrokenRecord::new(tree, key, reason)))
+}
+
+fn join(from: &impl RawValues, tree: Tree, key: &[u8], head: Head) -> sled::Result<Result<Vec<u8>, Reason>> {
+    let mut joined = Vec::new();
+    for part in 0..head.parts {
+        let raw = from.raw(&part_key(tree, key, part))?;
+        match raw.as_deref().map(Frame::open) {
+            Some(Ok(Frame::Whole(piece))) => joined.extend_from_slice(piece),
+            _ => return Ok(Err(Reason::Part(part))),
+        }
+    }
+    Ok(if head.describes(&joined) { Ok(joined) } else { Err(Reason::Checksum) })
+}
+
+/// The records of one tree whose key begins with a prefix, in the order of their keys.
+///
+/// Not a snapshot: a record written meanwhile is met when its key lies ahead. Broken records are reported and left out.
+pub struct Scan {
+    records: Arc<Records>,
+    tree: Tree,
+    sled_prefix: Vec<u8>,
+    ahead: sled::Iter,
+}
+
+impl Scan {
+    /// Begins at `start`, or at the first key with the prefix where that is later.
+    pub(super) fn new(records: Arc<Records>, tree: Tree, start: &[u8], prefix: &[u8]) -> Self {
+        let sled_prefix = tree.sled_key(prefix);
+        let first = tree.sled_key(start).max(sled_prefix.clone());
+        let ahead = records.db.range(first..);
+        Self { records, tree, sled_prefix, ahead }
+    }
+
+    fn payload(&self, key: &[u8], raw: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+        match Frame::open(raw) {
+            Ok(Frame::Whole(payload)) => Ok(Some(payload.to_vec())),
+            _ => self.records.get(self.tree, key),
+        }
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Result<(Vec<u8>, Vec<u8>), ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (sled_key, raw) = match self.ahead.next()? {
+                Ok(entry) => entry,
+                Err(error) => return Some(Err(error.into())),
+            };
+            if !sled_key.starts_with(&self.sled_prefix) {
+                return None;
+            }
+            let key = &sled_key[1..];
+            match self.payload(key, &raw) {
+                Ok(Some(payload)) => return Some(Ok((key.to_vec(), payload))),
+                Ok(None) | Err(ReadError::Broken(_)) => {}
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}

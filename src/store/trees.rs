@@ -1,0 +1,142 @@
+//! The table of trees: what lies in the store, under which key, who writes it and who reads it.
+//!
+//! A tree is logical: one byte before the key, all in one sled tree. That is what makes a commit over several of them
+//! one atomic `sled::Batch`. The prefix bytes are part of the format on disk; a new tree takes a new byte, a retired
+//! byte is never used again.
+
+/// One logical tree of the store. [`TREES`] tells what each holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Tree {
+    /// The store's facts about itself.
+    Meta,
+    /// Supply partners.
+    Companies,
+    /// Hashed access tokens.
+    Tokens,
+    /// Accepted leads.
+    Leads,
+    /// Who submitted which identity when, for the duplicate rule.
+    Identities,
+    /// Rate tables, without their answers.
+    RateTables,
+    /// One recorded outcome of one ask.
+    Answers,
+    /// Rate tables that are not complete yet.
+    OpenTables,
+    /// From a lead to its rate tables.
+    LeadTables,
+    /// What happened, by company, in order of arrival.
+    Happenings,
+    /// Long texts that many records share.
+    Texts,
+    /// Continuations of large values.
+    Parts,
+}
+
+/// One row of the table of trees.
+#[derive(Debug, Clone, Copy)]
+pub struct TreeRow {
+    /// The tree this row is about.
+    pub tree: Tree,
+    /// The byte before every key of the tree.
+    pub prefix: u8,
+    /// The name in logs, metrics and reports.
+    pub name: &'static str,
+    /// The layout of a key. Numbers are big-endian, so that keys sort as numbers do.
+    pub key: &'static str,
+    /// What a value holds.
+    pub value: &'static str,
+    /// Who writes.
+    pub writers: &'static str,
+    /// Who reads.
+    pub readers: &'static str,
+}
+
+/// Every tree, in the order of [`Tree`].
+#[rustfmt::skip]
+pub const TREES: [TreeRow; 12] = [
+    TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta",
+        key: "name", value: "the format (u32) or the last arrival (u64)",
+        writers: "store", readers: "store" },
+    TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies",
+        key: "company uuid", value: "company",
+        writers: "admin, bootstrap", readers: "http, admin" },
+    TreeRow { tree: Tree::Tokens, prefix: b't', name: "tokens",
+        key: "sha-256 of the token", value: "company uuid, kind, test, revoked",
+        writers: "admin, bootstrap", readers: "http, admin" },
+    TreeRow { tree: Tree::Leads, prefix: b'l', name: "leads",
+        key: "lead uuid", value: "lead as accepted",
+        writers: "matching", readers: "matching, http, analytics" },
+    TreeRow { tree: Tree::Identities, prefix: b'i', name: "identities",
+        key: "company uuid, identity hash (32 bytes)", value: "time of submission in ms (i64), then the lead uuid",
+        writers: "matching", readers: "the duplicate guard" },
+    TreeRow { tree: Tree::RateTables, prefix: b'r', name: "rate_tables",
+        key: "rate table uuid", value: "rate table without its answers",
+        writers: "matching", readers: "matching, http, analytics" },
+    TreeRow { tree: Tree::Answers, prefix: b'a', name: "answers",
+        key: "rate table uuid, sequence (u16)", value: "the outcome of one ask, offers included",
+        writers: "matching", readers: "matching, http" },
+    TreeRow { tree: Tree::OpenTables, prefix: b'o', name: "open_tables",
+        key: "rate table uuid", value: "what recovery needs to finish the table",
+        writers: "matching", readers: "recovery" },
+    TreeRow { tree: Tree::LeadTables, prefix: b'b', name: "lead_tables",
+        key: "lead uuid, rate table uuid", value: "nothing: the key says it",
+        writers: "matching", readers: "http, analytics" },
+    TreeRow { tree: Tree::Happenings, prefix: b'h', name: "happenings",
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "happening",
+        writers: "matching, http (key by the store)", readers: "analytics" },
+    TreeRow { tree: Tree::Texts, prefix: b'x', name: "texts",
+        key: "content hash (16 bytes)", value: "text",
+        writers: "matching", readers: "matching, http" },
+    TreeRow { tree: Tree::Parts, prefix: b'p', name: "parts",
+        key: "prefix and key of the record, part (u16)", value: "a piece of a large value",
+        writers: "store", readers: "store" },
+];
+
+impl Tree {
+    /// The row of this tree in [`TREES`].
+    pub fn row(self) -> &'static TreeRow {
+        &TREES[self as usize]
+    }
+
+    /// The name in logs, metrics and reports.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The tree whose keys begin with this byte.
+    pub(super) fn of_prefix(prefix: u8) -> Option<Self> {
+        TREES.iter().find(|row| row.prefix == prefix).map(|row| row.tree)
+    }
+
+    /// The key under which sled holds the record `key` of this tree.
+    pub(super) fn sled_key(self, key: &[u8]) -> Vec<u8> {
+        let mut sled_key = Vec::with_capacity(1 + key.len());
+        sled_key.push(self.row().prefix);
+        sled_key.extend_from_slice(key);
+        sled_key
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_the_order_of_the_enum() {
+        for row in &TREES {
+            assert_eq!(row.tree.row().name, row.name);
+            assert_eq!(Tree::of_prefix(row.prefix), Some(row.tree));
+        }
+    }
+
+    #[test]
+    fn prefixes_and_names_are_unique() {
+        let prefixes: HashSet<u8> = TREES.iter().map(|row| row.prefix).collect();
+        let names: HashSet<&str> = TREES.iter().map(|row| row.name).collect();
+        assert_eq!((prefixes.len(), names.len()), (TREES.len(), TREES.len()));
+    }
+}

@@ -1,0 +1,28 @@
+//! Log lines, on standard error.
+//!
+//! A line has a fixed text and its values as fields, so that it can be read and searched. No field holds personal data.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt;
+
+use crate::config::LogFormat;
+
+/// Starts logging; a second call changes nothing. A filter that cannot be read counts as `info`.
+pub fn init(filter: &str, format: LogFormat) {
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    // Fails only when logging has been started already, by a test in the same process.
+    let _ = match format {
+        LogFormat::Text => lines.try_init(),
+        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+    };
+    std::panic::set_hook(Box::new(tell_panic));
+}
+
+/// Tells where a panic happened. Its message may quote what was being read, so it is not told.
+fn tell_panic(panic: &std::panic::PanicHookInfo) {
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    tracing::error!(place, thread = std::thread::current().name(), "panic");
+}

@@ -1,0 +1,162 @@
+//! Every metric, on one page, and the recorder behind them.
+
+use std::sync::OnceLock;
+
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+/// A metric as it is described to Prometheus.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// What kind of figure it is.
+    pub kind: Kind,
+    /// Its labels, all of them with few values.
+    pub labels: &'static [&'static str],
+    /// What it says.
+    pub help: &'static str,
+}
+
+/// Kinds of figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Only grows.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// Seconds, as a distribution.
+    Seconds,
+    /// Counts, as a distribution.
+    Sizes,
+}
+
+/// Outcomes of asks.
+pub const PARTNER_OUTCOMES: &str = "offerd_partner_outcomes_total";
+/// Time from ask to outcome.
+pub const PARTNER_ANSWER_SECONDS: &str = "offerd_partner_answer_seconds";
+/// Offers beyond `matching.offers_per_partner`.
+pub const OFFERS_CUT: &str = "offerd_offers_cut_total";
+/// Outcomes that came after their seat had one.
+pub const LATE_ANSWERS: &str = "offerd_late_answers_total";
+/// Rate tables in memory.
+pub const LIVE_TABLES: &str = "offerd_live_rate_tables";
+/// Rate tables completed.
+pub const TABLES_SETTLED: &str = "offerd_rate_tables_settled_total";
+/// Rate tables that went on after a restart.
+pub const TABLES_RECOVERED: &str = "offerd_recovered_rate_tables_total";
+/// Leads that were not taken in.
+pub const SUBMITS_REFUSED: &str = "offerd_submits_refused_total";
+/// Seats beyond `matching.partners_per_lead`.
+pub const SEATS_CUT: &str = "offerd_seats_cut_total";
+
+/// Every metric there is.
+#[rustfmt::skip]
+pub const METRICS: &[Metric] = &[
+    counter("offerd_http_requests_total", &["listener", "route", "status"], "Requests answered."),
+    seconds("offerd_http_request_seconds", &["listener", "route"], "Time from the head of a request to its answer."),
+    gauge("offerd_http_connections", &["listener"], "Open connections; the limit is api.max_connections."),
+    counter("offerd_http_connections_refused_total", &["listener"], "Connections beyond api.max_connections."),
+    counter("offerd_http_accept_errors_total", &["listener"], "Connections that could not be accepted."),
+    gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
+    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, store_busy, store_failed."),
+    counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
+    counter(PARTNER_OUTCOMES, &["partner", "product_type", "outcome"], "How asks ended."),
+    seconds(PARTNER_ANSWER_SECONDS, &["partner", "product_type"], "Time from ask to outcome."),
+    counter(OFFERS_CUT, &["partner"], "Offers left out because of matching.offers_per_partner."),
+    counter(LATE_ANSWERS, &[], "Answers that came after their seat had an outcome, and were dropped."),
+    counter(TABLES_SETTLED, &[], "Rate tables completed."),
+    counter(TABLES_RECOVERED, &[], "Rate tables that went on after a restart."),
+    gauge(crate::store::QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
+    sizes(crate::store::GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
+    seconds(crate::store::COMMIT_SECONDS, &[], "Time from queueing a commit to its acknowledgement."),
+    counter(crate::store::BROKEN_RECORDS_TOTAL, &["tree"], "Stored records that could not be read."),
+];
+
+const fn counter(name: &'static str, labels: &'static [&'static str], help: &'static str) -> Metric {
+    Metric { name, kind: Kind::Counter, labels, help }
+}
+
+const fn gauge(name: &'static str, labels: &'static [&'static str], help: &'static str) -> Metric {
+    Metric { name, kind: Kind::Gauge, labels, help }
+}
+
+const fn seconds(name: &'static str, labels: &'static [&'static str], help: &'static str) -> Metric {
+    Metric { name, kind: Kind::Seconds, labels, help }
+}
+
+const fn sizes(name: &'static str, labels: &'static [&'static str], help: &'static str) -> Metric {
+    Metric { name, kind: Kind::Sizes, labels, help }
+}
+
+/// Upper bounds of the buckets of times, from a table lookup to the longest deadline.
+const SECONDS: &[f64] =
+    &[0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 15.0, 30.0];
+
+/// Upper bounds of the buckets of sizes.
+const SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+
+/// The recorder of this process.
+#[derive(Clone)]
+pub struct Handle(PrometheusHandle);
+
+impl Handle {
+    /// Every metric in the Prometheus text format.
+    pub fn render(&self) -> String {
+        // Moves what histograms have collected into their buckets; the page is what keeps them short.
+        self.0.run_upkeep();
+        self.0.render()
+    }
+}
+
+/// Starts recording; a second call gives the same recorder.
+pub fn install() -> Handle {
+    static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
+    let handle = RECORDER.get_or_init(|| {
+        let mut builder = PrometheusBuilder::new();
+        for metric in METRICS {
+            let buckets = match metric.kind {
+                Kind::Seconds => SECONDS,
+                Kind::Sizes => SIZES,
+                Kind::Counter | Kind::Gauge => continue,
+            };
+            builder = builder
+                .set_buckets_for_metric(Matcher::Full(metric.name.to_owned()), buckets)
+                .expect("the list of buckets is not empty");
+        }
+        let recorder = builder.build_recorder();
+        let handle = recorder.handle();
+        // Fails only when a test has installed another recorder, which then records.
+        let _ = metrics::set_global_recorder(recorder);
+        METRICS.iter().for_each(describe);
+        handle
+    });
+    Handle(handle.clone())
+}
+
+fn describe(metric: &Metric) {
+    match metric.kind {
+        Kind::Counter => describe_counter!(metric.name, metric.help),
+        Kind::Gauge => describe_gauge!(metric.name, metric.help),
+        Kind::Seconds => describe_histogram!(metric.name, Unit::Seconds, metric.help),
+        Kind::Sizes => describe_histogram!(metric.name, Unit::Count, metric.help),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_stands_once_and_says_its_kind() {
+        let mut names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), METRICS.len());
+        for metric in METRICS {
+            assert!(metric.name.starts_with("offerd_"));
+            assert_eq!(metric.name.ends_with("_total"), metric.kind == Kind::Counter, "{}", metric.name);
+            assert_eq!(metric.name.ends_with("_seconds"), metric.kind == Kind::Seconds, "{}", metric.name);
+        }
+    }
+}

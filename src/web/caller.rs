@@ -1,0 +1,165 @@
+//! Who is calling: from the `Authorization` header to a company and what its token may do.
+
+use std::fmt;
+use std::sync::Arc;
+
+use hyper::HeaderMap;
+use hyper::header::AUTHORIZATION;
+use uuid::Uuid;
+
+use super::failure::Failure;
+use crate::model::TokenKind;
+
+/// An access token: two UUIDs joined by an underscore, in lower case. Never printed by `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+/// What a route asks of its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Nothing: the route is public.
+    None,
+    /// A token of either kind.
+    Publishable,
+    /// A confidential token.
+    Confidential,
+}
+
+/// The company behind a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The supply partner; it sees only its own records.
+    pub company: Uuid,
+    /// Its name, for logs and the console.
+    pub company_name: Arc<str>,
+    /// What the token may do.
+    pub kind: TokenKind,
+    /// Whether leads of this token are test leads.
+    pub test: bool,
+}
+
+/// Knows the tokens in use.
+pub trait Authenticate {
+    /// The caller that `token` was issued to; `None` when it was not issued, or was revoked.
+    fn caller(&self, token: &Token) -> Option<Caller>;
+}
+
+impl Token {
+    /// Reads `uuid_uuid`; `None` for every other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (first, second) = text.split_once('_')?;
+        let is_token = is_hyphenated_uuid(first) && is_hyphenated_uuid(second);
+        is_token.then(|| Self(text.to_ascii_lowercase()))
+    }
+
+    /// The token of a request: `Authorization`, the word `Bearer` in any case, one space, the token, nothing
+    /// after it.
+    pub fn of(headers: &HeaderMap) -> Result<Self, Failure> {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let Some(value) = values.next() else {
+            return Err(Failure::unauthorized("Access token is missing"));
+        };
+        let only_one = values.next().is_none();
+        let credentials = value.to_str().ok().filter(|_| only_one).and_then(|text| text.split_once(' '));
+        credentials
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .and_then(|(_, token)| Self::parse(token))
+            .ok_or_else(invalid)
+    }
+
+    /// The text of the token, to look it up by its digest. Not for logs.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Token(***)")
+    }
+}
+
+/// The caller of a request to a route that asks for `scope`; `None` when it asks for nothing.
+pub fn identify(
+    scope: Scope,
+    headers: &HeaderMap,
+    tokens: &impl Authenticate,
+) -> Result<Option<Caller>, Failure> {
+    if scope == Scope::None {
+        return Ok(None);
+    }
+    let token = Token::of(headers)?;
+    let caller = tokens.caller(&token).ok_or_else(invalid)?;
+    authorize(scope, &caller)?;
+    Ok(Some(caller))
+}
+
+/// Refuses a caller whose token lacks `scope`, with 401 as the interface has it, not 403.
+pub fn authorize(scope: Scope, caller: &Caller) -> Result<(), Failure> {
+    match (scope, caller.kind) {
+        (Scope::Confidential, TokenKind::Publishable) => {
+            Err(Failure::unauthorized("Access token must be a confidential one"))
+        }
+        (Scope::None | Scope::Publishable | Scope::Confidential, _) => Ok(()),
+    }
+}
+
+fn invalid() -> Failure {
+    Failure::unauthorized("Access token is invalid")
+}
+
+/// `Uuid` reads other spellings too (braces, `urn:`); only the 36 characters of the usual one make a token or
+/// a path.
+pub(super) fn is_hyphenated_uuid(text: &str) -> bool {
+    text.len() == 36 && Uuid::try_parse(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    const TOKEN: &str = "6f2c1d3a-98b1-4c55-9d4e-0a1b2c3d4e5f_0d9c8b7a-1122-4334-8556-778899AABBCC";
+
+    fn message_for(authorization: &str) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, HeaderValue::from_str(authorization).unwrap());
+        Token::of(&headers).err().and_then(|failure| failure.errors[0].message.clone())
+    }
+
+    #[test]
+    fn the_scheme_is_read_in_any_case_and_the_token_in_lower() {
+        assert_eq!(message_for(&format!("Bearer {TOKEN}")), None);
+        assert_eq!(message_for(&format!("bEARER {TOKEN}")), None);
+        assert_eq!(Token::parse(TOKEN).unwrap().as_str(), TOKEN.to_ascii_lowercase());
+    }
+
+    #[test]
+    fn anything_else_is_invalid() {
+        let bad = [
+            format!("Bearer  {TOKEN}"),
+            format!("Bearer {TOKEN} "),
+            format!("Bearer\t{TOKEN}"),
+            format!("Basic {TOKEN}"),
+            format!("Bearer {}", TOKEN.replace('_', "-")),
+            format!("Bearer {}", TOKEN.replace('-', "")),
+            format!("Bearer {TOKEN}_{TOKEN}"),
+            "Bearer".to_owned(),
+            String::new(),
+        ];
+        for authorization in bad {
+            assert_eq!(
+                message_for(&authorization).as_deref(),
+                Some("Access token is invalid"),
+                "{authorization}"
+            );
+        }
+        let failure = Token::of(&HeaderMap::new()).unwrap_err();
+        assert_eq!(failure.errors[0].message.as_deref(), Some("Access token is missing"));
+    }
+
+    #[test]
+    fn a_token_is_not_printed() {
+        assert_eq!(format!("{:?}", Token::parse(TOKEN).unwrap()), "Token(***)");
+    }
+}

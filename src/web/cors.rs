@@ -1,0 +1,68 @@
+//! Lets pages of other origins call the interface.
+//!
+//! Two known browser clients send credentials, and for those a `*` in the answer is void, so the origin is
+//! echoed.
+
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE,
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HeaderValue, ORIGIN, VARY,
+};
+use hyper::{HeaderMap, Method, StatusCode};
+
+use super::respond::Reply;
+
+const EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Retry-After, Request-Id, Location");
+const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
+
+/// Which origins may call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cors {
+    /// Every origin (`*` in the settings).
+    Any,
+    /// Exactly these; with none, no page of another origin.
+    Only(Vec<String>),
+}
+
+impl Cors {
+    /// Reads the settings' list; a `*` anywhere in it allows every origin.
+    pub fn new(origins: &[String]) -> Self {
+        if origins.iter().any(|origin| origin == "*") { Self::Any } else { Self::Only(origins.to_vec()) }
+    }
+
+    /// The answer to a preflight; `None` when the request is not one.
+    pub(super) fn preflight(&self, method: &Method, headers: &HeaderMap) -> Option<Reply> {
+        let origin = headers.get(ORIGIN)?;
+        let wanted_method = headers.get(ACCESS_CONTROL_REQUEST_METHOD)?;
+        if method != Method::OPTIONS {
+            return None;
+        }
+        let reply = Reply::empty(StatusCode::NO_CONTENT);
+        if !self.allows(origin) {
+            return Some(reply);
+        }
+        let reply = reply
+            .header(ACCESS_CONTROL_ALLOW_METHODS, wanted_method.clone())
+            .header(ACCESS_CONTROL_MAX_AGE, MAX_AGE_S);
+        Some(match headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+            Some(wanted) => reply.header(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone()),
+            None => reply,
+        })
+    }
+
+    /// Marks an answer as readable by `origin`. Caches are told in any case that answers differ by origin.
+    pub(super) fn mark(&self, answer: &mut HeaderMap, origin: Option<&HeaderValue>) {
+        answer.append(VARY, HeaderValue::from_name(ORIGIN));
+        let Some(origin) = origin.filter(|origin| self.allows(origin)) else { return };
+        answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        answer.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+        answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    }
+
+    fn allows(&self, origin: &HeaderValue) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Only(origins) => origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()),
+        }
+    }
+}

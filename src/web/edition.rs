@@ -1,0 +1,69 @@
+//! Which edition of the interface a request asks for.
+
+use hyper::HeaderMap;
+use hyper::header::ACCEPT;
+
+/// An edition of the interface. Without the v1 type in `Accept` it is the current one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Edition {
+    /// What the specification describes first.
+    Current,
+    /// The older one, asked for by `Accept: application/vnd.<vendor>.v1+json`.
+    V1,
+}
+
+/// The editions that a route is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Editions {
+    /// A path of the specification: both editions have it.
+    All,
+    /// A path that came after v1.
+    CurrentOnly,
+}
+
+impl Edition {
+    /// Reads `Accept`: the v1 type counts at any place of the list, whatever its parameters and case.
+    pub fn requested(headers: &HeaderMap, vendors: &[String]) -> Self {
+        let lists = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        let mut media_ranges = lists.flat_map(|list| list.split(','));
+        match media_ranges.any(|range| is_v1_type(range, vendors)) {
+            true => Self::V1,
+            false => Self::Current,
+        }
+    }
+}
+
+impl Editions {
+    /// Whether `edition` is among them.
+    pub fn include(self, edition: Edition) -> bool {
+        self == Self::All || edition == Edition::Current
+    }
+}
+
+fn is_v1_type(media_range: &str, vendors: &[String]) -> bool {
+    let media_type = media_range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let vendor = media_type.strip_prefix("application/vnd.").and_then(|rest| rest.strip_suffix(".v1+json"));
+    vendor.is_some_and(|vendor| vendors.iter().any(|known| known.eq_ignore_ascii_case(vendor)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    fn requested(accept: &'static str) -> Edition {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        Edition::requested(&headers, &["offerd".to_owned(), "Acme".to_owned()])
+    }
+
+    #[test]
+    fn only_a_known_vendors_v1_type_asks_for_v1() {
+        assert_eq!(requested("application/vnd.offerd.v1+json"), Edition::V1);
+        assert_eq!(requested("text/plain, Application/VND.acme.V1+JSON;q=0.5 , */*"), Edition::V1);
+        assert_eq!(requested("application/vnd.other.v1+json"), Edition::Current);
+        assert_eq!(requested("application/vnd.offerd.v2+json"), Edition::Current);
+        assert_eq!(requested("application/json, text/plain, */*"), Edition::Current);
+        assert_eq!(Edition::requested(&HeaderMap::new(), &[]), Edition::Current);
+    }
+}

@@ -1,0 +1,123 @@
+//! What every request gets around its handler: an id, a panic boundary, CORS, cache rules, metrics, a log
+//! line.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::FutureExt;
+use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue, ORIGIN};
+use hyper::{Method, StatusCode};
+use tracing::Instrument;
+use uuid::Uuid;
+use warp::reply::Response;
+
+use super::arrival::Arrival;
+use super::caller::{self, Authenticate};
+use super::edition::Edition;
+use super::failure::Failure;
+use super::handler::{Context, Handler};
+use super::request::Request;
+use super::respond::{HeldTags, Reply};
+use super::router::Found;
+use super::surface::Surface;
+
+/// Names the id in answers, and in the log.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+
+/// The route of a path that has none, in metrics and logs: the path itself is the client's to choose.
+const UNKNOWN_ROUTE: &str = "unknown";
+
+/// Answers one request, whatever happens.
+///
+/// The work runs as its own task, because hyper drops the future it was given when the client hangs up, and a
+/// lead that is half written must be written to its end.
+pub(super) async fn answer<A>(surface: Arc<Surface<A>>, arrival: Arrival) -> Response
+where
+    A: Authenticate + Send + Sync + 'static,
+{
+    let id = Uuid::now_v7();
+    let span = tracing::error_span!("request", request_id = %id, listener = surface.listener);
+    let task = tokio::spawn(exchange(surface, id, arrival).instrument(span));
+    // The task catches its own panics, so only a runtime that is shutting down ends it early.
+    task.await.unwrap_or_else(|_| Failure::overloaded(1).into_response())
+}
+
+/// Runs one request to its end and seals the answer.
+async fn exchange<A>(surface: Arc<Surface<A>>, id: Uuid, arrival: Arrival) -> Response
+where
+    A: Authenticate + Send + Sync + 'static,
+{
+    let begun = Instant::now();
+    let method = arrival.method.clone();
+    let origin = arrival.headers.get(ORIGIN).cloned();
+    let held = HeldTags::of(&method, &arrival.headers);
+    let found = surface.router.find(&arrival.path);
+    let route = match &found {
+        Found::Resource(resource, _) => resource.template(),
+        Found::Nothing | Found::Undecodable => UNKNOWN_ROUTE,
+    };
+
+    let outcome = AssertUnwindSafe(dispatch(&surface, id, arrival, found)).catch_unwind().await;
+    let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
+    let mut response = answer.map_or_else(Failure::into_response, |reply| reply.into_response(&held));
+
+    let headers = response.headers_mut();
+    surface.cors.mark(headers, origin.as_ref());
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers.insert(REQUEST_ID, request_id(id));
+    record(surface.listener, route, &method, response.status(), begun);
+    response
+}
+
+/// Decides who answers: the preflight, the router, the caller's rights and the edition may, before the
+/// handler does.
+async fn dispatch<A: Authenticate>(
+    surface: &Surface<A>,
+    id: Uuid,
+    arrival: Arrival,
+    found: Found<'_, Handler<A>>,
+) -> Result<Reply, Failure> {
+    if let Some(preflight) = surface.cors.preflight(&arrival.method, &arrival.headers) {
+        return Ok(preflight);
+    }
+    let (resource, params) = match found {
+        Found::Resource(resource, params) => (resource, params),
+        Found::Nothing => return Err(Failure::not_found_path()),
+        Found::Undecodable => return Err(Failure::bad_request("Path is not percent-encoded UTF-8")),
+    };
+    let Some(route) = resource.route(&arrival.method) else {
+        return match arrival.method {
+            Method::OPTIONS => Ok(Reply::options(resource.allow())),
+            _ => Err(Failure::method_not_allowed(resource.allow())),
+        };
+    };
+    let caller = caller::identify(route.scope, &arrival.headers, &*surface.app)?;
+    let edition = Edition::requested(&arrival.headers, &surface.vendors);
+    if !route.editions.include(edition) {
+        return Err(Failure::unsupported_edition());
+    }
+    let request = Request::new(id, arrival)?;
+    (route.handler)(Context { app: Arc::clone(&surface.app), request, params, caller, edition }).await
+}
+
+/// Our fault: logged once, without the payload, which may quote what a person sent.
+fn panicked(route: &'static str) -> Failure {
+    tracing::error!(route, "handler panicked");
+    Failure::internal()
+}
+
+pub(super) fn request_id(id: Uuid) -> HeaderValue {
+    HeaderValue::try_from(id.to_string()).expect("a uuid is visible ASCII")
+}
+
+fn record(listener: &'static str, route: &'static str, method: &Method, status: StatusCode, begun: Instant) {
+    let elapsed = begun.elapsed();
+    let code = status.as_str().to_owned();
+    let requests = "offerd_http_requests_total";
+    metrics::counter!(requests, "listener" => listener, "route" => route, "status" => code).increment(1);
+    metrics::histogram!("offerd_http_request_seconds", "listener" => listener, "route" => route)
+        .record(elapsed.as_secs_f64());
+    let elapsed_ms = elapsed.as_secs_f64() * 1e3;
+    tracing::debug!(%method, route, status = status.as_u16(), elapsed_ms, "request answered");
+}

@@ -1,0 +1,187 @@
+//! What a client reads when a request fails: a status, headers, and an array of [`ApiError`]; one function
+//! answers.
+
+use hyper::StatusCode;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use uuid::Uuid;
+use warp::reply::Response;
+
+use crate::model::{ApiError, ErrorType};
+
+/// A failed request. Constructors are named by meaning; the status follows from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// Every fault found, never empty.
+    pub errors: Vec<ApiError>,
+    /// Headers the status calls for, such as `Allow`.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Failure {
+    /// 400: the request cannot be read at all (a body that is not JSON, a path that is not percent-encoded
+    /// UTF-8).
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::of(StatusCode::BAD_REQUEST, ApiError::new(ErrorType::Malformed, message))
+    }
+
+    /// 400: the body is no JSON object; `error` says where it stops being one.
+    pub fn not_json(error: ApiError) -> Self {
+        Self::of(StatusCode::BAD_REQUEST, error)
+    }
+
+    /// 400 tied to one attribute or path parameter.
+    pub fn bad_attribute(attribute: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::of(StatusCode::BAD_REQUEST, ApiError::at(attribute, ErrorType::Malformed, message))
+    }
+
+    /// 422: the request was read and does not fit; `faults` holds all that is wrong with it.
+    pub fn malformed(faults: Vec<ApiError>) -> Self {
+        debug_assert!(!faults.is_empty(), "a malformed request has at least one fault");
+        Self { status: StatusCode::UNPROCESSABLE_ENTITY, errors: faults, headers: Vec::new() }
+    }
+
+    /// 401, with the challenge that RFC 6750 asks for.
+    pub fn unauthorized(message: impl Into<String>) -> Self {
+        Self::of(StatusCode::UNAUTHORIZED, ApiError::new(ErrorType::Unauthorized, message))
+            .header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    }
+
+    /// 404: a well-formed UUID names nothing of the caller's company; `reference_type` is the noun
+    /// (`RateTable`).
+    pub fn unknown_uuid(reference_type: &str, uuid: Uuid) -> Self {
+        let message = format!("{reference_type} for UUID {uuid} does not exist");
+        let error = ApiError::new(ErrorType::InvalidUuidReference, message)
+            .with("referenceType", reference_type)
+            .with("specified", uuid.to_string());
+        Self::of(StatusCode::NOT_FOUND, error)
+    }
+
+    /// 404: no resource has this path.
+    pub fn not_found_path() -> Self {
+        Self::of(StatusCode::NOT_FOUND, ApiError::new(ErrorType::Unsupported, "Path does not exist"))
+    }
+
+    /// 405: the path exists and takes only the methods of `allow`.
+    pub fn method_not_allowed(allow: HeaderValue) -> Self {
+        let message = "Method is not allowed on this path";
+        Self::of(StatusCode::METHOD_NOT_ALLOWED, ApiError::new(ErrorType::Unsupported, message))
+            .header(ALLOW, allow)
+    }
+
+    /// 408: the body did not arrive in time.
+    pub fn timeout() -> Self {
+        let message = "Request body did not arrive in time";
+        Self::of(StatusCode::REQUEST_TIMEOUT, ApiError::new(ErrorType::Unavailable, message))
+    }
+
+    /// 409: the lead exists already.
+    pub fn conflict(lead_uuid: Uuid) -> Self {
+        let message = format!("Lead {lead_uuid} duplicates an existing lead");
+        Self::of(StatusCode::CONFLICT, ApiError::new(ErrorType::Duplicate, message))
+    }
+
+    /// 413: the body is longer than `limit_bytes`.
+    pub fn too_large(limit_bytes: usize) -> Self {
+        let message = format!("Request body must be at most {limit_bytes} bytes");
+        let error = ApiError::new(ErrorType::TooLarge, message).with("limit", limit_bytes.to_string());
+        Self::of(StatusCode::PAYLOAD_TOO_LARGE, error)
+    }
+
+    /// 415: the body is not of a JSON type.
+    pub fn unsupported_media() -> Self {
+        Self::unsupported("Content-Type must be application/json")
+    }
+
+    /// 415: the path is not part of the edition that `Accept` asks for.
+    pub fn unsupported_edition() -> Self {
+        Self::unsupported("Path is not offered in the v1 edition")
+    }
+
+    /// 429: the caller asks too often.
+    pub fn too_many_requests(retry_after_s: u32) -> Self {
+        Self::of(
+            StatusCode::TOO_MANY_REQUESTS,
+            ApiError::new(ErrorType::Unavailable, "Too many requests; try again later"),
+        )
+        .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
+    }
+
+    /// 500: our fault. The cause goes to the log, never to the client.
+    pub fn internal() -> Self {
+        let error = ApiError { error_type: None, ..ApiError::new(ErrorType::Unavailable, "Internal error") };
+        Self::of(StatusCode::INTERNAL_SERVER_ERROR, error)
+    }
+
+    /// 503: a named limit of the service is reached, or it is about to stop.
+    pub fn overloaded(retry_after_s: u32) -> Self {
+        let message = "Service is at its limit; try again later";
+        Self::of(StatusCode::SERVICE_UNAVAILABLE, ApiError::new(ErrorType::Unavailable, message))
+            .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
+    }
+
+    /// The same faults under another status, for an edition that answers differently.
+    #[must_use]
+    pub fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// The one place where a failure becomes an answer.
+    pub fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self.errors).expect("strings and maps of strings always serialise");
+        let mut response = Response::new(body.into());
+        *response.status_mut() = self.status;
+        response.headers_mut().extend(self.headers);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+    }
+
+    fn of(status: StatusCode, error: ApiError) -> Self {
+        Self { status, errors: vec![error], headers: Vec::new() }
+    }
+
+    fn unsupported(message: &str) -> Self {
+        Self::of(StatusCode::UNSUPPORTED_MEDIA_TYPE, ApiError::new(ErrorType::Unsupported, message))
+    }
+
+    fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_comes_first_when_no_attribute_does() {
+        let failure = Failure::unauthorized("Access token is missing");
+        let json = serde_json::to_string(&failure.errors).unwrap();
+        assert_eq!(json, r#"[{"message":"Access token is missing","type":"unauthorized"}]"#);
+        assert_eq!(failure.headers, [(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))]);
+    }
+
+    #[test]
+    fn an_unknown_uuid_is_named_with_its_kind() {
+        let failure = Failure::unknown_uuid("RateTable", Uuid::nil());
+        let json = serde_json::to_value(&failure.errors).unwrap();
+        assert_eq!(failure.status, StatusCode::NOT_FOUND);
+        assert_eq!(
+            json,
+            serde_json::json!([{
+                "message": "RateTable for UUID 00000000-0000-0000-0000-000000000000 does not exist",
+                "type": "invalidUuidReference",
+                "details": {"referenceType": "RateTable", "specified": Uuid::nil()},
+            }])
+        );
+    }
+
+    #[test]
+    fn an_internal_failure_tells_nothing() {
+        let json = serde_json::to_string(&Failure::internal().errors).unwrap();
+        assert_eq!(json, r#"[{"message":"Internal error"}]"#);
+    }
+}

@@ -1,0 +1,237 @@
+//! Our own accept loop. `warp::serve` sets no limit at all: not on connections, not on a half-sent head, not
+//! on the drain; so warp filters are served from here, on hyper's HTTP/1 connections, by public and admin
+//! listeners alike.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use warp::reply::Response;
+
+use super::open_connection::OpenConnection;
+use super::peer::Peer;
+use super::refusal::Refusal;
+use super::unstalled::Unstalled;
+
+/// Connections that the kernel holds ready for us.
+const BACKLOG: u32 = 1024;
+
+/// How long accepting rests when the process is out of file descriptors, so as not to spin.
+const ACCEPT_REST: Duration = Duration::from_millis(100);
+
+/// What a listener puts up with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Open connections; one more is answered with 503.
+    pub connections: usize,
+    /// How long a request's head may take, counted from the end of the request before: it also ends idle
+    /// keep-alives.
+    pub header_timeout: Duration,
+    /// How long a client may leave an answer unread before its connection is cut.
+    pub write_timeout: Duration,
+    /// The longest head, in bytes; a longer one is answered with 431.
+    pub head_bytes: usize,
+    /// How long in-flight requests may take once shutdown has begun.
+    pub drain: Duration,
+}
+
+/// What a listener can serve: any warp filter through `TowerToHyperService::new(warp::service(filter))`.
+pub trait HttpService:
+    hyper::service::Service<hyper::Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
+    + Clone
+    + Send
+    + 'static
+{
+}
+
+impl<S> HttpService for S where
+    S: hyper::service::Service<
+            hyper::Request<Incoming>,
+            Response = Response,
+            Error = Infallible,
+            Future: Send,
+        > + Clone
+        + Send
+        + 'static
+{
+}
+
+/// A bound address that nobody is served on yet.
+#[derive(Debug)]
+pub struct Listener {
+    name: &'static str,
+    socket: std::net::TcpListener,
+    local_addr: SocketAddr,
+    limits: Limits,
+}
+
+/// How a listener ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drained {
+    /// Connections that were still busy at the drain deadline, and were cut.
+    pub cut: usize,
+}
+
+impl Listener {
+    /// Binds `addr`; port 0 takes a free one. `name` stands in metrics and logs.
+    ///
+    /// Call it within a tokio runtime; [`serve`](Self::serve) may run on another.
+    pub fn bind(name: &'static str, addr: SocketAddr, limits: Limits) -> io::Result<Self> {
+        let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        socket.set_reuseaddr(true)?;
+        socket.bind(addr)?;
+        Self::from_std(name, socket.listen(BACKLOG)?.into_std()?, limits)
+    }
+
+    /// Takes over a socket that listens already, such as one inherited from systemd.
+    pub fn from_std(name: &'static str, socket: std::net::TcpListener, limits: Limits) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        let local_addr = socket.local_addr()?;
+        Ok(Self { name, socket, local_addr, limits })
+    }
+
+    /// The address that was bound, with its real port.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Serves until `shutdown`, then drains: new connections are refused, idle ones closed at once, in-flight
+    /// requests answered until the drain deadline, and what is left is cut.
+    ///
+    /// Handlers run as tasks of their own, so a cut loses an answer, not the work.
+    pub async fn serve<S: HttpService>(
+        self,
+        service: S,
+        shutdown: impl Future<Output = ()>,
+    ) -> io::Result<Drained> {
+        let Self { name, socket, local_addr, limits } = self;
+        let listener = TcpListener::from_std(socket)?;
+        tracing::info!(listener = name, address = %local_addr, "listening");
+        let (drain, draining) = watch::channel(false);
+        let mut acceptor = Acceptor::new(name, limits, service, draining);
+
+        // Phase 1: accept until told to stop.
+        tokio::pin!(shutdown);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                Some(_) = acceptor.connections.join_next() => {}
+                accepted = listener.accept() => acceptor.admit(accepted).await,
+            }
+        }
+
+        // Phase 2: refuse new connections, finish the open ones.
+        drop(listener);
+        drain.send_replace(true);
+        let drained = acceptor.drain().await;
+        tracing::info!(listener = name, cut = drained.cut, "drained");
+        Ok(drained)
+    }
+}
+
+/// The state of the accept loop.
+struct Acceptor<S> {
+    name: &'static str,
+    limits: Limits,
+    service: S,
+    protocol: http1::Builder,
+    slots: Arc<Semaphore>,
+    refusal: Refusal,
+    draining: watch::Receiver<bool>,
+    connections: JoinSet<()>,
+    failing: bool,
+}
+
+impl<S: HttpService> Acceptor<S> {
+    fn new(name: &'static str, limits: Limits, service: S, draining: watch::Receiver<bool>) -> Self {
+        let mut protocol = http1::Builder::new();
+        protocol
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.header_timeout)
+            .max_header_size(limits.head_bytes);
+        let slots = Arc::new(Semaphore::new(limits.connections));
+        let refusal = Refusal::new(name, &protocol);
+        Self {
+            name,
+            limits,
+            service,
+            protocol,
+            slots,
+            refusal,
+            draining,
+            connections: JoinSet::new(),
+            failing: false,
+        }
+    }
+
+    /// Serves what was accepted, refuses it beyond the cap, or rests when accepting itself fails.
+    async fn admit(&mut self, accepted: io::Result<(TcpStream, SocketAddr)>) {
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => return self.rest(error).await,
+        };
+        self.failing = false;
+        // A socket that cannot be told so serves as well, only later.
+        let _ = stream.set_nodelay(true);
+        match Arc::clone(&self.slots).try_acquire_owned() {
+            Ok(slot) => self.start(stream, Peer(peer), OpenConnection::new(self.name, slot)),
+            Err(_) => self.refusal.answer(stream),
+        }
+    }
+
+    fn start(&mut self, stream: TcpStream, peer: Peer, open: OpenConnection) {
+        let service = self.service.clone();
+        let stream = Unstalled::new(stream, self.limits.write_timeout);
+        let with_peer = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            service.call(request)
+        });
+        let connection = self.protocol.serve_connection(TokioIo::new(stream), with_peer);
+        let mut draining = self.draining.clone();
+        self.connections.spawn(async move {
+            let _open = open;
+            tokio::pin!(connection);
+            // How a connection ends is the client's affair: a reset or a broken request is no fault of ours.
+            tokio::select! {
+                _ = connection.as_mut() => return,
+                _ = draining.wait_for(|begun| *begun) => connection.as_mut().graceful_shutdown(),
+            }
+            let _ = connection.await;
+        });
+    }
+
+    /// A connection that died in the queue is nothing; running out of descriptors is told once and waited
+    /// out.
+    async fn rest(&mut self, error: io::Error) {
+        use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+        if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted) {
+            return;
+        }
+        metrics::counter!("offerd_http_accept_errors_total", "listener" => self.name).increment(1);
+        if !self.failing {
+            tracing::error!(listener = self.name, %error, "accepting connections fails, retrying");
+            self.failing = true;
+        }
+        tokio::time::sleep(ACCEPT_REST).await;
+    }
+
+    async fn drain(mut self) -> Drained {
+        let finished = async { while self.connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(self.limits.drain, finished).await.is_ok() {
+            return Drained { cut: 0 };
+        }
+        let cut = self.connections.len();
+        self.connections.shutdown().await;
+        Drained { cut }
+    }
+}

@@ -1,0 +1,74 @@
+//! The public listeners: from bytes to a handler and back.
+//!
+//! A request's way, a file a step:
+//!
+//! 1. [`listener`] accepts the connection (no delay, a cap, a limit on the head's time and size) and notes
+//!    the peer.
+//! 2. `arrival`, the one warp filter, takes the request apart; `envelope` gives it an id and a task of its
+//!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
+//! 3. [`router`] finds the row of the route table, or answers 404, 405, or `OPTIONS`; [`cors`] answers
+//!    preflights.
+//! 4. [`caller`] asks for the token that the row's [`Scope`] wants, [`edition`] whether the row is part of
+//!    what `Accept` asks for.
+//! 5. The [`Handler`] reads the body through [`request`] and gives a [`Reply`] or a [`Failure`]; each is
+//!    turned into an answer by one function, which `envelope` seals with id, CORS, cache rules, metrics and a
+//!    log line.
+//!
+//! Invariants: only this module and `admin` name warp; no filter rejects, so there is nothing to recover
+//! from; no more of a body is held than its cap; logs and metrics hold the route's template, never the path.
+//!
+//! A handler and its row:
+//!
+//! ```text
+//! async fn get_lead(context: Context<App>) -> Result<Reply, Failure> {
+//!     let uuid = context.params.uuid("uuid")?;
+//!     let lead = context.app.leads.get(uuid).ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?;
+//!     Reply::json(&lead)
+//! }
+//!
+//! Route {
+//!     method: Method::GET,
+//!     path: "/leads/{uuid}",
+//!     scope: Scope::Confidential,
+//!     editions: Editions::All,
+//!     about: "Gives a lead as it was sent.",
+//!     handler: handler!(get_lead),
+//! }
+//! ```
+
+mod arrival;
+pub mod caller;
+pub mod cors;
+pub mod edition;
+mod envelope;
+pub mod failure;
+pub mod handler;
+pub mod listener;
+mod open_connection;
+pub mod params;
+pub mod peer;
+mod percent;
+mod refusal;
+pub mod request;
+pub mod respond;
+pub mod router;
+pub mod surface;
+mod unstalled;
+
+#[cfg(test)]
+mod tests;
+
+pub use caller::{Authenticate, Caller, Scope, Token};
+pub use cors::Cors;
+pub use edition::{Edition, Editions};
+pub use envelope::REQUEST_ID;
+pub use failure::Failure;
+pub(crate) use handler::handler;
+pub use handler::{Context, Handler};
+pub use listener::{Drained, HttpService, Limits, Listener};
+pub use params::Params;
+pub use peer::Peer;
+pub use request::Request;
+pub use respond::Reply;
+pub use router::{Route, Router};
+pub use surface::{Surface, service};

@@ -1,0 +1,64 @@
+//! Percent-decoding of path segments and query strings.
+
+use std::borrow::Cow;
+
+/// Decodes `%41` to `A`; `None` when an escape is broken or the result is not UTF-8.
+pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let (byte, after) = match (first, tail) {
+            (b'%', [high, low, after @ ..]) => (nibble(*high)? << 4 | nibble(*low)?, after),
+            (b'%', _) => return None,
+            (byte, after) => (*byte, after),
+        };
+        decoded.push(byte);
+        rest = after;
+    }
+    String::from_utf8(decoded).ok().map(Cow::Owned)
+}
+
+/// Splits and decodes `a=1&b=x+y`; `None` when a name or value does not decode.
+pub(super) fn decode_query(query: &str) -> Option<Vec<(String, String)>> {
+    query.split('&').filter(|pair| !pair.is_empty()).map(decode_pair).collect()
+}
+
+fn decode_pair(pair: &str) -> Option<(String, String)> {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    Some((decode_form(name)?, decode_form(value)?))
+}
+
+fn decode_form(text: &str) -> Option<String> {
+    decode(&text.replace('+', " ")).map(Cow::into_owned)
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    let value = char::from(digit).to_digit(16)?;
+    u8::try_from(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_decoded_and_broken_ones_refused() {
+        assert_eq!(decode("plain").unwrap(), "plain");
+        assert_eq!(decode("a%2Fb%C3%A9").unwrap(), "a/bé");
+        assert_eq!(decode("%zz"), None);
+        assert_eq!(decode("%4"), None);
+        assert_eq!(decode("%+1"), None);
+        assert_eq!(decode("%ff"), None);
+    }
+
+    #[test]
+    fn a_query_keeps_order_repeats_and_empty_values() {
+        let pairs = decode_query("a=1&b&&a=x+y%2B&c==").unwrap();
+        let pairs: Vec<_> = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(pairs, [("a", "1"), ("b", ""), ("a", "x y+"), ("c", "=")]);
+        assert_eq!(decode_query("a=%"), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! A request as handlers see it: decoded, with a body that is read on demand, under a cap.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, TRANSFER_ENCODING};
+use hyper::{HeaderMap, Method};
+use uuid::Uuid;
+
+use super::arrival::{Arrival, BodyStream};
+use super::failure::Failure;
+use super::peer::Peer;
+use super::percent;
+
+/// One request. Deliberately not `Debug`: headers hold the token, the body holds a person.
+pub struct Request {
+    /// The id that the answer carries as `Request-Id`.
+    pub id: Uuid,
+    /// The method as sent (`HEAD` on a `GET` route stays `HEAD`).
+    pub method: Method,
+    /// The path as sent, still percent-encoded.
+    pub path: String,
+    /// The decoded query parameters in their order.
+    pub query: Vec<(String, String)>,
+    /// All headers.
+    pub headers: HeaderMap,
+    /// Who sent it; absent only when no listener of ours accepted it.
+    pub peer: Option<Peer>,
+    body: Option<BodyStream>,
+}
+
+impl Request {
+    /// Decodes what arrived; a query that is not percent-encoded UTF-8 is a 400.
+    pub(super) fn new(id: Uuid, arrival: Arrival) -> Result<Self, Failure> {
+        let Arrival { method, path, query, headers, peer, body } = arrival;
+        let query = percent::decode_query(&query)
+            .ok_or_else(|| Failure::bad_request("Query string is not percent-encoded UTF-8"))?;
+        Ok(Self { id, method, path, query, headers, peer, body: Some(body) })
+    }
+
+    /// The first query parameter of this name.
+    pub fn query_value(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Every query parameter of this name.
+    pub fn query_values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.query.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Reads the JSON body: at most `cap_bytes` of it, within `timeout`, without a byte-order mark.
+    ///
+    /// A request that carries no body gives no bytes, whatever type it claims. A missing `Content-Type` is
+    /// taken for JSON. A second call gives no bytes.
+    pub async fn read_body(&mut self, cap_bytes: usize, timeout: Duration) -> Result<Bytes, Failure> {
+        let Some(body) = self.body.take().filter(|_| announces_body(&self.headers)) else {
+            return Ok(Bytes::new());
+        };
+        if !is_json(&self.headers) {
+            return Err(Failure::unsupported_media());
+        }
+        let waits_for_leave = self.headers.contains_key(EXPECT);
+        if waits_for_leave && content_length(&self.headers).is_some_and(|length| length > cap_bytes as u64) {
+            return Err(Failure::too_large(cap_bytes));
+        }
+        let reading = tokio::time::timeout(timeout, collect(body, cap_bytes));
+        let bytes = reading.await.map_err(|_| Failure::timeout())??;
+        Ok(without_byte_order_mark(bytes))
+    }
+}
+
+/// Collects the body; one beyond the cap is still listened to for as much again, because a client that is cut
+/// off while it writes never reads the answer.
+async fn collect(mut body: BodyStream, cap_bytes: usize) -> Result<Bytes, Failure> {
+    let mut collected = Vec::new();
+    let mut received_bytes = 0_usize;
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk.map_err(|_| Failure::bad_request("Request body broke off"))?;
+        received_bytes = received_bytes.saturating_add(chunk.len());
+        match received_bytes {
+            fitting if fitting <= cap_bytes => collected.extend_from_slice(&chunk),
+            excess if excess <= cap_bytes.saturating_mul(2) => collected = Vec::new(),
+            _ => break,
+        }
+    }
+    if received_bytes > cap_bytes { Err(Failure::too_large(cap_bytes)) } else { Ok(collected.into()) }
+}
+
+fn announces_body(headers: &HeaderMap) -> bool {
+    headers.contains_key(TRANSFER_ENCODING) || content_length(headers).is_some_and(|length| length > 0)
+}
+
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// `application/json` and `application/*+json`, with any parameters (`charset=utf-8`), in any case.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(content_type) = headers.get(CONTENT_TYPE) else { return true };
+    let media_type = content_type.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+    let media_type = media_type.trim().to_ascii_lowercase();
+    let subtype = media_type.strip_prefix("application/");
+    subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
+}
+
+fn without_byte_order_mark(mut bytes: Bytes) -> Bytes {
+    if bytes.starts_with(b"\xef\xbb\xbf") { bytes.split_off(3) } else { bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    #[test]
+    fn json_types_are_told_from_others() {
+        let is_json = |content_type: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+            is_json(&headers)
+        };
+        assert!(is_json("application/json"));
+        assert!(is_json("Application/JSON; charset=utf-8"));
+        assert!(is_json("application/vnd.offerd.v1+json"));
+        assert!(!is_json("text/json"));
+        assert!(!is_json("application/x-www-form-urlencoded"));
+        assert!(!is_json("application/jsonp"));
+        assert!(super::is_json(&HeaderMap::new()));
+    }
+}

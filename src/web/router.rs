@@ -1,0 +1,233 @@
+//! From a path and a method to a row of the route table. The table is data; this compiles and reads it.
+
+use std::collections::BTreeSet;
+
+use hyper::Method;
+use hyper::header::HeaderValue;
+
+use super::caller::Scope;
+use super::edition::Editions;
+use super::params::Params;
+use super::percent;
+
+/// One row of a route table.
+#[derive(Debug, Clone)]
+pub struct Route<H> {
+    /// The method; a `GET` row answers `HEAD` too.
+    pub method: Method,
+    /// The path template, such as `/leads/{uuid}`. Rows of one resource spell it alike.
+    pub path: &'static str,
+    /// What the route asks of its caller.
+    pub scope: Scope,
+    /// The editions that have it.
+    pub editions: Editions,
+    /// One sentence for people.
+    pub about: &'static str,
+    /// What answers.
+    pub handler: H,
+}
+
+/// A compiled route table.
+#[derive(Debug)]
+pub struct Router<H> {
+    /// Invariant: the more literal template stands first, so the first that fits is the right one.
+    resources: Vec<Resource<H>>,
+}
+
+/// All routes of one path template.
+#[derive(Debug)]
+pub struct Resource<H> {
+    template: &'static str,
+    segments: Vec<Segment>,
+    routes: Vec<Route<H>>,
+    allow: HeaderValue,
+}
+
+/// Whether a path names a resource.
+pub enum Found<'r, H> {
+    /// It does, with these values in the braces.
+    Resource(&'r Resource<H>, Params),
+    /// No template fits.
+    Nothing,
+    /// The path is not percent-encoded UTF-8.
+    Undecodable,
+}
+
+/// A part of a template. Literals order before parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Segment {
+    Literal(&'static str),
+    Param(&'static str),
+}
+
+impl<H: Clone> Router<H> {
+    /// Compiles a table.
+    ///
+    /// # Panics
+    /// When two rows share a method and a path, or spell the parameters of one path differently: the table is
+    /// part of the program, and such a row could never be reached.
+    pub fn new(table: &[Route<H>]) -> Self {
+        let mut resources: Vec<Resource<H>> = Vec::new();
+        for route in table {
+            let segments = compile(route.path);
+            match resources.iter_mut().find(|resource| same_shape(&resource.segments, &segments)) {
+                Some(resource) => resource.add(route.clone()),
+                None => resources.push(Resource::new(segments, route.clone())),
+            }
+        }
+        resources.sort_by(|one, other| one.segments.cmp(&other.segments));
+        Self { resources }
+    }
+}
+
+impl<H> Router<H> {
+    /// The resource of a path as it was sent. A literal beats a parameter; `/leads/` is not `/leads`.
+    pub fn find(&self, path: &str) -> Found<'_, H> {
+        let Some(path) = path.strip_prefix('/') else { return Found::Nothing };
+        let Some(segments) = path.split('/').map(percent::decode).collect::<Option<Vec<_>>>() else {
+            return Found::Undecodable;
+        };
+        for resource in &self.resources {
+            if let Some(params) = capture(&resource.segments, &segments) {
+                return Found::Resource(resource, params);
+            }
+        }
+        Found::Nothing
+    }
+}
+
+impl<H> Resource<H> {
+    /// The path template, which stands for the path in metrics and logs.
+    pub fn template(&self) -> &'static str {
+        self.template
+    }
+
+    /// The methods that it takes, as `Allow` lists them.
+    pub fn allow(&self) -> HeaderValue {
+        self.allow.clone()
+    }
+
+    /// The row for `method`; `HEAD` is served by the `GET` row.
+    pub fn route(&self, method: &Method) -> Option<&Route<H>> {
+        let row_of = |method: &Method| self.routes.iter().find(|route| route.method == method);
+        row_of(method).or_else(|| if method == Method::HEAD { row_of(&Method::GET) } else { None })
+    }
+
+    fn new(segments: Vec<Segment>, first: Route<H>) -> Self {
+        let allow = HeaderValue::from_static("");
+        let mut resource = Self { template: first.path, segments, routes: Vec::new(), allow };
+        resource.add(first);
+        resource
+    }
+
+    fn add(&mut self, route: Route<H>) {
+        let Route { ref method, path, .. } = route;
+        assert!(path == self.template, "`{path}` and `{}` are one resource, spell them alike", self.template);
+        assert!(self.routes.iter().all(|other| other.method != method), "`{method} {path}` stands twice");
+        self.routes.push(route);
+        self.allow = allow_of(&self.routes);
+    }
+}
+
+fn compile(template: &'static str) -> Vec<Segment> {
+    let path = template.strip_prefix('/').expect("a path template starts with a slash");
+    let segment = |text: &'static str| match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        Some(name) => Segment::Param(name),
+        None => Segment::Literal(text),
+    };
+    path.split('/').map(segment).collect()
+}
+
+fn same_shape(one: &[Segment], other: &[Segment]) -> bool {
+    let alike = |pair: (&Segment, &Segment)| match pair {
+        (Segment::Param(_), Segment::Param(_)) => true,
+        (one, other) => one == other,
+    };
+    one.len() == other.len() && one.iter().zip(other).all(alike)
+}
+
+fn capture(template: &[Segment], path: &[impl AsRef<str>]) -> Option<Params> {
+    if template.len() != path.len() {
+        return None;
+    }
+    let mut params = Params::default();
+    for (segment, text) in template.iter().zip(path) {
+        match (*segment, text.as_ref()) {
+            (Segment::Literal(literal), text) if literal == text => {}
+            (Segment::Param(name), text) if !text.is_empty() => params.push(name, text.to_owned()),
+            _ => return None,
+        }
+    }
+    Some(params)
+}
+
+fn allow_of<H>(routes: &[Route<H>]) -> HeaderValue {
+    let mut methods: BTreeSet<&str> = routes.iter().map(|route| route.method.as_str()).collect();
+    if methods.contains("GET") {
+        methods.insert("HEAD");
+    }
+    methods.insert("OPTIONS");
+    let list = methods.into_iter().collect::<Vec<_>>().join(", ");
+    HeaderValue::try_from(list).expect("method names are visible ASCII")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(method: Method, path: &'static str) -> Route<&'static str> {
+        Route { method, path, scope: Scope::None, editions: Editions::All, about: "", handler: path }
+    }
+
+    fn router() -> Router<&'static str> {
+        Router::new(&[
+            row(Method::GET, "/leads/{uuid}"),
+            row(Method::PATCH, "/leads/{uuid}"),
+            row(Method::GET, "/leads/universities"),
+            row(Method::POST, "/leads/{uuid}/rateTables"),
+            row(Method::GET, "/"),
+        ])
+    }
+
+    fn template_of(path: &str) -> &'static str {
+        match router().find(path) {
+            Found::Resource(resource, _) => resource.template(),
+            Found::Nothing => "nothing",
+            Found::Undecodable => "undecodable",
+        }
+    }
+
+    #[test]
+    fn a_literal_beats_a_parameter() {
+        assert_eq!(template_of("/leads/universities"), "/leads/universities");
+        assert_eq!(template_of("/leads/universitie%73"), "/leads/universities");
+        assert_eq!(template_of("/leads/7"), "/leads/{uuid}");
+        assert_eq!(template_of("/leads/universities/rateTables"), "/leads/{uuid}/rateTables");
+    }
+
+    #[test]
+    fn a_trailing_slash_is_another_path() {
+        assert_eq!(template_of("/"), "/");
+        for path in ["/leads", "/leads/", "/leads/7/", "//leads/7", "/leads//rateTables", "", "*"] {
+            assert_eq!(template_of(path), "nothing", "{path}");
+        }
+    }
+
+    #[test]
+    fn a_decoded_slash_stays_inside_its_segment() {
+        let router = router();
+        let Found::Resource(_, params) = router.find("/leads/a%2Fb") else { panic!("not found") };
+        assert_eq!(params.get("uuid"), Some("a/b"));
+        assert_eq!(template_of("/leads/%zz"), "undecodable");
+        assert_eq!(template_of("/leads/%ff"), "undecodable");
+    }
+
+    #[test]
+    fn a_resource_knows_its_methods() {
+        let router = router();
+        let Found::Resource(lead, _) = router.find("/leads/7") else { panic!("not found") };
+        assert_eq!(lead.allow(), "GET, HEAD, OPTIONS, PATCH");
+        assert_eq!(lead.route(&Method::HEAD).map(|route| &route.method), Some(&Method::GET));
+        assert!(lead.route(&Method::DELETE).is_none());
+    }
+}

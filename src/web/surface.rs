@@ -1,0 +1,38 @@
+//! One public listener's whole surface: what it offers, to whom, in which editions.
+
+use std::sync::Arc;
+
+use hyper_util::service::TowerToHyperService;
+use warp::Filter;
+
+use super::arrival::arrival;
+use super::caller::Authenticate;
+use super::cors::Cors;
+use super::envelope;
+use super::handler::Handler;
+use super::listener::HttpService;
+use super::router::Router;
+
+/// What a public listener serves.
+pub struct Surface<A> {
+    /// The listener's name in metrics and logs.
+    pub listener: &'static str,
+    /// The application that handlers are given.
+    pub app: Arc<A>,
+    /// The compiled route table.
+    pub router: Router<Handler<A>>,
+    /// Which origins may call from a browser.
+    pub cors: Cors,
+    /// The vendor names that the v1 `Accept` type may carry.
+    pub vendors: Vec<String>,
+}
+
+/// Makes a surface servable by a [`Listener`](super::Listener).
+pub fn service<A>(surface: Surface<A>) -> impl HttpService
+where
+    A: Authenticate + Send + Sync + 'static,
+{
+    let surface = Arc::new(surface);
+    let answered = arrival().then(move |arrival| envelope::answer(Arc::clone(&surface), arrival));
+    TowerToHyperService::new(warp::service(answered))
+}

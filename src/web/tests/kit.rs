@@ -1,0 +1,277 @@
+//! A small application on a real listener, and a client that speaks bytes.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::{Method, StatusCode};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+use crate::model::TokenKind;
+use crate::web::{
+    Authenticate, Caller, Context, Cors, Drained, Edition, Editions, Failure, Handler, Limits, Listener,
+    Reply, Route, Router, Scope, Surface, Token, handler, service,
+};
+
+pub(super) const PUBLISHABLE: &str =
+    "Bearer 11111111-1111-4111-8111-111111111111_11111111-1111-4111-8111-111111111111";
+pub(super) const CONFIDENTIAL: &str =
+    "Bearer 22222222-2222-4222-8222-222222222222_22222222-2222-4222-8222-222222222222";
+pub(super) const UNISSUED: &str =
+    "Bearer 33333333-3333-4333-8333-333333333333_33333333-3333-4333-8333-333333333333";
+
+/// The cap of every body in these tests.
+pub(super) const BODY_CAP_BYTES: usize = 64;
+
+/// Ends a test that would otherwise hang; never waited for when it passes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What the test handlers share with the test.
+pub(super) struct App {
+    pub(super) entered: Semaphore,
+    pub(super) gate: Semaphore,
+    pub(super) finished: Semaphore,
+    body_timeout: Duration,
+}
+
+impl Authenticate for App {
+    fn caller(&self, token: &Token) -> Option<Caller> {
+        let kind = match token.as_str().as_bytes()[0] {
+            b'1' => TokenKind::Publishable,
+            b'2' => TokenKind::Confidential,
+            _ => return None,
+        };
+        Some(Caller { company: Uuid::nil(), company_name: "Acme".into(), kind, test: true })
+    }
+}
+
+const fn open(method: Method, path: &'static str, handler: Handler<App>) -> Route<Handler<App>> {
+    Route { method, path, scope: Scope::None, editions: Editions::CurrentOnly, about: "", handler }
+}
+
+const ROUTES: &[Route<Handler<App>>] = &[
+    open(Method::GET, "/hello", handler!(hello)),
+    open(Method::GET, "/query", handler!(query)),
+    open(Method::POST, "/echo", handler!(echo)),
+    open(Method::GET, "/panic", handler!(panics)),
+    open(Method::GET, "/gated", handler!(gated)),
+    open(Method::GET, "/stream", handler!(stream)),
+    open(Method::GET, "/endless", handler!(endless)),
+    Route {
+        method: Method::GET,
+        path: "/leads/{uuid}",
+        scope: Scope::Confidential,
+        editions: Editions::All,
+        about: "",
+        handler: handler!(lead),
+    },
+    Route {
+        method: Method::POST,
+        path: "/leads/rateTables",
+        scope: Scope::Publishable,
+        editions: Editions::All,
+        about: "",
+        handler: handler!(submit),
+    },
+];
+
+async fn hello(_: Context<App>) -> Result<Reply, Failure> {
+    Ok(Reply::json(&["hello"])?.etag("v1"))
+}
+
+async fn query(context: Context<App>) -> Result<Reply, Failure> {
+    assert!(context.request.peer.is_some(), "the listener notes the peer");
+    Reply::json(&context.request.query_value("name"))
+}
+
+async fn echo(mut context: Context<App>) -> Result<Reply, Failure> {
+    let body = context.request.read_body(BODY_CAP_BYTES, context.app.body_timeout).await?;
+    Ok(Reply::json_bytes(body).status(StatusCode::CREATED))
+}
+
+async fn panics(_: Context<App>) -> Result<Reply, Failure> {
+    panic!("secret");
+}
+
+async fn gated(context: Context<App>) -> Result<Reply, Failure> {
+    context.app.entered.add_permits(1);
+    context.app.gate.acquire().await.unwrap().forget();
+    context.app.finished.add_permits(1);
+    Reply::json(&"through")
+}
+
+async fn stream(_: Context<App>) -> Result<Reply, Failure> {
+    let chunks = futures_util::stream::iter(["one ", "two"].map(|chunk| Ok(chunk.into())));
+    Ok(Reply::stream("text/plain", chunks))
+}
+
+async fn endless(context: Context<App>) -> Result<Reply, Failure> {
+    context.app.entered.add_permits(1);
+    let chunks = futures_util::stream::repeat_with(|| Ok(vec![b' '; 1 << 16].into()));
+    Ok(Reply::stream("text/plain", chunks))
+}
+
+async fn lead(context: Context<App>) -> Result<Reply, Failure> {
+    let uuid = context.params.uuid("uuid")?;
+    if uuid.is_nil() { Err(Failure::unknown_uuid("Lead", uuid)) } else { Reply::json(&uuid) }
+}
+
+async fn submit(context: Context<App>) -> Result<Reply, Failure> {
+    let company = &*context.caller()?.company_name;
+    match context.edition {
+        Edition::Current => Reply::json(company),
+        Edition::V1 => Ok(Reply::json(company)?.status(StatusCode::CREATED)),
+    }
+}
+
+/// A listener with its application, and the means to stop it.
+pub(super) struct Server {
+    pub(super) app: Arc<App>,
+    pub(super) address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<std::io::Result<Drained>>,
+}
+
+pub(super) fn limits() -> Limits {
+    Limits {
+        connections: 16,
+        header_timeout: PATIENCE,
+        write_timeout: PATIENCE,
+        head_bytes: 4096,
+        drain: PATIENCE,
+    }
+}
+
+pub(super) fn start() -> Server {
+    start_with(limits(), PATIENCE, &["*"])
+}
+
+pub(super) fn start_with(limits: Limits, body_timeout: Duration, origins: &[&str]) -> Server {
+    let listener = Listener::bind("test", "127.0.0.1:0".parse().unwrap(), limits).unwrap();
+    let nothing = || Semaphore::new(0);
+    let app = Arc::new(App { entered: nothing(), gate: nothing(), finished: nothing(), body_timeout });
+    let surface = Surface {
+        listener: "test",
+        app: Arc::clone(&app),
+        router: Router::new(ROUTES),
+        cors: Cors::new(&origins.iter().map(|&origin| origin.to_owned()).collect::<Vec<_>>()),
+        vendors: vec!["offerd".to_owned()],
+    };
+    let (stop, stopped) = oneshot::channel();
+    let address = listener.local_addr();
+    let shutdown = async { stopped.await.unwrap_or(()) };
+    let serving = tokio::spawn(listener.serve(service(surface), shutdown));
+    Server { app, address, stop, serving }
+}
+
+impl Server {
+    pub(super) async fn connect(&self) -> Client {
+        Client::to(self.address).await
+    }
+
+    /// Sends one request on a connection of its own.
+    pub(super) async fn ask(&self, request_line: &str, headers: &[(&str, &str)]) -> Answer {
+        self.connect().await.ask(request_line, headers, "").await
+    }
+
+    /// Tells the listener to drain; what it says is there to await.
+    pub(super) fn stop(self) -> JoinHandle<std::io::Result<Drained>> {
+        self.stop.send(()).unwrap();
+        self.serving
+    }
+}
+
+/// One connection, as bytes.
+pub(super) struct Client {
+    stream: TcpStream,
+    received: Vec<u8>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) body: String,
+}
+
+impl Client {
+    pub(super) async fn to(address: SocketAddr) -> Self {
+        Self { stream: TcpStream::connect(address).await.unwrap(), received: Vec::new() }
+    }
+
+    pub(super) async fn send(&mut self, bytes: &str) {
+        self.stream.write_all(bytes.as_bytes()).await.unwrap();
+    }
+
+    /// Sends a request, with `Content-Length` when there is a body, and reads its answer.
+    pub(super) async fn ask(&mut self, request_line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut head = format!("{request_line} HTTP/1.1\r\nHost: test\r\n");
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !body.is_empty() {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        self.send(&format!("{head}\r\n{body}")).await;
+        let bodiless = request_line.starts_with("HEAD");
+        self.answer(bodiless).await
+    }
+
+    pub(super) async fn answer(&mut self, bodiless: bool) -> Answer {
+        let head_end = loop {
+            match self.received.windows(4).position(|window| window == b"\r\n\r\n") {
+                Some(position) => break position + 4,
+                None => assert!(self.receive().await > 0, "closed before an answer"),
+            }
+        };
+        let head: Vec<u8> = self.received.drain(..head_end).collect();
+        let head = String::from_utf8(head).unwrap();
+        let mut lines = head.trim_end().split("\r\n");
+        let status: u16 = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        let header = |line: &str| {
+            let (name, value) = line.split_once(": ").unwrap();
+            (name.to_ascii_lowercase(), value.to_owned())
+        };
+        let headers: BTreeMap<_, _> = lines.map(header).collect();
+        let length = headers.get("content-length").map_or(0, |length| length.parse::<usize>().unwrap());
+        let length = if bodiless || status == 304 { 0 } else { length };
+        while self.received.len() < length {
+            assert!(self.receive().await > 0, "closed before the end of a body");
+        }
+        let body = String::from_utf8(self.received.drain(..length).collect()).unwrap();
+        Answer { status, headers, body }
+    }
+
+    /// Reads until the server closes, and gives what came.
+    pub(super) async fn until_closed(mut self) -> String {
+        while self.receive().await > 0 {}
+        String::from_utf8(self.received).unwrap()
+    }
+
+    async fn receive(&mut self) -> usize {
+        let reading = tokio::time::timeout(PATIENCE, self.stream.read_buf(&mut self.received));
+        reading.await.expect("the server keeps silent").unwrap_or(0)
+    }
+}
+
+impl Answer {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
+    /// The one fault of a failed request: its type and message.
+    pub(super) fn fault(&self) -> (String, String) {
+        assert_eq!(self.header("content-type"), Some("application/json"));
+        let errors: Vec<crate::model::ApiError> = serde_json::from_str(&self.body).unwrap();
+        let [error] = &errors[..] else { panic!("not one fault: {}", self.body) };
+        let error_type = serde_json::to_value(error.error_type).unwrap();
+        let error_type = error_type.as_str().unwrap_or_default().to_owned();
+        (error_type, error.message.clone().unwrap_or_default())
+    }
+}

@@ -1,0 +1,6 @@
+//! Real listeners, real sockets. No test sleeps and none asserts how long a thing takes.
+
+mod answers;
+mod bodies;
+mod connections;
+mod kit;

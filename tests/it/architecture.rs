@@ -1,0 +1,131 @@
+//! The import edges of the crate, as `src/lib.rs` draws them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Which modules of ours each module may name.
+const MAY_NAME: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("declaration", &[]),
+    ("config", &["declaration"]),
+    ("telemetry", &["config"]),
+    ("run_file", &[]),
+    ("store", &["model", "config", "telemetry"]),
+    ("partners", &["model", "declaration", "telemetry"]),
+    ("matching", &["model", "partners", "store", "config", "telemetry"]),
+    ("web", &["model", "telemetry"]),
+    ("http", &["model", "matching", "store", "web", "config", "telemetry"]),
+    ("admin", &["model", "store", "web", "run_file", "telemetry"]),
+    ("bootstrap", &["model", "store", "run_file"]),
+    (
+        "daemon",
+        &["admin", "bootstrap", "config", "http", "matching", "model", "partners", "run_file", "store", "telemetry"],
+    ),
+    ("cli", &["admin", "config", "daemon", "declaration", "model", "partners", "run_file", "store"]),
+];
+
+/// Crates that only these modules may name.
+const OWNED: &[(&str, &[&str])] = &[
+    ("sled", &["store"]),
+    ("crossbeam_channel", &["store"]),
+    ("warp", &["web"]),
+    ("actix", &["matching"]),
+    ("actix_rt", &["matching", "daemon"]),
+    ("clap", &["cli"]),
+    ("comfy_table", &["cli"]),
+    ("indicatif", &["cli"]),
+    ("tracing_subscriber", &["telemetry"]),
+    ("metrics_exporter_prometheus", &["telemetry"]),
+];
+
+#[test]
+fn imports_go_along_the_arrows() {
+    let mut wrong = Vec::new();
+    for (module, file) in files() {
+        let allowed = MAY_NAME.iter().find(|(name, _)| *name == module).map(|(_, allowed)| *allowed);
+        let allowed = allowed.unwrap_or_else(|| panic!("module `{module}` has no row in MAY_NAME"));
+        for named in names(&file, "crate::") {
+            if named != module && is_module(&named) && !allowed.contains(&named.as_str()) {
+                wrong.push(format!("{}: `{module}` may not name `{named}`", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_crate_is_named_by_its_owner_only() {
+    let mut wrong = Vec::new();
+    for (module, file) in files() {
+        for (owned, owners) in OWNED {
+            let text = fs::read_to_string(&file).unwrap();
+            let named = code(&text).any(|line| mentions(line, &format!("{owned}::")));
+            if named && !owners.contains(&module.as_str()) {
+                wrong.push(format!("{}: only {} may name `{owned}`", file.display(), owners.join(", ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The rules above would hold of nothing if no file were found.
+#[test]
+fn every_module_is_looked_at() {
+    let found: BTreeSet<String> = files().into_iter().map(|(module, _)| module).collect();
+    let known: BTreeSet<String> = MAY_NAME.iter().map(|(module, _)| (*module).to_owned()).collect();
+    assert_eq!(found, known);
+}
+
+fn is_module(name: &str) -> bool {
+    MAY_NAME.iter().any(|(module, _)| *module == name)
+}
+
+/// Every source file with the top-level module that it belongs to.
+fn files() -> Vec<(String, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    let mut open = vec![root.clone()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let inside = path.strip_prefix(&root).unwrap();
+                let module = inside.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+                let module = module.trim_end_matches(".rs").to_owned();
+                if module != "lib" && module != "main" {
+                    found.push((module, path));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The names that follow a prefix in a file's code.
+fn names(file: &Path, prefix: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(file).unwrap();
+    let mut found = BTreeSet::new();
+    for line in code(&text) {
+        for (at, _) in line.match_indices(prefix) {
+            let rest = &line[at + prefix.len()..];
+            found.insert(rest.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect());
+        }
+    }
+    found
+}
+
+/// Lines that are not comments.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.starts_with("//"))
+}
+
+/// Whether a line has `what` not as the tail of a longer name.
+fn mentions(line: &str, what: &str) -> bool {
+    line.match_indices(what).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_' || letter == ':')
+    })
+}

@@ -1,0 +1,340 @@
+//! The kit: a real daemon on a store of its own, partners in a few words, and a client.
+#![allow(dead_code, missing_docs)] // each test binary and benchmark uses a part of it
+
+pub mod partners;
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{HeaderMap, Method, Request};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use offerd::run_file::RunFile;
+use serde_json::Value;
+
+pub use partners::PartnerFile;
+
+/// Longest wait for anything at all; only a hanging daemon reaches it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How a daemon is to be started.
+pub struct Plan {
+    directory: tempfile::TempDir,
+    partners: PathBuf,
+    settings: Vec<(String, String)>,
+}
+
+/// A running daemon.
+pub struct Daemon {
+    plan: Plan,
+    child: Option<Child>,
+    pub api: String,
+    pub integrations: String,
+    pub admin: String,
+    pub publishable: String,
+    pub confidential: String,
+    http: Client<HttpConnector, Full<Bytes>>,
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("not JSON ({error}): {}", String::from_utf8_lossy(&self.body)))
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The attributes of an error array, in order.
+    pub fn attributes(&self) -> Vec<String> {
+        let attribute = |error: &Value| error["attribute"].as_str().unwrap_or_default().to_owned();
+        self.json().as_array().expect("errors are an array").iter().map(attribute).collect()
+    }
+}
+
+impl Daemon {
+    /// A daemon with the sample catalogue.
+    pub fn with_sample_partners() -> Plan {
+        Plan::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("partners"))
+    }
+
+    /// A daemon with these partners only.
+    pub fn with_partners(partners: Vec<PartnerFile>) -> Plan {
+        let plan = Plan::new(PathBuf::new());
+        let directory = plan.directory.path().join("partners");
+        std::fs::create_dir(&directory).unwrap();
+        for partner in partners {
+            partner.write(&directory);
+        }
+        Plan { partners: directory, ..plan }
+    }
+
+    /// Posts a lead to the api listener, as the publishable token.
+    pub async fn submit(&self, lead: impl AsRef<str>) -> Answer {
+        self.post("/leads/rateTables", lead).await
+    }
+
+    /// Posts a lead to the blocking endpoint.
+    pub async fn submit_blocking(&self, lead: impl AsRef<str>) -> Answer {
+        let url = format!("{}/blocking/leads/rateTables", self.integrations);
+        self.request(Method::POST, &url, &self.publishable, lead.as_ref()).await
+    }
+
+    pub async fn post(&self, path: &str, body: impl AsRef<str>) -> Answer {
+        self.request(Method::POST, &format!("{}{path}", self.api), &self.publishable, body.as_ref()).await
+    }
+
+    /// Reads a path of the api listener as the confidential token.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.request(Method::GET, &format!("{}{path}", self.api), &self.confidential, "").await
+    }
+
+    pub async fn get_if_none_match(&self, path: &str, etag: &str) -> Answer {
+        let headers = [("if-none-match", etag)];
+        self.request_with(Method::GET, &format!("{}{path}", self.api), &self.confidential, &headers, "").await
+    }
+
+    /// Reads a rate table.
+    pub async fn rate_table(&self, uuid: &str) -> Answer {
+        self.get(&format!("/originator/rateTables/{uuid}")).await
+    }
+
+    /// Polls a rate table until nothing is pending.
+    pub async fn complete(&self, uuid: &str) -> Value {
+        let polling = async {
+            loop {
+                let table = self.rate_table(uuid).await.json();
+                if table["pendingResponses"].as_array().is_some_and(Vec::is_empty) {
+                    return table;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, polling).await.expect("a rate table completes")
+    }
+
+    pub async fn request(&self, method: Method, url: &str, token: &str, body: &str) -> Answer {
+        self.request_with(method, url, token, &[], body).await
+    }
+
+    /// Sends anything. An empty token sends none.
+    pub async fn request_with(
+        &self,
+        method: Method,
+        url: &str,
+        token: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(url);
+        if !token.is_empty() {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        if !headers.iter().any(|(name, _)| *name == "content-type") {
+            request = request.header("content-type", "application/json");
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Full::new(body.into())).unwrap();
+        let exchange = async {
+            let response = self.http.request(request).await.expect("the daemon answers");
+            let (head, body) = response.into_parts();
+            let body = body.collect().await.expect("the whole answer arrives").to_bytes();
+            Answer { status: head.status.as_u16(), headers: head.headers, body }
+        };
+        tokio::time::timeout(PATIENCE, exchange).await.expect("an answer in time")
+    }
+
+    /// Runs a command of the binary beside the daemon, with the same settings.
+    pub fn command(&self, arguments: &[&str]) -> std::process::Output {
+        self.plan.command(arguments).output().expect("the binary runs")
+    }
+
+    /// Where the daemon keeps its store.
+    pub fn store(&self) -> PathBuf {
+        self.plan.store()
+    }
+
+    /// Where the daemon reads its partners.
+    pub fn partners(&self) -> &Path {
+        &self.plan.partners
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().expect("the daemon runs").id()
+    }
+
+    /// SIGKILL: no chance to say goodbye.
+    pub fn kill(mut self) -> Stopped {
+        let mut child = self.child.take().expect("the daemon runs");
+        child.kill().expect("a running daemon can be killed");
+        child.wait().expect("a killed daemon ends");
+        self.stopped()
+    }
+
+    /// SIGTERM, and how the daemon ends on it.
+    pub fn terminate(mut self) -> (ExitStatus, Stopped) {
+        let mut child = self.child.take().expect("the daemon runs");
+        signal(child.id(), "TERM");
+        let status = child.wait().expect("a daemon that was told to stop ends");
+        (status, self.stopped())
+    }
+
+    fn stopped(mut self) -> Stopped {
+        let plan = std::mem::replace(&mut self.plan, Plan::new(PathBuf::new()));
+        Stopped { plan, publishable: self.publishable.clone(), confidential: self.confidential.clone() }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A daemon that ended; its store is still there.
+pub struct Stopped {
+    pub plan: Plan,
+    publishable: String,
+    confidential: String,
+}
+
+impl Stopped {
+    /// Starts it again on the same store.
+    pub async fn start(self) -> Daemon {
+        let mut daemon = self.plan.start_anew(false);
+        daemon.publishable = self.publishable;
+        daemon.confidential = self.confidential;
+        daemon
+    }
+}
+
+impl Plan {
+    fn new(partners: PathBuf) -> Self {
+        Self { directory: tempfile::tempdir().expect("a directory"), partners, settings: Vec::new() }
+    }
+
+    /// Sets a key, as `section.key`.
+    #[must_use]
+    pub fn setting(mut self, key: &str, value: &str) -> Self {
+        self.settings.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.directory.path().join("store")
+    }
+
+    /// Starts the daemon for the first time, and waits until it is ready.
+    pub async fn start(self) -> Daemon {
+        self.start_anew(true)
+    }
+
+    /// A command of the binary under these settings.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_offerd"));
+        command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());
+        command.env("OFFERD__STORE__PATH", self.store()).env("OFFERD__PARTNERS__PATH", &self.partners);
+        for listener in ["API", "INTEGRATIONS", "ADMIN"] {
+            command.env(format!("OFFERD__{listener}__LISTEN"), "127.0.0.1:0");
+        }
+        for (key, value) in &self.settings {
+            command.env(format!("OFFERD__{}", key.to_uppercase().replace('.', "__")), value);
+        }
+        command
+    }
+
+    fn start_anew(self, first: bool) -> Daemon {
+        // The daemon says that it is ready as it does to systemd, so nobody has to ask again and again.
+        let path = self.directory.path().join("notify");
+        let _ = std::fs::remove_file(&path);
+        let notifications = UnixDatagram::bind(&path).expect("a socket for notifications");
+        notifications.set_read_timeout(Some(PATIENCE)).expect("a socket has a timeout");
+
+        let mut command = self.command(&["serve"]);
+        command.env("NOTIFY_SOCKET", &path).stdout(Stdio::piped());
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.directory.path().join("log"));
+        command.stderr(log.expect("a file for the log"));
+        let mut child = command.spawn().expect("the binary starts");
+
+        let stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
+        let (publishable, confidential) = if first { tokens(stdout) } else { Default::default() };
+        let mut message = [0; 256];
+        let ready = notifications.recv(&mut message);
+        let log = || std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
+        assert!(ready.is_ok_and(|length| message[..length].starts_with(b"READY=1")), "not ready: {}", log());
+
+        let run = RunFile::read(&self.store()).expect("a ready daemon has a run file");
+        Daemon {
+            plan: self,
+            child: Some(child),
+            api: run.api,
+            integrations: run.integrations,
+            admin: run.admin,
+            publishable,
+            confidential,
+            http: Client::builder(TokioExecutor::new()).build({
+                let mut connector = HttpConnector::new();
+                connector.set_nodelay(true);
+                connector
+            }),
+        }
+    }
+
+    /// What the daemon has logged so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+}
+
+/// The tokens that a first start prints.
+fn tokens(stdout: BufReader<impl std::io::Read>) -> (String, String) {
+    let mut found = [String::new(), String::new()];
+    for line in stdout.lines().map_while(Result::ok) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["publishable", token] => found[0] = token.to_owned(),
+            ["confidential", token] => found[1] = token.to_owned(),
+            ["console", _] => break,
+            _ => {}
+        }
+    }
+    let [publishable, confidential] = found;
+    assert!(!confidential.is_empty(), "a first start prints its tokens");
+    (publishable, confidential)
+}
+
+/// Sends a signal by name.
+pub fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+}
+
+/// A sample lead by the name of its file.
+pub fn sample(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/leads").join(format!("{name}.json"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Only one at a time: for tests that measure or that need much of the machine.
+pub static ALONE: Mutex<()> = Mutex::new(());

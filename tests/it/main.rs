@@ -1,0 +1,11 @@
+//! The specification as tests: the real binary over its sockets, one module a subject.
+
+mod architecture;
+mod command_line;
+mod crash;
+mod kit;
+mod leads;
+mod rate_tables;
+mod sample_catalogue;
+mod second_look;
+mod settings;

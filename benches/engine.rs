@@ -55,12 +55,18 @@ fn conjunctions(rows: usize) -> Vec<Vec<Condition>> {
             vec![
                 Condition::or_missing(category("productTypes"), Test::AnyOf(1 << draw(7))),
                 Condition::new(category("personalInformation.state"), Test::Category(mask(&mut draw))),
-                Condition::new(category("creditInformation.providedCreditRating"), Test::Category(mask(&mut draw) & 63)),
+                Condition::new(
+                    category("creditInformation.providedCreditRating"),
+                    Test::Category(mask(&mut draw) & 63),
+                ),
                 Condition::new(
                     category("loanInformation.loanAmount"),
                     Test::Range { min: amount_min, max: amount_min + 20_000.0 },
                 ),
-                Condition::new(category("age"), Test::Range { min: 18.0 + draw(4) as f64, max: f64::INFINITY }),
+                Condition::new(
+                    category("age"),
+                    Test::Range { min: 18.0 + draw(4) as f64, max: f64::INFINITY },
+                ),
                 Condition::new(
                     category("financialInformation.annualIncome"),
                     Test::Range { min: income, max: f64::INFINITY },
@@ -90,7 +96,9 @@ fn eligibility(criterion: &mut Criterion) {
         group.sample_size(20);
         group.bench_function(format!("walk/{offers}"), |bencher| {
             bencher.iter(|| {
-                let fits = |conditions: &&Vec<Condition>| conditions.iter().all(|condition| condition.met_by(&facts));
+                let fits = |conditions: &&Vec<Condition>| {
+                    conditions.iter().all(|condition| condition.met_by(&facts))
+                };
                 rows.iter().filter(fits).count()
             });
         });
@@ -113,7 +121,8 @@ fn answers() -> Answers {
     let facts = facts(&lead);
     let fits = book.fitting(&facts);
     let answers = fits.iter().enumerate().map(|(seat, fit)| {
-        let quotes = fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts).ok()).collect();
+        let quotes =
+            fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts).ok()).collect();
         Answer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes) }
     });
     let head = TableHead {
@@ -128,7 +137,7 @@ fn answers() -> Answers {
         seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
     };
     let directory = tempfile::tempdir().expect("a directory for the store");
-    let store = Store::open(StoreOptions::at(directory.path())).expect("a store");
+    let store = Store::open(StoreOptions::new(directory.path())).expect("a store");
     let texts = Texts::new(store);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(texts.keep(&book)).expect("texts are stored");
@@ -155,8 +164,12 @@ fn rate_table(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(full.offers() as u64));
     group.bench_function("price", |bencher| {
         bencher.iter(|| {
-            let offers = answers.fits.iter().flat_map(|fit| fit.offers.iter().map(|offer| &fit.seat.offers[*offer]));
-            offers.filter_map(|offer| offer.quote(black_box(&facts)).ok()).map(|quote| quote.score).sum::<f64>()
+            let offers =
+                answers.fits.iter().flat_map(|fit| fit.offers.iter().map(|offer| &fit.seat.offers[*offer]));
+            offers
+                .filter_map(|offer| offer.quote(black_box(&facts)).ok())
+                .map(|quote| quote.score)
+                .sum::<f64>()
         });
     });
     group.bench_function("fold_and_rank", |bencher| {

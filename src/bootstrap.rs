@@ -1,7 +1,7 @@
 //! The first start: a test company with a token of each kind, told once, and how to go on.
 
-use crate::run_file::RunFile;
 use crate::model::TokenKind;
+use crate::run_file::RunFile;
 use crate::store::CommitError;
 use crate::store::tokens::{NewToken, Tokens};
 
@@ -9,19 +9,16 @@ use crate::store::tokens::{NewToken, Tokens};
 const COMPANY: &str = "Sandbox";
 
 /// A lead that the sample catalogue has offers for.
-const SAMPLE_LEAD: &str = r#"{"productTypes":["credit_card","savings"],"creditInformation":{"providedCreditRating":"good"}}"#;
+const SAMPLE_LEAD: &str =
+    r#"{"productTypes":["credit_card","savings"],"creditInformation":{"providedCreditRating":"good"}}"#;
 
 /// Makes the first tokens and tells, on standard output, what to do with them.
 ///
 /// # Errors
 /// What the store said.
 pub async fn welcome(tokens: &Tokens, daemon: &RunFile) -> Result<(), CommitError> {
-    let new = |kind| NewToken {
-        company: COMPANY.to_owned(),
-        kind,
-        test: true,
-        duplicate_look_back_minutes: None,
-    };
+    let new =
+        |kind| NewToken { company: COMPANY.to_owned(), kind, test: true, duplicate_look_back_minutes: None };
     let (publishable, _) = tokens.create(new(TokenKind::Publishable)).await?;
     let (confidential, _) = tokens.create(new(TokenKind::Confidential)).await?;
     let RunFile { api, integrations, admin, .. } = daemon;

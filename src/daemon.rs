@@ -14,11 +14,11 @@ use uuid::Uuid;
 
 use crate::admin::{self, Health};
 use crate::bootstrap;
-use crate::run_file::RunFile;
 use crate::config::Settings;
 use crate::http;
 use crate::matching::{Engine, Matchmaker, recovery, texts::Texts};
 use crate::partners::Book;
+use crate::run_file::RunFile;
 use crate::store::tokens::Tokens;
 use crate::store::{Commit, Store, StoreOptions, Tree};
 use crate::telemetry;
@@ -94,7 +94,9 @@ async fn live(
         admin: format!("http://{}", admin_listener.local_addr()),
         admin_key: format!("{}_{}", Uuid::new_v4(), Uuid::new_v4()),
     };
-    run_file.write(&settings.store.path).map_err(|error| format!("the run file could not be written: {error}"))?;
+    run_file
+        .write(&settings.store.path)
+        .map_err(|error| format!("the run file could not be written: {error}"))?;
 
     let health = Arc::new(Health::new(store.clone()));
     let admin_app = admin::App::new(Arc::clone(&health), metrics, tokens.clone(), run_file.clone());
@@ -103,7 +105,8 @@ async fn live(
     let (stop, stopping) = watch::channel(false);
     let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings));
     let api = tokio::spawn(http::serve_api(api, Arc::clone(&app), &settings, stopped(stopping.clone())));
-    let integrations = tokio::spawn(http::serve_integrations(integrations, app, &settings, stopped(stopping)));
+    let integrations =
+        tokio::spawn(http::serve_integrations(integrations, app, &settings, stopped(stopping)));
 
     if settings.tokens.bootstrap && tokens.list().is_empty() {
         bootstrap::welcome(&tokens, &run_file).await.map_err(|error| format!("no first tokens: {error}"))?;
@@ -121,7 +124,9 @@ async fn live(
     health.set_ready(false);
     stop.send_replace(true);
     let drained = async {
-        let cut = [api.await, integrations.await].into_iter().any(|ended| !matches!(ended, Ok(Ok(drained)) if drained.cut == 0));
+        let cut = [api.await, integrations.await]
+            .into_iter()
+            .any(|ended| !matches!(ended, Ok(Ok(drained)) if drained.cut == 0));
         matchmaker.drain().await;
         cut
     };
@@ -167,13 +172,14 @@ fn open_store(settings: &Settings) -> Result<Store, Fatal> {
 /// The secret that keys identity hashes: made with the store, and kept with it.
 async fn identity_secret(store: &Store) -> Result<Vec<u8>, Fatal> {
     const KEY: &[u8] = b"identity_secret";
-    let unreadable = |error: &dyn std::fmt::Display| format!("the store's identity secret cannot be read: {error}");
+    let unreadable =
+        |error: &dyn std::fmt::Display| format!("the store's identity secret cannot be read: {error}");
     if let Some(secret) = store.get(Tree::Meta, KEY).map_err(|error| unreadable(&error))? {
         return Ok(secret);
     }
     // Two random UUIDs: 244 bits from the system's source of randomness.
     let secret = [*Uuid::new_v4().as_bytes(), *Uuid::new_v4().as_bytes()].concat();
-    let commit = Commit::new().put(Tree::Meta, KEY.to_vec(), secret.clone());
+    let commit = Commit::new().put(Tree::Meta, KEY, secret.clone());
     store.commit(commit).await.map_err(|error| unreadable(&error))?;
     Ok(secret)
 }

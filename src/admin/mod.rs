@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use hyper::Method;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::StatusCode;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use tokio::sync::watch;
 use tracing::error;
 
@@ -24,8 +24,8 @@ use crate::run_file::RunFile;
 use crate::store::tokens::Tokens;
 use crate::telemetry::metrics;
 use crate::web::{
-    Authenticate, Caller, Context, Cors, Editions, Failure, Handler, Listener, Reply, Route, Router, Scope, Surface,
-    Token, handler, service,
+    Authenticate, Caller, Context, Cors, Editions, Failure, Handler, Listener, Reply, Route, Router, Scope,
+    Surface, Token, handler, service,
 };
 
 /// What the admin pages work with.
@@ -123,7 +123,8 @@ impl Authenticate for App {
 
 fn index_page(run_file: &RunFile) -> String {
     let RunFile { api, integrations, .. } = run_file;
-    let rows = ROUTES.iter().map(|route| format!("{:<7}{:<14}{}\n", route.method.as_str(), route.path, route.about));
+    let rows =
+        ROUTES.iter().map(|route| format!("{:<7}{:<14}{}\n", route.method.as_str(), route.path, route.about));
     format!(
         "offerd {}\n\napi            {api}\nintegrations   {integrations}\n\n{}",
         env!("CARGO_PKG_VERSION"),

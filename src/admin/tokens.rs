@@ -66,8 +66,8 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
 
 pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> {
     let body = context.request.read_body(MAX_BODY_BYTES, BODY_TIMEOUT).await?;
-    let new: NewToken =
-        serde_json::from_slice(&body).map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))?;
+    let new: NewToken = serde_json::from_slice(&body)
+        .map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))?;
     let company = new.company.clone();
     let (token, record) = context.app.tokens.create(new).await.map_err(|failure| {
         error!(%failure, "a token could not be stored");

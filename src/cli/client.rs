@@ -53,10 +53,14 @@ impl Client {
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(body.unwrap_or_default())))
             .map_err(|error| no_answer(error.to_string(), false))?;
-        let response =
-            self.http.request(request).await.map_err(|error| no_answer(error.to_string(), error.is_connect()))?;
+        let response = self
+            .http
+            .request(request)
+            .await
+            .map_err(|error| no_answer(error.to_string(), error.is_connect()))?;
         let status = response.status();
-        let body = response.into_body().collect().await.map_err(|error| no_answer(error.to_string(), false))?;
+        let body =
+            response.into_body().collect().await.map_err(|error| no_answer(error.to_string(), false))?;
         Ok(Answer { status, body: body.to_bytes() })
     }
 }
@@ -75,7 +79,8 @@ impl Answer {
             });
             return Err(format!("the daemon answered {}:{}", self.status, lines.collect::<String>()));
         }
-        serde_json::from_slice(&self.body).map_err(|error| format!("the daemon's answer cannot be read: {error}"))
+        serde_json::from_slice(&self.body)
+            .map_err(|error| format!("the daemon's answer cannot be read: {error}"))
     }
 }
 

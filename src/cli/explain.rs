@@ -55,9 +55,8 @@ fn table(explanation: &Explanation, arguments: &Arguments) -> Table {
         .load_style(UTF8_HORIZONTAL_ONLY)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(["partner", "product", "offer", "", "wanted", "found"]);
-    let wanted = |seat: &&SeatExplanation| {
-        arguments.partner.as_ref().is_none_or(|key| seat.seat.identity.key == *key)
-    };
+    let wanted =
+        |seat: &&SeatExplanation| arguments.partner.as_ref().is_none_or(|key| seat.seat.identity.key == *key);
     for seat in explanation.seats.iter().filter(wanted) {
         add_seat(&mut table, seat, arguments.matched);
     }
@@ -77,7 +76,14 @@ fn add_seat(table: &mut Table, seat: &SeatExplanation, matched_only: bool) {
             Ok(quote) => {
                 let score = format!("score {:.2}", quote.score);
                 let matched = Cell::new("matched").fg(Color::Green);
-                table.add_row([Cell::new(key), Cell::new(product), Cell::new(offer.name), matched, Cell::new(score), Cell::new("")]);
+                table.add_row([
+                    Cell::new(key),
+                    Cell::new(product),
+                    Cell::new(offer.name),
+                    matched,
+                    Cell::new(score),
+                    Cell::new(""),
+                ]);
             }
             Err(refusals) if !matched_only => {
                 for refusal in refusals {

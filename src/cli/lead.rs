@@ -91,7 +91,10 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
         (Some(url), _) => url.trim_end_matches('/').to_owned(),
         (None, Some(running)) => running.api,
         (None, None) => {
-            return Err("no daemon runs on the configured store; start it with `offerd serve`, or give --url".to_owned());
+            return Err(
+                "no daemon runs on the configured store; start it with `offerd serve`, or give --url"
+                    .to_owned(),
+            );
         }
     };
 
@@ -104,7 +107,8 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
             break;
         }
         tokio::time::sleep(POLL_EVERY).await;
-        let polled = client.call(Method::GET, &format!("{url}/originator/rateTables/{}", table.uuid), None).await;
+        let polled =
+            client.call(Method::GET, &format!("{url}/originator/rateTables/{}", table.uuid), None).await;
         table = polled.map_err(|error| error.to_string())?.read()?;
         progress.show(&table);
     }
@@ -136,7 +140,9 @@ impl Progress {
         } else {
             ProgressBar::hidden()
         };
-        let style = ProgressStyle::with_template("{spinner} {bar:24} {pos}/{len} outstanding partners answered  {wide_msg}");
+        let style = ProgressStyle::with_template(
+            "{spinner} {bar:24} {pos}/{len} outstanding partners answered  {wide_msg}",
+        );
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(100));
         bar.set_message(pending.join(", "));
@@ -168,10 +174,15 @@ fn names(pending: &[PendingResponse]) -> Vec<String> {
 /// The offers as a table, an array after the other, each in its order.
 fn offers(table: &RateTable) -> Table {
     let mut shown = Table::new();
-    shown
-        .load_style(UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(["product", "institution", "offer", "rate", "payment", "firmness", "score"]);
+    shown.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_header([
+        "product",
+        "institution",
+        "offer",
+        "rate",
+        "payment",
+        "firmness",
+        "score",
+    ]);
     for row in rows(table) {
         shown.add_row(row);
     }
@@ -192,7 +203,11 @@ fn rows(table: &RateTable) -> Vec<[String; 7]> {
             _ => String::new(),
         };
         let amount = format!("up to ${}", offer.max_amount);
-        let term = if offer.term_length == 0 { "open".to_owned() } else { format!("{} {}s", offer.term_length, offer.term_unit) };
+        let term = if offer.term_length == 0 {
+            "open".to_owned()
+        } else {
+            format!("{} {}s", offer.term_length, offer.term_unit)
+        };
         rows.push([
             offer.product_sub_type.to_string(),
             offer.originator.name.clone(),

@@ -16,7 +16,6 @@ use crate::config::Settings;
 use crate::declaration::Fault;
 use crate::partners::Book;
 
-
 /// Bad configuration (`EX_USAGE`); the unit does not start again on it.
 pub const BAD_CONFIGURATION: u8 = 64;
 
@@ -78,7 +77,10 @@ fn tell(faults: &[Fault]) -> ExitCode {
         eprintln!("{fault}");
     }
     let count = faults.len();
-    eprintln!("offerd: {count} {} found; nothing was started or changed", if count == 1 { "fault" } else { "faults" });
+    eprintln!(
+        "offerd: {count} {} found; nothing was started or changed",
+        if count == 1 { "fault" } else { "faults" }
+    );
     ExitCode::from(BAD_CONFIGURATION)
 }
 

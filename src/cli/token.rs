@@ -13,10 +13,10 @@ use hyper::Method;
 use uuid::Uuid;
 
 use super::client::Client;
-use crate::run_file::RunFile;
 use crate::admin::tokens::{Created, Listed, Revoked};
 use crate::config::Settings;
 use crate::model::TokenKind;
+use crate::run_file::RunFile;
 use crate::store::tokens::{NewToken, Tokens};
 use crate::store::{Store, StoreOptions};
 

@@ -32,11 +32,14 @@ impl Layers {
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Vec<Fault>> {
         let defaults = Source::parse(Path::new(DEFAULTS_FILE), DEFAULTS).map_err(|fault| vec![fault])?;
-        let source = file.map(|(path, text)| Source::parse(path, text)).transpose().map_err(|fault| vec![fault])?;
+        let source =
+            file.map(|(path, text)| Source::parse(path, text)).transpose().map_err(|fault| vec![fault])?;
         let ours: HashMap<String, String> =
             environment.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
-        let variables =
-            ours.keys().map(|name| (name[PREFIX.len()..].to_lowercase().replace("__", "."), name.clone())).collect();
+        let variables = ours
+            .keys()
+            .map(|name| (name[PREFIX.len()..].to_lowercase().replace("__", "."), name.clone()))
+            .collect();
 
         let mut builder = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
         if let Some((_, text)) = file {
@@ -45,7 +48,12 @@ impl Layers {
         let environment = Environment::with_prefix("OFFERD").prefix_separator("__").separator("__");
         builder = builder.add_source(environment.try_parsing(true).source(Some(ours)));
         let merged = builder.build().and_then(Config::try_deserialize::<toml::Table>).map_err(|error| {
-            vec![Fault { file: None, line: None, key: String::new(), message: format!("the settings do not merge: {error}") }]
+            vec![Fault {
+                file: None,
+                line: None,
+                key: String::new(),
+                message: format!("the settings do not merge: {error}"),
+            }]
         })?;
         Ok(Self { merged, defaults, file: source, variables })
     }

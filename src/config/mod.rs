@@ -9,6 +9,6 @@ mod settings;
 
 pub use layers::DEFAULTS;
 pub use settings::{
-    ApiSettings, LogFormat, LogSettings, MatchingSettings, PathSettings, Settings, ShutdownSettings, StoreSettings,
-    TokenSettings,
+    ApiSettings, LogFormat, LogSettings, MatchingSettings, PathSettings, Settings, ShutdownSettings,
+    StoreSettings, TokenSettings,
 };

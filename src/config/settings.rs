@@ -175,7 +175,8 @@ impl Settings {
         let layers = Layers::merge(file, environment)?;
         let (raw, mut found) = read_table::<Raw>(layers.merged.clone(), layers.defaults.table());
         let settings = raw.map(|raw| checked(raw, describe(&layers), &mut found));
-        let faults: Vec<Fault> = found.into_iter().map(|(key, message)| layers.fault(&key, message)).collect();
+        let faults: Vec<Fault> =
+            found.into_iter().map(|(key, message)| layers.fault(&key, message)).collect();
         match settings {
             Some(settings) if faults.is_empty() => Ok(settings),
             _ => Err(faults),
@@ -205,7 +206,9 @@ fn checked(raw: Raw, described: Vec<(String, String, String)>, found: &mut Found
     let matching = matching(&raw.matching, found);
     let store = store(raw.store, matching.live_tables, found);
     Settings {
-        integrations: ListenerSettings { listen: address("integrations.listen", &raw.integrations.listen, found) },
+        integrations: ListenerSettings {
+            listen: address("integrations.listen", &raw.integrations.listen, found),
+        },
         admin: ListenerSettings { listen: address("admin.listen", &raw.admin.listen, found) },
         api: api(raw.api, found),
         matching,
@@ -231,7 +234,11 @@ fn api(raw: RawApi, found: &mut Found) -> ApiSettings {
         rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) && !url.ends_with('/')
     };
     if let Some(url) = base_url.as_ref().filter(|url| !absolute(url)) {
-        fault("api.base_url", format!("must be an http or https URL without a slash at the end, got `{url}`"), found);
+        fault(
+            "api.base_url",
+            format!("must be an http or https URL without a slash at the end, got `{url}`"),
+            found,
+        );
     }
     let vendor: Vec<String> = raw.vendor.into();
     let segment = |name: &String| {
@@ -263,7 +270,8 @@ fn matching(raw: &RawMatching, found: &mut Found) -> MatchingSettings {
     let second_look_reserve = within("matching.second_look_reserve", raw.second_look_reserve);
     let linger = within("matching.linger", raw.linger);
     if response_margin + least_budget > deadline {
-        let message = "and `matching.least_budget` together must fit into `matching.deadline`, or nobody is asked";
+        let message =
+            "and `matching.least_budget` together must fit into `matching.deadline`, or nobody is asked";
         fault("matching.response_margin", message.to_owned(), found);
     }
     MatchingSettings {
@@ -320,7 +328,13 @@ fn count(key: &str, number: i64, least: i64, greatest: i64, found: &mut Found) -
     usize::try_from(number.clamp(least, greatest)).unwrap_or(usize::MAX)
 }
 
-fn duration(key: &str, value: HumanDuration, least: Duration, greatest: Duration, found: &mut Found) -> Duration {
+fn duration(
+    key: &str,
+    value: HumanDuration,
+    least: Duration,
+    greatest: Duration,
+    found: &mut Found,
+) -> Duration {
     let value = Duration::from(value);
     if !(least..=greatest).contains(&value) {
         fault(key, format!("must be from {least:?} to {greatest:?}, got {value:?}"), found);
@@ -350,7 +364,8 @@ mod tests {
     #[test]
     fn a_file_goes_over_the_defaults_and_the_environment_over_both() {
         let file = "[matching]\ndeadline = '9s'\nsubmit_wait = '1ms'\n[api]\nvendor = 'acme'\n";
-        let environment = [("OFFERD__MATCHING__DEADLINE".to_owned(), "8s".to_owned()), ("HOME".to_owned(), "/".to_owned())];
+        let environment =
+            [("OFFERD__MATCHING__DEADLINE".to_owned(), "8s".to_owned()), ("HOME".to_owned(), "/".to_owned())];
         let settings = Settings::from_layers(Some((Path::new("offerd.toml"), file)), environment).unwrap();
         assert_eq!(settings.matching.deadline, Duration::from_secs(8));
         assert_eq!(settings.matching.submit_wait, MILLISECOND);
@@ -386,18 +401,25 @@ mod tests {
     #[test]
     fn the_queue_has_room_for_every_live_table() {
         let found = faults("[store]\nqueue = 100\n", &[]);
-        assert_eq!(found, ["offerd.toml:2: `store.queue` must be more than `matching.live_tables` (20000), got 100"]);
+        assert_eq!(
+            found,
+            ["offerd.toml:2: `store.queue` must be more than `matching.live_tables` (20000), got 100"]
+        );
     }
 
     /// Each key of the default file has a sentence right above it.
     #[test]
     fn the_default_file_explains_every_key() {
         let lines: Vec<&str> = DEFAULTS.lines().collect();
-        let keys = lines.iter().enumerate().filter(|(_, line)| line.contains(" = ") && !line.starts_with('#'));
+        let keys =
+            lines.iter().enumerate().filter(|(_, line)| line.contains(" = ") && !line.starts_with('#'));
         let mut count = 0;
         for (nth, line) in keys {
             count += 1;
-            assert!(lines[nth - 1].starts_with("# ") && lines[nth - 1].ends_with(['.', '?']) , "`{line}` has no sentence above it");
+            assert!(
+                lines[nth - 1].starts_with("# ") && lines[nth - 1].ends_with(['.', '?']),
+                "`{line}` has no sentence above it"
+            );
         }
         assert_eq!(count, Settings::from_layers(None, []).unwrap().describe().len());
     }

@@ -19,12 +19,19 @@ impl<'de> Deserialize<'de> for HumanDuration {
         let text = match toml::Value::deserialize(deserializer)? {
             toml::Value::String(text) => text,
             toml::Value::Integer(number) => {
-                return Err(de::Error::custom(format!("must have a unit, such as `{number}s` or `{number}ms`, got `{number}`")));
+                return Err(de::Error::custom(format!(
+                    "must have a unit, such as `{number}s` or `{number}ms`, got `{number}`"
+                )));
             }
-            other => return Err(de::Error::custom(format!("must be a duration such as `15s`, got {}", other.type_str()))),
+            other => {
+                return Err(de::Error::custom(format!(
+                    "must be a duration such as `15s`, got {}",
+                    other.type_str()
+                )));
+            }
         };
-        humantime::parse_duration(&text)
-            .map(Self)
-            .map_err(|_| de::Error::custom(format!("must be a duration such as `15s` or `50ms`, got `{text}`")))
+        humantime::parse_duration(&text).map(Self).map_err(|_| {
+            de::Error::custom(format!("must be a duration such as `15s` or `50ms`, got `{text}`"))
+        })
     }
 }

@@ -34,7 +34,12 @@ pub fn read_table<T: DeserializeOwned>(
         };
         let mut place = steps(error.path());
         let refused = Refused::of(error.inner().message());
-        place.extend(refused.key.map(Step::Key));
+        // The path of an unknown key ends with it already.
+        if let Some(key) =
+            refused.key.map(Step::Key).filter(|key| refused.missing || place.last() != Some(key))
+        {
+            place.push(key);
+        }
         let key = shown(&place);
         // What is missing because it was taken out has been told.
         if !(refused.missing && taken_out.contains(&key)) {
@@ -89,10 +94,14 @@ fn shown(place: &[Step]) -> String {
 /// anything was there.
 fn give_way(value: &mut toml::Value, place: &[Step], defaults: Option<&toml::Table>) -> bool {
     match (place, value) {
-        ([Step::Key(key)], toml::Value::Table(table)) => match defaults.and_then(|defaults| defaults.get(key)) {
-            Some(default) => table.insert(key.clone(), default.clone()).is_some_and(|refused| refused != *default),
-            None => table.remove(key).is_some(),
-        },
+        ([Step::Key(key)], toml::Value::Table(table)) => {
+            match defaults.and_then(|defaults| defaults.get(key)) {
+                Some(default) => {
+                    table.insert(key.clone(), default.clone()).is_some_and(|refused| refused != *default)
+                }
+                None => table.remove(key).is_some(),
+            }
+        }
         ([Step::Position(nth)], toml::Value::Array(array)) => {
             // The places of the others must stay theirs, so a broken element goes with all after it.
             let there = *nth < array.len();
@@ -124,7 +133,8 @@ impl Refused {
         let ticked: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
         let own = |message: String| Self { key: None, missing: false, message };
         if text.starts_with("unknown field") {
-            let (key, known) = (ticked.first().copied().unwrap_or_default(), ticked.get(1..).unwrap_or_default());
+            let (key, known) =
+                (ticked.first().copied().unwrap_or_default(), ticked.get(1..).unwrap_or_default());
             let message = format!("is not a known key{}", hint(key, known));
             return Self { key: Some(key.to_owned()), missing: false, message };
         }
@@ -133,11 +143,14 @@ impl Refused {
             return Self { key, missing: true, message: "is missing".to_owned() };
         }
         if text.starts_with("unknown variant") {
-            let (found, known) = (ticked.first().copied().unwrap_or_default(), ticked.get(1..).unwrap_or_default());
+            let (found, known) =
+                (ticked.first().copied().unwrap_or_default(), ticked.get(1..).unwrap_or_default());
             return own(format!("must be one of {}, got `{found}`{}", known.join(", "), hint(found, known)));
         }
         for opening in ["invalid type: ", "invalid value: ", "invalid length "] {
-            if let Some((found, wanted)) = text.strip_prefix(opening).and_then(|rest| rest.rsplit_once(", expected ")) {
+            if let Some((found, wanted)) =
+                text.strip_prefix(opening).and_then(|rest| rest.rsplit_once(", expected "))
+            {
                 return own(format!("must be {wanted}, got {found}"));
             }
         }
@@ -196,12 +209,17 @@ mod tests {
 
     #[test]
     fn a_good_file_has_no_faults() {
-        let source = Source::parse(FilePath::new("shop.toml"), "name = 'corner'\nopens_after = '8h'\n").unwrap();
+        let source = Source::parse(
+            FilePath::new("shop.toml"),
+            "name = 'corner'\nopens_after = '8h'\n[[shelves]]\nheight = 2\nkind = 'steel'\n",
+        )
+        .unwrap();
         let (shop, faults) = read::<Shop>(&source);
         assert!(faults.is_empty());
         let shop = shop.unwrap();
         assert_eq!((shop.name.as_str(), shop.opens_after.unwrap().0.as_secs()), ("corner", 8 * 3600));
-        assert!(shop.shelves.is_empty() && shop.labels.is_empty());
+        assert!(shop.shelves.iter().all(|shelf| shelf.height > 0 && matches!(shelf.kind, Kind::Steel)));
+        assert!(shop.labels.is_empty());
     }
 
     #[test]

@@ -74,7 +74,8 @@ impl Source {
 
 /// A key as it stands in a path: quoted where it has anything but letters, digits, `-` and `_`.
 pub fn quoted(key: &str) -> String {
-    let bare = !key.is_empty() && key.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+    let bare =
+        !key.is_empty() && key.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
     if bare { key.to_owned() } else { format!("\"{key}\"") }
 }
 

@@ -16,9 +16,7 @@ use bytes::Bytes;
 use crate::config::Settings;
 use crate::matching::Matchmaker;
 use crate::store::tokens::Tokens;
-use crate::web::{
-    Authenticate, Caller, Cors, Drained, Limits, Listener, Router, Surface, Token, service,
-};
+use crate::web::{Authenticate, Caller, Cors, Drained, Limits, Listener, Router, Surface, Token, service};
 
 /// What the handlers work with.
 #[derive(Debug)]
@@ -55,7 +53,12 @@ impl App {
 impl Authenticate for App {
     fn caller(&self, token: &Token) -> Option<Caller> {
         let (token, company) = self.tokens.find(token.as_str())?;
-        Some(Caller { company: company.uuid, company_name: company.name.into(), kind: token.kind, test: token.test })
+        Some(Caller {
+            company: company.uuid,
+            company_name: company.name.into(),
+            kind: token.kind,
+            test: token.test,
+        })
     }
 }
 

@@ -167,7 +167,8 @@ impl Matchmaker {
         let mut fitting = self.engine.book().fitting(&Facts::new(&record.lead, now.date_naive(), bands));
         let seats = stored.seats().iter();
         let fits = seats.map(|seat| {
-            let same = |fit: &Fit| fit.seat.identity.key == seat.key && fit.seat.product_type == seat.product_type;
+            let same =
+                |fit: &Fit| fit.seat.identity.key == seat.key && fit.seat.product_type == seat.product_type;
             fitting.iter().position(same).map(|position| fitting.swap_remove(position))
         });
         let left = u64::try_from(head.deadline - now.timestamp_millis()).unwrap_or(0);

@@ -67,7 +67,9 @@ impl Outcome {
     /// partner that was not asked or did not answer.
     pub fn decision(&self) -> Option<Decision> {
         match self {
-            Self::Offers(quotes) if quotes.iter().any(|quote| quote.terms.personal()) => Some(Decision::Approved),
+            Self::Offers(quotes) if quotes.iter().any(|quote| quote.terms.personal()) => {
+                Some(Decision::Approved)
+            }
             Self::Offers(_) => Some(Decision::Listed),
             Self::NoOffers(NoOfferReason::Declined) => Some(Decision::Rejected),
             Self::NoOffers(_) | Self::Failed(_) | Self::TimedOut => None,

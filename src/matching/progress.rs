@@ -105,7 +105,8 @@ impl Progress {
 
     /// What is to be done about the held seats.
     pub fn due(&self) -> Due {
-        let waiting = self.seats.iter().any(|place| place.first_look_loan && place.standing != Standing::Ended);
+        let waiting =
+            self.seats.iter().any(|place| place.first_look_loan && place.standing != Standing::Ended);
         let held: Vec<usize> = self.standing(Standing::Held).collect();
         match (held.is_empty(), waiting, self.loan_offers) {
             (true, _, _) => Due::Nothing,
@@ -117,12 +118,20 @@ impl Progress {
 
     /// Seats that stand somewhere.
     pub fn standing(&self, standing: Standing) -> impl Iterator<Item = usize> {
-        self.seats.iter().enumerate().filter(move |(_, place)| place.standing == standing).map(|(seat, _)| seat)
+        self.seats
+            .iter()
+            .enumerate()
+            .filter(move |(_, place)| place.standing == standing)
+            .map(|(seat, _)| seat)
     }
 
     /// Seats without an outcome: exactly the pending responses.
     pub fn pending(&self) -> impl Iterator<Item = usize> {
-        self.seats.iter().enumerate().filter(|(_, place)| place.standing != Standing::Ended).map(|(seat, _)| seat)
+        self.seats
+            .iter()
+            .enumerate()
+            .filter(|(_, place)| place.standing != Standing::Ended)
+            .map(|(seat, _)| seat)
     }
 
     /// Whether a seat has no outcome yet.

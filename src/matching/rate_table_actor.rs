@@ -68,8 +68,11 @@ pub struct RateTableActor {
     sequence: u16,
     /// What was shown last.
     shown: Option<Snapshot>,
+    settled: bool,
     /// Whether anybody was shown the table while it was pending, and so will come back.
-    awaited: bool,
+    told_pending: bool,
+    /// Whether anybody was shown it complete.
+    told_complete: bool,
     waiters: Vec<(Until, oneshot::Sender<Snapshot>)>,
 }
 
@@ -104,17 +107,21 @@ impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
 impl Handler<GetRateTable> for RateTableActor {
     type Result = MessageResult<GetRateTable>;
 
-    fn handle(&mut self, _: GetRateTable, _: &mut Context<Self>) -> Self::Result {
-        MessageResult(self.snapshot())
+    fn handle(&mut self, _: GetRateTable, ctx: &mut Context<Self>) -> Self::Result {
+        let snapshot = self.snapshot();
+        self.leave_if_done(ctx);
+        MessageResult(snapshot)
     }
 }
 
 impl Handler<AwaitTable> for RateTableActor {
     type Result = ResponseFuture<Option<Snapshot>>;
 
-    fn handle(&mut self, AwaitTable(until): AwaitTable, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, AwaitTable(until): AwaitTable, ctx: &mut Context<Self>) -> Self::Result {
         if self.has_come(until) {
-            return Box::pin(std::future::ready(self.snapshot()));
+            let snapshot = self.snapshot();
+            self.leave_if_done(ctx);
+            return Box::pin(std::future::ready(snapshot));
         }
         let (sender, receiver) = oneshot::channel();
         self.waiters.push((until, sender));
@@ -135,7 +142,8 @@ impl RateTableActor {
     /// An actor that is ready to be started on an arbiter.
     pub fn new(engine: Arc<Engine>, start: Start) -> Self {
         let budget = Budget::until(start.deadline, engine.rules.time);
-        let prompt = start.fits.iter().map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.simulate.is_none())).collect();
+        let prompt =
+            start.fits.iter().map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.simulate.is_none())).collect();
         Self {
             engine,
             budget,
@@ -145,7 +153,9 @@ impl RateTableActor {
             arrived: Vec::new(),
             writing: false,
             shown: None,
-            awaited: false,
+            settled: false,
+            told_pending: false,
+            told_complete: false,
             waiters: Vec::new(),
         }
     }
@@ -175,7 +185,8 @@ impl RateTableActor {
                 draw: self.draw(seat),
                 budget,
             };
-            let partner = PartnerActor::new(fit.seat, fit.offers, self.engine.rules.offers_per_partner).start();
+            let partner =
+                PartnerActor::new(fit.seat, fit.offers, self.engine.rules.offers_per_partner).start();
             asks.push(async move {
                 let asked_at = Instant::now();
                 let outcome = match partner.send(request).timeout(budget).await {
@@ -230,9 +241,12 @@ impl RateTableActor {
             return;
         }
         self.writing = true;
-        let commit = writing::answers(self.table(), self.start.lead_created_at, self.sequence, &answers, settles);
+        let commit =
+            writing::answers(self.table(), self.start.lead_created_at, self.sequence, &answers, settles);
         let acknowledged = self.engine.store.commit(commit);
-        ctx.spawn(acknowledged.into_actor(self).map(move |result, actor, ctx| actor.written(answers, result, ctx)));
+        ctx.spawn(
+            acknowledged.into_actor(self).map(move |result, actor, ctx| actor.written(answers, result, ctx)),
+        );
     }
 
     /// What has arrived, with the held seats that are not needed any more; and whether that settles the table.
@@ -288,12 +302,13 @@ impl RateTableActor {
         }
         self.wake_waiters();
         if self.table().progress().settled() {
-            self.settled(ctx);
+            self.settle(ctx);
         }
     }
 
     fn wake_waiters(&mut self) {
-        let (come, waiting) = std::mem::take(&mut self.waiters).into_iter().partition(|(until, _)| self.has_come(*until));
+        let (come, waiting) =
+            std::mem::take(&mut self.waiters).into_iter().partition(|(until, _)| self.has_come(*until));
         self.waiters = waiting;
         let come: Vec<(Until, oneshot::Sender<Snapshot>)> = come;
         if come.is_empty() {
@@ -320,18 +335,28 @@ impl RateTableActor {
         if self.shown.is_none() {
             self.shown = self.engine.snapshot(&self.start.table);
         }
-        self.awaited |= self.shown.as_ref().is_some_and(|snapshot| snapshot.pending);
+        match &self.shown {
+            Some(snapshot) if snapshot.pending => self.told_pending = true,
+            Some(_) => self.told_complete = true,
+            None => {}
+        }
         self.shown.clone()
     }
 
-    /// The table is complete: the place is free, and the actor lingers for those who were told to come back.
-    fn settled(&mut self, ctx: &mut Context<Self>) {
-        if self.start.permit.take().is_some() {
-            counter!(TABLES_SETTLED).increment(1);
+    /// The table is complete: the place is free, and the actor lingers for those who will come.
+    fn settle(&mut self, ctx: &mut Context<Self>) {
+        if std::mem::replace(&mut self.settled, true) {
+            return;
         }
-        if self.awaited {
-            ctx.run_later(self.engine.rules.linger, |actor, ctx| actor.leave(ctx));
-        } else {
+        counter!(TABLES_SETTLED).increment(1);
+        self.start.permit = None;
+        ctx.run_later(self.engine.rules.linger, |actor, ctx| actor.leave(ctx));
+        self.leave_if_done(ctx);
+    }
+
+    /// Nobody will come any more when the first who was shown the table was shown it complete.
+    fn leave_if_done(&mut self, ctx: &mut Context<Self>) {
+        if self.told_complete && !self.told_pending {
             self.leave(ctx);
         }
     }
@@ -348,6 +373,7 @@ impl RateTableActor {
         let labels = [("partner", seat.key.clone()), ("product_type", seat.product_type.as_str().to_owned())];
         histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
         let [partner, product_type] = labels;
-        counter!(PARTNER_OUTCOMES, &[partner, product_type, ("outcome", outcome.word().to_owned())]).increment(1);
+        counter!(PARTNER_OUTCOMES, &[partner, product_type, ("outcome", outcome.word().to_owned())])
+            .increment(1);
     }
 }

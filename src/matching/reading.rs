@@ -17,7 +17,9 @@ use crate::store::{Store, Tree, codec};
 /// # Errors
 /// [`Unavailable`], once reported, when a part of it cannot be read.
 pub fn table(engine: &Engine, table: Uuid) -> Result<Option<Table>, Unavailable> {
-    let Some(bytes) = engine.store.get(Tree::RateTables, table.as_bytes()).map_err(broken)? else { return Ok(None) };
+    let Some(bytes) = engine.store.get(Tree::RateTables, table.as_bytes()).map_err(broken)? else {
+        return Ok(None);
+    };
     let head: TableHead = codec::decode(&bytes).map_err(broken)?;
     let seats = head.seats.iter().map(|seat| engine.texts.seat(*seat)).collect::<Result<_, _>>();
     let seats = seats.map_err(|text| {

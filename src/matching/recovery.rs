@@ -12,7 +12,7 @@ use crate::telemetry::metrics::TABLES_RECOVERED;
 pub async fn recover(matchmaker: &Matchmaker) -> usize {
     let store = &matchmaker.engine().store;
     let open: Vec<Uuid> = store
-        .scan(Tree::OpenTables, &[])
+        .scan(Tree::OpenTables, [])
         .filter_map(Result::ok)
         .filter_map(|(key, _)| Uuid::from_slice(&key).ok())
         .collect();
@@ -21,7 +21,9 @@ pub async fn recover(matchmaker: &Matchmaker) -> usize {
     for table in open {
         match matchmaker.resume(table).await {
             Ok(()) => recovered += 1,
-            Err(_) => error!(rate_table = %table, "a pending rate table cannot be recovered; it stays in the store as it is"),
+            Err(_) => {
+                error!(rate_table = %table, "a pending rate table cannot be recovered; it stays in the store as it is")
+            }
         }
     }
     if recovered > 0 {

@@ -39,7 +39,8 @@ struct Offer {
 }
 
 /// The arrays of a rate table, in the order of the specification.
-const ARRAYS: [&str; 5] = ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers", "specialOffers"];
+const ARRAYS: [&str; 5] =
+    ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers", "specialOffers"];
 const SPECIAL: usize = 4;
 
 fn array_of(terms: &Terms) -> usize {
@@ -107,7 +108,9 @@ impl Table {
             return;
         }
         let mut offers = std::mem::take(&mut self.auction);
-        offers.sort_by(|one, two| two.quote.score.total_cmp(&one.quote.score).then(one.number.cmp(&two.number)));
+        offers.sort_by(|one, two| {
+            two.quote.score.total_cmp(&one.quote.score).then(one.number.cmp(&two.number))
+        });
         let mut lots = Vec::new();
         for offer in offers {
             let lot = if let Terms::Special(terms) = &offer.quote.terms { terms.lot } else { None };
@@ -173,7 +176,8 @@ impl Table {
     /// The fingerprint of a text that the store does not have (any more).
     pub fn show(&self, base_url: &str, texts: &Texts) -> Result<Bytes, Fingerprint> {
         let mut out = Vec::with_capacity(1024 + self.offers() * 2048);
-        let head = Head { uuid: self.head.uuid, lead_uuid: self.head.lead, loan_amount: self.head.loan_amount };
+        let head =
+            Head { uuid: self.head.uuid, lead_uuid: self.head.lead, loan_amount: self.head.loan_amount };
         serde_json::to_writer(&mut out, &head).expect("writing to memory does not fail");
         out.pop();
 
@@ -189,7 +193,7 @@ impl Table {
                 url.push_str(base_url);
                 url.push_str("/click/");
                 url.push_str(uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
-                write_offer(&mut out, &*texts.offer(offer.quote.text)?, &offer.quote, uuid, &url);
+                write_offer(&mut out, &texts.offer(offer.quote.text)?, &offer.quote, uuid, &url);
             }
             out.push(b']');
         }
@@ -219,7 +223,10 @@ impl Table {
             match pending.iter_mut().find(|response| response.partner.uuid == seat.partner.uuid) {
                 Some(response) => response.product_types.push(seat.product_type),
                 None => {
-                    pending.push(PendingResponse { partner: &seat.partner, product_types: vec![seat.product_type] });
+                    pending.push(PendingResponse {
+                        partner: &seat.partner,
+                        product_types: vec![seat.product_type],
+                    });
                 }
             }
         }

@@ -30,13 +30,13 @@ impl Texts {
     pub async fn keep(&self, book: &Book) -> Result<(), CommitError> {
         let mut missing = Vec::new();
         for text in book.texts() {
-            if self.store.get(Tree::Texts, &text.fingerprint.0).ok().flatten().is_none() {
+            if self.store.get(Tree::Texts, text.fingerprint.0).ok().flatten().is_none() {
                 missing.push(text);
             }
         }
         for texts in missing.chunks(TEXTS_PER_COMMIT) {
             let put = |commit: Commit, text: &&crate::partners::Text| {
-                commit.put(Tree::Texts, text.fingerprint.0.to_vec(), text.json.as_bytes().to_vec())
+                commit.put(Tree::Texts, text.fingerprint.0, text.json.as_bytes().to_vec())
             };
             self.store.commit(texts.iter().fold(Commit::new(), put)).await?;
         }
@@ -75,7 +75,7 @@ impl Texts {
     }
 
     fn stored(&self, fingerprint: Fingerprint) -> Result<String, Fingerprint> {
-        let found = self.store.get(Tree::Texts, &fingerprint.0).ok().flatten();
+        let found = self.store.get(Tree::Texts, fingerprint.0).ok().flatten();
         found.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(fingerprint)
     }
 }

@@ -23,7 +23,7 @@ pub struct IdentityLookBack {
 
 /// The lead, its pending table, and that it was created: one commit, guarded against duplicates.
 pub fn submission(lead: &LeadRecord, head: &TableHead, identity: Option<&IdentityLookBack>) -> Commit {
-    let mut commit = Commit::new().absent(Tree::Leads, lead.uuid.as_bytes().to_vec());
+    let mut commit = Commit::new().absent(Tree::Leads, lead.uuid.as_bytes());
     if let Some(IdentityLookBack { key, since }) = identity {
         if let Some(since) = since {
             commit = commit.unless_recent(Tree::Identities, key.clone(), *since);
@@ -43,23 +43,31 @@ pub fn submission(lead: &LeadRecord, head: &TableHead, identity: Option<&Identit
     };
     let events = vec![happening(EventType::LeadCreated), happening(EventType::AppSubmitted)];
     commit
-        .put(Tree::Leads, lead.uuid.as_bytes().to_vec(), codec::encode_json(lead))
-        .put(Tree::RateTables, head.uuid.as_bytes().to_vec(), codec::encode(head))
+        .put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead))
+        .put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head))
         .put(Tree::LeadTables, [&lead.uuid.as_bytes()[..], head.uuid.as_bytes()].concat(), Vec::new())
-        .put(Tree::OpenTables, head.uuid.as_bytes().to_vec(), head.deadline.to_be_bytes().to_vec())
+        .put(Tree::OpenTables, head.uuid.as_bytes(), head.deadline.to_be_bytes().to_vec())
         .append(lead.company, codec::encode(&events))
 }
 
 /// Answers of one table, what they mean for the feeds, and, with the last of them, that the table is complete.
-pub fn answers(table: &Table, lead_created_at: i64, sequence: u16, answers: &[Answer], settles: bool) -> Commit {
+pub fn answers(
+    table: &Table,
+    lead_created_at: i64,
+    sequence: u16,
+    answers: &[Answer],
+    settles: bool,
+) -> Commit {
     let head = table.head();
-    let mut commit = Commit::new().put(Tree::Answers, answer_key(head.uuid, sequence), codec::encode(&answers));
-    let happenings: Vec<Happening> = answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer)).collect();
+    let mut commit =
+        Commit::new().put(Tree::Answers, answer_key(head.uuid, sequence), codec::encode(&answers));
+    let happenings: Vec<Happening> =
+        answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer)).collect();
     if !happenings.is_empty() {
         commit = commit.append(head.company, codec::encode(&happenings));
     }
     if settles {
-        commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes().to_vec());
+        commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes());
     }
     commit
 }

@@ -140,7 +140,11 @@ impl Book {
             match (offer, fits.last_mut()) {
                 (Some(offer), Some(fit)) if fit.position == seat => fit.offers.push(offer),
                 (None, _) => {
-                    fits.push(Fit { position: seat, seat: Arc::clone(&self.seats[seat]), offers: Vec::new() });
+                    fits.push(Fit {
+                        position: seat,
+                        seat: Arc::clone(&self.seats[seat]),
+                        offers: Vec::new(),
+                    });
                 }
                 (Some(_), _) => debug_assert!(false, "an offer's rule includes its seat's"),
             }
@@ -167,7 +171,9 @@ impl Book {
 
     /// Every prepared text: of seats and of offers.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
-        self.seats.iter().flat_map(|seat| std::iter::once(&seat.text).chain(seat.offers.iter().map(|offer| &offer.text)))
+        self.seats
+            .iter()
+            .flat_map(|seat| std::iter::once(&seat.text).chain(seat.offers.iter().map(|offer| &offer.text)))
     }
 }
 

@@ -89,7 +89,8 @@ impl Checker<'_> {
 
     fn key_of_file(&mut self, name: &str) {
         if !is_key(name) {
-            let message = format!("the file's name must be lower-case letters, digits, `-` and `_`, got `{name}`");
+            let message =
+                format!("the file's name must be lower-case letters, digits, `-` and `_`, got `{name}`");
             self.faults.push(self.source.fault("", message));
         }
     }
@@ -104,12 +105,19 @@ impl Checker<'_> {
     }
 
     /// Wants one of some sub-types.
-    pub fn sub_type(&mut self, found: Option<ProductSubType>, wanted: &[ProductSubType]) -> Option<ProductSubType> {
+    pub fn sub_type(
+        &mut self,
+        found: Option<ProductSubType>,
+        wanted: &[ProductSubType],
+    ) -> Option<ProductSubType> {
         let names: Vec<&str> = wanted.iter().map(|sub_type| sub_type.as_str()).collect();
         match found {
             Some(sub_type) if wanted.contains(&sub_type) => return found,
             Some(sub_type) => {
-                self.at("sub_type", format!("must be one of {}, got `{}`", names.join(", "), sub_type.as_str()));
+                self.at(
+                    "sub_type",
+                    format!("must be one of {}, got `{}`", names.join(", "), sub_type.as_str()),
+                );
             }
             None => self.at("sub_type", format!("is missing: one of {}", names.join(", "))),
         }
@@ -117,7 +125,13 @@ impl Checker<'_> {
     }
 
     /// Wants a range that is not empty, inside bounds; open ends take the bounds' values.
-    pub fn range(&mut self, key: &str, range: Option<declared::Range>, least: f64, greatest: f64) -> Option<(f64, f64)> {
+    pub fn range(
+        &mut self,
+        key: &str,
+        range: Option<declared::Range>,
+        least: f64,
+        greatest: f64,
+    ) -> Option<(f64, f64)> {
         let Some(range) = range else {
             self.at(key, "is missing");
             return None;
@@ -156,7 +170,8 @@ impl Checker<'_> {
     fn band(&mut self, band: &declared::Band, amount: (f64, f64)) -> Band {
         let ratings = band.ratings.as_deref().unwrap_or(ProvidedCreditRating::ALL);
         let own_amount = band.amount.and_then(|range| self.range("amount", Some(range), amount.0, amount.1));
-        let loan_to_value = band.loan_to_value.and_then(|range| self.range("loan_to_value", Some(range), 0.0, 1000.0));
+        let loan_to_value =
+            band.loan_to_value.and_then(|range| self.range("loan_to_value", Some(range), 0.0, 1000.0));
         let rate = self.span("rate", band.rate, 0.0, 400.0);
         let fee_rate = band.fee_rate.map_or((0.0, 0.0), |fee| self.span("fee_rate", fee, 0.0, 50.0));
         self.between("fee_fixed", band.fee_fixed, 0.0, 1e6);
@@ -254,11 +269,19 @@ impl Checker<'_> {
         }
     }
 
-    fn seat(&mut self, identity: &Identity, product_type: ProductType, product: &declared::Product) -> Option<Seat> {
+    fn seat(
+        &mut self,
+        identity: &Identity,
+        product_type: ProductType,
+        product: &declared::Product,
+    ) -> Option<Seat> {
         if product.second_look && product_type != ProductType::Other {
             self.at("second_look", "is for `products.other` only");
         }
-        let simulate = product.simulate.as_ref().map(|simulate| self.within("simulate", |check| check.simulate(simulate)));
+        let simulate = product
+            .simulate
+            .as_ref()
+            .map(|simulate| self.within("simulate", |check| check.simulate(simulate)));
         let rule = self.needs(&product.needs).and_all(&[asks_for(product_type)]);
         let rule = self.rule(&product.eligibility).map(|own| rule.and(&own));
 
@@ -347,7 +370,10 @@ impl Checker<'_> {
             let either = Rule::any(either);
             let unfolded = rule.alternatives().len() * either.alternatives().len();
             if unfolded > MAX_ALTERNATIVES {
-                self.at("any", format!("unfolds to {unfolded} alternatives, at most {MAX_ALTERNATIVES} are kept"));
+                self.at(
+                    "any",
+                    format!("unfolds to {unfolded} alternatives, at most {MAX_ALTERNATIVES} are kept"),
+                );
                 return rule;
             }
             rule = rule.and(&either);
@@ -378,7 +404,10 @@ impl Checker<'_> {
         match kind {
             AttributeKind::Category(names) => {
                 tests.extend(self.mask("in", declared.r#in.as_ref(), names).map(Test::Category));
-                tests.extend(self.mask("not_in", declared.not_in.as_ref(), names).map(|mask| Test::Category(!mask & every(names))));
+                tests.extend(
+                    self.mask("not_in", declared.not_in.as_ref(), names)
+                        .map(|mask| Test::Category(!mask & every(names))),
+                );
             }
             AttributeKind::Text => {
                 tests.extend(self.texts("in", declared.r#in.as_ref()).map(Test::Text));
@@ -431,7 +460,10 @@ impl Checker<'_> {
         for (nth, value) in values.iter().enumerate() {
             match names.iter().position(|name| name == value) {
                 Some(ordinal) => mask |= 1_u64 << ordinal,
-                None => self.at(&format!("{key}[{nth}]"), format!("must be one of {}, got `{value}`", names.join(", "))),
+                None => self.at(
+                    &format!("{key}[{nth}]"),
+                    format!("must be one of {}, got `{value}`", names.join(", ")),
+                ),
             }
         }
         if values.is_empty() {
@@ -487,5 +519,8 @@ fn words_for(kind: AttributeKind) -> &'static [&'static str] {
 
 fn is_key(name: &str) -> bool {
     let starts = name.starts_with(|first: char| first.is_ascii_lowercase());
-    starts && name.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter))
+    starts
+        && name
+            .chars()
+            .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter))
 }

@@ -75,7 +75,8 @@ impl Rule {
     #[must_use]
     pub fn and(self, other: &Self) -> Self {
         let both = |one: &Vec<Condition>, two: &Vec<Condition>| one.iter().chain(two).cloned().collect();
-        let pairs = self.alternatives.iter().flat_map(|one| other.alternatives.iter().map(move |two| both(one, two)));
+        let pairs =
+            self.alternatives.iter().flat_map(|one| other.alternatives.iter().map(move |two| both(one, two)));
         Self { alternatives: pairs.collect() }
     }
 
@@ -143,7 +144,9 @@ impl Test {
             (Self::Category(wanted), AttributeValue::Category(ordinal)) => wanted >> ordinal & 1 == 1,
             (Self::Flag(wanted), AttributeValue::Flag(flag)) => *wanted == flag,
             (Self::Range { min, max }, AttributeValue::Number(number)) => *min <= number && number <= *max,
-            (Self::Range { min, max }, AttributeValue::Date(date)) => *min <= days(date) && days(date) <= *max,
+            (Self::Range { min, max }, AttributeValue::Date(date)) => {
+                *min <= days(date) && days(date) <= *max
+            }
             (Self::Text(wanted), AttributeValue::Text(text)) => has_text(wanted, text),
             (Self::NotText(refused), AttributeValue::Text(text)) => !has_text(refused, text),
             (Self::AnyOf(wanted), AttributeValue::Set(set)) => wanted & set != 0,
@@ -154,8 +157,7 @@ impl Test {
 }
 
 fn has_text(texts: &[String], text: &str) -> bool {
-    let lower = text.to_lowercase();
-    texts.iter().any(|known| *known == lower)
+    texts.contains(&text.to_lowercase())
 }
 
 /// A date as the number that ranges compare.
@@ -170,7 +172,9 @@ fn date_of(days: f64) -> Option<NaiveDate> {
 /// A value as `explain` shows it.
 fn shown(value: AttributeValue, kind: AttributeKind) -> String {
     match (value, kind) {
-        (AttributeValue::Category(ordinal), AttributeKind::Category(names)) => names[usize::from(ordinal)].to_owned(),
+        (AttributeValue::Category(ordinal), AttributeKind::Category(names)) => {
+            names[usize::from(ordinal)].to_owned()
+        }
         (AttributeValue::Set(set), AttributeKind::Set(names)) => listed(set, names),
         (AttributeValue::Flag(flag), _) => flag.to_string(),
         (AttributeValue::Number(number), _) => figure(number),
@@ -212,7 +216,9 @@ impl fmt::Display for Condition {
                 }
             }
             Test::Flag(wanted) => write!(formatter, "`{path}` is {wanted}")?,
-            Test::Range { min, max } => write!(formatter, "`{path}` {}", Bounds { min: *min, max: *max, kind })?,
+            Test::Range { min, max } => {
+                write!(formatter, "`{path}` {}", Bounds { min: *min, max: *max, kind })?
+            }
             Test::Text(wanted) => write!(formatter, "`{path}` in {}", wanted.join(", "))?,
             Test::NotText(refused) => write!(formatter, "`{path}` not in {}", refused.join(", "))?,
             Test::AnyOf(wanted) => write!(formatter, "`{path}` has one of {}", listed(*wanted, names))?,

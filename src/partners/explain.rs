@@ -63,12 +63,16 @@ fn of_seat<'a>(seat: &'a Seat, facts: &Facts) -> SeatExplanation<'a> {
     SeatExplanation { seat, offers: offers.collect(), refusals: against_seat }
 }
 
-
 fn refusals(rule: &super::eligibility::Rule, facts: &Facts) -> Vec<Refusal> {
     let failures = rule.failures(facts).into_iter();
-    failures.map(|condition| Refusal { wanted: condition.to_string(), found: condition.found(facts) }).collect()
+    failures
+        .map(|condition| Refusal { wanted: condition.to_string(), found: condition.found(facts) })
+        .collect()
 }
 
 fn no_band() -> Refusal {
-    Refusal { wanted: "a band of terms for this rating, amount and term".to_owned(), found: "none fits".to_owned() }
+    Refusal {
+        wanted: "a band of terms for this rating, amount and term".to_owned(),
+        found: "none fits".to_owned(),
+    }
 }

@@ -131,10 +131,10 @@ impl<'a> Facts<'a> {
     /// Dollars that the lead wants to borrow against property.
     pub fn mortgage_loan_amount(&self) -> Option<f64> {
         let mortgage = self.lead.mortgage_information.as_ref()?;
-        let purchase = || Some(f64::from(mortgage.property_value?) - f64::from(mortgage.down_payment_amount?));
-        let refinance = || {
-            Some(f64::from(mortgage.mortgage_balance?) + mortgage.cash_out_amount.map_or(0.0, f64::from))
-        };
+        let purchase =
+            || Some(f64::from(mortgage.property_value?) - f64::from(mortgage.down_payment_amount?));
+        let refinance =
+            || Some(f64::from(mortgage.mortgage_balance?) + mortgage.cash_out_amount.map_or(0.0, f64::from));
         let given = mortgage.mortgage_amount.or(mortgage.refinance_amount).map(f64::from);
         given.or_else(purchase).or_else(refinance).filter(|amount| *amount > 0.0)
     }
@@ -178,4 +178,5 @@ impl<'a> Facts<'a> {
 /// The credit rating, which may follow from the score.
 static RATING: LazyLock<Subject> = LazyLock::new(|| Subject::of("creditInformation.providedCreditRating"));
 /// The credit score, which may follow from the rating.
-static SCORE: LazyLock<Subject> = LazyLock::new(|| Subject::of("creditInformation.providedNumericCreditScore"));
+static SCORE: LazyLock<Subject> =
+    LazyLock::new(|| Subject::of("creditInformation.providedNumericCreditScore"));

@@ -84,45 +84,46 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn cents(dollars: f64) -> i64 {
-        (dollars * 100.0).round() as i64
+    /// As it is told: to the cent, or to the hundredth of a percent.
+    fn told(figure: f64) -> f64 {
+        (figure * 100.0).round() / 100.0
     }
 
     #[test]
     fn payments_match_published_examples() {
-        assert_eq!(cents(monthly_payment(10_000.0, 7.0, 36)), 308_77);
-        assert_eq!(cents(monthly_payment(300_000.0, 6.5, 360)), 1_896_20);
-        assert_eq!(cents(monthly_payment(67_890.0, 6.49, 120)), 770_53);
-        assert_eq!(cents(monthly_payment(3_600.0, 0.0, 36)), 100_00);
+        assert_eq!(told(monthly_payment(10_000.0, 7.0, 36)), 308.77);
+        assert_eq!(told(monthly_payment(300_000.0, 6.5, 360)), 1_896.2);
+        assert_eq!(told(monthly_payment(67_890.0, 6.49, 120)), 770.53);
+        assert_eq!(told(monthly_payment(3_600.0, 0.0, 36)), 100.0);
     }
 
     #[test]
     fn apr_matches_the_example_of_regulation_z_appendix_j() {
-        assert_eq!(cents(apr(5_000.0, 230.0, 24)), 9_69);
+        assert_eq!(told(apr(5_000.0, 230.0, 24)), 9.69);
     }
 
     #[test]
     fn a_single_payment_loan_has_the_rate_of_its_charges() {
-        assert_eq!(cents(single_payment_apr(1_000.0, 60.0, 365)), 6_00);
-        assert_eq!(cents(single_payment_apr(500.0, 75.0, 14)), 391_07);
+        assert_eq!(told(single_payment_apr(1_000.0, 60.0, 365)), 6.0);
+        assert_eq!(told(single_payment_apr(500.0, 75.0, 14)), 391.07);
     }
 
     #[test]
     fn charges_paid_at_the_start_raise_the_apr_above_the_rate() {
         let payment = monthly_payment(300_000.0, 6.5, 360);
         let with_costs = apr(300_000.0 - 4_500.0, payment, 360);
-        assert_eq!(cents(with_costs), 6_64);
+        assert_eq!(told(with_costs), 6.65);
     }
 
     #[test]
     fn yield_follows_the_compounding() {
-        assert_eq!(cents(annual_percentage_yield(5.0, CompoundingMethod::Daily)), 5_13);
-        assert_eq!(cents(annual_percentage_yield(5.0, CompoundingMethod::Monthly)), 5_12);
-        assert_eq!(cents(annual_percentage_yield(5.0, CompoundingMethod::Quarterly)), 5_09);
-        assert_eq!(cents(annual_percentage_yield(5.0, CompoundingMethod::SemiAnnually)), 5_06);
-        assert_eq!(cents(annual_percentage_yield(5.0, CompoundingMethod::Annually)), 5_00);
-        assert_eq!(cents(annual_percentage_yield(5.0, CompoundingMethod::Simple)), 5_00);
-        assert_eq!(cents(annual_percentage_yield(5.0, CompoundingMethod::Continuous)), 5_13);
+        assert_eq!(told(annual_percentage_yield(5.0, CompoundingMethod::Daily)), 5.13);
+        assert_eq!(told(annual_percentage_yield(5.0, CompoundingMethod::Monthly)), 5.12);
+        assert_eq!(told(annual_percentage_yield(5.0, CompoundingMethod::Quarterly)), 5.09);
+        assert_eq!(told(annual_percentage_yield(5.0, CompoundingMethod::SemiAnnually)), 5.06);
+        assert_eq!(told(annual_percentage_yield(5.0, CompoundingMethod::Annually)), 5.0);
+        assert_eq!(told(annual_percentage_yield(5.0, CompoundingMethod::Simple)), 5.0);
+        assert_eq!(told(annual_percentage_yield(5.0, CompoundingMethod::Continuous)), 5.13);
     }
 
     #[test]

@@ -148,7 +148,9 @@ impl Column {
         let cells = match subject.kind() {
             AttributeKind::Category(names) => {
                 let ordinals = 0..names.len() as u16;
-                Cells::Categories(ordinals.map(|ordinal| accepting(Some(AttributeValue::Category(ordinal)))).collect())
+                Cells::Categories(
+                    ordinals.map(|ordinal| accepting(Some(AttributeValue::Category(ordinal)))).collect(),
+                )
             }
             AttributeKind::Flag => {
                 let flags = [false, true];
@@ -156,13 +158,15 @@ impl Column {
             }
             AttributeKind::Number | AttributeKind::Date => stretches(about, &free, doubts),
             AttributeKind::Text => {
-                let texts = about.iter().flat_map(|(_, conditions)| conditions).flat_map(|condition| {
-                    match &condition.test {
-                        Test::Text(texts) | Test::NotText(texts) => texts.as_slice(),
-                        _ => &[],
-                    }
-                });
-                let named = texts.map(|text| (text.clone(), accepting(Some(AttributeValue::Text(text))))).collect();
+                let texts =
+                    about.iter().flat_map(|(_, conditions)| conditions).flat_map(
+                        |condition| match &condition.test {
+                            Test::Text(texts) | Test::NotText(texts) => texts.as_slice(),
+                            _ => &[],
+                        },
+                    );
+                let named =
+                    texts.map(|text| (text.clone(), accepting(Some(AttributeValue::Text(text))))).collect();
                 // No rule can name the empty text, since an empty value counts as not given.
                 Cells::Texts { named, other: accepting(Some(AttributeValue::Text(""))) }
             }
@@ -190,7 +194,9 @@ impl Column {
             (Cells::Categories(cells), Some(AttributeValue::Category(ordinal))) => {
                 Choice::Cell(&cells[usize::from(ordinal)])
             }
-            (Cells::Categories(cells), Some(AttributeValue::Flag(flag))) => Choice::Cell(&cells[usize::from(flag)]),
+            (Cells::Categories(cells), Some(AttributeValue::Flag(flag))) => {
+                Choice::Cell(&cells[usize::from(flag)])
+            }
             (Cells::Stretches { bounds, cells }, Some(value)) => {
                 let number = number_of(value);
                 Choice::Cell(&cells[bounds.partition_point(|bound| *bound <= number)])
@@ -364,7 +370,9 @@ mod tests {
                     (AttributeKind::Flag, _) => Test::Flag(mask & 1 == 1),
                     (AttributeKind::Number, 1) => Test::Range { min: low.round(), max: f64::INFINITY },
                     (AttributeKind::Number, 2) => Test::Range { min: f64::NEG_INFINITY, max: low.round() },
-                    (AttributeKind::Number, _) => Test::Range { min: low.round(), max: (low + width).round() },
+                    (AttributeKind::Number, _) => {
+                        Test::Range { min: low.round(), max: (low + width).round() }
+                    }
                     (AttributeKind::Date, _) => {
                         let day = super::super::eligibility::days(day(mask as u32 % 3000));
                         Test::Range { min: day, max: day + width.round() }
@@ -391,9 +399,11 @@ mod tests {
     fn lead() -> impl Strategy<Value = Lead> {
         let maybe = |value: BoxedStrategy<Value>| prop_oneof![1 => Just(None), 1 => Just(Some(Value::Null)), 4 => value.prop_map(Some)];
         let state = prop::sample::select(crate::model::State::WIRE.to_vec()).prop_map(Value::from).boxed();
-        let rating =
-            prop::sample::select(crate::model::ProvidedCreditRating::WIRE.to_vec()).prop_map(Value::from).boxed();
-        let purposes = prop::collection::vec(prop::sample::select(crate::model::CardPurpose::WIRE.to_vec()), 0..4);
+        let rating = prop::sample::select(crate::model::ProvidedCreditRating::WIRE.to_vec())
+            .prop_map(Value::from)
+            .boxed();
+        let purposes =
+            prop::collection::vec(prop::sample::select(crate::model::CardPurpose::WIRE.to_vec()), 0..4);
         (
             maybe(state),
             maybe(rating),

@@ -14,7 +14,9 @@ use uuid::Uuid;
 use super::declared;
 use super::partner::Identity;
 use super::quote::{LoanTerms, MortgageTerms, Quote, Terms};
-use crate::model::{Money, MortgageOfferDetails, Partner, Percent, ProductSubType, ProductType, plain_number};
+use crate::model::{
+    Money, MortgageOfferDetails, Partner, Percent, ProductSubType, ProductType, plain_number,
+};
 
 /// The first half of the SHA-256 of a text: equal texts are one record, different ones never meet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -118,19 +120,25 @@ pub fn write_offer(out: &mut Vec<u8>, text: &str, quote: &Quote, uuid: Uuid, url
     match &quote.terms {
         Terms::Loan(terms) => go_on(out, &LoanEnd::new(terms, shown)),
         Terms::Card(terms) => {
-            go_on(out, &CardEnd {
-                pre_qualified: terms.pre_qualified,
-                pre_approved: terms.pre_approved,
-                pre_selected: terms.pre_selected,
-            });
+            go_on(
+                out,
+                &CardEnd {
+                    pre_qualified: terms.pre_qualified,
+                    pre_approved: terms.pre_approved,
+                    pre_selected: terms.pre_selected,
+                },
+            );
             go_on(out, &shown);
         }
         Terms::Mortgage(terms) => go_on(out, &MortgageEnd { details: details_of(terms), shown }),
         Terms::Savings(terms) => {
-            go_on(out, &SavingsEnd {
-                rate: percent(terms.rate),
-                annual_percent_yield: percent(terms.annual_percent_yield),
-            });
+            go_on(
+                out,
+                &SavingsEnd {
+                    rate: percent(terms.rate),
+                    annual_percent_yield: percent(terms.annual_percent_yield),
+                },
+            );
             go_on(out, &shown);
         }
         Terms::Special(terms) => go_on(out, &SpecialEnd { shown, payout: money(terms.payout) }),

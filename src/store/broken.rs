@@ -3,9 +3,7 @@
 use std::{collections::HashSet, error::Error, fmt, sync::Mutex};
 
 use super::{frame::Reason, trees::Tree};
-
-/// Counts records found broken, each once while the store is open (label `tree`).
-pub const BROKEN_RECORDS_TOTAL: &str = "offerd_store_broken_records_total";
+use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
 
 /// How many broken records are remembered, so that each is reported once.
 const REPORTED_LIMIT: usize = 10_000;
@@ -77,7 +75,7 @@ impl Reported {
             return;
         }
         drop(seen);
-        metrics::counter!(BROKEN_RECORDS_TOTAL, "tree" => record.tree.name()).increment(1);
+        metrics::counter!(STORE_BROKEN_RECORDS, "tree" => record.tree.name()).increment(1);
         tracing::error!(tree = record.tree.name(), key = %record.key, reason = %record.reason, "broken record");
     }
 }

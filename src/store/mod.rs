@@ -19,7 +19,7 @@
 //!
 //! # What is deliberately absent
 //! No type of the model: payloads are bytes, [`codec`] turns values into them, and what they mean is the caller's. No
-//! retry after a failed sync. No sled type in any signature.
+//! retry after a failed sync. No method that takes or gives a type of sled.
 
 mod arrival;
 mod broken;
@@ -48,7 +48,7 @@ use std::{fmt, path::Path, sync::Arc};
 pub use self::disk::SyncFault;
 pub use self::{
     arrival::{Clock, HappeningKey},
-    broken::{BROKEN_RECORDS_TOTAL, BrokenRecord, ReadError},
+    broken::{BrokenRecord, ReadError},
     check::CheckReport,
     commit::{Commit, CommitError},
     error::StoreError,
@@ -56,14 +56,13 @@ pub use self::{
     health::Health,
     open::FORMAT,
     options::StoreOptions,
-    queue::{COMMIT_SECONDS, QUEUE_DEPTH},
     records::Scan,
     trees::{TREES, Tree, TreeRow},
-    writer::GROUP_COMMITS,
 };
 use self::{health::FailureLatch, open::Opened, queue::Queue, records::Records};
 
-/// A handle on the open store. Clones share it; when the last is dropped the store is closed and its lock released.
+/// A handle on the open store. Clones share it; when the last is dropped the store is closed. The lock goes a moment
+/// later, when sled's last background job is done; opening again waits for that ([`StoreOptions::lock_wait`]).
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<Shared>,
@@ -136,7 +135,7 @@ impl Store {
 
     /// Takes no more commits, writes those queued and stops the writer, within [`StoreOptions::close_bound`]. Blocks.
     /// Once this returns `Ok`, every commit ever queued has its answer and survives a kill if that was `Ok`. Reads go on;
-    /// the lock is released when the last clone is dropped.
+    /// the lock is released once the last clone is dropped.
     pub fn close(&self) -> Result<(), StoreError> {
         self.shared.queue.close()
     }

@@ -5,6 +5,8 @@ use std::{
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -22,6 +24,9 @@ use super::{
 
 /// The format of the records this build writes, and the newest it reads.
 pub const FORMAT: u32 = 1;
+
+/// How often a held lock is tried again.
+const LOCK_RETRY: Duration = Duration::from_millis(2);
 
 const FORMAT_KEY: &[u8] = b"format";
 
@@ -59,19 +64,36 @@ pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
 /// A crash while sled writes a snapshot leaves a `snap.*.generating` that the next open takes for a snapshot and finds
 /// corrupt. Without it sled recovers from its log, and nothing is lost. It is removed only then: before sled had the lock,
 /// the file could have been another daemon's snapshot in the making.
-fn open_sled(options: &StoreOptions) -> Result<sled::Db, StoreError> {
+pub(super) fn open_sled(options: &StoreOptions) -> Result<sled::Db, StoreError> {
     let path = &options.path;
     let config = sled::Config::new().path(path).use_compression(false).cache_capacity(options.cache_bytes);
-    match config.open() {
-        Err(sled::Error::Corruption { .. }) if remove_unfinished_snapshots(path)? > 0 => config.open(),
+    match wait_for_lock(&config, options.lock_wait) {
+        Err(sled::Error::Corruption { .. }) if remove_unfinished_snapshots(path)? > 0 => {
+            wait_for_lock(&config, options.lock_wait)
+        }
         opened => opened,
     }
     .map_err(|error| match error {
-        sled::Error::Io(io) if io.to_string().starts_with("could not acquire lock") => {
-            StoreError::Locked { path: path.clone() }
-        }
+        locked if is_lock(&locked) => StoreError::Locked { path: path.clone() },
         other => StoreError::Disk(other.to_string()),
     })
+}
+
+/// Opens sled as soon as nobody else holds its lock, which may be a moment after the last handle on it was dropped: the
+/// jobs that sled runs aside keep the file open until they are done.
+fn wait_for_lock(config: &sled::Config, bound: Duration) -> sled::Result<sled::Db> {
+    let began = Instant::now();
+    loop {
+        match config.open() {
+            Err(error) if is_lock(&error) && began.elapsed() < bound => thread::park_timeout(LOCK_RETRY),
+            opened => return opened,
+        }
+    }
+}
+
+/// sled tells of a lock by its text alone.
+fn is_lock(error: &sled::Error) -> bool {
+    matches!(error, sled::Error::Io(io) if io.to_string().starts_with("could not acquire lock"))
 }
 
 fn remove_unfinished_snapshots(path: &Path) -> Result<usize, StoreError> {

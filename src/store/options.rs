@@ -16,6 +16,8 @@ pub struct StoreOptions {
     pub group: usize,
     /// How much memory sled may use for pages.
     pub cache_bytes: u64,
+    /// How long to wait for a lock that another process, or a store just dropped, still holds.
+    pub lock_wait: Duration,
     /// How long closing may take.
     pub close_bound: Duration,
     /// Where arrival times come from.
@@ -33,6 +35,7 @@ impl StoreOptions {
             queue: 4096,
             group: 512,
             cache_bytes: 128 * 1024 * 1024,
+            lock_wait: Duration::from_secs(1),
             close_bound: Duration::from_secs(10),
             clock: Clock::system(),
             sync_fault: SyncFault::default(),

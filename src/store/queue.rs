@@ -16,12 +16,7 @@ use super::{
     group::Outcome,
     writer::Writer,
 };
-
-/// How many commits wait for the writer.
-pub const QUEUE_DEPTH: &str = "offerd_store_queue_depth";
-
-/// How long a commit took from being queued to being answered, in seconds.
-pub const COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
+use crate::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
 
 /// An outcome that is there already or will be.
 pub(super) enum Answer {
@@ -30,7 +25,6 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    #[cfg(test)] pub(super) fn ready(self) -> Option<Outcome> { match self { Self::Ready(o) => Some(o), _ => None } }
     /// Waits for the outcome.
     pub(super) async fn outcome(self) -> Outcome {
         match self {
@@ -104,7 +98,7 @@ impl Queue {
                 let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
                 let Some(writer) = writer.as_mut() else { return Answer::Ready(Err(CommitError::Closed)) };
                 let outcome = writer.execute(&[commit]).pop().unwrap_or(Err(CommitError::Closed));
-                metrics::histogram!(COMMIT_SECONDS).record(queued.elapsed());
+                metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
                 Answer::Ready(outcome)
             }
         }
@@ -155,7 +149,7 @@ impl Threaded {
 /// Writes what is queued, a group at a time, until the queue is closed and empty.
 fn run(mut writer: Writer, requests: &Receiver<Request>, group: usize) -> Result<(), String> {
     while let Ok(first) = requests.recv() {
-        metrics::gauge!(QUEUE_DEPTH).set(requests.len() as f64);
+        metrics::gauge!(STORE_QUEUE_DEPTH).set(requests.len() as f64);
         let mut commits = Vec::new();
         let mut askers = Vec::new();
         for request in iter::once(first).chain(requests.try_iter()).take(group) {
@@ -163,11 +157,11 @@ fn run(mut writer: Writer, requests: &Receiver<Request>, group: usize) -> Result
             askers.push((request.queued, request.answer));
         }
         for ((queued, answer), outcome) in askers.into_iter().zip(writer.execute(&commits)) {
-            metrics::histogram!(COMMIT_SECONDS).record(queued.elapsed());
+            metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
             // Who dropped the future does not want to know.
             let _ = answer.send(outcome);
         }
     }
-    metrics::gauge!(QUEUE_DEPTH).set(0.0);
+    metrics::gauge!(STORE_QUEUE_DEPTH).set(0.0);
     writer.finish()
 }

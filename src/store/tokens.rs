@@ -47,7 +47,8 @@ impl Tokens {
             name: new.company,
             duplicate_look_back_minutes: None,
         });
-        company.duplicate_look_back_minutes = new.duplicate_look_back_minutes.or(company.duplicate_look_back_minutes);
+        company.duplicate_look_back_minutes =
+            new.duplicate_look_back_minutes.or(company.duplicate_look_back_minutes);
         let record = TokenRecord {
             id: Uuid::now_v7(),
             company: company.uuid,
@@ -56,8 +57,8 @@ impl Tokens {
             created_at: Utc::now().timestamp_millis(),
         };
         let commit = Commit::new()
-            .put(Tree::Companies, company.uuid.as_bytes().to_vec(), codec::encode_json(&company))
-            .put(Tree::Tokens, digest(&token).to_vec(), codec::encode_json(&record));
+            .put(Tree::Companies, company.uuid.as_bytes(), codec::encode_json(&company))
+            .put(Tree::Tokens, digest(&token), codec::encode_json(&record));
         self.store.commit(commit).await?;
         Ok((token, record))
     }
@@ -76,13 +77,13 @@ impl Tokens {
 
     /// Every company.
     pub fn companies(&self) -> Vec<CompanyRecord> {
-        let records = self.store.scan(Tree::Companies, &[]).filter_map(Result::ok);
+        let records = self.store.scan(Tree::Companies, []).filter_map(Result::ok);
         records.filter_map(|(_, bytes)| codec::decode_json(&bytes).ok()).collect()
     }
 
     /// Every token with its company, oldest first.
     pub fn list(&self) -> Vec<(TokenRecord, CompanyRecord)> {
-        let records = self.store.scan(Tree::Tokens, &[]).filter_map(Result::ok);
+        let records = self.store.scan(Tree::Tokens, []).filter_map(Result::ok);
         let tokens = records.filter_map(|(_, bytes)| codec::decode_json::<TokenRecord>(&bytes).ok());
         let mut tokens: Vec<_> =
             tokens.filter_map(|token| self.company(token.company).map(|company| (token, company))).collect();
@@ -95,9 +96,10 @@ impl Tokens {
     /// # Errors
     /// What the store said.
     pub async fn revoke(&self, id: Uuid) -> Result<bool, CommitError> {
-        let records = self.store.scan(Tree::Tokens, &[]).filter_map(Result::ok);
+        let records = self.store.scan(Tree::Tokens, []).filter_map(Result::ok);
         let named = |bytes: &[u8]| codec::decode_json::<TokenRecord>(bytes).is_ok_and(|token| token.id == id);
-        let keys: Vec<Vec<u8>> = records.filter(|(_, bytes)| named(bytes)).map(|(key, _)| key.to_vec()).collect();
+        let keys: Vec<Vec<u8>> =
+            records.filter(|(_, bytes)| named(bytes)).map(|(key, _)| key.to_vec()).collect();
         let found = !keys.is_empty();
         let commit = keys.into_iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Tokens, key));
         self.store.commit(commit).await?;

@@ -16,9 +16,7 @@ use super::{
     records::Records,
     trees::Tree,
 };
-
-/// How many commits were made durable by one sync.
-pub const GROUP_COMMITS: &str = "offerd_store_group_commits";
+use crate::telemetry::metrics::STORE_GROUP_COMMITS;
 
 /// Writes groups, one after the other.
 pub(super) struct Writer {
@@ -47,7 +45,7 @@ impl Writer {
         if let Some(reason) = self.latch.failure() {
             return all_failed(commits, reason);
         }
-        metrics::histogram!(GROUP_COMMITS).record(commits.len() as f64);
+        metrics::histogram!(STORE_GROUP_COMMITS).record(commits.len() as f64);
         let written = catch_unwind(AssertUnwindSafe(|| self.write(commits)));
         match written.unwrap_or_else(|_| Err("the writer panicked".to_owned())) {
             Ok(outcomes) => outcomes,

@@ -12,7 +12,8 @@ use crate::config::LogFormat;
 /// Starts logging; a second call changes nothing. A filter that cannot be read counts as `info`.
 pub fn init(filter: &str, format: LogFormat) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let lines =
+        fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     // Fails only when logging has been started already, by a test in the same process.
     let _ = match format {
         LogFormat::Text => lines.try_init(),

@@ -49,15 +49,33 @@ pub const TABLES_RECOVERED: &str = "offerd_recovered_rate_tables_total";
 pub const SUBMITS_REFUSED: &str = "offerd_submits_refused_total";
 /// Seats beyond `matching.partners_per_lead`.
 pub const SEATS_CUT: &str = "offerd_seats_cut_total";
+/// Requests answered.
+pub const HTTP_REQUESTS: &str = "offerd_http_requests_total";
+/// Time from the head of a request to its answer.
+pub const HTTP_REQUEST_SECONDS: &str = "offerd_http_request_seconds";
+/// Open connections.
+pub const HTTP_CONNECTIONS: &str = "offerd_http_connections";
+/// Connections beyond `api.max_connections`.
+pub const HTTP_CONNECTIONS_REFUSED: &str = "offerd_http_connections_refused_total";
+/// Connections that could not be accepted.
+pub const HTTP_ACCEPT_ERRORS: &str = "offerd_http_accept_errors_total";
+/// Commits waiting for the store's writer.
+pub const STORE_QUEUE_DEPTH: &str = "offerd_store_queue_depth";
+/// Commits made durable together.
+pub const STORE_GROUP_COMMITS: &str = "offerd_store_group_commits";
+/// Time from queueing a commit to its acknowledgement.
+pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
+/// Stored records that could not be read.
+pub const STORE_BROKEN_RECORDS: &str = "offerd_store_broken_records_total";
 
 /// Every metric there is.
 #[rustfmt::skip]
 pub const METRICS: &[Metric] = &[
-    counter("offerd_http_requests_total", &["listener", "route", "status"], "Requests answered."),
-    seconds("offerd_http_request_seconds", &["listener", "route"], "Time from the head of a request to its answer."),
-    gauge("offerd_http_connections", &["listener"], "Open connections; the limit is api.max_connections."),
-    counter("offerd_http_connections_refused_total", &["listener"], "Connections beyond api.max_connections."),
-    counter("offerd_http_accept_errors_total", &["listener"], "Connections that could not be accepted."),
+    counter(HTTP_REQUESTS, &["listener", "route", "status"], "Requests answered."),
+    seconds(HTTP_REQUEST_SECONDS, &["listener", "route"], "Time from the head of a request to its answer."),
+    gauge(HTTP_CONNECTIONS, &["listener"], "Open connections; the limit is api.max_connections."),
+    counter(HTTP_CONNECTIONS_REFUSED, &["listener"], "Connections beyond api.max_connections."),
+    counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
     counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, store_busy, store_failed."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
@@ -67,10 +85,10 @@ pub const METRICS: &[Metric] = &[
     counter(LATE_ANSWERS, &[], "Answers that came after their seat had an outcome, and were dropped."),
     counter(TABLES_SETTLED, &[], "Rate tables completed."),
     counter(TABLES_RECOVERED, &[], "Rate tables that went on after a restart."),
-    gauge(crate::store::QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
-    sizes(crate::store::GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
-    seconds(crate::store::COMMIT_SECONDS, &[], "Time from queueing a commit to its acknowledgement."),
-    counter(crate::store::BROKEN_RECORDS_TOTAL, &["tree"], "Stored records that could not be read."),
+    gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
+    sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
+    seconds(STORE_COMMIT_SECONDS, &[], "Time from queueing a commit to its acknowledgement."),
+    counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
 ];
 
 const fn counter(name: &'static str, labels: &'static [&'static str], help: &'static str) -> Metric {

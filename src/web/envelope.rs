@@ -21,6 +21,7 @@ use super::request::Request;
 use super::respond::{HeldTags, Reply};
 use super::router::Found;
 use super::surface::Surface;
+use crate::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 
 /// Names the id in answers, and in the log.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
@@ -114,9 +115,8 @@ pub(super) fn request_id(id: Uuid) -> HeaderValue {
 fn record(listener: &'static str, route: &'static str, method: &Method, status: StatusCode, begun: Instant) {
     let elapsed = begun.elapsed();
     let code = status.as_str().to_owned();
-    let requests = "offerd_http_requests_total";
-    metrics::counter!(requests, "listener" => listener, "route" => route, "status" => code).increment(1);
-    metrics::histogram!("offerd_http_request_seconds", "listener" => listener, "route" => route)
+    metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => code).increment(1);
+    metrics::histogram!(HTTP_REQUEST_SECONDS, "listener" => listener, "route" => route)
         .record(elapsed.as_secs_f64());
     let elapsed_ms = elapsed.as_secs_f64() * 1e3;
     tracing::debug!(%method, route, status = status.as_u16(), elapsed_ms, "request answered");

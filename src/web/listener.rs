@@ -21,6 +21,7 @@ use super::open_connection::OpenConnection;
 use super::peer::Peer;
 use super::refusal::Refusal;
 use super::unstalled::Unstalled;
+use crate::telemetry::metrics::HTTP_ACCEPT_ERRORS;
 
 /// Connections that the kernel holds ready for us.
 const BACKLOG: u32 = 1024;
@@ -217,7 +218,7 @@ impl<S: HttpService> Acceptor<S> {
         if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted) {
             return;
         }
-        metrics::counter!("offerd_http_accept_errors_total", "listener" => self.name).increment(1);
+        metrics::counter!(HTTP_ACCEPT_ERRORS, "listener" => self.name).increment(1);
         if !self.failing {
             tracing::error!(listener = self.name, %error, "accepting connections fails, retrying");
             self.failing = true;

@@ -1,5 +1,6 @@
 //! A place among the open connections, given back when the connection ends, however it ends.
 
+use crate::telemetry::metrics::HTTP_CONNECTIONS;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// Holds one connection's slot, and counts it in `offerd_http_connections`.
@@ -11,13 +12,13 @@ pub(super) struct OpenConnection {
 
 impl OpenConnection {
     pub(super) fn new(listener: &'static str, slot: OwnedSemaphorePermit) -> Self {
-        metrics::gauge!("offerd_http_connections", "listener" => listener).increment(1.0);
+        metrics::gauge!(HTTP_CONNECTIONS, "listener" => listener).increment(1.0);
         Self { listener, _slot: slot }
     }
 }
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        metrics::gauge!("offerd_http_connections", "listener" => self.listener).decrement(1.0);
+        metrics::gauge!(HTTP_CONNECTIONS, "listener" => self.listener).decrement(1.0);
     }
 }

@@ -15,6 +15,7 @@ use warp::reply::Response;
 
 use super::envelope::{REQUEST_ID, request_id};
 use super::failure::Failure;
+use crate::telemetry::metrics::HTTP_CONNECTIONS_REFUSED;
 
 /// Refusals under way at once. Beyond them a connection is just closed: answering must not cost more than
 /// serving.
@@ -42,7 +43,7 @@ impl Refusal {
 
     /// Answers the one request of `stream`, in a task that no drain waits for.
     pub(super) fn answer(&self, stream: TcpStream) {
-        metrics::counter!("offerd_http_connections_refused_total", "listener" => self.listener).increment(1);
+        metrics::counter!(HTTP_CONNECTIONS_REFUSED, "listener" => self.listener).increment(1);
         let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() else { return };
         let refuse = service_fn(|_| async { Ok::<_, Infallible>(refused()) });
         let connection = self.protocol.serve_connection(TokioIo::new(stream), refuse);

@@ -127,5 +127,9 @@ async fn the_same_person_is_a_duplicate_within_the_companys_look_back() {
     assert_eq!(post(other_products.to_string()).await.status, 200);
     assert_eq!(post("{}".to_owned()).await.status, 200);
     assert_eq!(post("{}".to_owned()).await.status, 200, "a lead without identity is never a duplicate");
-    assert_eq!(daemon.submit(sample("personal_loan")).await.status, 200, "another company looks back for itself");
+    assert_eq!(
+        daemon.submit(sample("personal_loan")).await.status,
+        200,
+        "another company looks back for itself"
+    );
 }

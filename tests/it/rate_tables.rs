@@ -44,7 +44,8 @@ async fn a_lead_that_fits_nobody_has_a_complete_empty_table() {
 
 #[tokio::test]
 async fn no_field_is_required_and_no_product_type_means_all() {
-    let daemon = Daemon::with_partners(vec![partner("one").savings("").loan("").second_look(1.0, "")]).start().await;
+    let daemon =
+        Daemon::with_partners(vec![partner("one").savings("").loan("").second_look(1.0, "")]).start().await;
     let table = daemon.submit("{}").await.json();
     assert_eq!(table["savingsOffers"].as_array().unwrap().len(), 1);
     assert_eq!(table["loanOffers"], json!([]), "its needs are not met");
@@ -85,8 +86,12 @@ offers = [
     ));
     let daemon = Daemon::with_partners(partners).start().await;
     let table = daemon.submit(r#"{"productTypes":["insurance"]}"#).await.json();
-    let names: Vec<&str> =
-        table["specialOffers"].as_array().unwrap().iter().map(|offer| offer["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = table["specialOffers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|offer| offer["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["high", "same", "low"]);
 }
 
@@ -121,7 +126,8 @@ async fn the_blocking_answer_is_complete_and_equals_a_later_poll() {
 
 #[tokio::test]
 async fn a_partner_that_fails_panics_or_stays_silent_hangs_nothing_and_adds_nothing() {
-    let failing = |kind: &str| format!(r#"simulate = {{ delay = "1ms", failure_rate = 1.0, failure = "{kind}" }}"#);
+    let failing =
+        |kind: &str| format!(r#"simulate = {{ delay = "1ms", failure_rate = 1.0, failure = "{kind}" }}"#);
     let mut partners: Vec<_> =
         ["error", "panic", "silence"].iter().map(|kind| partner(kind).loan(&failing(kind))).collect();
     partners.push(partner("prompt").loan(""));
@@ -136,7 +142,9 @@ async fn a_partner_that_fails_panics_or_stays_silent_hangs_nothing_and_adds_noth
     let url = format!("{}/metrics", daemon.admin);
     let metrics = daemon.request(Method::GET, &url, "", "").await;
     let metrics = String::from_utf8(metrics.body.to_vec()).unwrap();
-    for (partner, outcome) in [("error", "refused"), ("panic", "panicked"), ("silence", "timed_out"), ("prompt", "offers")] {
+    for (partner, outcome) in
+        [("error", "refused"), ("panic", "panicked"), ("silence", "timed_out"), ("prompt", "offers")]
+    {
         let counted = metrics.lines().any(|line| {
             line.starts_with("offerd_partner_outcomes_total")
                 && line.contains(&format!("partner=\"{partner}\""))
@@ -193,7 +201,10 @@ async fn every_bad_attribute_is_named_in_one_answer_without_its_value() {
         ]
     );
     let text = String::from_utf8(answer.body.to_vec()).unwrap();
-    assert!(!text.contains("078-05-1120") && !text.contains("nobody") && !text.contains("1.2.1980"), "{text}");
+    assert!(
+        !text.contains("078-05-1120") && !text.contains("nobody") && !text.contains("1.2.1980"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -228,7 +239,8 @@ async fn what_is_not_a_lead_at_all_is_a_bad_request() {
 
 #[tokio::test]
 async fn requests_that_do_not_fit_the_interface_are_told_so() {
-    let daemon = Daemon::with_partners(prompt_partners(1)).setting("api.max_body_bytes", "2048").start().await;
+    let daemon =
+        Daemon::with_partners(prompt_partners(1)).setting("api.max_body_bytes", "2048").start().await;
     let url = |path: &str| format!("{}{path}", daemon.api);
     let token = daemon.publishable.as_str();
     let status = async |method, path: &str, token: &str, headers: &[(&str, &str)], body: String| {
@@ -260,7 +272,11 @@ async fn browsers_of_other_origins_may_call() {
     let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
     let url = format!("{}/leads/rateTables", daemon.api);
     let origin = ("origin", "https://shop.example");
-    let asks = [origin, ("access-control-request-method", "POST"), ("access-control-request-headers", "authorization,x-vendor")];
+    let asks = [
+        origin,
+        ("access-control-request-method", "POST"),
+        ("access-control-request-headers", "authorization,x-vendor"),
+    ];
     let preflight = daemon.request_with(Method::OPTIONS, &url, "", &asks, "").await;
     assert_eq!(preflight.status, 204);
     assert_eq!(preflight.header("access-control-allow-origin"), Some("https://shop.example"));
@@ -274,7 +290,8 @@ async fn browsers_of_other_origins_may_call() {
 
 #[tokio::test]
 async fn beyond_the_limit_of_live_tables_a_submit_is_refused_at_once() {
-    let silent = partner("silent").loan(r#"simulate = { delay = "1ms", failure_rate = 1.0, failure = "silence" }"#);
+    let silent =
+        partner("silent").loan(r#"simulate = { delay = "1ms", failure_rate = 1.0, failure = "silence" }"#);
     let daemon = Daemon::with_partners(vec![silent]).setting("matching.live_tables", "2").start().await;
     for _ in 0..2 {
         assert_eq!(daemon.submit(LOAN).await.status, 200);
@@ -290,7 +307,9 @@ async fn each_table_is_its_own_and_each_offer_has_one_uuid() {
     for _ in 0..5 {
         let table = daemon.submit("{}").await.json();
         uuids.push(table["uuid"].clone());
-        uuids.extend(table["savingsOffers"].as_array().unwrap().iter().map(|offer: &Value| offer["uuid"].clone()));
+        uuids.extend(
+            table["savingsOffers"].as_array().unwrap().iter().map(|offer: &Value| offer["uuid"].clone()),
+        );
     }
     let mut distinct: Vec<&str> = uuids.iter().map(|uuid| uuid.as_str().unwrap()).collect();
     distinct.sort_unstable();

@@ -19,7 +19,11 @@ const TOO_SMALL: &str = r#"{
 }"#;
 
 fn partners() -> Vec<PartnerFile> {
-    vec![partner("lender").loan(""), partner("less").second_look(2.0, ""), partner("more").second_look(3.0, "")]
+    vec![
+        partner("lender").loan(""),
+        partner("less").second_look(2.0, ""),
+        partner("more").second_look(3.0, ""),
+    ]
 }
 
 fn names(offers: &Value) -> Vec<&str> {
@@ -72,7 +76,8 @@ async fn it_stands_in_pending_responses_from_the_start() {
     let daemon = Daemon::with_partners(partners).start().await;
     let table = daemon.submit(LEAD).await.json();
     let pending = table["pendingResponses"].as_array().unwrap();
-    let names: Vec<&str> = pending.iter().map(|response| response["partner"]["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        pending.iter().map(|response| response["partner"]["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["lender", "more"]);
     assert_eq!(pending[1]["productTypes"], json!(["other"]));
 

@@ -51,5 +51,7 @@ fn table(title: &str, routes: &[routes::ApiRoute]) -> String {
         )
     };
     let rows: String = routes.iter().map(row).collect();
-    format!("<h2>{title}</h2>\n<table>\n<tr><th>Path</th><th>Token</th><th>What it does</th></tr>\n{rows}</table>\n")
+    format!(
+        "<h2>{title}</h2>\n<table>\n<tr><th>Path</th><th>Token</th><th>What it does</th></tr>\n{rows}</table>\n"
+    )
 }

@@ -46,10 +46,11 @@ async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failu
         bands: CreditBands::CURRENT,
         lead,
     };
-    let snapshot = context.app.matchmaker.submit(submission, until).await.map_err(|refused| match refused {
-        Refused::Duplicate(lead) => Failure::conflict(lead),
-        Refused::Full | Refused::StoreFailed => Failure::overloaded(RETRY_AFTER_OVERLOAD_S),
-    })?;
+    let snapshot =
+        context.app.matchmaker.submit(submission, until).await.map_err(|refused| match refused {
+            Refused::Duplicate(lead) => Failure::conflict(lead),
+            Refused::Full | Refused::StoreFailed => Failure::overloaded(RETRY_AFTER_OVERLOAD_S),
+        })?;
     Ok(reply(&context.app, snapshot))
 }
 

@@ -33,7 +33,8 @@ pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Option<C
     check.given("card", offer.card.is_some());
     check.between("pre_select_from_score", offer.pre_select_from_score.map(f64::from), 300.0, 850.0);
     let details = check.card(offer.card.as_ref()?, &DECIDED)?;
-    let purposes = details.card_purposes.iter().flatten().fold(0, |all, purpose| all | 1 << purpose.ordinal());
+    let purposes =
+        details.card_purposes.iter().flatten().fold(0, |all, purpose| all | 1 << purpose.ordinal());
     Some(Card {
         sub_type: sub_type?,
         details: Box::new(details),
@@ -53,7 +54,9 @@ impl Card {
             let allowed = Subject::of("creditCardInformation.allowAnnualFee");
             conditions.push(Condition::or_missing(allowed, Test::Flag(true)));
         }
-        if let Some(ratings) = self.details.recommended_credit_ratings.as_ref().filter(|ratings| !ratings.is_empty()) {
+        if let Some(ratings) =
+            self.details.recommended_credit_ratings.as_ref().filter(|ratings| !ratings.is_empty())
+        {
             let ratings = ratings.iter().fold(0, |all, rating| all | 1 << rating.ordinal());
             let rating = Subject::of("creditInformation.providedCreditRating");
             conditions.push(Condition::or_missing(rating, Test::Category(ratings)));
@@ -83,8 +86,12 @@ impl Card {
 
     /// Share of the purposes asked for that the card serves; 1 when none are.
     fn coverage(&self, facts: &Facts) -> f64 {
-        let asked = facts.lead().credit_card_information.as_ref().and_then(|card| card.card_purposes.as_ref());
-        let asked = asked.into_iter().flatten().fold(0_u64, |all, purpose: &CardPurpose| all | 1 << purpose.ordinal());
+        let asked =
+            facts.lead().credit_card_information.as_ref().and_then(|card| card.card_purposes.as_ref());
+        let asked = asked
+            .into_iter()
+            .flatten()
+            .fold(0_u64, |all, purpose: &CardPurpose| all | 1 << purpose.ordinal());
         match asked.count_ones() {
             0 => 1.0,
             wanted => f64::from((asked & self.purposes).count_ones()) / f64::from(wanted),

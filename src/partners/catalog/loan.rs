@@ -11,10 +11,12 @@ use super::super::partner::Identity;
 use super::super::quote::{LoanTerms, Spread};
 use super::super::text::{Ending, Text, money};
 use super::{
-    Band, PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, STATIC_SUITABILITY, at_standing, hundredths, rated,
-    rating_bit, standing,
+    Band, PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, STATIC_SUITABILITY, at_standing, hundredths,
+    rated, rating_bit, standing,
 };
-use crate::model::{AprType, LoanPurpose, Money, Originator, ProductSubType, ProductType, TermUnit, plain_number};
+use crate::model::{
+    AprType, LoanPurpose, Money, Originator, ProductSubType, ProductType, TermUnit, plain_number,
+};
 
 /// A loan of one term.
 #[derive(Debug)]
@@ -50,7 +52,12 @@ pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Vec<Loan
     }
     for term in &offer.terms {
         let longest = if unit == TermUnit::Open { 0.0 } else { 600.0 };
-        check.between("terms", Some(f64::from(*term)), if unit == TermUnit::Open { 0.0 } else { 1.0 }, longest);
+        check.between(
+            "terms",
+            Some(f64::from(*term)),
+            if unit == TermUnit::Open { 0.0 } else { 1.0 },
+            longest,
+        );
     }
 
     let bands = check.bands(&offer.bands, amount.unwrap_or_default());
@@ -61,7 +68,11 @@ pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Vec<Loan
         unit,
         amount,
         firmness: offer.firmness,
-        bands: bands.iter().filter(|(_, terms)| terms.as_ref().is_none_or(|terms| terms.contains(&term))).map(|(band, _)| *band).collect(),
+        bands: bands
+            .iter()
+            .filter(|(_, terms)| terms.as_ref().is_none_or(|terms| terms.contains(&term)))
+            .map(|(band, _)| *band)
+            .collect(),
     };
     offer.terms.iter().map(|term| loan(*term)).filter(|loan| !loan.bands.is_empty()).collect()
 }
@@ -70,7 +81,8 @@ impl Loan {
     /// Who it is for by its nature (facts, Required fields belong to the partner).
     pub(super) fn rule(&self) -> Rule {
         let (min, max) = self.amount;
-        let mut conditions = vec![Condition::or_missing(Subject::of("loanInformation.loanAmount"), Test::Range { min, max })];
+        let mut conditions =
+            vec![Condition::or_missing(Subject::of("loanInformation.loanAmount"), Test::Range { min, max })];
         conditions.extend(rated(&self.bands));
 
         let purpose = Subject::of("loanInformation.purpose");
@@ -78,14 +90,21 @@ impl Loan {
         let present = |path: &'static str| Condition::new(Subject::of(path), Test::Present);
         if self.sub_type == ProductSubType::StudentLoanRefinance {
             conditions.push(Condition::new(purpose, Test::Category(student)));
-            let evidence = ["refinanceLoans", "educationInformation.universityAttended", "educationInformation.graduateUniversityAttended", "educationInformation.undergraduateUniversityAttended"];
+            let evidence = [
+                "refinanceLoans",
+                "educationInformation.universityAttended",
+                "educationInformation.graduateUniversityAttended",
+                "educationInformation.undergraduateUniversityAttended",
+            ];
             let either = evidence.map(|path| Rule::always().and_all(&[present(path)]));
             return Rule::always().and_all(&conditions).and(&Rule::any(either.to_vec()));
         }
         conditions.push(Condition::or_missing(purpose, Test::Category(!student)));
         if self.sub_type == ProductSubType::CoApplicantLoan {
             let wanted = ["firstName", "lastName", "dateOfBirth", "streetAddress1", "annualIncome"];
-            let paths = wanted.map(|name| Subject::paths().find(|path| path.strip_prefix("coApplicantInformation.") == Some(name)));
+            let paths = wanted.map(|name| {
+                Subject::paths().find(|path| path.strip_prefix("coApplicantInformation.") == Some(name))
+            });
             conditions.extend(paths.into_iter().flatten().map(present));
         }
         Rule::always().and_all(&conditions)
@@ -93,27 +112,30 @@ impl Loan {
 
     /// What does not depend on the lead.
     pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Text {
-        Text::new(Ending::Offer, &LoanText {
-            product_type: ProductType::Loan,
-            product_sub_type: self.sub_type,
-            product_sub_type_disclaimer: offer.sub_type_disclaimer.as_deref(),
-            originator: &identity.originator,
-            originator_id: &identity.originator.key,
-            secured: self.sub_type == ProductSubType::SecuredLoan,
-            co_applicant: self.sub_type == ProductSubType::CoApplicantLoan,
-            sponsored: offer.sponsored,
-            term_length: self.term,
-            term_unit: self.unit,
-            display_term_unit: (self.unit != TermUnit::Open).then_some(self.unit),
-            term_description: offer.term_description.as_deref(),
-            apr_type: offer.apr_type.unwrap_or(AprType::Fixed),
-            apr_description: offer.apr_description.as_deref(),
-            allow_prepayment: offer.allow_prepayment.unwrap_or(true),
-            prepayment_fee: money(offer.prepayment_fee.unwrap_or(0.0)),
-            monthly_payment_description: offer.monthly_payment_description.as_deref(),
-            terms: offer.terms_text.as_deref(),
-            conversion_probability: offer.conversion_probability,
-        })
+        Text::new(
+            Ending::Offer,
+            &LoanText {
+                product_type: ProductType::Loan,
+                product_sub_type: self.sub_type,
+                product_sub_type_disclaimer: offer.sub_type_disclaimer.as_deref(),
+                originator: &identity.originator,
+                originator_id: &identity.originator.key,
+                secured: self.sub_type == ProductSubType::SecuredLoan,
+                co_applicant: self.sub_type == ProductSubType::CoApplicantLoan,
+                sponsored: offer.sponsored,
+                term_length: self.term,
+                term_unit: self.unit,
+                display_term_unit: (self.unit != TermUnit::Open).then_some(self.unit),
+                term_description: offer.term_description.as_deref(),
+                apr_type: offer.apr_type.unwrap_or(AprType::Fixed),
+                apr_description: offer.apr_description.as_deref(),
+                allow_prepayment: offer.allow_prepayment.unwrap_or(true),
+                prepayment_fee: money(offer.prepayment_fee.unwrap_or(0.0)),
+                monthly_payment_description: offer.monthly_payment_description.as_deref(),
+                terms: offer.terms_text.as_deref(),
+                conversion_probability: offer.conversion_probability,
+            },
+        )
     }
 
     /// Terms, suitability, and the amount they are for.
@@ -123,22 +145,33 @@ impl Loan {
     pub(super) fn quote(&self, facts: &Facts) -> Option<(LoanTerms, f64, f64)> {
         let rating = rating_bit(facts);
         let requested = facts.loan_amount();
-        let fitting: Vec<&Band> = self.bands.iter().filter(|band| band.fits(rating, requested, None)).collect();
+        let fitting: Vec<&Band> =
+            self.bands.iter().filter(|band| band.fits(rating, requested, None)).collect();
         let best = *fitting.first()?;
 
         let personal = self.firmness != Firmness::Static && rating.is_some() && requested.is_some();
         let amount = requested.unwrap_or_else(|| f64::midpoint(best.amount.0, best.amount.1));
         let priced: Vec<Priced> = if personal {
             let standing = standing(facts, best);
-            vec![self.priced(best, amount, at_standing(best.rate, standing), at_standing(best.fee_rate, standing))]
+            vec![self.priced(
+                best,
+                amount,
+                at_standing(best.rate, standing),
+                at_standing(best.fee_rate, standing),
+            )]
         } else {
             let ends = |band: &Band| {
-                [self.priced(band, amount, band.rate.0, band.fee_rate.0), self.priced(band, amount, band.rate.1, band.fee_rate.1)]
+                [
+                    self.priced(band, amount, band.rate.0, band.fee_rate.0),
+                    self.priced(band, amount, band.rate.1, band.fee_rate.1),
+                ]
             };
             fitting.iter().flat_map(|band| ends(band)).collect()
         };
 
-        let spread = |figure: fn(&Priced) -> f64| Spread::covering(priced.iter().map(|one| Spread::exactly(figure(one))));
+        let spread = |figure: fn(&Priced) -> f64| {
+            Spread::covering(priced.iter().map(|one| Spread::exactly(figure(one))))
+        };
         let shown = if personal { std::slice::from_ref(&best) } else { &fitting[..] };
         let terms = LoanTerms {
             pre_qualified: personal && self.firmness == Firmness::PreQualified,
@@ -147,9 +180,17 @@ impl Loan {
             max_amount: shown.iter().map(|band| band.amount.1).fold(0.0, f64::max) as i32,
             apr: spread(|one| one.apr)?,
             fee_rate: spread(|one| one.fee_rate)?,
-            fee_fixed: fitting.iter().any(|band| band.fee_fixed > 0.0).then(|| spread(|one| one.fee_fixed)).flatten(),
-            monthly_payment: requested.filter(|_| self.months().is_some()).and_then(|_| spread(|one| one.payment)),
-            total_payment: requested.filter(|_| self.months().is_some()).and_then(|_| spread(|one| one.total)),
+            fee_fixed: fitting
+                .iter()
+                .any(|band| band.fee_fixed > 0.0)
+                .then(|| spread(|one| one.fee_fixed))
+                .flatten(),
+            monthly_payment: requested
+                .filter(|_| self.months().is_some())
+                .and_then(|_| spread(|one| one.payment)),
+            total_payment: requested
+                .filter(|_| self.months().is_some())
+                .and_then(|_| spread(|one| one.total)),
             payout: 0.0,
         };
         let suitability = match (personal, self.firmness) {
@@ -177,7 +218,13 @@ impl Loan {
                 (total, total, finance::single_payment_apr(amount - fee, interest + fee, days))
             }
         };
-        Priced { fee_rate, fee_fixed: band.fee_fixed, payment, total: hundredths(total), apr: hundredths(apr) }
+        Priced {
+            fee_rate,
+            fee_fixed: band.fee_fixed,
+            payment,
+            total: hundredths(total),
+            apr: hundredths(apr),
+        }
     }
 
     /// Monthly payments, unless the term is open or of days.

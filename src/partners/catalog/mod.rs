@@ -79,7 +79,10 @@ impl CatalogOffer {
                 one(special::declared(offer, product_type, check).map(Pricing::Special))
             }
         };
-        variants.into_iter().map(|pricing| Self::priced(offer, product_type, identity, &rule, pricing)).collect()
+        variants
+            .into_iter()
+            .map(|pricing| Self::priced(offer, product_type, identity, &rule, pricing))
+            .collect()
     }
 
     fn priced(
@@ -102,7 +105,9 @@ impl CatalogOffer {
         };
         Self {
             name,
-            sub_type: offer.sub_type.or_else(|| (product_type == ProductType::CreditCard).then_some(ProductSubType::CreditCard)),
+            sub_type: offer
+                .sub_type
+                .or_else(|| (product_type == ProductType::CreditCard).then_some(ProductSubType::CreditCard)),
             rule: rule.clone().and(&built_in),
             text,
             landing_url: offer.landing_url.clone(),
@@ -131,7 +136,9 @@ impl CatalogOffer {
                 let (terms, amount) = mortgage.quote(facts).ok_or(NoTerms)?;
                 (Terms::Mortgage(terms), STATIC_SUITABILITY, Some(amount))
             }
-            Pricing::Savings(savings) => (Terms::Savings(savings.quote(facts).ok_or(NoTerms)?), STATIC_SUITABILITY, None),
+            Pricing::Savings(savings) => {
+                (Terms::Savings(savings.quote(facts).ok_or(NoTerms)?), STATIC_SUITABILITY, None)
+            }
             Pricing::Special(special) => {
                 (Terms::Special(special.quote(self.payout_in_dollars(None))), STATIC_SUITABILITY, None)
             }
@@ -207,7 +214,9 @@ pub(super) struct Band {
 impl Band {
     /// Whether what is known of the lead falls into the band; what is not known does not speak against it.
     fn fits(&self, rating: Option<u64>, amount: Option<f64>, loan_to_value: Option<f64>) -> bool {
-        let within = |value: Option<f64>, (min, max): (f64, f64)| value.is_none_or(|value| min <= value && value <= max);
+        let within = |value: Option<f64>, (min, max): (f64, f64)| {
+            value.is_none_or(|value| min <= value && value <= max)
+        };
         rating.is_none_or(|bit| self.ratings & bit != 0)
             && within(amount, self.amount)
             && within(loan_to_value, self.loan_to_value)

@@ -59,7 +59,10 @@ impl Mortgage {
         };
         let (min, max) = self.amount;
         let mut conditions = vec![
-            Condition::or_missing(Subject::of("mortgageInformation.mortgageType"), Test::Category(1 << wanted.ordinal())),
+            Condition::or_missing(
+                Subject::of("mortgageInformation.mortgageType"),
+                Test::Category(1 << wanted.ordinal()),
+            ),
             Condition::or_missing(Subject::of("mortgageLoanAmount"), Test::Range { min, max }),
         ];
         conditions.extend(rated(&self.bands));
@@ -68,14 +71,18 @@ impl Mortgage {
 
     /// What does not depend on the lead.
     pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Text {
-        Text::new(Ending::Offer, &OfferText::new(ProductType::Mortgage, self.sub_type, offer, identity, None::<NoDetails>))
+        Text::new(
+            Ending::Offer,
+            &OfferText::new(ProductType::Mortgage, self.sub_type, offer, identity, None::<NoDetails>),
+        )
     }
 
     /// Terms and the amount they are for: the lead's, or the reference amount where the lead names none.
     pub(super) fn quote(&self, facts: &Facts) -> Option<(MortgageTerms, f64)> {
         let known = facts.mortgage_loan_amount();
         let amount = known.unwrap_or(self.reference_amount);
-        let band = self.bands.iter().find(|band| band.fits(rating_bit(facts), known, facts.loan_to_value()))?;
+        let band =
+            self.bands.iter().find(|band| band.fits(rating_bit(facts), known, facts.loan_to_value()))?;
 
         let months = self.months();
         let rate = thousandths(at_standing(band.rate, standing(facts, band)));

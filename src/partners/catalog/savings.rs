@@ -11,7 +11,9 @@ use super::super::partner::Identity;
 use super::super::quote::SavingsTerms;
 use super::super::text::{Ending, OfferText, Text, money, percent};
 use super::{Band, hundredths, rated, rating_bit, thousandths};
-use crate::model::{AttributeValue, CompoundingMethod, Money, Percent, ProductSubType, ProductType, Timestamp};
+use crate::model::{
+    AttributeValue, CompoundingMethod, Money, Percent, ProductSubType, ProductType, Timestamp,
+};
 
 /// A savings product.
 #[derive(Debug)]

@@ -24,7 +24,11 @@ const LIFE: &[ProductSubType] = &[
 ];
 
 /// Checks a declared special offer.
-pub(super) fn declared(offer: &declared::Offer, product_type: ProductType, check: &mut Checker) -> Option<Special> {
+pub(super) fn declared(
+    offer: &declared::Offer,
+    product_type: ProductType,
+    check: &mut Checker,
+) -> Option<Special> {
     check.given("name", offer.name.is_some());
     check.given("description", offer.description.is_some());
     let sub_type = match product_type {
@@ -37,12 +41,15 @@ pub(super) fn declared(offer: &declared::Offer, product_type: ProductType, check
 impl Special {
     /// What does not depend on the lead.
     pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Text {
-        Text::new(Ending::Offer, &SpecialText {
-            name: offer.name.as_deref().unwrap_or_default(),
-            desc: offer.description.as_deref().unwrap_or_default(),
-            partner_name: &identity.partner.name,
-            partner_image_url: &identity.partner.image_url,
-        })
+        Text::new(
+            Ending::Offer,
+            &SpecialText {
+                name: offer.name.as_deref().unwrap_or_default(),
+                desc: offer.description.as_deref().unwrap_or_default(),
+                partner_name: &identity.partner.name,
+                partner_image_url: &identity.partner.image_url,
+            },
+        )
     }
 
     /// Payout, and the auction the offer stands in.

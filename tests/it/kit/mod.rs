@@ -1,5 +1,5 @@
 //! The kit: a real daemon on a store of its own, partners in a few words, and a client.
-#![allow(dead_code, missing_docs)] // each test binary and benchmark uses a part of it
+#![allow(dead_code, missing_docs, clippy::unwrap_used)] // each test binary and benchmark uses a part of it
 
 pub mod partners;
 
@@ -7,7 +7,6 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -130,7 +129,7 @@ impl Daemon {
     }
 
     pub async fn request(&self, method: Method, url: &str, token: &str, body: &str) -> Answer {
-        self.request_with(method, url, token, &[], body).await
+        self.request_with(method, url, token, &[], body.to_owned()).await
     }
 
     /// Sends anything. An empty token sends none.
@@ -175,6 +174,16 @@ impl Daemon {
     /// Where the daemon reads its partners.
     pub fn partners(&self) -> &Path {
         &self.plan.partners
+    }
+
+    /// Waits until the daemon has logged a text.
+    pub async fn logged(&self, text: &str) {
+        let reading = async {
+            while !self.plan.log().contains(text) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, reading).await.expect("the daemon logs it");
     }
 
     pub fn pid(&self) -> u32 {
@@ -273,7 +282,8 @@ impl Plan {
 
         let mut command = self.command(&["serve"]);
         command.env("NOTIFY_SOCKET", &path).stdout(Stdio::piped());
-        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.directory.path().join("log"));
+        let log =
+            std::fs::OpenOptions::new().create(true).append(true).open(self.directory.path().join("log"));
         command.stderr(log.expect("a file for the log"));
         let mut child = command.spawn().expect("the binary starts");
 
@@ -335,6 +345,3 @@ pub fn sample(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/leads").join(format!("{name}.json"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
-
-/// Only one at a time: for tests that measure or that need much of the machine.
-pub static ALONE: Mutex<()> = Mutex::new(());

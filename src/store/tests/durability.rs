@@ -1,0 +1,166 @@
+//! What is still there, and what is said, after a restart, a crash or a fault.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use super::*;
+
+const TREE: Tree = Tree::Leads;
+
+#[test]
+fn reopening_keeps_everything() {
+    let directory = directory();
+    for round in 0..20_u8 {
+        let store = inline(&directory);
+        assert_eq!(store.scan(TREE, "").count(), usize::from(round));
+        store.commit_now(Commit::new().put(TREE, [round], [round])).unwrap();
+    }
+}
+
+#[test]
+fn a_new_store_is_the_owners_alone() {
+    let directory = directory();
+    let path = directory.path().join("deep/store");
+    drop(Store::open_inline(&path).unwrap());
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn arrivals_increase_over_restarts_and_while_the_clock_steps_back() {
+    let directory = directory();
+    let company = Uuid::from_u128(7);
+    let now_us = Arc::new(AtomicU64::new(0));
+    for clock_us in [5_000, 9_000, 2_000, 9_001] {
+        now_us.store(clock_us, Ordering::SeqCst);
+        let mut options = StoreOptions::new(directory.path());
+        let now_us = Arc::clone(&now_us);
+        options.clock = Clock::new(move || now_us.load(Ordering::SeqCst));
+        let store = Store::open_inline_with(&options).unwrap();
+        store.commit_now(Commit::new().append(company, "first").append(company, "second")).unwrap();
+        store.commit_now(Commit::new().append(company, "third")).unwrap();
+    }
+    let store = inline(&directory);
+    let feed = store.feed(company);
+    let arrivals: Vec<u64> = feed.iter().map(|key| key.arrival_us).collect();
+    let sequences: Vec<u32> = feed.iter().map(|key| key.sequence).collect();
+    assert_eq!(
+        arrivals,
+        [5_000, 5_001, 5_002, 9_000, 9_001, 9_002, 9_003, 9_004, 9_005, 9_006, 9_007, 9_008]
+    );
+    assert_eq!(sequences, [0, 1, 0].repeat(4));
+}
+
+#[test]
+fn the_last_arrival_is_found_again_when_its_record_is_broken() {
+    let directory = directory();
+    let company = Uuid::from_u128(7);
+    let mut options = StoreOptions::new(directory.path());
+    options.clock = Clock::new(|| 1_000);
+    let append = |options: &StoreOptions| {
+        let store = Store::open_inline_with(options).unwrap();
+        store.commit_now(Commit::new().append(company, "happening")).unwrap();
+        store.feed(company)
+    };
+    append(&options);
+    tamper(directory.path(), &Tree::Meta.sled_key(open::LAST_ARRIVAL), |raw| raw[7] ^= 1);
+    let arrivals: Vec<u64> = append(&options).iter().map(|key| key.arrival_us).collect();
+    assert_eq!(arrivals, [1_000, 1_001]);
+}
+
+#[test]
+fn a_snapshot_left_unfinished_is_removed_and_nothing_is_lost() {
+    let directory = directory();
+    inline(&directory).commit_now(Commit::new().put(TREE, "lead", "kept")).unwrap();
+    let leftover = directory.path().join("snap.00000000FFFFFFFF.generating");
+    fs::write(&leftover, "half a snapshot").unwrap();
+    let store = inline(&directory);
+    assert!(!leftover.exists());
+    assert_eq!(store.payload(TREE, "lead"), Some(b"kept".to_vec()));
+}
+
+#[test]
+fn a_flipped_byte_is_found_and_the_other_records_are_readable() {
+    let directory = directory();
+    let fill = ["a", "b", "c"].iter().fold(Commit::new(), |commit, key| commit.put(TREE, key, "lead"));
+    inline(&directory).commit_now(fill).unwrap();
+    tamper(directory.path(), &TREE.sled_key(b"b"), |raw| raw[6] ^= 0x20);
+
+    let store = inline(&directory);
+    let broken = BrokenRecord { tree: TREE, key: "62".to_owned(), reason: Reason::Checksum };
+    assert_eq!(store.get(TREE, "b"), Err(ReadError::Broken(broken.clone())));
+    let readable: Vec<Vec<u8>> = store.scan(TREE, "").map(|entry| entry.unwrap().0).collect();
+    assert_eq!(readable, [b"a", b"c"]);
+    let report = store.check().unwrap();
+    assert_eq!((report.count(TREE), &report.broken, report.is_sound()), (2, &vec![broken], false));
+}
+
+#[test]
+fn a_broken_record_is_not_absent_and_bars_no_time_window() {
+    let directory = directory();
+    inline(&directory).commit_now(Commit::new().put(TREE, "key", "a payload of some length")).unwrap();
+    tamper(directory.path(), &TREE.sled_key(b"key"), |raw| raw.truncate(4));
+
+    let store = inline(&directory);
+    let absent = store.commit_now(Commit::new().absent(TREE, "key").put(TREE, "key", "x"));
+    assert!(matches!(absent, Err(CommitError::Failed(_))));
+    let window = store.commit_now(Commit::new().unless_recent(TREE, "key", 0).put(TREE, "key", "healed"));
+    assert_eq!(window, Ok(()));
+    assert_eq!(store.payload(TREE, "key"), Some(b"healed".to_vec()));
+    assert_eq!(store.health(), Health::Sound);
+}
+
+#[test]
+fn a_failing_sync_fails_the_group_and_the_store_for_good() {
+    let directory = directory();
+    let options = StoreOptions::new(directory.path());
+    let store = Store::open_inline_with(&options).unwrap();
+    store.commit_now(Commit::new().put(TREE, "before", "kept")).unwrap();
+
+    options.sync_fault.set(true);
+    let outcomes =
+        store.commit_group(&[Commit::new().put(TREE, "a", "a"), Commit::new().absent(TREE, "before")]);
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Err(CommitError::Failed(_)))), "{outcomes:?}");
+
+    options.sync_fault.set(false);
+    let later = store.commit_now(Commit::new().put(TREE, "later", "x"));
+    assert!(matches!(later, Err(CommitError::Failed(_))));
+    assert!(matches!(store.health(), Health::Failed(_)));
+    assert_eq!(store.payload(TREE, "later"), None);
+    assert_eq!(store.payload(TREE, "before"), Some(b"kept".to_vec()));
+    assert!(matches!(store.close(), Err(StoreError::Disk(_))));
+}
+
+#[test]
+fn a_store_that_is_open_is_locked_for_others() {
+    let directory = directory();
+    let _store = inline(&directory);
+    let in_the_making = directory.path().join("snap.00000000FFFFFFFF.generating");
+    fs::write(&in_the_making, "half a snapshot").unwrap();
+    let mut options = StoreOptions::new(directory.path());
+    options.lock_wait = Duration::ZERO;
+    let error = Store::open_inline_with(&options).unwrap_err();
+    assert!(matches!(&error, StoreError::Locked { path } if path == directory.path()));
+    assert!(error.to_string().ends_with("another offerd is running on it"), "{error}");
+    assert!(in_the_making.exists(), "a running store's snapshot is its own");
+}
+
+#[test]
+fn a_newer_format_and_a_foreign_database_are_refused() {
+    let newer = directory();
+    let (frame, _) = frame::frames(&(FORMAT + 1).to_be_bytes());
+    drop(inline(&newer));
+    tamper(newer.path(), &Tree::Meta.sled_key(b"format"), |raw| *raw = frame);
+    let error = Store::open_inline(newer.path()).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { found: 2, known: 1 }), "{error}");
+
+    let foreign = directory();
+    sled(foreign.path()).insert("key", "value").unwrap();
+    assert!(matches!(Store::open_inline(foreign.path()), Err(StoreError::Foreign { .. })));
+}

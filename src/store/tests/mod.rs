@@ -1,0 +1,61 @@
+//! What the store promises, in sentences. Tests write through the inline store where the thread is not their subject.
+
+mod commits;
+mod durability;
+mod large_values;
+mod model;
+mod writer_thread;
+
+use std::path::Path;
+
+use futures_util::FutureExt;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::{group::Outcome, *};
+
+/// A directory for one store, removed at the end of the test.
+fn directory() -> TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+fn inline(directory: &TempDir) -> Store {
+    Store::open_inline(directory.path()).expect("the store opens")
+}
+
+impl Store {
+    /// Commits and takes the outcome, which an inline store has at once.
+    fn commit_now(&self, commit: Commit) -> Outcome {
+        self.commit(commit).now_or_never().expect("an inline commit is ready at once")
+    }
+
+    /// Writes the commits as one group.
+    fn commit_group(&self, commits: &[Commit]) -> Vec<Outcome> {
+        let Queue::Inline(writer) = &self.shared.queue else { panic!("not an inline store") };
+        writer.lock().unwrap().as_mut().expect("open").execute(commits)
+    }
+
+    /// The payload under a key, which must be sound.
+    fn payload(&self, tree: Tree, key: impl AsRef<[u8]>) -> Option<Vec<u8>> {
+        self.get(tree, key).expect("a sound record")
+    }
+
+    /// The keys of a company's happenings, in the order of the feed.
+    fn feed(&self, company: Uuid) -> Vec<HappeningKey> {
+        let happenings = self.scan(Tree::Happenings, company);
+        happenings.map(|entry| HappeningKey::parse(&entry.unwrap().0).expect("a happening's key")).collect()
+    }
+}
+
+/// sled itself, on a store that is closed.
+fn sled(path: &Path) -> sled::Db {
+    open::open_sled(&StoreOptions::new(path)).expect("sled opens")
+}
+
+/// Changes what sled holds under a key, behind the back of a closed store.
+fn tamper(path: &Path, sled_key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
+    let db = sled(path);
+    let mut raw = db.get(sled_key).unwrap().expect("a record to tamper with").to_vec();
+    change(&mut raw);
+    db.insert(sled_key, raw).unwrap();
+}

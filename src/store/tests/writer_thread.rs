@@ -1,0 +1,136 @@
+//! The queue and the thread behind it. A clock that waits for the test holds the writer inside a group.
+
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+
+use super::*;
+
+const TREE: Tree = Tree::Leads;
+
+/// Holds the writer whenever it asks for an arrival time, until it is dropped.
+struct Gate {
+    waiting: Receiver<()>,
+    _open: Sender<()>,
+}
+
+impl Gate {
+    /// Options of a store whose writer the gate holds.
+    fn before(directory: &TempDir) -> (StoreOptions, Self) {
+        let (wait, waiting) = unbounded();
+        let (open, opened) = unbounded::<()>();
+        let mut options = StoreOptions::new(directory.path());
+        options.clock = Clock::new(move || {
+            // Neither end matters once the test is over.
+            let _ = wait.send(());
+            let _ = opened.recv();
+            1
+        });
+        (options, Self { waiting, _open: open })
+    }
+
+    /// Gives the writer a commit to be held in, and returns when it is.
+    fn hold(&self, store: &Store) {
+        drop(store.commit(Commit::new().append(Uuid::nil(), "held")));
+        self.waiting.recv().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn commits_are_answered_when_they_are_written() {
+    let directory = directory();
+    let store = Store::open(StoreOptions::new(directory.path())).unwrap();
+    assert_eq!(store.commit(Commit::new().put(TREE, "lead", "a lead")).await, Ok(()));
+    assert_eq!(store.payload(TREE, "lead"), Some(b"a lead".to_vec()));
+    let refused = store.commit(Commit::new().absent(TREE, "lead")).await;
+    assert_eq!(refused, Err(CommitError::Guard { index: 0, found: b"a lead".to_vec() }));
+}
+
+#[tokio::test]
+async fn a_full_queue_is_busy_at_once_and_what_it_took_is_written() {
+    let directory = directory();
+    let (mut options, gate) = Gate::before(&directory);
+    options.queue = 2;
+    let store = Store::open(options).unwrap();
+    gate.hold(&store);
+    let taken =
+        [store.commit(Commit::new().put(TREE, "a", "a")), store.commit(Commit::new().put(TREE, "b", "b"))];
+    assert_eq!(store.commit(Commit::new().put(TREE, "c", "c")).now_or_never(), Some(Err(CommitError::Busy)));
+    drop(gate);
+    for outcome in taken {
+        assert_eq!(outcome.await, Ok(()));
+    }
+    assert_eq!(store.payload(TREE, "c"), None);
+}
+
+#[tokio::test]
+async fn of_equal_submits_in_one_group_one_wins() {
+    let directory = directory();
+    let (options, gate) = Gate::before(&directory);
+    let store = Store::open(options).unwrap();
+    gate.hold(&store);
+    let claim = |payload: &str| store.commit(Commit::new().absent(TREE, "key").put(TREE, "key", payload));
+    let (first, second) = (claim("one"), claim("two"));
+    drop(gate);
+    assert_eq!(first.await, Ok(()));
+    assert_eq!(second.await, Err(CommitError::Guard { index: 0, found: b"one".to_vec() }));
+}
+
+#[test]
+fn closing_writes_what_is_queued_even_if_nobody_waits() {
+    let directory = directory();
+    let (options, gate) = Gate::before(&directory);
+    let store = Store::open(options).unwrap();
+    gate.hold(&store);
+    drop(store.commit(Commit::new().put(TREE, "lead", "dropped future")));
+    drop(gate);
+    store.close().unwrap();
+    store.close().unwrap();
+    assert_eq!(store.commit(Commit::new()).now_or_never(), Some(Err(CommitError::Closed)));
+    assert_eq!(store.payload(TREE, "lead"), Some(b"dropped future".to_vec()));
+    drop(store);
+    assert_eq!(inline(&directory).payload(TREE, "lead"), Some(b"dropped future".to_vec()));
+}
+
+#[test]
+fn closing_gives_up_on_a_writer_that_is_stuck() {
+    let directory = directory();
+    let (mut options, gate) = Gate::before(&directory);
+    options.close_bound = Duration::ZERO;
+    let store = Store::open(options).unwrap();
+    gate.hold(&store);
+    assert!(matches!(store.close(), Err(StoreError::CloseTimedOut { .. })));
+}
+
+#[tokio::test]
+async fn a_panic_below_fails_the_store_and_answers_everyone() {
+    let directory = directory();
+    let mut options = StoreOptions::new(directory.path());
+    options.clock = Clock::new(|| panic!("a panic on purpose"));
+    let store = Store::open(options).unwrap();
+    let outcome = store.commit(Commit::new().append(Uuid::nil(), "x")).await;
+    assert!(matches!(outcome, Err(CommitError::Failed(_))));
+    let later = store.commit(Commit::new().put(TREE, "later", "x")).await;
+    assert!(matches!(later, Err(CommitError::Failed(_))));
+    assert!(matches!(store.health(), Health::Failed(_)));
+}
+
+#[tokio::test]
+async fn readers_of_a_large_value_never_see_half_of_it() {
+    let directory = directory();
+    let store = Store::open(StoreOptions::new(directory.path())).unwrap();
+    store.commit(Commit::new().put(TREE, "key", vec![0; 100_000])).await.unwrap();
+    let reader = std::thread::spawn({
+        let store = store.clone();
+        move || {
+            (0..2_000).for_each(|_| {
+                let payload = store.payload(TREE, "key").expect("always there");
+                assert!(payload.iter().all(|byte| *byte == payload[0]));
+            });
+        }
+    });
+    for round in 1..100_u8 {
+        store.commit(Commit::new().put(TREE, "key", vec![round; usize::from(round) * 1_000])).await.unwrap();
+    }
+    reader.join().unwrap();
+}

@@ -1,0 +1,217 @@
+//! The commands, as an operator types them.
+
+use std::process::Output;
+
+use hyper::Method;
+use serde_json::Value;
+
+use crate::kit::partners::{partner, prompt_partners};
+use crate::kit::{Daemon, sample, signal};
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[tokio::test]
+async fn check_tells_every_fault_of_settings_and_partners_with_file_and_line() {
+    let bad = partner("bad")
+        .savings("timeot = '3s'")
+        .and("\n[products.loan.eligibility]\n\"personalInformation.stat\" = { in = [\"WA\"] }\n");
+    let plan = Daemon::with_partners(vec![bad, partner("good").savings("")]);
+    let output = plan.command(&["check"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(64));
+    let told = stderr(&output);
+    assert!(
+        told.contains("bad.toml:")
+            && told.contains("`products.savings.timeot` is not a known key; did you mean `timeout`?"),
+        "{told}"
+    );
+    assert!(told.contains("`products.loan.timeout` is missing"), "{told}");
+
+    let plan = plan.setting("matching.deadline", "1h").setting("api.nonsense", "1");
+    let output = plan.command(&["check"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(64));
+    let told = stderr(&output);
+    assert!(
+        told.contains("OFFERD__MATCHING__DEADLINE: `matching.deadline` must be from")
+            || told.contains("`api.nonsense` is not a known key"),
+        "{told}"
+    );
+    let served = plan.command(&["serve"]).output().unwrap();
+    assert_eq!(served.status.code(), Some(64), "a daemon does not start on bad settings");
+}
+
+#[tokio::test]
+async fn eligibility_faults_name_the_attribute_and_suggest_one() {
+    let rules = r#"
+[products.savings.eligibility]
+"personalInformation.stat" = { in = ["WA"] }
+"personalInformation.state" = { in = ["Washington"] }
+"loanInformation.loanAmount" = { min = 10, max = 5 }
+"legalInformation.consentsToFcra" = { min = 1 }
+"#;
+    let plan = Daemon::with_partners(vec![partner("strict").savings("").and(rules)]);
+    let output = plan.command(&["check"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(64));
+    let told = stderr(&output);
+    for fault in [
+        "`personalInformation.stat` is no attribute of a lead; did you mean `personalInformation.state`?",
+        "got `Washington`",
+        "is greater than `max`",
+        "does not go with this attribute; wanted: is, present",
+    ] {
+        assert!(told.contains(fault), "{fault} is not in: {told}");
+    }
+}
+
+#[tokio::test]
+async fn the_sample_catalogue_is_good() {
+    let output = Daemon::with_sample_partners().command(&["check"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let words: Vec<String> = stdout(&output).split_whitespace().map(str::to_owned).collect();
+    let count = |what: &str| {
+        words[words.iter().position(|word| word.starts_with(what)).unwrap() - 1].parse::<usize>().unwrap()
+    };
+    assert!(count("partners,") >= 16 && count("offers") >= 70, "{words:?}");
+}
+
+#[tokio::test]
+async fn tokens_are_made_listed_and_revoked_while_the_daemon_runs() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let made = daemon.command(&["token", "create", "--company", "Acme", "--kind", "publishable"]);
+    let token = stdout(&made).trim().to_owned();
+    assert_eq!(token.len(), 73, "the token alone: {token}");
+    let url = format!("{}/leads/rateTables", daemon.api);
+    assert_eq!(daemon.request(Method::POST, &url, &token, "{}").await.status, 200);
+
+    let listed: Value = serde_json::from_str(&stdout(&daemon.command(&["token", "list", "--json"]))).unwrap();
+    let acme = listed.as_array().unwrap().iter().find(|token| token["company"] == "Acme").unwrap();
+    assert_eq!((&acme["kind"], &acme["test"]), (&Value::from("publishable"), &Value::from(false)));
+    assert!(!listed.to_string().contains(&token));
+    let id = acme["id"].as_str().unwrap();
+    assert!(daemon.command(&["token", "revoke", id]).status.success());
+    assert_eq!(daemon.request(Method::POST, &url, &token, "{}").await.status, 401);
+    assert!(!daemon.command(&["token", "revoke", id]).status.success(), "it is gone");
+}
+
+#[tokio::test]
+async fn tokens_are_made_while_the_daemon_is_stopped() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let (_, stopped) = daemon.terminate();
+    let made =
+        stopped.plan.command(&["token", "create", "--company", "Acme", "--kind", "confidential", "--test"]);
+    let token = stdout(&{ made }.output().unwrap()).trim().to_owned();
+    let daemon = stopped.start().await;
+    let url = format!("{}/leads/rateTables", daemon.api);
+    let table = daemon.request(Method::POST, &url, &token, "{}").await.json();
+    let lead = format!("{}/leads/{}", daemon.api, table["leadUuid"].as_str().unwrap());
+    assert_eq!(daemon.request(Method::GET, &lead, &token, "").await.json()["isTest"], true);
+}
+
+#[tokio::test]
+async fn the_admin_commands_want_the_key_of_the_run_file() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let url = format!("{}/tokens", daemon.admin);
+    assert_eq!(daemon.request(Method::GET, &url, &daemon.confidential, "").await.status, 401);
+    let run_file = daemon.store().join("daemon.json");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&run_file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn lead_submit_waits_for_all_partners_and_shows_the_offers() {
+    let slow = partner("slow").loan(r#"simulate = { delay = "300ms" }"#);
+    let daemon = Daemon::with_partners(vec![slow, partner("prompt").loan("")]).start().await;
+    let file = daemon.store().join("lead.json");
+    std::fs::write(&file, sample("personal_loan")).unwrap();
+    let file = file.to_str().unwrap();
+    let output = daemon.command(&["lead", "submit", file, "--token", &daemon.publishable]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let shown = stdout(&output);
+    assert!(shown.contains("slow") && shown.contains("prompt") && shown.contains("pre-qualified"), "{shown}");
+
+    let output = daemon.command(&["lead", "submit", file, "--json", "--token", &daemon.publishable]);
+    let table: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(table["loanOffers"].as_array().unwrap().len(), 2);
+    assert_eq!(table["pendingResponses"], serde_json::json!([]));
+}
+
+#[tokio::test]
+async fn lead_submit_tells_what_is_wrong() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let file = daemon.store().join("lead.json");
+    std::fs::write(&file, r#"{"loanInformation":{"loanAmount":"much"},"productTypes":["yacht"]}"#).unwrap();
+    let output = daemon.command(&["lead", "submit", file.to_str().unwrap(), "--token", &daemon.publishable]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = stderr(&output);
+    assert!(told.contains("`loanInformation.loanAmount`") && told.contains("`productTypes[0]`"), "{told}");
+
+    std::fs::write(&file, "{}").unwrap();
+    let output = daemon.command(&["lead", "submit", file.to_str().unwrap(), "--token", "nonsense"]);
+    assert!(stderr(&output).contains("401"), "{}", stderr(&output));
+}
+
+#[tokio::test]
+async fn explain_names_the_exact_condition_and_what_was_found_but_nothing_personal() {
+    let rules = r#"
+[products.savings.eligibility]
+"personalInformation.state" = { not_in = ["WV", "IA"] }
+age = { min = 99 }
+"personalInformation.email" = { in = ["nobody@example.com"] }
+"#;
+    let plan =
+        Daemon::with_partners(vec![partner("strict").savings("").and(rules), partner("open").savings("")]);
+    let lead =
+        r#"{"personalInformation":{"state":"WV","dateOfBirth":"1980-02-03","email":"maria@example.com"}}"#;
+    let file = plan.store().with_extension("json");
+    std::fs::write(&file, lead).unwrap();
+    let output = plan.command(&["explain", file.to_str().unwrap()]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let told = stdout(&output);
+    assert!(told.contains("`personalInformation.state` not in") && told.contains("WV"), "{told}");
+    assert!(told.contains("`age` at least 99"), "{told}");
+    assert!(told.contains("matched"), "{told}");
+    assert!(!told.contains("maria@example.com"), "{told}");
+}
+
+#[tokio::test]
+async fn a_daemon_that_is_told_to_stop_drains_and_exits_with_0() {
+    let slow = partner("slow").loan(r#"simulate = { delay = "500ms" }"#);
+    let daemon = Daemon::with_partners(vec![slow]).start().await;
+    let pending = daemon.submit(sample("personal_loan")).await.json();
+    let (status, stopped) = daemon.terminate();
+    assert_eq!(status.code(), Some(0), "{}", stopped.plan.log());
+    let daemon = stopped.start().await;
+    let table = daemon.complete(pending["uuid"].as_str().unwrap()).await;
+    assert_eq!(table["loanOffers"].as_array().unwrap().len(), 1, "what was pending goes on");
+}
+
+#[tokio::test]
+async fn a_hang_up_signal_reloads_the_partners_and_keeps_them_when_a_file_is_bad() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let offers = async || daemon.submit("{}").await.json()["savingsOffers"].as_array().unwrap().len();
+    assert_eq!(offers().await, 1);
+
+    partner("added").savings("").write(daemon.partners());
+    signal(daemon.pid(), "HUP");
+    daemon.logged("partners reloaded").await;
+    assert_eq!(offers().await, 2);
+
+    std::fs::write(daemon.partners().join("broken.toml"), "[partner]\nname = 7\n").unwrap();
+    signal(daemon.pid(), "HUP");
+    daemon.logged("partners not reloaded").await;
+    assert_eq!(offers().await, 2);
+}
+
+#[tokio::test]
+async fn a_second_daemon_on_one_store_is_refused() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let second = daemon.command(&["serve"]);
+    assert_eq!(second.status.code(), Some(1));
+    assert!(stderr(&second).contains("another"), "{}", stderr(&second));
+    assert_eq!(daemon.submit("{}").await.status, 200);
+}

@@ -1,0 +1,72 @@
+//! Health, metrics, and what the settings change.
+
+use hyper::Method;
+
+use crate::kit::Daemon;
+use crate::kit::partners::{partner, prompt_partners};
+
+#[tokio::test]
+async fn the_admin_listener_tells_life_readiness_and_every_metric() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    daemon.submit("{}").await;
+    for path in ["/livez", "/readyz", "/"] {
+        let answer = daemon.request(Method::GET, &format!("{}{path}", daemon.admin), "", "").await;
+        assert_eq!(answer.status, 200, "{path}");
+    }
+    let answer = daemon.request(Method::GET, &format!("{}/metrics", daemon.admin), "", "").await;
+    let text = String::from_utf8(answer.body.to_vec()).unwrap();
+    for metric in [
+        "offerd_http_requests_total",
+        "offerd_partner_outcomes_total",
+        "offerd_live_rate_tables",
+        "offerd_store_commit_seconds",
+    ] {
+        assert!(text.contains(metric), "{metric} is not in:\n{text}");
+    }
+    assert!(text.contains(r#"route="/leads/rateTables""#));
+}
+
+#[tokio::test]
+async fn offers_are_capped_per_partner_the_best_by_score_staying() {
+    let offers: String = (1..=6)
+        .map(|nth| {
+            format!(
+                "\n[[products.insurance.offers]]\nkey = \"o{nth}\"\nname = \"o{nth}\"\ndescription = \"d\"\n\
+                 landing_url = \"https://a.example/\"\npayout = {{ on = \"click\", fixed = {nth}.0 }}\n\
+                 conversion_probability = 0.5\n"
+            )
+        })
+        .collect();
+    let many = partner("many").and(&format!("\n[products.insurance]\ntimeout = \"1s\"\n{offers}"));
+    let daemon = Daemon::with_partners(vec![many]).setting("matching.offers_per_partner", "2").start().await;
+    let table = daemon.submit(r#"{"productTypes":["insurance"]}"#).await.json();
+    let names: Vec<&str> = table["specialOffers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|offer| offer["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["o6", "o5"]);
+}
+
+#[tokio::test]
+async fn offers_lead_to_the_configured_base_url() {
+    let plan =
+        Daemon::with_partners(prompt_partners(1)).setting("api.base_url", "https://offers.example/api");
+    let table = plan.start().await.submit("{}").await.json();
+    assert!(
+        table["savingsOffers"][0]["url"].as_str().unwrap().starts_with("https://offers.example/api/click/")
+    );
+}
+
+#[tokio::test]
+async fn the_docs_list_every_path() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let page = daemon.request(Method::GET, &format!("{}/docs", daemon.api), "", "").await;
+    let text = String::from_utf8(page.body.to_vec()).unwrap();
+    for path in
+        offerd::http::routes::API.iter().chain(offerd::http::routes::INTEGRATIONS).map(|route| route.path)
+    {
+        assert!(text.contains(path), "{path}");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! One file a partner; the file's name is the partner's key. `[partner]` is who it is, `[products.<type>]` what it
 //! offers for one product type: when it is asked, and its catalog of offers. Attribute paths are the API's own.
-//! [`super::check`] turns these shapes into a [`super::Partner`], or into every fault at once.
+//! [`super::check`] turns these shapes into [`super::Seat`]s, or into every fault at once.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! All rules at once: which rows of the book fit a lead, in microseconds.
 //!
-//! Per subject there is a [`Column`] of cells, one per value (or per stretch of numbers between two bounds that some
+//! Per subject there is a column of cells, one per value (or per stretch of numbers between two bounds that some
 //! rule names), and per cell a bitset with a bit per row that accepts the cell's values. A search takes the lead's cell
 //! of each column and ANDs them. The cells are filled by asking [`Condition::accepts`], so the index has no opinion of
 //! its own on what a rule means.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use super::page;
 use crate::config::Settings;
 use crate::partners::Book;
 
@@ -16,11 +17,10 @@ pub fn run(config: Option<&Path>) -> ExitCode {
         Ok(book) => book,
         Err(faults) => return super::tell(&faults),
     };
-    println!(
-        "settings and partner files are good: {} partners, {} seats, {} offers",
+    page::print(format_args!("settings and partner files are good: {} partners, {} seats, {} offers",
         book.partners().len(),
         book.seats().len(),
         book.offers()
-    );
+    ));
     ExitCode::SUCCESS
 }

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use chrono::Utc;
 use clap::Args;
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{Cell, Color, ContentArrangement, Table};
+use comfy_table::{Cell, Color, Table};
 
 use super::lead::read_lead;
+use super::page;
 use crate::model::CreditBands;
 use crate::partners::Facts;
 use crate::partners::explain::{Explanation, Refusal, SeatExplanation, explain};
@@ -44,17 +44,13 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
 
     let facts = Facts::new(&lead, Utc::now().date_naive(), CreditBands::CURRENT);
     let explanation = explain(&book, &facts);
-    println!("{}", table(&explanation, arguments));
-    println!("{}", summary(&explanation));
+    page::print(table(&explanation, arguments));
+    page::print(summary(&explanation));
     ExitCode::SUCCESS
 }
 
 fn table(explanation: &Explanation, arguments: &Arguments) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(["partner", "product", "offer", "", "wanted", "found"]);
+    let mut table = page::table(["partner", "product", "offer", "", "wanted", "found"]);
     let wanted =
         |seat: &&SeatExplanation| arguments.partner.as_ref().is_none_or(|key| seat.seat.identity.key == *key);
     for seat in explanation.seats.iter().filter(wanted) {

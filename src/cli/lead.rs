@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{CellAlignment, Table};
 use hyper::Method;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::client::Client;
+use super::page::{self, dollars};
 use crate::config::Settings;
 use crate::model::{Lead, PendingResponse, RateTable, Unreadable};
 use crate::run_file::RunFile;
@@ -118,10 +118,10 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     }
 
     if submit.json {
-        println!("{}", serde_json::to_string_pretty(&table).map_err(|error| error.to_string())?);
+        page::print(serde_json::to_string_pretty(&table).map_err(|error| error.to_string())?);
     } else {
-        println!("{}", offers(&table));
-        println!("rate table {} of lead {}", table.uuid, table.lead_uuid);
+        page::print(offers(&table));
+        page::print(format_args!("rate table {} of lead {}", table.uuid, table.lead_uuid));
     }
     Ok(())
 }
@@ -173,16 +173,7 @@ fn names(pending: &[PendingResponse]) -> Vec<String> {
 
 /// The offers as a table, an array after the other, each in its order.
 fn offers(table: &RateTable) -> Table {
-    let mut shown = Table::new();
-    shown.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_header([
-        "product",
-        "institution",
-        "offer",
-        "rate",
-        "payment",
-        "firmness",
-        "score",
-    ]);
+    let mut shown = page::table(["product", "institution", "offer", "rate", "payment", "firmness", "score"]);
     for row in rows(table) {
         shown.add_row(row);
     }
@@ -202,7 +193,7 @@ fn rows(table: &RateTable) -> Vec<[String; 7]> {
             (Some(min), Some(max)) => format!("{min}–{max} % APR"),
             _ => String::new(),
         };
-        let amount = format!("up to ${}", offer.max_amount);
+        let amount = format!("up to {}", dollars(f64::from(offer.max_amount)));
         let term = if offer.term_length == 0 {
             "open".to_owned()
         } else {
@@ -213,7 +204,10 @@ fn rows(table: &RateTable) -> Vec<[String; 7]> {
             offer.originator.name.clone(),
             format!("{amount}, {term}"),
             rate,
-            offer.max_monthly_payment.map(|payment| format!("${payment}/month")).unwrap_or_default(),
+            offer
+                .max_monthly_payment
+                .map(|payment| format!("{}/month", dollars(payment.to_f64())))
+                .unwrap_or_default(),
             firmness(offer.pre_approved, offer.pre_qualified, false),
             score(offer.recommendation_score),
         ]);
@@ -230,7 +224,7 @@ fn rows(table: &RateTable) -> Vec<[String; 7]> {
             offer.partner.name.clone(),
             details.card_name.clone().unwrap_or_default(),
             rate,
-            details.max_annual_fee.map(|fee| format!("${fee}/year")).unwrap_or_default(),
+            details.max_annual_fee.map(|fee| format!("{}/year", dollars(fee.to_f64()))).unwrap_or_default(),
             firmness(details.pre_approved, details.pre_qualified, details.pre_selected),
             score(offer.recommendation_score),
         ]);
@@ -242,7 +236,7 @@ fn rows(table: &RateTable) -> Vec<[String; 7]> {
             offer.partner.name.clone(),
             details.loan_type.to_string(),
             format!("{} % APR", details.apr),
-            format!("${}/month", details.monthly_payment),
+            format!("{}/month", dollars(details.monthly_payment.to_f64())),
             String::new(),
             score(offer.recommendation_score),
         ]);

@@ -4,6 +4,7 @@ mod check;
 mod client;
 mod explain;
 mod lead;
+mod page;
 mod serve;
 mod token;
 

@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand, ValueEnum};
 use comfy_table::Table;
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use hyper::Method;
 use uuid::Uuid;
 
 use super::client::Client;
+use super::page;
 use crate::admin::tokens::{Created, Listed, Revoked};
 use crate::config::Settings;
 use crate::model::TokenKind;
@@ -80,17 +80,17 @@ async fn execute(settings: &Settings, command: Command) -> Result<(), String> {
     match command {
         Command::Create(create) => {
             let created = keeper.create(create.into()).await?;
-            println!("{}", created.token);
+            page::print(created.token);
             eprintln!("token {} of company {}; it is shown only now", created.id, created.company);
         }
         Command::List { json: true } => {
             let tokens = keeper.list().await?;
-            println!("{}", serde_json::to_string_pretty(&tokens).map_err(|error| error.to_string())?);
+            page::print(serde_json::to_string_pretty(&tokens).map_err(|error| error.to_string())?);
         }
-        Command::List { json: false } => println!("{}", table(&keeper.list().await?)),
+        Command::List { json: false } => page::print(format_args!("{}", table(&keeper.list().await?)),
         Command::Revoke { id } => {
             if !keeper.revoke(id).await? {
-                return Err(format!("there is no token {id}; `offerd token list` shows those there are"));
+                return Err(format!("there is no token {id}; `offerd token list` shows those there are")));
             }
             eprintln!("token {id} is revoked");
         }
@@ -175,8 +175,7 @@ impl Keeper {
 }
 
 fn table(tokens: &[Listed]) -> Table {
-    let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY).set_header(["id", "company", "kind", "test", "created"]);
+    let mut table = page::table(["id", "company", "kind", "test", "created"]);
     for token in tokens {
         let created = DateTime::<Utc>::from_timestamp_millis(token.created_at).unwrap_or_default();
         table.add_row([

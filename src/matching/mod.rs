@@ -19,6 +19,8 @@ pub mod reading;
 pub mod record;
 pub mod recovery;
 pub mod table;
+#[cfg(test)]
+mod tests;
 pub mod texts;
 pub mod writing;
 

@@ -1,0 +1,55 @@
+//! How tables and figures look on a terminal.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{ContentArrangement, LineStyle, Row, Table};
+
+/// An empty table that fits the terminal, with a line under its header.
+pub fn table(header: impl Into<Row>) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(header);
+    if table.width().is_none() {
+        table.set_width(WIDTH);
+    }
+    table
+}
+
+/// Width of a table that goes to a file or another program.
+const WIDTH: u16 = 140;
+
+/// Prints a text and a line end. A reader that has seen enough (`| head`) is no failure.
+pub fn print(text: impl std::fmt::Display) {
+    use std::io::{ErrorKind, Write};
+    match writeln!(std::io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => eprintln!("offerd: cannot print: {error}"),
+        _ => {}
+    }
+}
+
+/// Dollars, with cents unless there are none: `$1,234.50`, `$95`.
+pub fn dollars(amount: f64) -> String {
+    let cents = (amount.abs() * 100.0).round() as u64;
+    let whole = (cents / 100).to_string();
+    let groups: Vec<&str> = whole
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).expect("digits are text"))
+        .collect();
+    let sign = if amount < 0.0 { "-" } else { "" };
+    let fraction = if cents % 100 == 0 { String::new() } else { format!(".{:02}", cents % 100) };
+    format!("{sign}${}{fraction}", groups.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dollars;
+
+    #[test]
+    fn dollars_are_grouped() {
+        let shown = [0.0, 95.0, 342.9, 1_234.5, 75_000.0, 1_234_567.891, -12.0].map(dollars);
+        assert_eq!(shown, ["$0", "$95", "$342.90", "$1,234.50", "$75,000", "$1,234,567.89", "-$12"]);
+    }
+}

@@ -1,0 +1,384 @@
+//! Time and failure, on a paused clock: an hour passes in a moment, and no test depends on how fast the machine is.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use actix_rt::{Arbiter, System};
+use proptest::prelude::*;
+use serde_json::Value;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::budget::TimeRules;
+use super::engine::{Engine, Rules};
+use super::matchmaker::{Matchmaker, Refused, Submission};
+use super::messages::{Snapshot, Until};
+use super::recovery::recover;
+use super::texts::Texts;
+use crate::model::{CreditBands, Lead};
+use crate::partners::Book;
+use crate::store::{Store, StoreOptions, SyncFault};
+
+#[path = "../../tests/it/kit/partners.rs"]
+#[allow(dead_code)] // the black-box tests use the rest
+mod partner_files;
+
+use partner_files::{PartnerFile, partner};
+
+const LEAD: &str = r#"{
+    "productTypes": ["loan", "other"],
+    "loanInformation": {"loanAmount": 10000},
+    "creditInformation": {"providedCreditRating": "good"}
+}"#;
+
+const COMPANY: Uuid = Uuid::from_u128(7);
+
+/// A matchmaker on a store of its own, whose commits need no thread, and so no time.
+struct World {
+    matchmaker: Matchmaker,
+    directory: tempfile::TempDir,
+    disk: SyncFault,
+}
+
+fn rules() -> Rules {
+    Rules {
+        time: TimeRules {
+            deadline: Duration::from_secs(15),
+            response_margin: Duration::from_millis(100),
+            least_budget: Duration::from_millis(50),
+            second_look_reserve: Duration::from_secs(5),
+        },
+        submit_wait: Duration::from_millis(50),
+        linger: Duration::from_secs(5),
+        live_tables: 100,
+        partners_per_lead: 100,
+        offers_per_partner: 40,
+    }
+}
+
+fn book(partners: &[PartnerFile]) -> Book {
+    let file =
+        |(nth, partner): (usize, &PartnerFile)| (PathBuf::from(format!("p{nth}.toml")), partner.text());
+    Book::from_texts(partners.iter().enumerate().map(file)).expect("the partners of a test are good")
+}
+
+async fn matchmaker(store: Store, partners: &[PartnerFile], rules: Rules) -> Matchmaker {
+    let texts = Texts::new(store.clone());
+    let book = book(partners);
+    texts.keep(&book).await.unwrap();
+    let engine = Engine::new(store, texts, book, rules, "http://offers.example".to_owned());
+    Matchmaker::new(engine, vec![Arbiter::current()], b"secret")
+}
+
+impl World {
+    async fn of(partners: &[PartnerFile]) -> Self {
+        Self::with_rules(partners, rules()).await
+    }
+
+    async fn with_rules(partners: &[PartnerFile], rules: Rules) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let options = StoreOptions::new(directory.path());
+        let disk = options.sync_fault.clone();
+        let store = Store::open_inline_with(&options).unwrap();
+        Self { matchmaker: matchmaker(store, partners, rules).await, directory, disk }
+    }
+
+    async fn submit(&self, until: Until) -> Snapshot {
+        self.try_submit(until).await.unwrap()
+    }
+
+    async fn try_submit(&self, until: Until) -> Result<Snapshot, Refused> {
+        let lead = Lead::read(LEAD.as_bytes()).unwrap();
+        let bands = CreditBands::CURRENT;
+        let submission = Submission { company: COMPANY, test: false, look_back_minutes: None, bands, lead };
+        self.matchmaker.submit(submission, until).await
+    }
+
+    async fn poll(&self, table: Uuid) -> Snapshot {
+        self.matchmaker.rate_table(COMPANY, table).await.unwrap().expect("the table is there")
+    }
+
+    /// As a crash leaves it: the actors are gone with what they knew, the records are there.
+    async fn crash(self, partners: &[PartnerFile]) -> Self {
+        let Self { matchmaker: gone, directory, .. } = self;
+        gone.drain().await;
+        drop(gone);
+        // The actors let go of the store when they have stopped.
+        while let Err(locked) = Store::open_inline(directory.path()) {
+            assert!(matches!(locked, crate::store::StoreError::Locked { .. }), "{locked}");
+            tokio::task::yield_now().await;
+        }
+        let options = StoreOptions::new(directory.path());
+        let disk = options.sync_fault.clone();
+        let store = Store::open_inline_with(&options).unwrap();
+        Self { matchmaker: matchmaker(store, partners, rules()).await, directory, disk }
+    }
+}
+
+fn json(snapshot: &Snapshot) -> Value {
+    serde_json::from_slice(&snapshot.json).unwrap()
+}
+
+fn uuid(snapshot: &Snapshot) -> Uuid {
+    json(snapshot)["uuid"].as_str().unwrap().parse().unwrap()
+}
+
+fn loan_offers(snapshot: &Snapshot) -> usize {
+    json(snapshot)["loanOffers"].as_array().unwrap().len()
+}
+
+fn pending(snapshot: &Snapshot) -> Vec<String> {
+    let table = json(snapshot);
+    let responses = table["pendingResponses"].as_array().unwrap().iter();
+    responses.map(|response| response["partner"]["name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn simulate(delay: &str) -> String {
+    format!(r#"simulate = {{ delay = "{delay}" }}"#)
+}
+
+fn failing(kind: &str) -> String {
+    format!(r#"simulate = {{ delay = "10ms", failure_rate = 1.0, failure = "{kind}" }}"#)
+}
+
+/// Runs a test on an actix system whose clock stands still while anything is to be done.
+fn paused<T>(test: impl Future<Output = T>) -> T {
+    let runtime =
+        || tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    System::with_tokio_rt(runtime).block_on(test)
+}
+
+#[test]
+fn a_silent_partner_is_given_its_own_timeout() {
+    paused(async {
+        let world =
+            World::of(&[partner("silent").loan(&failing("silence")), partner("prompt").loan("")]).await;
+        let begun = Instant::now();
+        let table = world.submit(Until::Settled).await;
+        // The kit's loan partners have ten seconds.
+        assert_eq!(begun.elapsed().as_secs(), 10);
+        assert_eq!((loan_offers(&table), table.pending), (1, false));
+    });
+}
+
+#[test]
+fn no_partner_is_given_more_than_the_lead_has_left() {
+    paused(async {
+        let mut rules = rules();
+        rules.time.deadline = Duration::from_secs(6);
+        let world = World::with_rules(&[partner("silent").loan(&failing("silence"))], rules).await;
+        let begun = Instant::now();
+        assert!(!world.submit(Until::Settled).await.pending);
+        assert_eq!(begun.elapsed().as_millis() / 100, 59, "the deadline less the response margin");
+    });
+}
+
+#[test]
+fn a_partner_for_which_no_time_is_left_is_not_asked() {
+    paused(async {
+        let mut rules = rules();
+        rules.time.deadline = Duration::from_millis(120);
+        let world = World::with_rules(&[partner("prompt").loan("")], rules).await;
+        let table = world.submit(Until::Settled).await;
+        assert_eq!((loan_offers(&table), table.pending), (0, false));
+    });
+}
+
+#[test]
+fn an_offer_that_comes_late_never_enters() {
+    paused(async {
+        let late = partner("late").loan(&simulate("11s"));
+        let world = World::of(&[late, partner("prompt").loan("")]).await;
+        let complete = world.submit(Until::Settled).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let later = world.poll(uuid(&complete)).await;
+        assert_eq!((loan_offers(&later), later.json), (1, complete.json));
+    });
+}
+
+#[test]
+fn a_poll_sees_each_answer_when_it_has_come() {
+    paused(async {
+        let partners = [partner("two").loan(&simulate("2s")), partner("four").loan(&simulate("4s"))];
+        let world = World::of(&partners).await;
+        let first = world.submit(Until::Prompt).await;
+        assert_eq!((loan_offers(&first), pending(&first)), (0, vec!["two".to_owned(), "four".to_owned()]));
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let second = world.poll(uuid(&first)).await;
+        assert_eq!((loan_offers(&second), pending(&second)), (1, vec!["four".to_owned()]));
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let third = world.poll(uuid(&first)).await;
+        assert_eq!((loan_offers(&third), third.pending), (2, false));
+        assert!(first.version < second.version && second.version < third.version);
+    });
+}
+
+#[test]
+fn a_partner_that_panics_is_an_outcome_and_no_more() {
+    paused(async {
+        let world = World::of(&[partner("panics").loan(&failing("panic")), partner("prompt").loan("")]).await;
+        for _ in 0..3 {
+            let table = world.submit(Until::Settled).await;
+            assert_eq!((loan_offers(&table), table.pending), (1, false));
+        }
+    });
+}
+
+#[test]
+fn a_submit_does_not_wait_for_partners_that_take_time() {
+    paused(async {
+        let world = World::of(&[partner("slow").loan(&simulate("9s")), partner("prompt").loan("")]).await;
+        let begun = Instant::now();
+        let table = world.submit(Until::Prompt).await;
+        assert_eq!((loan_offers(&table), table.pending), (1, true));
+        assert!(begun.elapsed() <= rules().submit_wait);
+    });
+}
+
+#[test]
+fn time_is_kept_back_for_second_look_while_it_may_be_needed() {
+    paused(async {
+        let silent = partner("silent").loan(&failing("silence")).and("");
+        let slow = PartnerFile::loan(partner("slow"), &failing("error"));
+        let second = partner("second").second_look(3.0, &simulate("3s"));
+        let world = World::of(&[silent, slow, second]).await;
+        let begun = Instant::now();
+        let table = world.submit(Until::Settled).await;
+        assert_eq!(json(&table)["specialOffers"].as_array().unwrap().len(), 1);
+        // First look ends at 15 s − 0.1 s − 5 s, and second look answers 3 s later.
+        assert_eq!(begun.elapsed().as_millis() / 100, 129);
+    });
+}
+
+#[test]
+fn a_complete_table_is_read_from_the_store_once_its_actor_has_left() {
+    paused(async {
+        let world = World::of(&[partner("slow").loan(&simulate("1s"))]).await;
+        let first = world.submit(Until::Prompt).await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let live = world.poll(uuid(&first)).await;
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        assert!(world.matchmaker.engine().live.all().is_empty(), "a settled table lingers only a little");
+        let stored = world.poll(uuid(&first)).await;
+        assert_eq!((live.json, live.version), (stored.json, stored.version));
+    });
+}
+
+#[test]
+fn every_place_is_given_back() {
+    paused(async {
+        let mut rules = rules();
+        rules.live_tables = 1;
+        let world = World::with_rules(&[partner("slow").loan(&simulate("1s"))], rules).await;
+        for _ in 0..3 {
+            world.submit(Until::Prompt).await;
+            assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::Full);
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+    });
+}
+
+#[test]
+fn a_disk_that_fails_is_never_a_silent_acknowledgement() {
+    paused(async {
+        let world = World::of(&[partner("slow").loan(&simulate("1s"))]).await;
+        let before = world.submit(Until::Prompt).await;
+        world.disk.set(true);
+        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::StoreFailed);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let after = world.poll(uuid(&before)).await;
+        assert_eq!(after.json, before.json, "what could not be written is not shown");
+    });
+}
+
+#[test]
+fn a_restart_goes_on_with_what_was_pending() {
+    paused(async {
+        let partners = [partner("slow").loan(&simulate("3s")), partner("prompt").loan("")];
+        let world = World::of(&partners).await;
+        let before = world.submit(Until::Prompt).await;
+        let world = world.crash(&partners).await;
+        assert_eq!(world.poll(uuid(&before)).await.json, before.json);
+        assert_eq!(recover(&world.matchmaker).await, 1);
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        let after = world.poll(uuid(&before)).await;
+        assert_eq!((loan_offers(&after), after.pending), (2, false));
+        let shown = |table: &Snapshot| json(table)["loanOffers"][0]["uuid"].clone();
+        let known: Vec<Value> = json(&after)["loanOffers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|offer| offer["uuid"].clone())
+            .collect();
+        assert!(known.contains(&shown(&before)));
+        assert_eq!(recover(&world.matchmaker).await, 0, "it is recovered once");
+    });
+}
+
+#[test]
+fn a_partner_that_left_the_book_meanwhile_is_not_waited_for() {
+    paused(async {
+        let world = World::of(&[partner("slow").loan(&simulate("3s"))]).await;
+        let before = world.submit(Until::Prompt).await;
+        let world = world.crash(&[]).await;
+        assert_eq!(recover(&world.matchmaker).await, 1);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let after = world.poll(uuid(&before)).await;
+        assert_eq!((loan_offers(&after), after.pending), (0, false));
+    });
+}
+
+/// Anything that a partner can do.
+fn any_partner(nth: usize) -> impl Strategy<Value = PartnerFile> {
+    let behaviour = prop_oneof![
+        3 => Just(String::new()),
+        3 => (1..20_000_u32).prop_map(|delay| simulate(&format!("{delay}ms"))),
+        1 => prop::sample::select(vec!["error", "panic", "silence"]).prop_map(failing),
+    ];
+    (behaviour, any::<bool>()).prop_map(move |(behaviour, second_look)| {
+        let named = partner(&format!("partner-{nth}"));
+        if second_look { named.second_look(1.0 + nth as f64, &behaviour) } else { named.loan(&behaviour) }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever the partners do: pending responses only shrink, offers shown stay shown, the table is complete by its
+    /// deadline, and then it never changes, neither in memory nor in the store.
+    #[test]
+    fn every_table_completes_by_its_deadline_and_only_ever_grows(
+        partners in (0..6_usize).prop_flat_map(|count| (0..count).map(any_partner).collect::<Vec<_>>()),
+        pauses in prop::collection::vec(1..4_000_u64, 8),
+    ) {
+        paused(async {
+            let world = World::of(&partners).await;
+            let first = world.submit(Until::Prompt).await;
+            let table = uuid(&first);
+            let mut last = first;
+            let begun = Instant::now();
+            for pause in pauses {
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+                let next = world.poll(table).await;
+                prop_assert!(pending(&next).iter().all(|name| pending(&last).contains(name)));
+                for array in ["loanOffers", "specialOffers"] {
+                    let (before, after) = (json(&last), json(&next));
+                    let uuids = |table: &Value| -> Vec<Value> {
+                        table[array].as_array().unwrap().iter().map(|offer| offer["uuid"].clone()).collect()
+                    };
+                    prop_assert!(uuids(&before).iter().all(|offer| uuids(&after).contains(offer)));
+                }
+                if !last.pending {
+                    prop_assert_eq!(&next.json, &last.json);
+                }
+                last = next;
+            }
+            tokio::time::sleep(rules().time.deadline.saturating_sub(begun.elapsed())).await;
+            let complete = world.poll(table).await;
+            prop_assert!(!complete.pending);
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            prop_assert_eq!(&world.poll(table).await.json, &complete.json);
+            Ok(())
+        })?;
+    }
+}

@@ -17,7 +17,8 @@ pub fn run(config: Option<&Path>) -> ExitCode {
         Ok(book) => book,
         Err(faults) => return super::tell(&faults),
     };
-    page::print(format_args!("settings and partner files are good: {} partners, {} seats, {} offers",
+    page::print(format_args!(
+        "settings and partner files are good: {} partners, {} seats, {} offers",
         book.partners().len(),
         book.seats().len(),
         book.offers()

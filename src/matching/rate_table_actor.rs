@@ -33,6 +33,9 @@ use crate::telemetry::metrics::{LATE_ANSWERS, PARTNER_ANSWER_SECONDS, PARTNER_OU
 /// Answers that are taken in at once when they are there at once.
 const ANSWERS_AT_ONCE: usize = 256;
 
+/// Pause before a commit is tried again that the store's queue had no room for.
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
+
 /// What an actor needs to be started with.
 #[derive(Debug)]
 pub struct Start {
@@ -272,6 +275,12 @@ impl RateTableActor {
     /// The store has answered: the answers are shown, or the actor gives up.
     fn written(&mut self, answers: Vec<Answer>, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
         self.writing = false;
+        if result == Err(CommitError::Busy) {
+            // Only many tables recovered at once can fill the queue; the answers keep until there is room.
+            self.arrived.splice(0..0, answers);
+            ctx.run_later(BUSY_PAUSE, |actor, ctx| actor.write(ctx));
+            return;
+        }
         if let Err(failure) = result {
             error!(rate_table = %self.table().head().uuid, %failure, "answers could not be stored; the table is left to recovery");
             self.leave(ctx);

@@ -39,7 +39,7 @@ pub fn dollars(amount: f64) -> String {
         .map(|group| std::str::from_utf8(group).expect("digits are text"))
         .collect();
     let sign = if amount < 0.0 { "-" } else { "" };
-    let fraction = if cents % 100 == 0 { String::new() } else { format!(".{:02}", cents % 100) };
+    let fraction = if cents.is_multiple_of(100) { String::new() } else { format!(".{:02}", cents % 100) };
     format!("{sign}${}{fraction}", groups.join(","))
 }
 

@@ -108,7 +108,7 @@ async fn live(
     let integrations =
         tokio::spawn(http::serve_integrations(integrations, app, &settings, stopped(stopping)));
 
-    if settings.tokens.bootstrap && tokens.list().is_empty() {
+    if settings.tokens.bootstrap && tokens.companies().is_empty() {
         bootstrap::welcome(&tokens, &run_file).await.map_err(|error| format!("no first tokens: {error}"))?;
     }
     health.set_ready(true);
@@ -132,7 +132,11 @@ async fn live(
     };
     let ending = tokio::select! {
         cut = drained => if cut { Ending::Cut } else { Ending::Drained },
-        _ = signals.stop_again() => Ending::Cut,
+        () = signals.stop_again() => {
+            // At once means at once; the store is whole at any moment.
+            RunFile::remove(&settings.store.path);
+            std::process::exit(1);
+        }
     };
 
     RunFile::remove(&settings.store.path);

@@ -39,7 +39,9 @@ impl Budget {
     /// less than an ask is worth.
     pub fn for_partner(&self, timeout: Duration, second_look_to_come: bool) -> Option<Duration> {
         let left = self.deadline.saturating_duration_since(Instant::now());
-        let reserve = if second_look_to_come { self.rules.second_look_reserve } else { Duration::ZERO };
+        // First look always has at least half of the time.
+        let reserve = self.rules.second_look_reserve.min(self.rules.deadline / 2);
+        let reserve = if second_look_to_come { reserve } else { Duration::ZERO };
         let budget = timeout.min(left.saturating_sub(self.rules.response_margin).saturating_sub(reserve));
         (budget >= self.rules.least_budget).then_some(budget)
     }

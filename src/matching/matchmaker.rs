@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use actix::prelude::*;
 use actix_rt::ArbiterHandle;
 use chrono::Utc;
+use futures_util::future::join_all;
 use metrics::counter;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -51,14 +53,14 @@ pub struct Submission {
     pub lead: Lead,
 }
 
-/// Why a lead was not taken in; nothing of it is kept.
+/// Why a lead was not taken in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
     /// It duplicates this lead.
     Duplicate(Uuid),
     /// As many rate tables as there may be are being built.
     Full,
-    /// The store cannot take it.
+    /// The store cannot take it, or has failed since.
     StoreFailed,
 }
 
@@ -87,7 +89,7 @@ impl Matchmaker {
     /// may leave the table to recovery; callers run it in a task of its own.
     ///
     /// # Errors
-    /// [`Refused`], with nothing written.
+    /// [`Refused`]; nothing is written then, unless the store fails in the middle of it.
     pub async fn submit(&self, submission: Submission, until: Until) -> Result<Snapshot, Refused> {
         let Ok(permit) = Arc::clone(&self.admission).try_acquire_owned() else {
             counter!(SUBMITS_REFUSED, "reason" => "full").increment(1);
@@ -112,11 +114,8 @@ impl Matchmaker {
         let commit = writing::submission(&record, &head, identity.as_ref());
         self.engine.store.commit(commit).await.map_err(|failure| refusal(&record, failure))?;
 
-        let seats = head.seats.iter().map(|seat| self.engine.texts.seat(*seat)).collect::<Result<_, _>>();
-        let seats = seats.map_err(|text| {
-            error!(?text, "the store has lost the text of a seat");
-            Refused::StoreFailed
-        })?;
+        let uuid = head.uuid;
+        let seats = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let actor = self.start(Start {
             lead_created_at: record.created_at,
             lead: Arc::new(record.lead),
@@ -127,7 +126,11 @@ impl Matchmaker {
             deadline,
             permit: Some(permit),
         });
-        self.await_table(&actor, until).await.ok_or(Refused::StoreFailed)
+        match self.await_table(&actor, until).await {
+            Some(snapshot) => Ok(snapshot),
+            // An actor that has left meanwhile has written what it had; the lead is taken in either way.
+            None => self.rate_table(company, uuid).await.ok().flatten().ok_or(Refused::StoreFailed),
+        }
     }
 
     /// The rate table of a company as it is now; `None` when the company has no such table.
@@ -159,27 +162,32 @@ impl Matchmaker {
     pub(super) async fn resume(&self, table: Uuid) -> Result<(), Unavailable> {
         let Some(stored) = reading::table(&self.engine, table)? else { return Err(Unavailable) };
         let head = Arc::clone(stored.head());
-        let Some(record) = reading::lead(&self.engine.store, head.lead)? else { return Err(Unavailable) };
-        let sequence = reading::answer_records(&self.engine.store, table)?;
+        // Without its lead nobody can be asked any more, but the table still completes.
+        let record = reading::lead(&self.engine.store, head.lead).ok().flatten();
+        let lead = record.as_ref().map(|record| record.lead.clone());
 
         let now = Utc::now();
         let bands = CreditBands::CURRENT;
-        let mut fitting = self.engine.book().fitting(&Facts::new(&record.lead, now.date_naive(), bands));
+        let mut fitting = lead.as_ref().map_or_else(Vec::new, |lead| {
+            self.engine.book().fitting(&Facts::new(lead, now.date_naive(), bands))
+        });
         let seats = stored.seats().iter();
         let fits = seats.map(|seat| {
             let same =
                 |fit: &Fit| fit.seat.identity.key == seat.key && fit.seat.product_type == seat.product_type;
             fitting.iter().position(same).map(|position| fitting.swap_remove(position))
         });
+        // A clock that stepped back gives nobody more time than a new lead has.
         let left = u64::try_from(head.deadline - now.timestamp_millis()).unwrap_or(0);
+        let left = Duration::from_millis(left).min(self.rules().time.deadline);
         self.start(Start {
-            lead_created_at: record.created_at,
+            lead_created_at: record.map_or(head.created_at, |record| record.created_at),
             fits: fits.collect(),
-            lead: Arc::new(record.lead),
+            lead: Arc::new(lead.unwrap_or_default()),
             bands,
             table: stored,
-            sequence,
-            deadline: Instant::now() + std::time::Duration::from_millis(left),
+            sequence: reading::next_answer(&self.engine.store, table),
+            deadline: Instant::now() + left,
             // A table that was taken in stays in, even where more are recovered than are admitted.
             permit: Arc::clone(&self.admission).try_acquire_owned().ok(),
         });
@@ -189,10 +197,8 @@ impl Matchmaker {
     /// Lets every actor leave; what is pending is recovered at the next start.
     pub async fn drain(&self) {
         self.admission.close();
-        for actor in self.engine.live.all() {
-            // An actor that is gone has nothing to leave.
-            let _ = actor.send(Settle).await;
-        }
+        // An actor that is gone has nothing to leave.
+        join_all(self.engine.live.all().iter().map(|actor| actor.send(Settle))).await;
     }
 
     /// What the tables share.

@@ -56,7 +56,7 @@ impl Handler<RequestOffers> for PartnerActor {
         let Some(simulate) = self.seat.simulate else {
             return Box::pin(std::future::ready(answer));
         };
-        Box::pin(async move {
+        let far_away = async move {
             let fate = Fate::drawn(&simulate, request.draw);
             tokio::time::sleep(fate.delay).await;
             match (fate.fails, simulate.failure) {
@@ -65,7 +65,11 @@ impl Handler<RequestOffers> for PartnerActor {
                 (true, FailureKind::Panic) => panic!("simulated panic of a partner"),
                 (true, FailureKind::Silence) => std::future::pending().await,
             }
-        })
+        };
+        // The asker stops waiting by itself; this ends the work too, which nothing else would.
+        Box::pin(
+            async move { tokio::time::timeout(request.budget, far_away).await.unwrap_or(Outcome::TimedOut) },
+        )
     }
 }
 

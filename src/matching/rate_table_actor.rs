@@ -21,14 +21,16 @@ use super::engine::Engine;
 use super::messages::{AwaitTable, GetRateTable, PartnerAnswered, RequestOffers, Settle, Snapshot, Until};
 use super::outcome::{Failure, NoOfferReason, Outcome};
 use super::partner_actor::PartnerActor;
-use super::progress::{Due, Event, Standing};
+use super::progress::{Due, Event, Progress, Standing};
 use super::record::Answer;
 use super::table::Table;
 use super::writing;
 use crate::model::{CreditBands, Lead, ProductType};
-use crate::partners::Fit;
+use crate::partners::{Fit, SeatText};
 use crate::store::CommitError;
-use crate::telemetry::metrics::{LATE_ANSWERS, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLES_SETTLED};
+use crate::telemetry::metrics::{
+    LATE_ANSWERS, OFFERS_CUT, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLES_SETTLED,
+};
 
 /// Answers that are taken in at once when they are there at once.
 const ANSWERS_AT_ONCE: usize = 256;
@@ -64,6 +66,8 @@ pub struct RateTableActor {
     budget: Budget,
     /// Per seat, whether it answers at once.
     prompt: Vec<bool>,
+    /// Per seat, whether its outcome is noted: written, being written, or about to be.
+    noted: Vec<bool>,
     /// Answers that are not written yet.
     arrived: Vec<Answer>,
     writing: bool,
@@ -97,7 +101,12 @@ impl Actor for RateTableActor {
 impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
     fn handle(&mut self, answered: Vec<PartnerAnswered>, ctx: &mut Context<Self>) {
         for PartnerAnswered { seat, outcome, elapsed } in answered {
-            self.count(seat, &outcome, elapsed);
+            let seat_text = &self.table().seats()[seat];
+            let labels = [
+                ("partner", seat_text.key.clone()),
+                ("product_type", seat_text.product_type.as_str().to_owned()),
+            ];
+            histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
             self.take_in(seat, outcome);
         }
         self.write(ctx);
@@ -145,12 +154,14 @@ impl RateTableActor {
     /// An actor that is ready to be started on an arbiter.
     pub fn new(engine: Arc<Engine>, start: Start) -> Self {
         let budget = Budget::until(start.deadline, engine.rules.time);
-        let prompt =
+        let prompt: Vec<bool> =
             start.fits.iter().map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.simulate.is_none())).collect();
+        let noted = (0..prompt.len()).map(|seat| !start.table.progress().is_pending(seat)).collect();
         Self {
             engine,
             budget,
             prompt,
+            noted,
             sequence: start.sequence,
             start,
             arrived: Vec::new(),
@@ -214,19 +225,24 @@ impl RateTableActor {
 
     /// Notes an outcome, unless its seat has one already: a late offer never enters.
     fn take_in(&mut self, seat: usize, outcome: Outcome) {
-        let noted = self.arrived.iter().any(|answer| usize::from(answer.seat) == seat);
-        if noted || !self.table().progress().is_pending(seat) {
+        if std::mem::replace(&mut self.noted[seat], true) {
             counter!(LATE_ANSWERS).increment(1);
             return;
         }
+        let SeatText { key, product_type, .. } = &*self.table().seats()[seat];
+        let labels = [
+            ("partner", key.clone()),
+            ("product_type", product_type.as_str().to_owned()),
+            ("outcome", outcome.word().to_owned()),
+        ];
+        counter!(PARTNER_OUTCOMES, &labels).increment(1);
         self.arrived.push(Answer { seat: seat as u16, at: Utc::now().timestamp_millis(), outcome });
     }
 
     /// Every seat without an outcome has timed out.
     fn deadline_passed(&mut self, ctx: &mut Context<Self>) {
-        let pending: Vec<usize> = self.table().progress().pending().collect();
-        for seat in pending {
-            if !self.arrived.iter().any(|answer| usize::from(answer.seat) == seat) {
+        for seat in 0..self.noted.len() {
+            if !self.noted[seat] {
                 self.take_in(seat, Outcome::TimedOut);
             }
         }
@@ -254,22 +270,30 @@ impl RateTableActor {
 
     /// What has arrived, with the held seats that are not needed any more; and whether that settles the table.
     fn next_answers(&mut self) -> (Vec<Answer>, bool) {
+        let mut progress = self.progress_with_arrived();
+        if let Due::Drop(held) = progress.due() {
+            for seat in held {
+                self.take_in(seat, Outcome::NoOffers(NoOfferReason::NotNeeded));
+            }
+            progress = self.progress_with_arrived();
+        }
         let mut answers = std::mem::take(&mut self.arrived);
+        let cut = self.start.table.cut_to_fit(&mut answers);
+        if cut > 0 {
+            counter!(OFFERS_CUT, "partner" => "all").increment(cut as u64);
+        }
+        (answers, progress.settled())
+    }
+
+    /// Where the seats will stand once what has arrived is written.
+    fn progress_with_arrived(&self) -> Progress {
         let mut progress = self.table().progress().clone();
-        for answer in &answers {
+        for answer in &self.arrived {
             let offers = !answer.outcome.quotes().is_empty();
             let applied = progress.apply(Event::Ended { seat: usize::from(answer.seat), offers });
             debug_assert!(applied.is_ok(), "an answer is taken in once");
         }
-        if let Due::Drop(held) = progress.due() {
-            for seat in held {
-                let outcome = Outcome::NoOffers(NoOfferReason::NotNeeded);
-                answers.push(Answer { seat: seat as u16, at: Utc::now().timestamp_millis(), outcome });
-                let applied = progress.apply(Event::Ended { seat, offers: false });
-                debug_assert!(applied.is_ok(), "a held seat is pending");
-            }
-        }
-        (answers, progress.settled())
+        progress
     }
 
     /// The store has answered: the answers are shown, or the actor gives up.
@@ -371,18 +395,14 @@ impl RateTableActor {
     }
 
     fn leave(&mut self, ctx: &mut Context<Self>) {
-        self.engine.live.remove(self.table().head().uuid);
-        self.start.permit = None;
         self.waiters.clear();
         ctx.stop();
     }
+}
 
-    fn count(&self, seat: usize, outcome: &Outcome, elapsed: Duration) {
-        let seat = &self.table().seats()[seat];
-        let labels = [("partner", seat.key.clone()), ("product_type", seat.product_type.as_str().to_owned())];
-        histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
-        let [partner, product_type] = labels;
-        counter!(PARTNER_OUTCOMES, &[partner, product_type, ("outcome", outcome.word().to_owned())])
-            .increment(1);
+/// However the actor ends, a panic included, it is not live any more.
+impl Drop for RateTableActor {
+    fn drop(&mut self) {
+        self.engine.live.remove(self.table().head().uuid);
     }
 }

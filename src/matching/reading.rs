@@ -38,12 +38,11 @@ pub fn table(engine: &Engine, table: Uuid) -> Result<Option<Table>, Unavailable>
     Ok(Some(folded))
 }
 
-/// How many answer records a table has.
-///
-/// # Errors
-/// [`Unavailable`] when one cannot be read.
-pub fn answer_records(store: &Store, table: Uuid) -> Result<u16, Unavailable> {
-    answers(store, table).try_fold(0, |count, answers| answers.map(|_| count + 1))
+/// Position of a table's next answer record: one behind the last, whether that can be read or not.
+pub fn next_answer(store: &Store, table: Uuid) -> u16 {
+    let keys = store.scan(Tree::Answers, table.as_bytes()).filter_map(Result::ok).map(|(key, _)| key);
+    let positions = keys.filter_map(|key| Some(u16::from_be_bytes(key.get(16..18)?.try_into().ok()?)));
+    positions.max().map_or(0, |last| last + 1)
 }
 
 /// A lead; `None` when there is none.

@@ -1,4 +1,7 @@
 //! After a restart: every table that was pending goes on, under its original deadline, through the same machine.
+//!
+//! What was answered stays as it was recorded. Who had not answered is asked again, by the book of the day; who has left
+//! it has failed.
 
 use metrics::counter;
 use tracing::{error, info};

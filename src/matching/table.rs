@@ -11,6 +11,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::outcome::Outcome;
 use super::progress::{Event, IllegalTransition, Progress};
 use super::record::{Answer, MAX_OFFERS, TableHead, offer_uuid};
 use super::texts::Texts;
@@ -85,9 +86,8 @@ impl Table {
         self.answers += 1;
         let second_look = self.seats[seat].second_look;
         for quote in quotes {
-            if self.last_number == MAX_OFFERS {
-                break;
-            }
+            // Invariant: `cut_to_fit` has seen to the numbers.
+            debug_assert!(self.last_number < MAX_OFFERS);
             self.last_number += 1;
             let offer = Offer { number: self.last_number, quote: quote.clone() };
             if second_look {
@@ -102,6 +102,20 @@ impl Table {
         Ok(())
     }
 
+    /// Takes out of answers that are to be applied next what the table has no numbers left for; returns how many offers.
+    pub fn cut_to_fit(&self, answers: &mut [Answer]) -> usize {
+        let mut left = usize::from(MAX_OFFERS - self.last_number);
+        let mut cut = 0;
+        for answer in answers {
+            if let Outcome::Offers(quotes) = &mut answer.outcome {
+                cut += quotes.len().saturating_sub(left);
+                quotes.truncate(left);
+                left -= quotes.len();
+            }
+        }
+        cut
+    }
+
     /// Once the last second-look partner has answered, the best offer of each product sub-type is shown.
     fn close_auction(&mut self) {
         if self.progress.pending().any(|seat| self.seats[seat].second_look) {
@@ -113,8 +127,9 @@ impl Table {
         });
         let mut lots = Vec::new();
         for offer in offers {
+            // Without a sub-type there is nothing to compare with.
             let lot = if let Terms::Special(terms) = &offer.quote.terms { terms.lot } else { None };
-            if !lots.contains(&lot) {
+            if lot.is_none() || !lots.contains(&lot) {
                 lots.push(lot);
                 self.place(offer);
             }

@@ -41,10 +41,10 @@ impl Texts {
             self.store.commit(texts.iter().fold(Commit::new(), put)).await?;
         }
 
-        let mut offers = self.offers.write().unwrap_or_else(PoisonError::into_inner);
-        for offer in book.seats().iter().flat_map(|seat| &seat.offers) {
-            offers.insert(offer.text.fingerprint, Arc::clone(&offer.text.json));
-        }
+        // Texts of earlier books are read back when they are asked for.
+        let offers = book.seats().iter().flat_map(|seat| &seat.offers).map(|offer| &offer.text);
+        let offers = offers.map(|text| (text.fingerprint, Arc::clone(&text.json))).collect();
+        *self.offers.write().unwrap_or_else(PoisonError::into_inner) = offers;
         Ok(())
     }
 

@@ -42,12 +42,17 @@ pub fn submission(lead: &LeadRecord, head: &TableHead, identity: Option<&Identit
         test: lead.test,
     };
     let events = vec![happening(EventType::LeadCreated), happening(EventType::AppSubmitted)];
-    commit
+    commit = commit
         .put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead))
         .put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head))
         .put(Tree::LeadTables, [&lead.uuid.as_bytes()[..], head.uuid.as_bytes()].concat(), Vec::new())
-        .put(Tree::OpenTables, head.uuid.as_bytes(), head.deadline.to_be_bytes().to_vec())
-        .append(lead.company, codec::encode(&events))
+        .append(lead.company, codec::encode(&events));
+    // A table without seats is complete as it is.
+    if head.seats.is_empty() {
+        commit
+    } else {
+        commit.put(Tree::OpenTables, head.uuid.as_bytes(), head.deadline.to_be_bytes().to_vec())
+    }
 }
 
 /// Answers of one table, what they mean for the feeds, and, with the last of them, that the table is complete.

@@ -1,5 +1,8 @@
 //! From a declared partner to a checked one, or to every fault with file, line and key.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use chrono::NaiveDate;
 
 use super::catalog::{Band, CatalogOffer};
@@ -8,7 +11,7 @@ use super::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, days};
 use super::facts::Subject;
 use super::partner::{Identity, Seat, SeatText, Simulate};
 use super::text::{Ending, Text};
-use crate::declaration::{Fault, Source};
+use crate::declaration::{Fault, HumanDuration, Source};
 use crate::model::{
     AttributeKind, CreditCardOfferDetails, Originator, OriginatorImage, Partner, ProductSubType, ProductType,
     ProvidedCreditRating, Timestamp,
@@ -16,6 +19,9 @@ use crate::model::{
 
 /// Most offers a seat may have, terms counted.
 pub const MAX_OFFERS: usize = 100_000;
+
+/// Longest time in a partner file.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// The seats of a partner file.
 ///
@@ -78,6 +84,15 @@ impl Checker<'_> {
         if let Some(figure) = figure.filter(|figure| !(min..=max).contains(figure)) {
             self.at(key, format!("must be from {min} to {max}, got {figure}"));
         }
+    }
+
+    /// Wants a time that somebody may really wait for.
+    fn duration(&mut self, key: &str, duration: HumanDuration) -> Duration {
+        let duration = Duration::from(duration);
+        if duration.is_zero() || duration > LONGEST {
+            self.at(key, format!("must be more than 0s and at most {LONGEST:?}, got {duration:?}"));
+        }
+        duration.min(LONGEST)
     }
 
     /// Wants a name that can stand in a file name, a metric and a path.
@@ -174,7 +189,7 @@ impl Checker<'_> {
             band.loan_to_value.and_then(|range| self.range("loan_to_value", Some(range), 0.0, 1000.0));
         let rate = self.span("rate", band.rate, 0.0, 400.0);
         let fee_rate = band.fee_rate.map_or((0.0, 0.0), |fee| self.span("fee_rate", fee, 0.0, 50.0));
-        self.between("fee_fixed", band.fee_fixed, 0.0, 1e6);
+        self.between("fee_fixed", band.fee_fixed, 0.0, own_amount.unwrap_or(amount).0.max(1.0) / 2.0);
         self.between("price_adjustment", band.price_adjustment, -10.0, 10.0);
         Band {
             ratings: ratings.iter().fold(0, |all, rating| all | 1 << rating.ordinal()),
@@ -317,18 +332,19 @@ impl Checker<'_> {
             product_type,
             second_look: product.second_look,
             paused: product.paused,
-            timeout: product.timeout.into(),
+            timeout: self.duration("timeout", product.timeout),
             rule: rule?,
             simulate,
             offers,
             text: Text::new(Ending::Whole, &text),
+            known_as: Arc::new(text),
         })
     }
 
     fn simulate(&mut self, simulate: &declared::Simulate) -> Simulate {
         self.between("failure_rate", Some(simulate.failure_rate), 0.0, 1.0);
-        let delay = simulate.delay.into();
-        let delay_max = simulate.delay_max.map_or(delay, Into::into);
+        let delay = self.duration("delay", simulate.delay);
+        let delay_max = simulate.delay_max.map_or(delay, |longest| self.duration("delay_max", longest));
         if delay_max < delay {
             self.at("delay_max", "must not be shorter than `delay`");
         }

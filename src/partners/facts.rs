@@ -4,7 +4,9 @@ use std::sync::LazyLock;
 
 use chrono::{Datelike, NaiveDate};
 
-use crate::model::{Attribute, AttributeKind, AttributeValue, CreditBands, Lead, ProvidedCreditRating};
+use crate::model::{
+    Attribute, AttributeKind, AttributeValue, CreditBands, Lead, MortgageType, ProvidedCreditRating,
+};
 
 /// Something a condition can be about: an attribute of the lead or a derived one. A small number, made from its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,15 +130,25 @@ impl<'a> Facts<'a> {
         credit.provided_numeric_credit_score.or_else(by_rating)
     }
 
-    /// Dollars that the lead wants to borrow against property.
+    /// Dollars that the lead wants to borrow against property: as given, or what is refinanced with the cash taken out,
+    /// or the value less the down payment. An amount of 0 counts as not given.
     pub fn mortgage_loan_amount(&self) -> Option<f64> {
         let mortgage = self.lead.mortgage_information.as_ref()?;
-        let purchase =
-            || Some(f64::from(mortgage.property_value?) - f64::from(mortgage.down_payment_amount?));
-        let refinance =
-            || Some(f64::from(mortgage.mortgage_balance?) + mortgage.cash_out_amount.map_or(0.0, f64::from));
-        let given = mortgage.mortgage_amount.or(mortgage.refinance_amount).map(f64::from);
-        given.or_else(purchase).or_else(refinance).filter(|amount| *amount > 0.0)
+        let dollars = |amount: Option<i32>| amount.filter(|amount| *amount > 0).map(f64::from);
+        let refinance = || {
+            let owed = dollars(mortgage.refinance_amount).or_else(|| dollars(mortgage.mortgage_balance))?;
+            Some(owed + dollars(mortgage.cash_out_amount).unwrap_or(0.0))
+        };
+        let purchase = || {
+            let borrowed = dollars(mortgage.property_value)? - f64::from(mortgage.down_payment_amount?);
+            Some(borrowed).filter(|borrowed| *borrowed > 0.0)
+        };
+        let given = dollars(mortgage.mortgage_amount);
+        if mortgage.mortgage_type == Some(MortgageType::Purchase) {
+            given.or_else(purchase)
+        } else {
+            given.or_else(refinance).or_else(purchase)
+        }
     }
 
     /// Dollars of the loan that the lead asks for.

@@ -60,6 +60,9 @@ fn present_value(payment: f64, i: f64, n: f64) -> (f64, f64) {
 /// Annual percentage rate of a loan of `principal` repaid at once after `days`, with `charges` in dollars
 /// (Regulation Z, Appendix J, single advance and single payment).
 pub fn single_payment_apr(principal: f64, charges: f64, days: u32) -> f64 {
+    if principal <= 0.0 {
+        return APR_CEILING;
+    }
     (charges / principal * 365.0 / f64::from(days.max(1)) * 100.0).min(APR_CEILING)
 }
 

@@ -1,5 +1,6 @@
 //! A partner as the engine knows it: who it is, and its seats, one per product type that it answers for.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -47,7 +48,9 @@ pub struct Seat {
     pub simulate: Option<Simulate>,
     /// Its catalog.
     pub offers: Vec<CatalogOffer>,
-    /// [`SeatText`] as it is stored with the tables that it sits at.
+    /// What the tables that it sits at must know of it.
+    pub known_as: Arc<SeatText>,
+    /// `known_as`, as it is stored with those tables.
     pub text: Text,
 }
 

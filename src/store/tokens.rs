@@ -43,7 +43,7 @@ impl Tokens {
         let token = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
         let existing = self.companies().into_iter().find(|company| company.name == new.company);
         let mut company = existing.unwrap_or_else(|| CompanyRecord {
-            uuid: Uuid::now_v7(),
+            uuid: company_uuid(&new.company),
             name: new.company,
             duplicate_look_back_minutes: None,
         });
@@ -110,6 +110,12 @@ impl Tokens {
         let bytes = self.store.get(tree, key).ok().flatten()?;
         codec::decode_json(&bytes).ok()
     }
+}
+
+/// A company's id follows from its name, so that two who make it at once make one.
+fn company_uuid(name: &str) -> Uuid {
+    let digest: [u8; 32] = Sha256::digest(name.as_bytes()).into();
+    Uuid::new_v8(std::array::from_fn(|nth| digest[nth]))
 }
 
 /// Under which a token is kept.

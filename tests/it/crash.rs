@@ -66,6 +66,19 @@ async fn a_table_whose_deadline_passed_while_the_daemon_was_down_completes_at_on
     let daemon = daemon.kill().start().await;
     let after = daemon.complete(before["uuid"].as_str().unwrap()).await;
     assert_eq!(after["loanOffers"], serde_json::json!([]));
+
+    // Each seat has one recorded outcome: folding the records again finds none that does not fit.
+    let daemon = daemon.kill().start().await;
+    assert_eq!(daemon.rate_table(before["uuid"].as_str().unwrap()).await.json(), after);
+    assert!(!daemon.log().contains("does not fit its table"), "{}", daemon.log());
+}
+
+#[tokio::test]
+async fn a_lead_that_fits_nobody_leaves_nothing_to_recover() {
+    let daemon = Daemon::with_partners(vec![partner("prompt").savings("")]).start().await;
+    assert_eq!(daemon.submit(r#"{"productTypes":["mortgage"]}"#).await.status, 200);
+    let daemon = daemon.kill().start().await;
+    assert!(!daemon.log().contains("pending rate tables go on"), "{}", daemon.log());
 }
 
 #[tokio::test]

@@ -84,8 +84,11 @@ impl Card {
         (CardTerms { pre_selected, ..CardTerms::default() }, firmness * self.coverage(facts))
     }
 
-    /// Share of the purposes asked for that the card serves; 1 when none are.
+    /// Share of the purposes asked for that the card serves; 1 when none are asked for, or the card names none.
     fn coverage(&self, facts: &Facts) -> f64 {
+        if self.purposes == 0 {
+            return 1.0;
+        }
         let asked =
             facts.lead().credit_card_information.as_ref().and_then(|card| card.card_purposes.as_ref());
         let asked = asked

@@ -61,6 +61,12 @@ pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Vec<Loan
     }
 
     let bands = check.bands(&offer.bands, amount.unwrap_or_default());
+    for term in &offer.terms {
+        let covered = bands.iter().any(|(_, terms)| terms.as_ref().is_none_or(|terms| terms.contains(term)));
+        if !covered && !bands.is_empty() {
+            check.at("terms", format!("{term} is in none of the bands"));
+        }
+    }
     let (Some(sub_type), Some(amount)) = (sub_type, amount) else { return Vec::new() };
     let loan = |term: i32| Loan {
         sub_type,
@@ -101,11 +107,16 @@ impl Loan {
         }
         conditions.push(Condition::or_missing(purpose, Test::Category(!student)));
         if self.sub_type == ProductSubType::CoApplicantLoan {
-            let wanted = ["firstName", "lastName", "dateOfBirth", "streetAddress1", "annualIncome"];
-            let paths = wanted.map(|name| {
-                Subject::paths().find(|path| path.strip_prefix("coApplicantInformation.") == Some(name))
-            });
-            conditions.extend(paths.into_iter().flatten().map(present));
+            conditions.extend(
+                [
+                    "coApplicantInformation.firstName",
+                    "coApplicantInformation.lastName",
+                    "coApplicantInformation.dateOfBirth",
+                    "coApplicantInformation.streetAddress1",
+                    "coApplicantInformation.annualIncome",
+                ]
+                .map(present),
+            );
         }
         Rule::always().and_all(&conditions)
     }

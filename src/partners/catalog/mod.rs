@@ -185,6 +185,9 @@ fn common_faults(offer: &declared::Offer, check: &mut Checker) {
     }
     match (offer.payout.fixed, offer.payout.percent) {
         (None, None) => check.at("payout", "must have `fixed` (dollars) or `percent`"),
+        (_, Some(_)) if offer.amount.is_none() => {
+            check.at("payout.percent", "needs an `amount` to be a percentage of; use `fixed`");
+        }
         (fixed, percent) => {
             check.between("payout.fixed", fixed, 0.0, 1e6);
             check.between("payout.percent", percent, 0.0, 100.0);
@@ -245,7 +248,11 @@ fn standing(facts: &Facts, band: &Band) -> f64 {
     let Some(score) = facts.credit_score() else { return 0.0 };
     let spans = SCORE_SPANS.iter().filter(|(rating, _, _)| band.ratings >> rating.ordinal() & 1 == 1);
     let (low, high) = spans.fold((850, 300), |(low, high), (_, from, to)| (low.min(*from), high.max(*to)));
-    if low >= high { 0.0 } else { (f64::from(score - low) / f64::from(high - low)).clamp(0.0, 1.0) }
+    if low >= high {
+        0.0
+    } else {
+        ((f64::from(score) - f64::from(low)) / f64::from(high - low)).clamp(0.0, 1.0)
+    }
 }
 
 /// The scores of each rating (facts, Credit rating and score; FICO ends at 850).

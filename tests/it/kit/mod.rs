@@ -186,6 +186,11 @@ impl Daemon {
         tokio::time::timeout(PATIENCE, reading).await.expect("the daemon logs it");
     }
 
+    /// What the daemon has logged so far, over all its starts.
+    pub fn log(&self) -> String {
+        self.plan.log()
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.as_ref().expect("the daemon runs").id()
     }

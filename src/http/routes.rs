@@ -3,7 +3,7 @@
 use hyper::Method;
 
 use super::App;
-use super::current::{docs, leads, rate_tables};
+use super::current::{clicks, docs, leads, rate_tables};
 use crate::web::{Editions, Handler, Route, Scope, handler};
 
 /// A row of the table.
@@ -34,6 +34,14 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::CurrentOnly,
         about: "Answers with a lead as it was sent, and what became of it.",
         handler: handler!(leads::show),
+    },
+    Route {
+        method: Method::GET,
+        path: "/click/{id}",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Where an offer's url leads: records the click and sends the person on to the partner.",
+        handler: handler!(clicks::open),
     },
     Route {
         method: Method::GET,

@@ -1,4 +1,5 @@
-//! What became of a lead, told from the records of its rate tables: the institutions' decisions as lead actions.
+//! What became of a lead: the institutions' decisions, told from the records of its rate tables, and the actions that
+//! were recorded since.
 
 use uuid::Uuid;
 
@@ -42,6 +43,7 @@ pub fn lead_actions(engine: &Engine, lead: Uuid) -> Result<Vec<LeadAction>, Unav
             }
         }
     }
+    actions.extend(reading::actions(&engine.store, lead));
     actions.sort_by_key(|action| action.created_at);
     Ok(actions)
 }

@@ -6,6 +6,7 @@
 //! what a crash has left pending. The actors' [`messages`] stand on one page.
 
 pub mod budget;
+pub mod click;
 pub mod engine;
 pub mod history;
 pub mod identity;

@@ -9,6 +9,7 @@ use super::engine::Engine;
 use super::matchmaker::Unavailable;
 use super::record::{Answer, TableHead};
 use super::table::Table;
+use crate::model::LeadAction;
 use crate::store::entities::LeadRecord;
 use crate::store::{Store, Tree, codec};
 
@@ -58,6 +59,12 @@ pub fn lead(store: &Store, lead: Uuid) -> Result<Option<LeadRecord>, Unavailable
 pub fn tables_of(store: &Store, lead: Uuid) -> Vec<Uuid> {
     let keys = store.scan(Tree::LeadTables, lead.as_bytes()).filter_map(Result::ok);
     keys.filter_map(|(key, _)| Uuid::from_slice(key.get(16..32)?).ok()).collect()
+}
+
+/// The recorded actions of a lead, oldest first.
+pub fn actions(store: &Store, lead: Uuid) -> Vec<LeadAction> {
+    let records = store.scan(Tree::LeadActions, lead.as_bytes()).filter_map(Result::ok);
+    records.filter_map(|(_, bytes)| codec::decode_json(&bytes).map_err(broken).ok()).collect()
 }
 
 /// The answer records of a table, in the order in which they were written.

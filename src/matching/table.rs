@@ -36,6 +36,7 @@ pub struct Table {
 #[derive(Debug, Clone, PartialEq)]
 struct Offer {
     number: u16,
+    seat: u16,
     quote: Quote,
 }
 
@@ -89,7 +90,7 @@ impl Table {
             // Invariant: `cut_to_fit` has seen to the numbers.
             debug_assert!(self.last_number < MAX_OFFERS);
             self.last_number += 1;
-            let offer = Offer { number: self.last_number, quote: quote.clone() };
+            let offer = Offer { number: self.last_number, seat: answer.seat, quote: quote.clone() };
             if second_look {
                 self.auction.push(offer);
             } else {
@@ -180,9 +181,10 @@ impl Table {
         self.arrays.iter().map(Vec::len).sum()
     }
 
-    /// The quote of an offer, by its number, if it is shown.
-    pub fn quote(&self, number: u16) -> Option<&Quote> {
-        self.arrays.iter().flatten().find(|offer| offer.number == number).map(|offer| &offer.quote)
+    /// An offer by its number, if it is shown: its seat and its quote.
+    pub fn offer(&self, number: u16) -> Option<(&SeatText, &Quote)> {
+        let offer = self.arrays.iter().flatten().find(|offer| offer.number == number)?;
+        Some((&self.seats[usize::from(offer.seat)], &offer.quote))
     }
 
     /// The specification's RateTable as JSON. `base_url` is where clicks go.
@@ -208,7 +210,7 @@ impl Table {
                 url.push_str(base_url);
                 url.push_str("/click/");
                 url.push_str(uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
-                write_offer(&mut out, &texts.offer(offer.quote.text)?, &offer.quote, uuid, &url);
+                write_offer(&mut out, &texts.offer(offer.quote.text)?.json, &offer.quote, uuid, &url);
             }
             out.push(b']');
         }

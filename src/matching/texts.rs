@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::partners::{Book, Fingerprint, SeatText};
+use crate::partners::{Book, Fingerprint, SeatText, Text};
 use crate::store::{Commit, CommitError, Store, Tree};
 
 /// The texts that rate tables are shown with. Shared by all tables; grows only when an older text is asked for.
 #[derive(Debug, Clone)]
 pub struct Texts {
     store: Store,
-    offers: Arc<RwLock<HashMap<Fingerprint, Arc<str>>>>,
+    offers: Arc<RwLock<HashMap<Fingerprint, Arc<Text>>>>,
     seats: Arc<RwLock<HashMap<Fingerprint, Arc<SeatText>>>>,
 }
 
@@ -35,15 +35,15 @@ impl Texts {
             }
         }
         for texts in missing.chunks(TEXTS_PER_COMMIT) {
-            let put = |commit: Commit, text: &&crate::partners::Text| {
-                commit.put(Tree::Texts, text.fingerprint.0, text.json.as_bytes().to_vec())
+            let put = |commit: Commit, text: &&Text| {
+                commit.put(Tree::Texts, text.fingerprint.0, text.stored().into_bytes())
             };
             self.store.commit(texts.iter().fold(Commit::new(), put)).await?;
         }
 
         // Texts of earlier books are read back when they are asked for.
         let offers = book.seats().iter().flat_map(|seat| &seat.offers).map(|offer| &offer.text);
-        let offers = offers.map(|text| (text.fingerprint, Arc::clone(&text.json))).collect();
+        let offers = offers.map(|text| (text.fingerprint, Arc::new(text.clone()))).collect();
         *self.offers.write().unwrap_or_else(PoisonError::into_inner) = offers;
         Ok(())
     }
@@ -52,11 +52,11 @@ impl Texts {
     ///
     /// # Errors
     /// The fingerprint, when neither memory nor store has the text.
-    pub fn offer(&self, fingerprint: Fingerprint) -> Result<Arc<str>, Fingerprint> {
+    pub fn offer(&self, fingerprint: Fingerprint) -> Result<Arc<Text>, Fingerprint> {
         if let Some(text) = self.offers.read().unwrap_or_else(PoisonError::into_inner).get(&fingerprint) {
             return Ok(Arc::clone(text));
         }
-        let text: Arc<str> = self.stored(fingerprint)?.into();
+        let text = Arc::new(self.stored(fingerprint)?);
         let mut offers = self.offers.write().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(offers.entry(fingerprint).or_insert(text)))
     }
@@ -69,13 +69,15 @@ impl Texts {
         if let Some(seat) = self.seats.read().unwrap_or_else(PoisonError::into_inner).get(&fingerprint) {
             return Ok(Arc::clone(seat));
         }
-        let seat: SeatText = serde_json::from_str(&self.stored(fingerprint)?).map_err(|_| fingerprint)?;
+        let seat: SeatText =
+            serde_json::from_str(&self.stored(fingerprint)?.json).map_err(|_| fingerprint)?;
         let mut seats = self.seats.write().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(seats.entry(fingerprint).or_insert(Arc::new(seat))))
     }
 
-    fn stored(&self, fingerprint: Fingerprint) -> Result<String, Fingerprint> {
+    fn stored(&self, fingerprint: Fingerprint) -> Result<Text, Fingerprint> {
         let found = self.store.get(Tree::Texts, fingerprint.0).ok().flatten();
-        found.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(fingerprint)
+        let stored = found.and_then(|bytes| String::from_utf8(bytes).ok());
+        stored.and_then(|stored| Text::read(fingerprint, &stored)).ok_or(fingerprint)
     }
 }

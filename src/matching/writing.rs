@@ -5,7 +5,8 @@ use uuid::Uuid;
 use super::outcome::Decision;
 use super::record::{Answer, TableHead};
 use super::table::Table;
-use crate::model::EventType;
+use crate::model::{EventType, LeadAction};
+use crate::partners::SeatText;
 use crate::store::entities::{Happening, LeadRecord};
 use crate::store::{Commit, Tree, codec};
 
@@ -99,4 +100,21 @@ fn of_answer(table: &Table, lead_created_at: i64, answer: &Answer) -> Option<Hap
         product_type: Some(seat.product_type),
         test: table.head().test,
     })
+}
+
+/// A click on an offer of a seat: the lead event and the lead action.
+pub fn click(lead: &LeadRecord, seat: &SeatText, action: &LeadAction) -> Commit {
+    let happening = Happening {
+        event_type: EventType::OfferClicked,
+        lead: lead.uuid,
+        lead_created_at: lead.created_at,
+        at: action.action_date.millis(),
+        institution: Some((seat.institution, seat.partner.name.clone())),
+        product_type: Some(seat.product_type),
+        test: lead.test,
+    };
+    let key = [&lead.uuid.as_bytes()[..], action.uuid.as_bytes()].concat();
+    Commit::new()
+        .put(Tree::LeadActions, key, codec::encode_json(action))
+        .append(lead.company, codec::encode(&vec![happening]))
 }

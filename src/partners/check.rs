@@ -20,6 +20,9 @@ use crate::model::{
 /// Most offers a seat may have, terms counted.
 pub const MAX_OFFERS: usize = 100_000;
 
+/// What is filled into a landing url.
+const LANDING_MACROS: [&str; 2] = ["clickId", "leadUuid"];
+
 /// Longest time in a partner file.
 const LONGEST: Duration = Duration::from_secs(3600);
 
@@ -116,6 +119,17 @@ impl Checker<'_> {
         let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
         if host.is_empty() || url.contains(char::is_whitespace) {
             self.at(key, format!("must be an absolute http or https URL, got `{url}`"));
+        }
+    }
+
+    /// Wants an absolute URL with no other macros than those that are filled in.
+    pub fn landing_url(&mut self, url: &str) {
+        self.url("landing_url", url);
+        for macro_name in url.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
+            if !LANDING_MACROS.contains(&macro_name) {
+                let known = LANDING_MACROS.map(|name| format!("`{{{name}}}`")).join(", ");
+                self.at("landing_url", format!("has no macro `{{{macro_name}}}`; there are {known}"));
+            }
         }
     }
 
@@ -336,7 +350,7 @@ impl Checker<'_> {
             rule: rule?,
             simulate,
             offers,
-            text: Text::new(Ending::Whole, &text),
+            text: Text::new(Ending::Whole, &text, None),
             known_as: Arc::new(text),
         })
     }

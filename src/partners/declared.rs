@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::declaration::HumanDuration;
 use crate::model::{
@@ -212,7 +212,7 @@ pub struct Offer {
 }
 
 /// `payout`: what is earned, and when.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Payout {
     /// The step that earns it.
@@ -224,7 +224,7 @@ pub struct Payout {
 }
 
 /// The step of the funnel that earns a payout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PayoutStep {
     /// The offer was opened.
@@ -280,6 +280,13 @@ pub enum Figures {
     One(f64),
     /// Lowest and highest.
     Span([f64; 2]),
+}
+
+impl Offer {
+    /// What stays with the offer's text.
+    pub fn imprint(&self) -> super::text::Imprint {
+        super::text::Imprint { landing_url: self.landing_url.clone(), payout: self.payout }
+    }
 }
 
 impl Figures {

@@ -38,13 +38,25 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// A prepared text and its fingerprint.
+/// A prepared text: what clients see of it, and what we ourselves must know as long as a table shows it.
 #[derive(Debug, Clone)]
 pub struct Text {
     /// Under which it is stored.
     pub fingerprint: Fingerprint,
-    /// The JSON.
+    /// The JSON that clients see.
     pub json: Arc<str>,
+    /// Beside an offer's text: what a click on it does.
+    pub imprint: Option<Imprint>,
+}
+
+/// What stays with an offer's text, whatever becomes of the partner's file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Imprint {
+    /// Where a click leads; `{clickId}` and `{leadUuid}` are filled in.
+    pub landing_url: String,
+    /// What is earned, and when.
+    pub payout: declared::Payout,
 }
 
 /// Where a text is cut off.
@@ -60,7 +72,7 @@ pub enum Ending {
 
 impl Text {
     /// Prepares `value`, cut off at `ending`.
-    pub fn new(ending: Ending, value: &impl Serialize) -> Self {
+    pub fn new(ending: Ending, value: &impl Serialize, imprint: Option<Imprint>) -> Self {
         let mut json = serde_json::to_string(value).expect("offer texts have string keys and finite numbers");
         let braces = match ending {
             Ending::Whole => 0,
@@ -69,7 +81,22 @@ impl Text {
         };
         debug_assert!(json.ends_with(&"}}"[..braces]), "the text must end where it is cut off");
         json.truncate(json.len() - braces);
-        Self { fingerprint: Fingerprint::of(&json), json: json.into() }
+        let mut text = Self { fingerprint: Fingerprint([0; 16]), json: json.into(), imprint };
+        text.fingerprint = Fingerprint::of(&text.stored());
+        text
+    }
+
+    /// As it is stored: a line with the imprint, then the text.
+    pub fn stored(&self) -> String {
+        let imprint =
+            serde_json::to_string(&self.imprint).expect("an imprint has string keys and finite numbers");
+        format!("{imprint}\n{}", self.json)
+    }
+
+    /// Reads what [`stored`](Self::stored) made; `None` when it is something else.
+    pub fn read(fingerprint: Fingerprint, stored: &str) -> Option<Self> {
+        let (imprint, json) = stored.split_once('\n')?;
+        Some(Self { fingerprint, json: json.into(), imprint: serde_json::from_str(imprint).ok()? })
     }
 }
 

@@ -26,6 +26,8 @@ pub enum Tree {
     OpenTables,
     /// From a lead to its rate tables.
     LeadTables,
+    /// What was done with a lead since its tables were built.
+    LeadActions,
     /// What happened, by company, in order of arrival.
     Happenings,
     /// Long texts that many records share.
@@ -55,15 +57,15 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 12] = [
+pub const TREES: [TreeRow; 13] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta",
-        key: "name", value: "the format (u32) or the last arrival (u64)",
-        writers: "store", readers: "store" },
+        key: "name", value: "the format (u32), the last arrival (u64), the identity secret",
+        writers: "store, daemon", readers: "store, daemon" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies",
         key: "company uuid", value: "company",
         writers: "admin, bootstrap", readers: "http, admin" },
     TreeRow { tree: Tree::Tokens, prefix: b't', name: "tokens",
-        key: "sha-256 of the token", value: "company uuid, kind, test, revoked",
+        key: "sha-256 of the token", value: "id, company uuid, kind, test",
         writers: "admin, bootstrap", readers: "http, admin" },
     TreeRow { tree: Tree::Leads, prefix: b'l', name: "leads",
         key: "lead uuid", value: "lead as accepted",
@@ -75,19 +77,22 @@ pub const TREES: [TreeRow; 12] = [
         key: "rate table uuid", value: "rate table without its answers",
         writers: "matching", readers: "matching, http, analytics" },
     TreeRow { tree: Tree::Answers, prefix: b'a', name: "answers",
-        key: "rate table uuid, sequence (u16)", value: "the outcome of one ask, offers included",
+        key: "rate table uuid, sequence (u16)", value: "outcomes of asks that were written together",
         writers: "matching", readers: "matching, http" },
     TreeRow { tree: Tree::OpenTables, prefix: b'o', name: "open_tables",
-        key: "rate table uuid", value: "what recovery needs to finish the table",
+        key: "rate table uuid", value: "the deadline in ms (i64)",
         writers: "matching", readers: "recovery" },
     TreeRow { tree: Tree::LeadTables, prefix: b'b', name: "lead_tables",
         key: "lead uuid, rate table uuid", value: "nothing: the key says it",
-        writers: "matching", readers: "http, analytics" },
+        writers: "matching", readers: "matching" },
+    TreeRow { tree: Tree::LeadActions, prefix: b'e', name: "lead_actions",
+        key: "lead uuid, action uuid", value: "lead action (JSON)",
+        writers: "matching", readers: "matching" },
     TreeRow { tree: Tree::Happenings, prefix: b'h', name: "happenings",
-        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "happening",
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "happenings of one commit",
         writers: "matching, http (key by the store)", readers: "analytics" },
     TreeRow { tree: Tree::Texts, prefix: b'x', name: "texts",
-        key: "content hash (16 bytes)", value: "text",
+        key: "fingerprint (16 bytes)", value: "a line for ourselves, then prepared JSON",
         writers: "matching", readers: "matching, http" },
     TreeRow { tree: Tree::Parts, prefix: b'p', name: "parts",
         key: "prefix and key of the record, part (u16)", value: "a piece of a large value",

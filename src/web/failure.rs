@@ -63,6 +63,16 @@ impl Failure {
         Self::of(StatusCode::NOT_FOUND, ApiError::new(ErrorType::Unsupported, "Path does not exist"))
     }
 
+    /// 404: something that a person may open is not there.
+    pub fn unknown(message: &str) -> Self {
+        Self::of(StatusCode::NOT_FOUND, ApiError::new(ErrorType::InvalidUuidReference, message))
+    }
+
+    /// 410: something that a person could open has expired.
+    pub fn gone(message: &str) -> Self {
+        Self::of(StatusCode::GONE, ApiError::new(ErrorType::Unavailable, message))
+    }
+
     /// 405: the path exists and takes only the methods of `allow`.
     pub fn method_not_allowed(allow: HeaderValue) -> Self {
         let message = "Method is not allowed on this path";

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // a test that unwraps in vain has found something
 
 mod architecture;
+mod clicks;
 mod command_line;
 mod crash;
 mod kit;

@@ -25,7 +25,8 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let instant = |millis| Timestamp::from_millis(millis).unwrap_or_default();
     let provider = caller.company_name.to_string();
     let mut view = LeadView::new(uuid, company, provider, test, instant(created_at), lead);
-    view.updated_at = instant(updated_at);
+    let last_action = actions.last().map(|action| action.created_at);
+    view.updated_at = last_action.max(Some(instant(updated_at))).unwrap_or_default();
     view.status = history::status(&actions);
     view.lead_actions = actions;
     Reply::json(&view)

@@ -29,8 +29,6 @@ pub struct CatalogOffer {
     pub rule: Rule,
     /// What does not depend on the lead.
     pub text: Text,
-    /// Where a click leads.
-    pub landing_url: String,
     /// What is earned, and when.
     pub payout: declared::Payout,
     /// Share of shown offers that earn it.
@@ -110,7 +108,6 @@ impl CatalogOffer {
                 .or_else(|| (product_type == ProductType::CreditCard).then_some(ProductSubType::CreditCard)),
             rule: rule.clone().and(&built_in),
             text,
-            landing_url: offer.landing_url.clone(),
             payout: offer.payout,
             conversion_probability: offer.conversion_probability,
             pricing,
@@ -178,7 +175,7 @@ fn too_many_alternatives(found: usize) -> String {
 /// Faults that any kind of offer can have.
 fn common_faults(offer: &declared::Offer, check: &mut Checker) {
     check.key("key", &offer.key);
-    check.url("landing_url", &offer.landing_url);
+    check.landing_url(&offer.landing_url);
     check.between("conversion_probability", Some(offer.conversion_probability), 0.0, 1.0);
     if let Some(rating) = offer.consumer_rating {
         check.between("consumer_rating", Some(rating), 0.0, 100.0);

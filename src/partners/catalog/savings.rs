@@ -80,7 +80,7 @@ impl Savings {
             effective_as_of: self.effective_as_of,
         };
         let text = OfferText::new(ProductType::Savings, self.sub_type, offer, identity, Some(details));
-        Text::new(Ending::Details, &text)
+        Text::new(Ending::Details, &text, Some(offer.imprint()))
     }
 
     /// Rate and yield for the lead's deposit; the first band's where the lead names none.

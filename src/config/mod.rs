@@ -3,12 +3,15 @@
 //! Layers: `config/default.toml` (built in, and the only place where defaults stand) < the file given by `--config` <
 //! `OFFERD__SECTION__KEY`. All faults are told at once, each with the file and line or the variable that caused it.
 
+mod checks;
 mod layers;
 mod raw;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use layers::DEFAULTS;
 pub use settings::{
-    ApiSettings, LogFormat, LogSettings, MatchingSettings, PathSettings, Settings, ShutdownSettings,
-    StoreSettings, TokenSettings,
+    ApiSettings, DescribedSetting, ListenerSettings, LogFormat, LogSettings, MatchingSettings, PathSettings,
+    Settings, ShutdownSettings, StoreSettings, TokenSettings,
 };

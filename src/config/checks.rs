@@ -1,0 +1,155 @@
+//! What is checked of the raw settings: bounds, addresses, and what must fit together.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::raw::{Raw, RawApi, RawMatching, RawStore};
+use super::settings::{
+    ApiSettings, DescribedSetting, ListenerSettings, LogSettings, MatchingSettings, PathSettings, Settings,
+    ShutdownSettings, StoreSettings, TokenSettings,
+};
+use crate::declaration::HumanDuration;
+
+/// Faults as (key, message).
+pub(super) type Found = Vec<(String, String)>;
+
+pub(super) fn checked(raw: Raw, described: Vec<DescribedSetting>, found: &mut Found) -> Settings {
+    let matching = matching(&raw.matching, found);
+    let store = store(raw.store, matching.live_tables, found);
+    Settings {
+        integrations: ListenerSettings {
+            listen: address("integrations.listen", &raw.integrations.listen, found),
+        },
+        admin: ListenerSettings { listen: address("admin.listen", &raw.admin.listen, found) },
+        api: api(raw.api, found),
+        matching,
+        store,
+        partners: PathSettings { path: path("partners.path", &raw.partners.path, found) },
+        tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
+        shutdown: ShutdownSettings {
+            drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
+        },
+        log: LogSettings { filter: raw.log.filter, format: raw.log.format },
+        described,
+    }
+}
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn api(raw: RawApi, found: &mut Found) -> ApiSettings {
+    let base_url = Some(raw.base_url).filter(|url| !url.is_empty());
+    let absolute = |url: &String| {
+        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) && !url.ends_with('/')
+    };
+    if let Some(url) = base_url.as_ref().filter(|url| !absolute(url)) {
+        fault(
+            "api.base_url",
+            format!("must be an http or https URL without a slash at the end, got `{url}`"),
+            found,
+        );
+    }
+    let vendor: Vec<String> = raw.vendor.into();
+    let segment = |name: &String| {
+        !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+    };
+    if vendor.is_empty() || !vendor.iter().all(segment) {
+        fault("api.vendor", "must be names of letters, digits, `-` and `_`, at least one".to_owned(), found);
+    }
+    ApiSettings {
+        listen: address("api.listen", &raw.listen, found),
+        base_url,
+        vendor,
+        cors_origins: raw.cors_origins.into(),
+        max_connections: count("api.max_connections", raw.max_connections, 1, 1_000_000, found),
+        max_head_bytes: count("api.max_head_bytes", raw.max_head_bytes, 8_192, 1_048_576, found),
+        max_body_bytes: count("api.max_body_bytes", raw.max_body_bytes, 1_024, 1_048_576, found),
+        header_timeout: duration("api.header_timeout", raw.header_timeout, MILLISECOND, HOUR, found),
+        request_timeout: duration("api.request_timeout", raw.request_timeout, MILLISECOND, HOUR, found),
+        write_timeout: duration("api.write_timeout", raw.write_timeout, MILLISECOND, HOUR, found),
+    }
+}
+
+fn matching(raw: &RawMatching, found: &mut Found) -> MatchingSettings {
+    let deadline = duration("matching.deadline", raw.deadline, 10 * MILLISECOND, 5 * MINUTE, found);
+    let mut within = |key: &str, value| duration(key, value, Duration::ZERO, 5 * MINUTE, found);
+    let submit_wait = within("matching.submit_wait", raw.submit_wait);
+    let response_margin = within("matching.response_margin", raw.response_margin);
+    let least_budget = within("matching.least_budget", raw.least_budget);
+    let second_look_reserve = within("matching.second_look_reserve", raw.second_look_reserve);
+    let linger = within("matching.linger", raw.linger);
+    if response_margin + least_budget > deadline {
+        let message =
+            "and `matching.least_budget` together must fit into `matching.deadline`, or nobody is asked";
+        fault("matching.response_margin", message.to_owned(), found);
+    }
+    MatchingSettings {
+        deadline,
+        submit_wait,
+        response_margin,
+        least_budget,
+        second_look_reserve,
+        linger,
+        live_tables: count("matching.live_tables", raw.live_tables, 1, 1_000_000, found),
+        actor_threads: count("matching.actor_threads", raw.actor_threads, 0, 256, found),
+        partners_per_lead: count("matching.partners_per_lead", raw.partners_per_lead, 1, 10_000, found),
+        offers_per_partner: count("matching.offers_per_partner", raw.offers_per_partner, 1, 4_000, found),
+    }
+}
+
+fn store(raw: RawStore, live_tables: usize, found: &mut Found) -> StoreSettings {
+    let queue = count("store.queue", raw.queue, 1, 10_000_000, found);
+    if queue <= live_tables {
+        // Each live table has at most one commit under way, so a queue that holds them all never refuses an answer.
+        let message = format!("must be more than `matching.live_tables` ({live_tables}), got {queue}");
+        fault("store.queue", message, found);
+    }
+    StoreSettings {
+        path: path("store.path", &raw.path, found),
+        queue,
+        group: count("store.group", raw.group, 1, 65_536, found),
+        cache_bytes: count("store.cache_bytes", raw.cache_bytes, 1_048_576, i64::MAX, found) as u64,
+    }
+}
+
+fn fault(key: &str, message: String, found: &mut Found) {
+    found.push((key.to_owned(), message));
+}
+
+fn address(key: &str, text: &str, found: &mut Found) -> SocketAddr {
+    text.parse().unwrap_or_else(|_| {
+        fault(key, format!("must be an address with a port, such as `127.0.0.1:8080`, got `{text}`"), found);
+        SocketAddr::from(([127, 0, 0, 1], 0))
+    })
+}
+
+fn path(key: &str, text: &str, found: &mut Found) -> PathBuf {
+    if text.is_empty() {
+        fault(key, "must not be empty".to_owned(), found);
+    }
+    PathBuf::from(text)
+}
+
+fn count(key: &str, number: i64, least: i64, greatest: i64, found: &mut Found) -> usize {
+    if !(least..=greatest).contains(&number) {
+        fault(key, format!("must be from {least} to {greatest}, got {number}"), found);
+    }
+    usize::try_from(number.clamp(least, greatest)).unwrap_or(usize::MAX)
+}
+
+fn duration(
+    key: &str,
+    value: HumanDuration,
+    least: Duration,
+    greatest: Duration,
+    found: &mut Found,
+) -> Duration {
+    let value = Duration::from(value);
+    if !(least..=greatest).contains(&value) {
+        fault(key, format!("must be from {least:?} to {greatest:?}, got {value:?}"), found);
+    }
+    value
+}

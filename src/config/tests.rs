@@ -1,0 +1,97 @@
+//! The settings as an operator meets them.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::raw::Raw;
+use super::{DEFAULTS, Settings};
+use crate::declaration::read_table;
+
+fn faults(file: &str, environment: &[(&str, &str)]) -> Vec<String> {
+    let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let settings = Settings::from_layers(Some((Path::new("offerd.toml"), file)), environment);
+    settings.err().unwrap_or_default().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_defaults_are_good_and_told_as_such() {
+    let settings = Settings::from_layers(None, []).unwrap();
+    assert_eq!(settings.api.listen.port(), 8080);
+    assert_eq!(settings.matching.deadline, Duration::from_secs(15));
+    assert!(settings.describe().iter().all(|(_, _, source)| source == "default"));
+}
+
+#[test]
+fn a_file_goes_over_the_defaults_and_the_environment_over_both() {
+    let file = "[matching]\ndeadline = '9s'\nsubmit_wait = '1ms'\n[api]\nvendor = 'acme'\n";
+    let environment =
+        [("OFFERD__MATCHING__DEADLINE".to_owned(), "8s".to_owned()), ("HOME".to_owned(), "/".to_owned())];
+    let settings = Settings::from_layers(Some((Path::new("offerd.toml"), file)), environment).unwrap();
+    assert_eq!(settings.matching.deadline, Duration::from_secs(8));
+    assert_eq!(settings.matching.submit_wait, Duration::from_millis(1));
+    assert_eq!(settings.api.vendor, ["acme"]);
+    let source = |key: &str| settings.describe().iter().find(|row| row.0 == key).unwrap().2.clone();
+    assert_eq!(source("matching.deadline"), "OFFERD__MATCHING__DEADLINE");
+    assert_eq!(source("matching.submit_wait"), "offerd.toml:3");
+    assert_eq!(source("matching.linger"), "default");
+}
+
+#[test]
+fn every_fault_is_told_at_once_where_it_was_made() {
+    let file = "[api]\nlisten = 'here'\nmax_body_bytes = 5\n[matching]\ndeadlin = '3s'\nlinger = 5\n";
+    let found = faults(file, &[("OFFERD__TOKENS__BOOTSTRAP", "perhaps"), ("OFFERD__LOG__COLOUR", "red")]);
+    assert_eq!(
+        found,
+        [
+            "OFFERD__LOG__COLOUR: `log.colour` is not a known key",
+            "offerd.toml:5: `matching.deadlin` is not a known key; did you mean `deadline`?",
+            "offerd.toml:6: `matching.linger` must have a unit, such as `5s` or `5ms`, got `5`",
+            "OFFERD__TOKENS__BOOTSTRAP: `tokens.bootstrap` must be a boolean, got string \"perhaps\"",
+        ]
+    );
+    assert_eq!(
+        faults("[api]\nlisten = 'here'\nmax_body_bytes = 5\n", &[]),
+        [
+            "offerd.toml:2: `api.listen` must be an address with a port, such as `127.0.0.1:8080`, got `here`",
+            "offerd.toml:3: `api.max_body_bytes` must be from 1024 to 1048576, got 5",
+        ]
+    );
+}
+
+#[test]
+fn the_queue_has_room_for_every_live_table() {
+    let found = faults("[store]\nqueue = 100\n", &[]);
+    assert_eq!(
+        found,
+        ["offerd.toml:2: `store.queue` must be more than `matching.live_tables` (20000), got 100"]
+    );
+}
+
+/// Each key of the default file has a sentence right above it.
+#[test]
+fn the_default_file_explains_every_key() {
+    let lines: Vec<&str> = DEFAULTS.lines().collect();
+    let keys = lines.iter().enumerate().filter(|(_, line)| line.contains(" = ") && !line.starts_with('#'));
+    let mut count = 0;
+    for (nth, line) in keys {
+        count += 1;
+        assert!(
+            lines[nth - 1].starts_with("# ") && lines[nth - 1].ends_with(['.', '?']),
+            "`{line}` has no sentence above it"
+        );
+    }
+    assert_eq!(count, Settings::from_layers(None, []).unwrap().describe().len());
+}
+
+/// A key that is in the types but not in the file would be missing when the defaults are read, and one that is in
+/// the file only would be unknown; so this also holds of each key taken alone.
+#[test]
+fn every_key_of_the_types_is_in_the_default_file() {
+    for (key, _, _) in Settings::from_layers(None, []).unwrap().describe() {
+        let (section, name) = key.split_once('.').unwrap();
+        let mut table: toml::Table = DEFAULTS.parse().unwrap();
+        table[section].as_table_mut().unwrap().remove(name).unwrap();
+        let (_, found) = read_table::<Raw>(table, &toml::Table::new());
+        assert_eq!(found, [(key.clone(), "is missing".to_owned())]);
+    }
+}

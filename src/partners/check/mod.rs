@@ -1,0 +1,164 @@
+//! From a declared partner to a checked one, or to every fault with file, line and key.
+
+mod conditions;
+mod values;
+
+use std::sync::Arc;
+
+use super::catalog::CatalogOffer;
+use super::declared::{self, DeclaredPartner};
+use super::eligibility::{Condition, Rule, Test};
+use super::facts::Subject;
+use super::partner::{Identity, Seat, SeatText, Simulate};
+use super::text::{Ending, Text};
+use crate::declaration::{Fault, Source};
+use crate::model::{Originator, OriginatorImage, Partner, ProductType};
+
+/// Most offers a seat may have, terms counted.
+pub const MAX_OFFERS: usize = 100_000;
+
+/// The seats of a partner file.
+///
+/// # Errors
+/// Every fault of the file.
+pub fn seats(key: &str, source: &Source) -> Result<Vec<Seat>, Vec<Fault>> {
+    let mut check = Checker { source, path: Vec::new(), faults: Vec::new() };
+    check.key_of_file(key);
+    let (declared, faults) = crate::declaration::read::<DeclaredPartner>(source);
+    check.faults.extend(faults);
+    let Some(declared) = declared else { return Err(check.faults) };
+
+    let identity = check.within("partner", |check| check.identity(key, &declared.partner));
+    let mut seats = Vec::new();
+    for (product_type, product) in &declared.products {
+        let place = format!("products.{}", product_type.as_str());
+        seats.extend(check.within(&place, |check| check.seat(&identity, *product_type, product)));
+    }
+    if declared.products.is_empty() {
+        check.at("products", "must have at least one product type");
+    }
+    if check.faults.is_empty() { Ok(seats) } else { Err(check.faults) }
+}
+
+/// Collects the faults of one partner file; knows the place that is being checked.
+pub(super) struct Checker<'a> {
+    source: &'a Source,
+    path: Vec<String>,
+    faults: Vec<Fault>,
+}
+
+impl Checker<'_> {
+    fn identity(&mut self, key: &str, declared: &declared::Identity) -> Identity {
+        self.url("image_url", &declared.image_url);
+        for (size, url) in &declared.images {
+            self.url(&format!("images.{size}"), url);
+        }
+        let institution = declared.financial_institution_uuid.unwrap_or(declared.uuid);
+        let mut images: Vec<OriginatorImage> = declared
+            .images
+            .iter()
+            .map(|(size_key, url)| OriginatorImage { size_key: size_key.clone(), url: url.clone() })
+            .collect();
+        if images.is_empty() {
+            images.push(OriginatorImage { size_key: "default".to_owned(), url: declared.image_url.clone() });
+        }
+        Identity {
+            key: key.to_owned(),
+            partner: Partner {
+                uuid: declared.uuid,
+                name: declared.name.clone(),
+                description: declared.description.clone(),
+                disclaimer: declared.disclaimer.clone(),
+                supports_pre_select: declared.supports_pre_select,
+                should_display_pre_select: declared.should_display_pre_select,
+                supports_personalized_offers: declared.supports_personalized_offers,
+                image_url: declared.image_url.clone(),
+                subtext_override: declared.subtext_override.clone(),
+            },
+            originator: Originator {
+                key: key.to_owned(),
+                name: declared.name.clone(),
+                description: Some(declared.description.clone()),
+                images,
+                disclaimer: Some(declared.disclaimer.clone()),
+                company_uuid: declared.company_uuid,
+                financial_institution_uuid: Some(institution),
+            },
+            sub_account_id: declared.sub_account_id,
+            institution,
+            featured: declared.featured,
+        }
+    }
+
+    fn seat(
+        &mut self,
+        identity: &Identity,
+        product_type: ProductType,
+        product: &declared::Product,
+    ) -> Option<Seat> {
+        if product.second_look && product_type != ProductType::Other {
+            self.at("second_look", "is for `products.other` only");
+        }
+        let simulate = product
+            .simulate
+            .as_ref()
+            .map(|simulate| self.within("simulate", |check| check.simulate(simulate)));
+        let rule = self.needs(&product.needs).and_all(&[asks_for(product_type)]);
+        let rule = self.rule(&product.eligibility).map(|own| rule.and(&own));
+
+        let mut offers = Vec::new();
+        let mut keys = std::collections::BTreeSet::new();
+        for (nth, offer) in product.offers.iter().enumerate() {
+            self.within(&format!("offers[{nth}]"), |check| {
+                if !keys.insert(offer.key.as_str()) {
+                    check.at("key", format!("`{}` stands twice", offer.key));
+                }
+                let rule = rule.clone().unwrap_or_else(Rule::always);
+                offers.extend(CatalogOffer::declared(offer, product_type, identity, &rule, check));
+            });
+        }
+        if product.offers.is_empty() {
+            self.at("offers", "must have at least one offer");
+        }
+        if offers.len() > MAX_OFFERS {
+            self.at("offers", format!("must be at most {MAX_OFFERS}, terms counted, got {}", offers.len()));
+        }
+
+        let text = SeatText {
+            key: identity.key.clone(),
+            product_type,
+            second_look: product.second_look,
+            partner: identity.partner.clone(),
+            originator: identity.originator.clone(),
+            sub_account_id: identity.sub_account_id,
+            institution: identity.institution,
+        };
+        Some(Seat {
+            identity: identity.clone(),
+            product_type,
+            second_look: product.second_look,
+            paused: product.paused,
+            timeout: self.duration("timeout", product.timeout),
+            rule: rule?,
+            simulate,
+            offers,
+            text: Text::new(Ending::Whole, &text, None),
+            known_as: Arc::new(text),
+        })
+    }
+
+    fn simulate(&mut self, simulate: &declared::Simulate) -> Simulate {
+        self.between("failure_rate", Some(simulate.failure_rate), 0.0, 1.0);
+        let delay = self.duration("delay", simulate.delay);
+        let delay_max = simulate.delay_max.map_or(delay, |longest| self.duration("delay_max", longest));
+        if delay_max < delay {
+            self.at("delay_max", "must not be shorter than `delay`");
+        }
+        Simulate { delay, delay_max, failure_rate: simulate.failure_rate, failure: simulate.failure }
+    }
+}
+
+/// The condition that the lead asks for a product type.
+fn asks_for(product_type: ProductType) -> Condition {
+    Condition::or_missing(Subject::of("productTypes"), Test::AnyOf(1 << product_type.ordinal()))
+}

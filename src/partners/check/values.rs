@@ -1,0 +1,224 @@
+//! Checks of single values: names, figures, URLs, bands, card details.
+
+use std::time::Duration;
+
+use super::Checker;
+use crate::declaration::HumanDuration;
+use crate::model::{CreditCardOfferDetails, ProductSubType, ProvidedCreditRating, Timestamp};
+use crate::partners::catalog::Band;
+use crate::partners::declared;
+
+/// What is filled into a landing url.
+const LANDING_MACROS: [&str; 2] = ["clickId", "leadUuid"];
+
+/// Longest time in a partner file.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+impl Checker<'_> {
+    /// Checks something that stands under `key`.
+    pub(super) fn within<T>(&mut self, key: &str, what: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(key.to_owned());
+        let result = what(self);
+        self.path.pop();
+        result
+    }
+
+    /// Notes a fault at `key`.
+    pub fn at(&mut self, key: &str, message: impl Into<String>) {
+        let mut path = self.path.join(".");
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(key);
+        self.faults.push(self.source.fault(&path, message.into()));
+    }
+
+    /// Wants something to be given.
+    pub fn given(&mut self, key: &str, given: bool) {
+        if !given {
+            self.at(key, "is missing");
+        }
+    }
+
+    /// Wants a figure within bounds, both included.
+    pub fn between(&mut self, key: &str, figure: Option<f64>, min: f64, max: f64) {
+        if let Some(figure) = figure.filter(|figure| !(min..=max).contains(figure)) {
+            self.at(key, format!("must be from {min} to {max}, got {figure}"));
+        }
+    }
+
+    /// Wants a time that somebody may really wait for.
+    pub(super) fn duration(&mut self, key: &str, duration: HumanDuration) -> Duration {
+        let duration = Duration::from(duration);
+        if duration.is_zero() || duration > LONGEST {
+            self.at(key, format!("must be more than 0s and at most {LONGEST:?}, got {duration:?}"));
+        }
+        duration.min(LONGEST)
+    }
+
+    /// Wants a name that can stand in a file name, a metric and a path.
+    pub fn key(&mut self, key: &str, name: &str) {
+        if !is_key(name) {
+            self.at(key, format!("must be lower-case letters, digits, `-` and `_`, got `{name}`"));
+        }
+    }
+
+    pub(super) fn key_of_file(&mut self, name: &str) {
+        if !is_key(name) {
+            let message =
+                format!("the file's name must be lower-case letters, digits, `-` and `_`, got `{name}`");
+            self.faults.push(self.source.fault("", message));
+        }
+    }
+
+    /// Wants an absolute URL.
+    pub fn url(&mut self, key: &str, url: &str) {
+        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+        let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+        if host.is_empty() || url.contains(char::is_whitespace) {
+            self.at(key, format!("must be an absolute http or https URL, got `{url}`"));
+        }
+    }
+
+    /// Wants an absolute URL with no other macros than those that are filled in.
+    pub fn landing_url(&mut self, url: &str) {
+        self.url("landing_url", url);
+        for macro_name in url.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
+            if !LANDING_MACROS.contains(&macro_name) {
+                let known = LANDING_MACROS.map(|name| format!("`{{{name}}}`")).join(", ");
+                self.at("landing_url", format!("has no macro `{{{macro_name}}}`; there are {known}"));
+            }
+        }
+    }
+
+    /// Wants one of some sub-types.
+    pub fn sub_type(
+        &mut self,
+        found: Option<ProductSubType>,
+        wanted: &[ProductSubType],
+    ) -> Option<ProductSubType> {
+        let names: Vec<&str> = wanted.iter().map(|sub_type| sub_type.as_str()).collect();
+        match found {
+            Some(sub_type) if wanted.contains(&sub_type) => return found,
+            Some(sub_type) => {
+                self.at(
+                    "sub_type",
+                    format!("must be one of {}, got `{}`", names.join(", "), sub_type.as_str()),
+                );
+            }
+            None => self.at("sub_type", format!("is missing: one of {}", names.join(", "))),
+        }
+        None
+    }
+
+    /// Wants a range that is not empty, inside bounds; open ends take the bounds' values.
+    pub fn range(
+        &mut self,
+        key: &str,
+        range: Option<declared::Range>,
+        least: f64,
+        greatest: f64,
+    ) -> Option<(f64, f64)> {
+        let Some(range) = range else {
+            self.at(key, "is missing");
+            return None;
+        };
+        let (min, max) = (range.min.unwrap_or(least), range.max.unwrap_or(greatest));
+        if min > max {
+            self.at(key, format!("is empty: from {min} to {max}"));
+            return None;
+        }
+        self.between(key, Some(min), least, greatest);
+        self.between(key, Some(max), least, greatest);
+        Some((min, max))
+    }
+
+    /// Wants an instant.
+    pub fn timestamp(&mut self, key: &str, text: Option<&str>) -> Option<Timestamp> {
+        let Some(text) = text else {
+            self.at(key, "is missing");
+            return None;
+        };
+        let parsed = Timestamp::parse(text);
+        if parsed.is_none() {
+            self.at(key, format!("must be an instant such as `2026-11-01T00:00:00Z`, got `{text}`"));
+        }
+        parsed
+    }
+
+    /// Checks bands; each with the terms that it is for. `amount` is what a band without an amount is for.
+    pub fn bands(&mut self, bands: &[declared::Band], amount: (f64, f64)) -> Vec<(Band, Option<Vec<i32>>)> {
+        let checked = bands.iter().enumerate().map(|(nth, band)| {
+            self.within(&format!("bands[{nth}]"), |check| (check.band(band, amount), band.terms.clone()))
+        });
+        checked.collect()
+    }
+
+    fn band(&mut self, band: &declared::Band, amount: (f64, f64)) -> Band {
+        let ratings = band.ratings.as_deref().unwrap_or(ProvidedCreditRating::ALL);
+        let own_amount = band.amount.and_then(|range| self.range("amount", Some(range), amount.0, amount.1));
+        let loan_to_value =
+            band.loan_to_value.and_then(|range| self.range("loan_to_value", Some(range), 0.0, 1000.0));
+        let rate = self.span("rate", band.rate, 0.0, 400.0);
+        let fee_rate = band.fee_rate.map_or((0.0, 0.0), |fee| self.span("fee_rate", fee, 0.0, 50.0));
+        self.between("fee_fixed", band.fee_fixed, 0.0, own_amount.unwrap_or(amount).0.max(1.0) / 2.0);
+        self.between("price_adjustment", band.price_adjustment, -10.0, 10.0);
+        Band {
+            ratings: ratings.iter().fold(0, |all, rating| all | 1 << rating.ordinal()),
+            amount: own_amount.unwrap_or(amount),
+            loan_to_value: loan_to_value.unwrap_or((0.0, f64::INFINITY)),
+            rate,
+            fee_rate,
+            fee_fixed: band.fee_fixed.unwrap_or(0.0),
+            price_adjustment: band.price_adjustment.unwrap_or(0.0),
+        }
+    }
+
+    fn span(&mut self, key: &str, figures: declared::Figures, least: f64, greatest: f64) -> (f64, f64) {
+        let (low, high) = figures.span();
+        if low > high {
+            self.at(key, format!("is empty: from {low} to {high}"));
+        }
+        self.between(key, Some(low), least, greatest);
+        self.between(key, Some(high), least, greatest);
+        (low, high)
+    }
+
+    /// Reads card details in the specification's words. `decided` are the keys that the service itself fills in.
+    pub fn card(&mut self, table: &toml::Table, decided: &[&str]) -> Option<CreditCardOfferDetails> {
+        let mut table = table.clone();
+        for key in decided {
+            if table.insert((*key).to_owned(), false.into()).is_some() {
+                self.at(&format!("card.{key}"), "is decided for each lead; leave it out");
+            }
+        }
+        let details = match serde_path_to_error::deserialize::<_, CreditCardOfferDetails>(table.clone()) {
+            Ok(details) => details,
+            Err(error) => {
+                let path = error.path().to_string();
+                let key = if path == "." { "card".to_owned() } else { format!("card.{path}") };
+                self.at(&key, error.into_inner().message().trim().to_owned());
+                return None;
+            }
+        };
+        self.unknown_card_keys(&table, &details);
+        self.url("card.cardImageUrl", &details.card_image_url);
+        Some(details)
+    }
+
+    /// Keys of the table that the details did not take in.
+    fn unknown_card_keys(&mut self, table: &toml::Table, details: &CreditCardOfferDetails) {
+        let taken = serde_json::to_value(details).unwrap_or_default();
+        for key in table.keys().filter(|key| taken.get(key).is_none()) {
+            self.at(&format!("card.{key}"), "is not an attribute of CreditCardOfferDetails");
+        }
+    }
+}
+
+fn is_key(name: &str) -> bool {
+    let starts = name.starts_with(|first: char| first.is_ascii_lowercase());
+    starts
+        && name
+            .chars()
+            .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter))
+}

@@ -1,0 +1,134 @@
+//! The index against walking every rule.
+
+use chrono::NaiveDate;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::model::{CreditBands, Lead};
+
+/// A subject of each kind, among them derived ones and one whose value may follow from another.
+const SUBJECTS: [&str; 9] = [
+    "personalInformation.state",
+    "creditInformation.providedCreditRating",
+    "legalInformation.consentsToFcra",
+    "loanInformation.loanAmount",
+    "creditScore",
+    "age",
+    "employmentInformation.startDate",
+    "mortgageInformation.lenderName",
+    "creditCardInformation.cardPurposes",
+];
+
+fn condition() -> impl Strategy<Value = Condition> {
+    let subject = prop::sample::select(SUBJECTS.to_vec()).prop_map(Subject::of);
+    (subject, any::<u64>(), -50.0..1200.0_f64, 0.0..900.0_f64, 0..8_u8, any::<bool>()).prop_map(
+        |(subject, mask, low, width, form, or_missing)| {
+            let test = match (subject.kind(), form) {
+                (_, 0) => Test::Present,
+                (AttributeKind::Category(_), _) => Test::Category(mask),
+                (AttributeKind::Flag, _) => Test::Flag(mask & 1 == 1),
+                (AttributeKind::Number, 1) => Test::Range { min: low.round(), max: f64::INFINITY },
+                (AttributeKind::Number, 2) => Test::Range { min: f64::NEG_INFINITY, max: low.round() },
+                (AttributeKind::Number, _) => Test::Range { min: low.round(), max: (low + width).round() },
+                (AttributeKind::Date, _) => {
+                    let day = crate::partners::eligibility::days(day(mask as u32 % 3000));
+                    Test::Range { min: day, max: day + width.round() }
+                }
+                (AttributeKind::Text, 1..4) => Test::Text(vec![lender(mask).to_lowercase()]),
+                (AttributeKind::Text, _) => Test::NotText(vec![lender(mask).to_lowercase()]),
+                (AttributeKind::Set(_), 1..6) => Test::AnyOf(mask & 0xff),
+                (AttributeKind::Set(_), _) => Test::NoneOf(mask & 0xff),
+            };
+            Condition { subject, test, or_missing }
+        },
+    )
+}
+
+fn day(nth: u32) -> NaiveDate {
+    NaiveDate::from_ymd_opt(2015, 1, 1).unwrap() + chrono::Days::new(u64::from(nth))
+}
+
+fn lender(nth: u64) -> &'static str {
+    ["Alder Bank", "Birch Credit", "Cedar Trust"][nth as usize % 3]
+}
+
+/// A lead whose attributes are each given, null, or missing.
+fn lead() -> impl Strategy<Value = Lead> {
+    let maybe = |value: BoxedStrategy<Value>| prop_oneof![1 => Just(None), 1 => Just(Some(Value::Null)), 4 => value.prop_map(Some)];
+    let state = prop::sample::select(crate::model::State::WIRE.to_vec()).prop_map(Value::from).boxed();
+    let rating =
+        prop::sample::select(crate::model::ProvidedCreditRating::WIRE.to_vec()).prop_map(Value::from).boxed();
+    let purposes =
+        prop::collection::vec(prop::sample::select(crate::model::CardPurpose::WIRE.to_vec()), 0..4);
+    (
+        maybe(state),
+        maybe(rating),
+        maybe((300..851_i32).prop_map(Value::from).boxed()),
+        maybe(any::<bool>().prop_map(Value::from).boxed()),
+        maybe((0..1200_i32).prop_map(Value::from).boxed()),
+        maybe((0..3000_u32).prop_map(|nth| Value::from(day(nth).to_string())).boxed()),
+        maybe((0..3000_u32).prop_map(|nth| Value::from(day(nth).to_string())).boxed()),
+        maybe(any::<u64>().prop_map(|nth| Value::from(lender(nth))).boxed()),
+        maybe(purposes.prop_map(Value::from).boxed()),
+    )
+        .prop_map(|(state, rating, score, fcra, amount, born, started, lender, purposes)| {
+            let mut body = json!({});
+            for (section, key, value) in [
+                ("personalInformation", "state", state),
+                ("personalInformation", "dateOfBirth", born),
+                ("creditInformation", "providedCreditRating", rating),
+                ("creditInformation", "providedNumericCreditScore", score),
+                ("legalInformation", "consentsToFcra", fcra),
+                ("loanInformation", "loanAmount", amount),
+                ("employmentInformation", "startDate", started),
+                ("mortgageInformation", "lenderName", lender),
+                ("creditCardInformation", "cardPurposes", purposes),
+            ] {
+                if let Some(value) = value {
+                    body[section][key] = value;
+                }
+            }
+            Lead::read(body.to_string().as_bytes()).unwrap()
+        })
+}
+
+fn agree(rows: &[Vec<Condition>], lead: &Lead) {
+    let facts = Facts::new(lead, day(4000), CreditBands::CURRENT);
+    let mut found = Vec::new();
+    Index::build(rows).search(&facts, |row| found.push(row));
+    let naive: Vec<usize> =
+        (0..rows.len()).filter(|row| rows[*row].iter().all(|condition| condition.met_by(&facts))).collect();
+    assert_eq!(found, naive);
+}
+
+proptest! {
+    /// The index gives the answer of walking each rule, on any rules and leads.
+    #[test]
+    fn the_index_agrees_with_the_naive_evaluator(
+        rows in prop::collection::vec(prop::collection::vec(condition(), 0..5), 0..150),
+        leads in prop::collection::vec(lead(), 1..4),
+    ) {
+        for lead in &leads {
+            agree(&rows, lead);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    /// So it does where the rules name more bounds than there are cells.
+    #[test]
+    fn it_agrees_with_coarse_cells(leads in prop::collection::vec(lead(), 8)) {
+        let amount = Subject::of("loanInformation.loanAmount");
+        let row = |nth: u32| {
+            let min = f64::from(nth * 7919 % 1201);
+            vec![Condition::new(amount, Test::Range { min, max: min + f64::from(nth % 97) })]
+        };
+        let rows: Vec<Vec<Condition>> = (0..2000).map(row).collect();
+        for lead in &leads {
+            agree(&rows, lead);
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use hyper::Method;
 
 use super::App;
-use super::current::{clicks, docs, leads, rate_tables};
+use super::current::{clicks, docs, leads, rate_tables, waiting};
 use crate::web::{Editions, Handler, Route, Scope, handler};
 
 /// A row of the table.
@@ -26,6 +26,14 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::CurrentOnly,
         about: "Answers with a rate table as it is; pendingResponses is empty once it is complete.",
         handler: handler!(rate_tables::show),
+    },
+    Route {
+        method: Method::GET,
+        path: "/originator/rateTables/{uuid}/events",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Streams a rate table as server-sent events, as it is and whenever it changes, until it is complete.",
+        handler: handler!(waiting::events),
     },
     Route {
         method: Method::GET,

@@ -155,6 +155,26 @@ impl Matchmaker {
         self.engine.snapshot(&stored).map(Some).ok_or(Unavailable)
     }
 
+    /// Like [`rate_table`](Self::rate_table), but waits until the table is not of this `version` any more, at most
+    /// `longest`.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when the store cannot be read.
+    pub async fn changed_rate_table(
+        &self,
+        company: Uuid,
+        table: Uuid,
+        version: u32,
+        longest: Duration,
+    ) -> Result<Option<Snapshot>, Unavailable> {
+        if let Some(Some(actor)) = self.engine.live.get(table, company)
+            && let Some(snapshot) = await_for(&actor, Until::After(version), longest).await
+        {
+            return Ok(Some(snapshot));
+        }
+        self.rate_table(company, table).await
+    }
+
     /// Builds a table that a crash has left pending, under its original deadline.
     ///
     /// # Errors
@@ -255,15 +275,20 @@ impl Matchmaker {
         })
     }
 
+    /// Waits for an actor, for as long as `until` has a client wait; `None` when it has left.
     async fn await_table(&self, actor: &Addr<RateTableActor>, until: Until) -> Option<Snapshot> {
-        let waited = actor.send(AwaitTable(until));
         match until {
-            Until::Settled => waited.await.ok().flatten(),
-            Until::Prompt => match tokio::time::timeout(self.rules().submit_wait, waited).await {
-                Ok(shown) => shown.ok().flatten(),
-                Err(_) => actor.send(GetRateTable).await.ok().flatten(),
-            },
+            Until::Settled => actor.send(AwaitTable(until)).await.ok().flatten(),
+            Until::Prompt | Until::After(_) => await_for(actor, until, self.rules().submit_wait).await,
         }
+    }
+}
+
+/// Waits for an actor, at most so long; then shows the table as it is.
+async fn await_for(actor: &Addr<RateTableActor>, until: Until, longest: Duration) -> Option<Snapshot> {
+    match tokio::time::timeout(longest, actor.send(AwaitTable(until))).await {
+        Ok(shown) => shown.ok().flatten(),
+        Err(_) => actor.send(GetRateTable).await.ok().flatten(),
     }
 }
 

@@ -54,6 +54,8 @@ pub enum Until {
     Prompt,
     /// Every partner has its outcome.
     Settled,
+    /// It is not the version that the client has any more.
+    After(u32),
 }
 
 /// To the rate-table actor: the daemon stops; leave what is pending to recovery.

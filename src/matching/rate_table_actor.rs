@@ -359,6 +359,7 @@ impl RateTableActor {
         let progress = self.table().progress();
         match until {
             Until::Settled => progress.settled(),
+            Until::After(version) => self.table().answers() != version,
             Until::Prompt => !progress.standing(Standing::Asked).any(|seat| self.prompt[seat]),
         }
     }

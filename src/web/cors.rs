@@ -12,7 +12,8 @@ use hyper::{HeaderMap, Method, StatusCode};
 
 use super::respond::Reply;
 
-const EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Retry-After, Request-Id, Location");
+const EXPOSED: HeaderValue =
+    HeaderValue::from_static("ETag, Retry-After, Request-Id, Location, Table-Deadline");
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
 
 /// Which origins may call.

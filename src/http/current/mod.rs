@@ -4,3 +4,4 @@ pub mod clicks;
 pub mod docs;
 pub mod leads;
 pub mod rate_tables;
+pub mod waiting;

@@ -1,8 +1,11 @@
 //! `POST /leads/rateTables`, `POST /blocking/leads/rateTables`, `GET /originator/rateTables/{uuid}`
 
+use hyper::header::{HeaderName, HeaderValue};
+
+use super::waiting::{held_version, preferred_wait};
 use crate::http::App;
 use crate::matching::{Refused, Snapshot, Submission, Until};
-use crate::model::{CreditBands, Lead, Unreadable};
+use crate::model::{CreditBands, Lead, Timestamp, Unreadable};
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a client may try again when the service is at its limit.
@@ -10,6 +13,9 @@ const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 
 /// Seconds between polls of a pending rate table (facts, How a real client behaves).
 const POLL_EVERY_S: u32 = 1;
+
+/// When a pending rate table will be complete at the latest.
+const TABLE_DEADLINE: HeaderName = HeaderName::from_static("table-deadline");
 
 /// Takes a lead; answers with the partners that answer at once.
 pub async fn submit(context: Context<App>) -> Result<Reply, Failure> {
@@ -21,11 +27,17 @@ pub async fn submit_blocking(context: Context<App>) -> Result<Reply, Failure> {
     take_in(context, Until::Settled).await
 }
 
-/// Shows a rate table of the caller's company.
+/// Shows a rate table of the caller's company. A client that prefers to wait gets it as soon as it is not what the client
+/// holds any more; one that holds nothing is answered at once.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let company = context.caller()?.company;
-    let found = context.app.matchmaker.rate_table(company, uuid).await;
+    let matchmaker = &context.app.matchmaker;
+    let headers = &context.request.headers;
+    let found = match (preferred_wait(headers), held_version(headers, context.app.fingerprint)) {
+        (Some(wait), Some(version)) => matchmaker.changed_rate_table(company, uuid, version, wait).await,
+        _ => matchmaker.rate_table(company, uuid).await,
+    };
     let found = found.map_err(|_| Failure::overloaded(RETRY_AFTER_OVERLOAD_S))?;
     let snapshot = found.ok_or_else(|| Failure::unknown_uuid("RateTable", uuid))?;
     Ok(reply(&context.app, snapshot))
@@ -58,5 +70,10 @@ async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failu
 fn reply(app: &App, snapshot: Snapshot) -> Reply {
     let tag = format!("{}-{:08x}", snapshot.version, app.fingerprint);
     let reply = Reply::json_bytes(snapshot.json).etag(tag);
-    if snapshot.pending { reply.retry_after(POLL_EVERY_S) } else { reply }
+    if !snapshot.pending {
+        return reply;
+    }
+    let deadline = Timestamp::from_millis(snapshot.deadline).unwrap_or_default().to_string();
+    let deadline = HeaderValue::try_from(deadline).expect("an instant is visible ASCII");
+    reply.retry_after(POLL_EVERY_S).header(TABLE_DEADLINE, deadline)
 }

@@ -1,0 +1,79 @@
+//! Better than polling: waiting for a change, and streaming changes.
+
+use hyper::Method;
+
+use crate::kit::Daemon;
+use crate::kit::partners::partner;
+
+const LOAN: &str = r#"{
+    "productTypes": ["loan"],
+    "loanInformation": {"loanAmount": 10000},
+    "creditInformation": {"providedCreditRating": "good"}
+}"#;
+
+async fn daemon() -> Daemon {
+    let slow =
+        |name: &str, delay: &str| partner(name).loan(&format!(r#"simulate = {{ delay = "{delay}" }}"#));
+    Daemon::with_partners(vec![slow("first", "400ms"), slow("second", "900ms"), partner("prompt").loan("")])
+        .start()
+        .await
+}
+
+#[tokio::test]
+async fn a_client_that_prefers_to_wait_gets_the_next_change() {
+    let daemon = daemon().await;
+    let submitted = daemon.submit(LOAN).await;
+    assert!(submitted.header("table-deadline").unwrap().ends_with('Z'));
+    let table = submitted.json();
+    let url = format!("{}/originator/rateTables/{}", daemon.api, table["uuid"].as_str().unwrap());
+    let mut tag = submitted.header("etag").unwrap().to_owned();
+    for offers in [2, 3] {
+        let headers = [("prefer", "wait=30"), ("if-none-match", tag.as_str())];
+        let changed = daemon.request_with(Method::GET, &url, &daemon.publishable, &headers, "").await;
+        assert_eq!(changed.status, 200);
+        assert_eq!(changed.json()["loanOffers"].as_array().unwrap().len(), offers);
+        tag = changed.header("etag").unwrap().to_owned();
+    }
+    let headers = [("prefer", "wait=30"), ("if-none-match", tag.as_str())];
+    let complete = daemon.request_with(Method::GET, &url, &daemon.publishable, &headers, "").await;
+    assert_eq!(
+        (complete.status, complete.header("table-deadline")),
+        (304, None),
+        "a complete table never changes"
+    );
+}
+
+#[tokio::test]
+async fn a_wait_that_ends_without_a_change_is_not_modified() {
+    let silent =
+        partner("silent").loan(r#"simulate = { delay = "1ms", failure_rate = 1.0, failure = "silence" }"#);
+    let daemon = Daemon::with_partners(vec![silent]).start().await;
+    let submitted = daemon.submit(LOAN).await;
+    let url = format!("{}/originator/rateTables/{}", daemon.api, submitted.json()["uuid"].as_str().unwrap());
+    let headers = [("prefer", "wait=1"), ("if-none-match", submitted.header("etag").unwrap())];
+    assert_eq!(daemon.request_with(Method::GET, &url, &daemon.publishable, &headers, "").await.status, 304);
+}
+
+#[tokio::test]
+async fn a_stream_tells_every_version_and_ends_with_the_complete_table() {
+    let daemon = daemon().await;
+    let table = daemon.submit(LOAN).await.json();
+    let path = format!("/originator/rateTables/{}/events", table["uuid"].as_str().unwrap());
+    let stream = daemon.get(&path).await;
+    assert_eq!(stream.header("content-type"), Some("text/event-stream"));
+    let text = String::from_utf8(stream.body.to_vec()).unwrap();
+    let ids: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
+    assert_eq!(ids, ["1", "2", "3"]);
+    let last = text.lines().filter_map(|line| line.strip_prefix("data: ")).next_back().unwrap();
+    let complete = daemon.rate_table(table["uuid"].as_str().unwrap()).await;
+    assert_eq!(last.as_bytes(), complete.body);
+
+    let url = format!("{}{path}", daemon.api);
+    let resume = async |id: &str| {
+        let headers = [("last-event-id", id)];
+        let rest = daemon.request_with(Method::GET, &url, &daemon.publishable, &headers, "").await;
+        String::from_utf8(rest.body.to_vec()).unwrap()
+    };
+    assert!(resume("2").await.contains("id: 3"));
+    assert_eq!(resume("3").await, "", "nothing is left to tell");
+}

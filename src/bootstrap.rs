@@ -22,6 +22,8 @@ pub async fn welcome(tokens: &Tokens, daemon: &RunFile) -> Result<(), CommitErro
     let (publishable, _) = tokens.create(new(TokenKind::Publishable)).await?;
     let (confidential, _) = tokens.create(new(TokenKind::Confidential)).await?;
     let RunFile { api, integrations, admin, .. } = daemon;
+    // As it was called, so that the line works when pasted.
+    let program = std::env::args().next().unwrap_or_else(|| "offerd".to_owned());
     println!(
         "\
 offerd runs for the first time, so here are two test tokens of the company `{COMPANY}`.
@@ -40,7 +42,7 @@ Post a lead and read its rate table:
 or let the command line do it, with a live view of the partners answering:
 
   export OFFERD_TOKEN={confidential}
-  offerd lead submit tests/leads/personal_loan.json
+  {program} lead submit tests/leads/personal_loan.json
 
   docs          {api}/docs
   blocking      {integrations}/blocking/leads/rateTables

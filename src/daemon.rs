@@ -76,6 +76,9 @@ async fn live(
     let texts = Texts::new(store.clone());
     texts.keep(&book).await.map_err(|error| format!("the book's texts could not be stored: {error}"))?;
     info!(partners = book.partners().len(), offers = book.offers(), "partners loaded");
+    if book.seats().is_empty() {
+        warn!(path = %settings.partners.path.display(), "there are no partner files, so no lead will have an offer");
+    }
 
     let arbiters: Vec<Arbiter> = (0..actor_threads(&settings))
         .map(|_| {
@@ -170,7 +173,10 @@ async fn reload(matchmaker: &Matchmaker, settings: &Settings) {
 }
 
 fn open_store(settings: &Settings) -> Result<Store, Fatal> {
-    Store::open(StoreOptions::from(&settings.store)).map_err(|error| error.to_string())
+    let opened = Store::open(StoreOptions::from(&settings.store));
+    opened.map_err(|error| {
+        format!("`store.path` ({}) cannot be opened: {error}", settings.store.path.display())
+    })
 }
 
 /// The secret that keys identity hashes: made with the store, and kept with it.
@@ -207,7 +213,6 @@ fn notify(states: &[sd_notify::NotifyState]) {
 
 fn fatal(message: Fatal) -> ExitCode {
     error!("{message}");
-    eprintln!("offerd: {message}");
     ExitCode::FAILURE
 }
 

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::App;
 use crate::model::TokenKind;
 use crate::store::entities::{CompanyRecord, TokenRecord};
-use crate::store::tokens::NewToken;
+use crate::store::tokens::{NewToken, Tokens};
 use crate::web::{Context, Failure, Reply};
 
 /// Longest body of a command.
@@ -68,6 +68,9 @@ pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> 
     let body = context.request.read_body(MAX_BODY_BYTES, BODY_TIMEOUT).await?;
     let new: NewToken = serde_json::from_slice(&body)
         .map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))?;
+    if let Some(fault) = Tokens::fault(&new) {
+        return Err(Failure::bad_attribute("company", fault));
+    }
     let company = new.company.clone();
     let (token, record) = context.app.tokens.create(new).await.map_err(|failure| {
         error!(%failure, "a token could not be stored");

@@ -4,19 +4,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::page;
-use crate::config::Settings;
-use crate::partners::Book;
 
 /// Checks settings and partner files, and tells every fault of both.
 pub fn run(config: Option<&Path>) -> ExitCode {
-    let settings = match Settings::load(config) {
-        Ok(settings) => settings,
-        Err(faults) => return super::tell(&faults),
+    let book = match super::settings_and_book(config) {
+        Ok((_, book)) => book,
+        Err(code) => return code,
     };
-    let book = match Book::load(&settings.partners.path) {
-        Ok(book) => book,
-        Err(faults) => return super::tell(&faults),
-    };
+    if book.seats().is_empty() {
+        eprintln!("offerd: there are no partner files, so no lead will have an offer");
+    }
     page::print(format_args!(
         "settings and partner files are good: {} partners, {} seats, {} offers",
         book.partners().len(),

@@ -62,6 +62,8 @@ fn table(explanation: &Explanation, arguments: &Arguments) -> Table {
 fn add_seat(table: &mut Table, seat: &SeatExplanation, matched_only: bool) {
     let key = &seat.seat.identity.key;
     let product = seat.seat.product_type.as_str();
+    // Second look is asked only without a loan offer, and one offer per product sub-type wins.
+    let matched = if seat.seat.second_look { "matched at second look" } else { "matched" };
     if !matched_only {
         for refusal in &seat.refusals {
             add_refusal(table, [key, product, "(not asked)"], refusal);
@@ -71,7 +73,7 @@ fn add_seat(table: &mut Table, seat: &SeatExplanation, matched_only: bool) {
         match &offer.outcome {
             Ok(quote) => {
                 let score = format!("score {:.2}", quote.score);
-                let matched = Cell::new("matched").fg(Color::Green);
+                let matched = Cell::new(matched).fg(Color::Green);
                 table.add_row([
                     Cell::new(key),
                     Cell::new(product),
@@ -80,6 +82,9 @@ fn add_seat(table: &mut Table, seat: &SeatExplanation, matched_only: bool) {
                     Cell::new(score),
                     Cell::new(""),
                 ]);
+            }
+            Err(refusals) if !matched_only && refusals.is_empty() => {
+                table.add_row([key.as_str(), product, offer.name, "not asked", "", ""]);
             }
             Err(refusals) if !matched_only => {
                 for refusal in refusals {

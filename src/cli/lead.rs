@@ -129,7 +129,8 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
 /// The partners answering, on standard error.
 struct Progress {
     bar: ProgressBar,
-    pending: Vec<String>,
+    /// Institution and product type.
+    pending: Vec<(String, String)>,
 }
 
 impl Progress {
@@ -145,17 +146,20 @@ impl Progress {
         );
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(100));
-        bar.set_message(pending.join(", "));
+        bar.set_message(listed(&pending));
+        bar.println(format!("  {} offers at once", table.offer_count()));
         Self { bar, pending }
     }
 
     fn show(&mut self, table: &RateTable) {
         let pending = names(&table.pending_responses);
-        for answered in self.pending.iter().filter(|name| !pending.contains(name)) {
-            self.bar.println(format!("  ✓ {answered}"));
+        for (institution, product) in self.pending.iter().filter(|one| !pending.contains(one)) {
+            let offers = offers_of(table, institution);
+            let mark = if offers > 0 { "✓" } else { "–" };
+            self.bar.println(format!("  {mark} {institution} ({product}): {offers} offers in the table"));
             self.bar.inc(1);
         }
-        self.bar.set_message(pending.join(", "));
+        self.bar.set_message(listed(&pending));
         self.pending = pending;
     }
 
@@ -164,11 +168,23 @@ impl Progress {
     }
 }
 
-fn names(pending: &[PendingResponse]) -> Vec<String> {
-    let product = |response: &PendingResponse, nth: usize| {
-        format!("{} ({})", response.partner.name, response.product_types[nth].as_str())
-    };
-    pending.iter().flat_map(|one| (0..one.product_types.len()).map(move |nth| product(one, nth))).collect()
+fn names(pending: &[PendingResponse]) -> Vec<(String, String)> {
+    let products = |one: &PendingResponse| one.product_types.clone().into_iter();
+    pending
+        .iter()
+        .flat_map(|one| products(one).map(|product| (one.partner.name.clone(), product.to_string())))
+        .collect()
+}
+
+fn listed(pending: &[(String, String)]) -> String {
+    let names: Vec<String> =
+        pending.iter().map(|(institution, product)| format!("{institution} ({product})")).collect();
+    names.join(", ")
+}
+
+/// How many offers of an institution the table shows.
+fn offers_of(table: &RateTable, institution: &str) -> usize {
+    rows(table).iter().filter(|row| row[1] == institution).count()
 }
 
 /// The offers as a table, an array after the other, each in its order.

@@ -67,9 +67,16 @@ fn settings(config: Option<&Path>) -> Result<Settings, ExitCode> {
 
 /// Settings and the book, or the faults of both told and the exit code for it.
 fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), ExitCode> {
-    let settings = settings(config)?;
-    let book = Book::load(&settings.partners.path).map_err(|faults| tell(&faults))?;
-    Ok((settings, book))
+    let (settings, mut faults) = Settings::inspect(config);
+    let Some(settings) = settings else { return Err(tell(&faults)) };
+    match Book::load(&settings.partners.path) {
+        Ok(book) if faults.is_empty() => Ok((settings, book)),
+        Ok(_) => Err(tell(&faults)),
+        Err(of_partners) => {
+            faults.extend(of_partners);
+            Err(tell(&faults))
+        }
+    }
 }
 
 /// Tells faults, one a line.

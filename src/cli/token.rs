@@ -129,7 +129,9 @@ impl Keeper {
                 return Ok(Self::Daemon { client, url });
             }
         }
-        let store = Store::open(StoreOptions::from(&settings.store)).map_err(|error| error.to_string())?;
+        let options = StoreOptions::from(&settings.store);
+        let store =
+            Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
         Ok(Self::Store { tokens: Tokens::of(store.clone()), store })
     }
 
@@ -140,6 +142,9 @@ impl Keeper {
                 client.call(Method::POST, url, Some(body)).await.map_err(|error| error.to_string())?.read()
             }
             Self::Store { tokens, .. } => {
+                if let Some(fault) = Tokens::fault(&new) {
+                    return Err(fault);
+                }
                 let company = new.company.clone();
                 let (token, record) = tokens.create(new).await.map_err(|error| error.to_string())?;
                 Ok(Created { token, id: record.id, company })

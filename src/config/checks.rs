@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::raw::{Raw, RawApi, RawMatching, RawStore};
+use super::raw::{Raw, RawApi, RawLog, RawMatching, RawStore};
 use super::settings::{
     ApiSettings, DescribedSetting, ListenerSettings, LogSettings, MatchingSettings, PathSettings, Settings,
     ShutdownSettings, StoreSettings, TokenSettings,
 };
 use crate::declaration::HumanDuration;
+use crate::telemetry::logging;
 
 /// Faults as (key, message).
 pub(super) type Found = Vec<(String, String)>;
@@ -17,12 +18,21 @@ pub(super) type Found = Vec<(String, String)>;
 pub(super) fn checked(raw: Raw, described: Vec<DescribedSetting>, found: &mut Found) -> Settings {
     let matching = matching(&raw.matching, found);
     let store = store(raw.store, matching.live_tables, found);
+    let listeners = [
+        ("api.listen", address("api.listen", &raw.api.listen, found)),
+        ("integrations.listen", address("integrations.listen", &raw.integrations.listen, found)),
+        ("admin.listen", address("admin.listen", &raw.admin.listen, found)),
+    ];
+    for (nth, (key, listen)) in listeners.iter().enumerate().filter(|(_, (_, listen))| listen.port() != 0) {
+        if let Some((other, _)) = listeners[..nth].iter().find(|(_, taken)| taken == listen) {
+            fault(key, format!("is also the address of `{other}`: {listen}"), found);
+        }
+    }
+    let [(_, api_listen), (_, integrations_listen), (_, admin_listen)] = listeners;
     Settings {
-        integrations: ListenerSettings {
-            listen: address("integrations.listen", &raw.integrations.listen, found),
-        },
-        admin: ListenerSettings { listen: address("admin.listen", &raw.admin.listen, found) },
-        api: api(raw.api, found),
+        integrations: ListenerSettings { listen: integrations_listen },
+        admin: ListenerSettings { listen: admin_listen },
+        api: api(raw.api, api_listen, found),
         matching,
         store,
         partners: PathSettings { path: path("partners.path", &raw.partners.path, found) },
@@ -30,7 +40,7 @@ pub(super) fn checked(raw: Raw, described: Vec<DescribedSetting>, found: &mut Fo
         shutdown: ShutdownSettings {
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
         },
-        log: LogSettings { filter: raw.log.filter, format: raw.log.format },
+        log: log(raw.log, found),
         described,
     }
 }
@@ -39,7 +49,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 
-fn api(raw: RawApi, found: &mut Found) -> ApiSettings {
+fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {
     let base_url = Some(raw.base_url).filter(|url| !url.is_empty());
     let absolute = |url: &String| {
         let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
@@ -59,11 +69,19 @@ fn api(raw: RawApi, found: &mut Found) -> ApiSettings {
     if vendor.is_empty() || !vendor.iter().all(segment) {
         fault("api.vendor", "must be names of letters, digits, `-` and `_`, at least one".to_owned(), found);
     }
+    let cors_origins: Vec<String> = raw.cors_origins.into();
+    for origin in cors_origins.iter().filter(|origin| *origin != "*" && !is_origin(origin)) {
+        fault(
+            "api.cors_origins",
+            format!("must be `*` or origins such as `https://shop.example`, got `{origin}`"),
+            found,
+        );
+    }
     ApiSettings {
-        listen: address("api.listen", &raw.listen, found),
+        listen,
         base_url,
         vendor,
-        cors_origins: raw.cors_origins.into(),
+        cors_origins,
         max_connections: count("api.max_connections", raw.max_connections, 1, 1_000_000, found),
         max_head_bytes: count("api.max_head_bytes", raw.max_head_bytes, 8_192, 1_048_576, found),
         max_body_bytes: count("api.max_body_bytes", raw.max_body_bytes, 1_024, 1_048_576, found),
@@ -71,6 +89,23 @@ fn api(raw: RawApi, found: &mut Found) -> ApiSettings {
         request_timeout: duration("api.request_timeout", raw.request_timeout, MILLISECOND, HOUR, found),
         write_timeout: duration("api.write_timeout", raw.write_timeout, MILLISECOND, HOUR, found),
     }
+}
+
+fn log(raw: RawLog, found: &mut Found) -> LogSettings {
+    if let Err(cause) = logging::check(&raw.filter) {
+        fault(
+            "log.filter",
+            format!("must be a level or directives such as `info,offerd=debug`: {cause}"),
+            found,
+        );
+    }
+    LogSettings { filter: raw.filter, format: raw.format }
+}
+
+/// An origin as browsers send it: a scheme, a host, and perhaps a port.
+fn is_origin(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    host.is_some_and(|host| !host.is_empty() && !host.contains(['/', ' ', ',']))
 }
 
 fn matching(raw: &RawMatching, found: &mut Found) -> MatchingSettings {
@@ -81,6 +116,13 @@ fn matching(raw: &RawMatching, found: &mut Found) -> MatchingSettings {
     let least_budget = within("matching.least_budget", raw.least_budget);
     let second_look_reserve = within("matching.second_look_reserve", raw.second_look_reserve);
     let linger = within("matching.linger", raw.linger);
+    if submit_wait > deadline {
+        fault(
+            "matching.submit_wait",
+            format!("must be at most `matching.deadline` ({deadline:?}), got {submit_wait:?}"),
+            found,
+        );
+    }
     if response_margin + least_budget > deadline {
         let message =
             "and `matching.least_budget` together must fit into `matching.deadline`, or nobody is asked";

@@ -60,7 +60,14 @@ impl Layers {
 
     /// A fault at a key, told where the key was set last.
     pub(super) fn fault(&self, key: &str, message: String) -> Fault {
-        if let Some(variable) = self.variables.get(key) {
+        // An unknown section has no key of its own, but a variable that made it.
+        let of_section = || {
+            self.variables.iter().find(|(set, _)| set.starts_with(&format!("{key}."))).map(|(_, name)| name)
+        };
+        let unknown_section =
+            !self.defaults.has(key) && !self.file.as_ref().is_some_and(|file| file.has(key));
+        let variable = self.variables.get(key).or_else(|| if unknown_section { of_section() } else { None });
+        if let Some(variable) = variable {
             return Fault { file: Some(PathBuf::from(variable)), line: None, key: key.to_owned(), message };
         }
         match &self.file {

@@ -12,6 +12,6 @@ mod tests;
 
 pub use layers::DEFAULTS;
 pub use settings::{
-    ApiSettings, DescribedSetting, ListenerSettings, LogFormat, LogSettings, MatchingSettings, PathSettings,
-    Settings, ShutdownSettings, StoreSettings, TokenSettings,
+    ApiSettings, DescribedSetting, ListenerSettings, LogSettings, MatchingSettings, PathSettings, Settings,
+    ShutdownSettings, StoreSettings, TokenSettings,
 };

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::settings::LogFormat;
 use crate::declaration::HumanDuration;
+use crate::telemetry::logging::LogFormat;
 
 /// Every section. Nothing is optional, since every key has a default in `config/default.toml`.
 #[derive(Debug, Deserialize)]

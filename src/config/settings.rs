@@ -4,12 +4,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Deserialize;
-
 use super::checks::checked;
 use super::layers::Layers;
 use super::raw::Raw;
-use crate::declaration::{Fault, read_table};
+use crate::declaration::{Fault, Reading, read_table};
+use crate::telemetry::logging::LogFormat;
 
 /// A setting in force: key, value, and where it came from.
 pub type DescribedSetting = (String, String, String);
@@ -138,34 +137,29 @@ pub struct LogSettings {
     pub format: LogFormat,
 }
 
-/// How a log line is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// For machines.
-    Json,
-}
-
 impl Settings {
     /// The settings of this process: defaults, `file` if any, environment.
     ///
     /// # Errors
     /// Every fault.
     pub fn load(file: Option<&Path>) -> Result<Self, Vec<Fault>> {
-        let text = file.map(|path| {
-            std::fs::read_to_string(path).map_err(|error| {
-                vec![Fault {
-                    file: Some(path.to_owned()),
-                    line: None,
-                    key: String::new(),
-                    message: format!("cannot be read: {error}"),
-                }]
-            })
-        });
-        let text = text.transpose()?;
-        Self::from_layers(file.zip(text.as_deref()), std::env::vars())
+        match Self::inspect(file) {
+            (Some(settings), faults) if faults.is_empty() => Ok(settings),
+            (_, faults) => Err(faults),
+        }
+    }
+
+    /// Like [`load`](Self::load), but gives settings beside their faults where it can: the faulty ones have their
+    /// defaults. For those who go on checking.
+    pub fn inspect(file: Option<&Path>) -> (Option<Self>, Vec<Fault>) {
+        let Some(path) = file else { return Self::of_layers(None, std::env::vars()) };
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::of_layers(Some((path, &text)), std::env::vars()),
+            Err(error) => {
+                let message = format!("cannot be read: {error}");
+                (None, vec![Fault { file: Some(path.to_owned()), line: None, key: String::new(), message }])
+            }
+        }
     }
 
     /// The settings of these layers: a file as path and text, and environment variables.
@@ -176,15 +170,27 @@ impl Settings {
         file: Option<(&Path, &str)>,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Vec<Fault>> {
-        let layers = Layers::merge(file, environment)?;
-        let (raw, mut found) = read_table::<Raw>(layers.merged.clone(), layers.defaults.table());
-        let settings = raw.map(|raw| checked(raw, describe(&layers), &mut found));
-        let faults: Vec<Fault> =
-            found.into_iter().map(|(key, message)| layers.fault(&key, message)).collect();
-        match settings {
-            Some(settings) if faults.is_empty() => Ok(settings),
-            _ => Err(faults),
+        match Self::of_layers(file, environment) {
+            (Some(settings), faults) if faults.is_empty() => Ok(settings),
+            (_, faults) => Err(faults),
         }
+    }
+
+    fn of_layers(
+        file: Option<(&Path, &str)>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> (Option<Self>, Vec<Fault>) {
+        let layers = match Layers::merge(file, environment) {
+            Ok(layers) => layers,
+            Err(faults) => return (None, faults),
+        };
+        let Reading { value, faults: mut found } =
+            read_table::<Raw>(layers.merged.clone(), layers.defaults.table());
+        let settings = value.map(|raw| checked(raw, describe(&layers), &mut found));
+        let mut faults: Vec<Fault> =
+            found.into_iter().map(|(key, message)| layers.fault(&key, message)).collect();
+        faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
+        (settings, faults)
     }
 
     /// Every setting in force: key, value, and where it came from.

@@ -39,21 +39,43 @@ fn a_file_goes_over_the_defaults_and_the_environment_over_both() {
 #[test]
 fn every_fault_is_told_at_once_where_it_was_made() {
     let file = "[api]\nlisten = 'here'\nmax_body_bytes = 5\n[matching]\ndeadlin = '3s'\nlinger = 5\n";
-    let found = faults(file, &[("OFFERD__TOKENS__BOOTSTRAP", "perhaps"), ("OFFERD__LOG__COLOUR", "red")]);
+    let variables = [
+        ("OFFERD__TOKENS__BOOTSTRAP", "perhaps"),
+        ("OFFERD__LOG__COLOUR", "red"),
+        ("OFFERD__LOG__FILTER", "offerd=bananas"),
+        ("OFFERD__LOGS__FILTER", "info"),
+    ];
+    let found = faults(file, &variables);
+    let (filter, found): (Vec<String>, Vec<String>) =
+        found.into_iter().partition(|fault| fault.contains("log.filter"));
+    assert!(
+        filter[0].starts_with("OFFERD__LOG__FILTER: `log.filter` must be a level or directives"),
+        "{filter:?}"
+    );
     assert_eq!(
         found,
         [
+            "OFFERD__LOGS__FILTER: `logs` is not a known key; did you mean `log`?",
             "OFFERD__LOG__COLOUR: `log.colour` is not a known key",
-            "offerd.toml:5: `matching.deadlin` is not a known key; did you mean `deadline`?",
-            "offerd.toml:6: `matching.linger` must have a unit, such as `5s` or `5ms`, got `5`",
             "OFFERD__TOKENS__BOOTSTRAP: `tokens.bootstrap` must be a boolean, got string \"perhaps\"",
-        ]
-    );
-    assert_eq!(
-        faults("[api]\nlisten = 'here'\nmax_body_bytes = 5\n", &[]),
-        [
             "offerd.toml:2: `api.listen` must be an address with a port, such as `127.0.0.1:8080`, got `here`",
             "offerd.toml:3: `api.max_body_bytes` must be from 1024 to 1048576, got 5",
+            "offerd.toml:5: `matching.deadlin` is not a known key; did you mean `deadline`?",
+            "offerd.toml:6: `matching.linger` must have a unit, such as `5s` or `5ms`, got `5`",
+        ]
+    );
+}
+
+#[test]
+fn what_does_not_fit_together_is_told() {
+    let file = "[api]\nlisten = '127.0.0.1:9000'\ncors_origins = 'shop'\n[admin]\nlisten = '127.0.0.1:9000'\n\
+                [matching]\nsubmit_wait = '1m'\n";
+    assert_eq!(
+        faults(file, &[]),
+        [
+            "offerd.toml:3: `api.cors_origins` must be `*` or origins such as `https://shop.example`, got `shop`",
+            "offerd.toml:5: `admin.listen` is also the address of `api.listen`: 127.0.0.1:9000",
+            "offerd.toml:7: `matching.submit_wait` must be at most `matching.deadline` (15s), got 60s",
         ]
     );
 }
@@ -91,7 +113,7 @@ fn every_key_of_the_types_is_in_the_default_file() {
         let (section, name) = key.split_once('.').unwrap();
         let mut table: toml::Table = DEFAULTS.parse().unwrap();
         table[section].as_table_mut().unwrap().remove(name).unwrap();
-        let (_, found) = read_table::<Raw>(table, &toml::Table::new());
+        let found = read_table::<Raw>(table, &toml::Table::new()).faults;
         assert_eq!(found, [(key.clone(), "is missing".to_owned())]);
     }
 }

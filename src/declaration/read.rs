@@ -1,8 +1,10 @@
 //! From a table to a type, with every fault at once.
 //!
-//! serde stops at the first fault. So the fault is noted, the value at its place is taken out, and what is left is read
-//! again, until nothing is refused any more. A key that is missing cannot be taken out: it is noted, and the table that
-//! lacks it is left out instead, since it can tell nothing more.
+//! serde stops at the first fault. So the fault is noted, a stand-in is put in its place (the default, or else one of a
+//! few harmless values, until one is taken), and the table is read again, until nothing is refused any more. What is
+//! missing gets a stand-in too, so one missing key does not hide the next.
+
+use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
@@ -10,26 +12,32 @@ use serde_path_to_error::{Path, Segment};
 use super::fault::Fault;
 use super::source::{Source, quoted};
 
-/// Faults after which no more are looked for.
-const MOST_FAULTS: usize = 200;
+/// Readings after which no more faults are looked for.
+const MOST_READINGS: usize = 1000;
 
-/// Reads a file as a `T`; no `T` when there is any fault.
-pub fn read<T: DeserializeOwned>(source: &Source) -> (Option<T>, Vec<Fault>) {
-    let (value, found) = read_table(source.table().clone(), &toml::Table::new());
-    (value, found.into_iter().map(|(key, message)| source.fault(&key, message)).collect())
+/// What reading a table gave.
+#[derive(Debug)]
+pub struct Reading<T> {
+    /// The value, with stand-ins in the places of the faults; `None` when no stand-in would do.
+    pub value: Option<T>,
+    /// Faults as (key path, message).
+    pub faults: Vec<(String, String)>,
 }
 
-/// Reads a table as a `T`, faults as (key path, message). A refused value gives way to that of `defaults`, if any.
-pub fn read_table<T: DeserializeOwned>(
-    table: toml::Table,
-    defaults: &toml::Table,
-) -> (Option<T>, Vec<(String, String)>) {
+/// Reads a file as a `T`: a value, possibly with stand-ins, and every fault.
+pub fn read<T: DeserializeOwned>(source: &Source) -> (Option<T>, Vec<Fault>) {
+    let Reading { value, faults } = read_table(source.table().clone(), &toml::Table::new());
+    (value, faults.into_iter().map(|(key, message)| source.fault(&key, message)).collect())
+}
+
+/// Reads a table as a `T`. A refused value gives way to that of `defaults`, if any.
+pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Table) -> Reading<T> {
     let mut table = toml::Value::Table(table);
-    let mut faults: Vec<(String, String)> = Vec::new();
-    let mut taken_out = Vec::new();
-    while taken_out.len() < MOST_FAULTS {
+    let mut faults: BTreeMap<String, String> = BTreeMap::new();
+    let mut tried: BTreeMap<String, usize> = BTreeMap::new();
+    for _ in 0..MOST_READINGS {
         let error = match serde_path_to_error::deserialize::<_, T>(table.clone()) {
-            Ok(value) => return (faults.is_empty().then_some(value), faults),
+            Ok(value) => return Reading { value: Some(value), faults: faults.into_iter().collect() },
             Err(error) => error,
         };
         let mut place = steps(error.path());
@@ -41,21 +49,45 @@ pub fn read_table<T: DeserializeOwned>(
             place.push(key);
         }
         let key = shown(&place);
-        // What is missing because it was taken out has been told.
-        if !(refused.missing && taken_out.contains(&key)) {
-            faults.push((key.clone(), refused.message));
+        // A stand-in that is refused tells nothing new of its place.
+        if !tried.contains_key(&key) {
+            faults.insert(key.clone(), refused.message);
         }
-        if refused.missing {
-            place.pop();
-        }
-        taken_out.push(shown(&place));
-        if !give_way(&mut table, &place, Some(defaults)) {
+        let attempt = tried.entry(key).or_default();
+        let stand_in = match refused.unknown {
+            true => None,
+            false => stand_in(default_at(defaults, &place), refused.variant.as_deref(), *attempt),
+        };
+        *attempt += 1;
+        if !put(&mut table, &place, stand_in) {
             break;
         }
     }
-    faults.sort();
-    faults.dedup();
-    (None, faults)
+    Reading { value: None, faults: faults.into_iter().collect() }
+}
+
+/// The value that stands in for a refused one at the nth attempt; `None` when the place had better be empty.
+fn stand_in(default: Option<&toml::Value>, variant: Option<&str>, attempt: usize) -> Option<toml::Value> {
+    let harmless: [toml::Value; 8] = [
+        "".into(),
+        1.into(),
+        0.5.into(),
+        false.into(),
+        "1s".into(),
+        "00000000-0000-0000-0000-000000000000".into(),
+        toml::Value::Array(Vec::new()),
+        toml::Value::Table(toml::Table::new()),
+    ];
+    let preferred = default.cloned().or_else(|| variant.map(toml::Value::from));
+    let mut candidates = preferred.into_iter().chain(harmless);
+    candidates.nth(attempt)
+}
+
+fn default_at<'a>(defaults: &'a toml::Table, place: &[Step]) -> Option<&'a toml::Value> {
+    let (first, rest) = place.split_first()?;
+    let Step::Key(key) = first else { return None };
+    let value = defaults.get(key)?;
+    if rest.is_empty() { Some(value) } else { default_at(value.as_table()?, rest) }
 }
 
 /// One step of a path.
@@ -90,30 +122,28 @@ fn shown(place: &[Step]) -> String {
     path
 }
 
-/// Puts the default in the place of a refused value, or takes it out, so that the rest can be read; tells whether
-/// anything was there.
-fn give_way(value: &mut toml::Value, place: &[Step], defaults: Option<&toml::Table>) -> bool {
+/// Puts a value at a place, or empties it; tells whether the place could be reached.
+fn put(value: &mut toml::Value, place: &[Step], new: Option<toml::Value>) -> bool {
     match (place, value) {
         ([Step::Key(key)], toml::Value::Table(table)) => {
-            match defaults.and_then(|defaults| defaults.get(key)) {
-                Some(default) => {
-                    table.insert(key.clone(), default.clone()).is_some_and(|refused| refused != *default)
-                }
-                None => table.remove(key).is_some(),
+            match new {
+                Some(new) => table.insert(key.clone(), new),
+                None => table.remove(key),
+            };
+            true
+        }
+        ([Step::Position(nth)], toml::Value::Array(array)) => match (array.get_mut(*nth), new) {
+            (Some(element), Some(new)) => {
+                *element = new;
+                true
             }
-        }
-        ([Step::Position(nth)], toml::Value::Array(array)) => {
-            // The places of the others must stay theirs, so a broken element goes with all after it.
-            let there = *nth < array.len();
-            array.truncate(*nth);
-            there
-        }
+            _ => false,
+        },
         ([Step::Key(key), rest @ ..], toml::Value::Table(table)) => {
-            let defaults = defaults.and_then(|defaults| defaults.get(key)).and_then(toml::Value::as_table);
-            table.get_mut(key).is_some_and(|value| give_way(value, rest, defaults))
+            table.get_mut(key).is_some_and(|value| put(value, rest, new))
         }
         ([Step::Position(nth), rest @ ..], toml::Value::Array(array)) => {
-            array.get_mut(*nth).is_some_and(|value| give_way(value, rest, None))
+            array.get_mut(*nth).is_some_and(|value| put(value, rest, new))
         }
         _ => false,
     }
@@ -124,6 +154,9 @@ struct Refused {
     /// The key that it is about, when that is one below the place.
     key: Option<String>,
     missing: bool,
+    unknown: bool,
+    /// A variant that would be taken.
+    variant: Option<String>,
     message: String,
 }
 
@@ -131,30 +164,47 @@ impl Refused {
     fn of(text: &str) -> Self {
         let text = text.trim();
         let ticked: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
-        let own = |message: String| Self { key: None, missing: false, message };
+        let (first, others) = (ticked.first().copied(), ticked.get(1..).unwrap_or_default());
+        let told =
+            |message: String| Self { key: None, missing: false, unknown: false, variant: None, message };
         if text.starts_with("unknown field") {
-            let (key, known) =
-                (ticked.first().copied().unwrap_or_default(), ticked.get(1..).unwrap_or_default());
-            let message = format!("is not a known key{}", hint(key, known));
-            return Self { key: Some(key.to_owned()), missing: false, message };
+            let message = format!("is not a known key{}", hint(first.unwrap_or_default(), others));
+            return Self { key: first.map(str::to_owned), unknown: true, ..told(message) };
         }
         if text.starts_with("missing field") {
-            let key = ticked.first().map(|key| (*key).to_owned());
-            return Self { key, missing: true, message: "is missing".to_owned() };
+            return Self { key: first.map(str::to_owned), missing: true, ..told("is missing".to_owned()) };
         }
         if text.starts_with("unknown variant") {
-            let (found, known) =
-                (ticked.first().copied().unwrap_or_default(), ticked.get(1..).unwrap_or_default());
-            return own(format!("must be one of {}, got `{found}`{}", known.join(", "), hint(found, known)));
+            let found = first.unwrap_or_default();
+            let message =
+                format!("must be one of {}, got `{found}`{}", others.join(", "), hint(found, others));
+            return Self { variant: others.first().map(|one| (*one).to_owned()), ..told(message) };
+        }
+        if text.starts_with("UUID parsing failed") {
+            return told("must be a UUID".to_owned());
         }
         for opening in ["invalid type: ", "invalid value: ", "invalid length "] {
             if let Some((found, wanted)) =
                 text.strip_prefix(opening).and_then(|rest| rest.rsplit_once(", expected "))
             {
-                return own(format!("must be {wanted}, got {found}"));
+                return told(format!("must be {}, got {found}", plain(wanted)));
             }
         }
-        own(text.to_owned())
+        // A closed set of the model: "must be one of `a`, `b`".
+        let variant = text.starts_with("must be one of").then(|| first.map(str::to_owned)).flatten();
+        Self { variant, ..told(text.to_owned()) }
+    }
+}
+
+/// Rust's names of types, in the words of an operator.
+fn plain(wanted: &str) -> &str {
+    match wanted {
+        "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64" | "usize" => "an integer",
+        "f32" | "f64" => "a number",
+        "a sequence" => "an array",
+        "a map" => "a table",
+        wanted if wanted.starts_with("struct ") => "a table",
+        wanted => wanted,
     }
 }
 
@@ -232,7 +282,7 @@ mod tests {
                 "shop.toml:1: `name` must be a string, got integer `7`",
                 "shop.toml:3: `open` is not a known key; did you mean `opens_after`?",
                 "shop.toml:2: `opens_after` must have a unit, such as `5s` or `5ms`, got `5`",
-                "shop.toml:9: `shelves[0].height` must be u32, got integer `-1`",
+                "shop.toml:9: `shelves[0].height` must be an integer, got integer `-1`",
                 "shop.toml:11: `shelves[0].hieght` is not a known key; did you mean `height`?",
                 "shop.toml:10: `shelves[0].kind` must be one of wood, steel, got `stele`; did you mean `steel`?",
             ]
@@ -240,10 +290,15 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_key_has_the_line_of_what_lacks_it() {
+    fn a_missing_key_has_the_line_of_what_lacks_it_and_hides_no_other() {
         assert_eq!(
-            faults("[[shelves]]\nkind = 'steel'\n"),
-            ["shop.toml: `name` is missing", "shop.toml:1: `shelves[0].height` is missing"]
+            faults("[[shelves]]\nkind = 'steel'\n[[shelves]]\nheight = 'low'\n[[shelves]]\n"),
+            [
+                "shop.toml: `name` is missing",
+                "shop.toml:1: `shelves[0].height` is missing",
+                "shop.toml:4: `shelves[1].height` must be an integer, got string \"low\"",
+                "shop.toml:5: `shelves[2].height` is missing",
+            ]
         );
     }
 

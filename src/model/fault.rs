@@ -57,10 +57,13 @@ impl Faults {
     /// More than a lead has attributes; bounds what a hostile array can make us answer.
     pub const MAX: usize = 500;
 
-    /// Adds a fault of the attribute at `path`, unless there are plenty already.
+    /// Adds a fault of the attribute at `path`; where there are plenty already, that there are more.
     pub fn push(&mut self, path: &Path<'_>, fault: Fault) {
         if self.0.len() < Self::MAX {
             self.0.push(ApiError::at(path.to_string(), ErrorType::Malformed, fault.0));
+        } else if self.0.len() == Self::MAX {
+            let message = format!("there are more faults; the first {} are listed", Self::MAX);
+            self.0.push(ApiError::new(ErrorType::Malformed, message));
         }
     }
 
@@ -92,6 +95,8 @@ mod tests {
         for _ in 0..2 * Faults::MAX {
             faults.push(&Path::Root, Fault::wanted("something else"));
         }
-        assert_eq!(faults.into_errors().len(), Faults::MAX);
+        let errors = faults.into_errors();
+        assert_eq!(errors.len(), Faults::MAX + 1);
+        assert_eq!(errors[Faults::MAX].attribute, None, "the last one says that there are more");
     }
 }

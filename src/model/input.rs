@@ -145,6 +145,9 @@ pub fn read<T: FromInput>(body: &[u8]) -> Result<T, Unreadable> {
 /// is.
 fn explain<T: FromInput>(json: &[u8]) -> Result<T, Unreadable> {
     let not_json = |message| Unreadable::NotJson(ApiError::new(ErrorType::Malformed, message));
+    if json.trim_ascii().is_empty() {
+        return Err(not_json("the body is empty, a JSON object is wanted".to_owned()));
+    }
     let document: Value = serde_json::from_slice(json).map_err(|error| {
         not_json(format!("the body is not JSON: see line {}, column {}", error.line(), error.column()))
     })?;

@@ -107,6 +107,7 @@ impl Book {
                 Err(found) => faults.extend(found),
             }
         }
+        faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
         if faults.is_empty() { Ok(Self::of(seats)) } else { Err(faults) }
     }
 

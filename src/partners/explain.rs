@@ -1,6 +1,7 @@
 //! Why a partner, and each of its offers, does or does not answer a lead.
 
 use super::book::Book;
+use super::catalog::CatalogOffer;
 use super::facts::Facts;
 use super::partner::Seat;
 use super::quote::Quote;
@@ -19,7 +20,9 @@ pub struct SeatExplanation<'a> {
     pub seat: &'a Seat,
     /// Why it is not asked; empty when it is.
     pub refusals: Vec<Refusal>,
-    /// Every offer; empty when the seat is not asked.
+    /// Whether the lead asks for the product type at all; else there is nothing more to tell.
+    pub wanted: bool,
+    /// Every offer; of a seat that is not asked, with what else is against it.
     pub offers: Vec<OfferExplanation<'a>>,
 }
 
@@ -47,20 +50,35 @@ pub fn explain<'a>(book: &'a Book, facts: &Facts) -> Explanation<'a> {
 }
 
 fn of_seat<'a>(seat: &'a Seat, facts: &Facts) -> SeatExplanation<'a> {
+    let asked_for = facts.lead().product_types.as_deref().unwrap_or_default();
+    let wanted = asked_for.is_empty() || asked_for.contains(&seat.product_type);
+    let mut against_seat = Vec::new();
     if seat.paused {
-        let paused = Refusal { wanted: "not paused".to_owned(), found: "paused in its file".to_owned() };
-        return SeatExplanation { seat, refusals: vec![paused], offers: Vec::new() };
+        against_seat
+            .push(Refusal { wanted: "not paused".to_owned(), found: "paused in its file".to_owned() });
     }
-    let against_seat = refusals(&seat.rule, facts);
-    let offers = if against_seat.is_empty() { &seat.offers[..] } else { &[] };
-    let offers = offers.iter().map(|offer| OfferExplanation {
-        name: &offer.name,
-        outcome: match refusals(&offer.rule, facts) {
-            against if against.is_empty() => offer.quote(facts).map_err(|_| vec![no_band()]),
-            against => Err(against),
-        },
-    });
-    SeatExplanation { seat, offers: offers.collect(), refusals: against_seat }
+    if wanted {
+        against_seat.extend(refusals(&seat.rule, facts));
+    } else {
+        let names: Vec<&str> = asked_for.iter().map(|product| product.as_str()).collect();
+        let asks = format!("a lead that asks for {}", seat.product_type);
+        against_seat.push(Refusal { wanted: asks, found: names.join(", ") });
+    }
+    let offers = if wanted { &seat.offers[..] } else { &[] };
+    let offers = offers
+        .iter()
+        .map(|offer| OfferExplanation { name: &offer.name, outcome: of_offer(offer, &against_seat, facts) });
+    SeatExplanation { seat, wanted, offers: offers.collect(), refusals: against_seat }
+}
+
+/// What an offer quotes, or what is against it beside what is against its seat.
+fn of_offer(offer: &CatalogOffer, against_seat: &[Refusal], facts: &Facts) -> Result<Quote, Vec<Refusal>> {
+    let mut against = refusals(&offer.rule, facts);
+    if against.is_empty() && against_seat.is_empty() {
+        return offer.quote(facts).map_err(|_| vec![no_band()]);
+    }
+    against.retain(|refusal| !against_seat.contains(refusal));
+    Err(against)
 }
 
 fn refusals(rule: &super::eligibility::Rule, facts: &Facts) -> Vec<Refusal> {

@@ -9,6 +9,9 @@ use super::entities::{CompanyRecord, TokenRecord};
 use super::{Commit, CommitError, Store, Tree, codec};
 use crate::model::TokenKind;
 
+/// Longest name of a company.
+const COMPANY_NAME_BYTES: usize = 200;
+
 /// Companies and tokens of a store. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Tokens {
@@ -33,6 +36,13 @@ impl Tokens {
     /// The tokens of a store.
     pub fn of(store: Store) -> Self {
         Self { store }
+    }
+
+    /// What keeps a new token from being made, if anything.
+    pub fn fault(new: &NewToken) -> Option<String> {
+        let name = new.company.trim();
+        let fits = !name.is_empty() && name.len() <= COMPANY_NAME_BYTES && !name.contains(char::is_control);
+        (!fits).then(|| format!("the company's name must be a text of 1 to {COMPANY_NAME_BYTES} bytes"))
     }
 
     /// Makes a token; once this returns it is accepted, now and after a crash. The returned text is told nowhere else.

@@ -4,10 +4,27 @@
 
 use std::io::IsTerminal;
 
+use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt;
 
-use crate::config::LogFormat;
+/// How a log line is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For machines.
+    Json,
+}
+
+/// Whether a filter can be read.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check(filter: &str) -> Result<(), String> {
+    EnvFilter::builder().parse(filter).map(drop).map_err(|error| error.to_string())
+}
 
 /// Starts logging; a second call changes nothing. A filter that cannot be read counts as `info`.
 pub fn init(filter: &str, format: LogFormat) {

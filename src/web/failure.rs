@@ -101,7 +101,7 @@ impl Failure {
 
     /// 415: the body is not of a JSON type.
     pub fn unsupported_media() -> Self {
-        Self::unsupported("Content-Type must be application/json")
+        Self::unsupported("Content-Type must be application/json, without a Content-Encoding")
     }
 
     /// 415: the path is not part of the edition that `Accept` asks for.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, TRANSFER_ENCODING};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, TRANSFER_ENCODING};
 use hyper::{HeaderMap, Method};
 use uuid::Uuid;
 
@@ -57,7 +57,7 @@ impl Request {
         let Some(body) = self.body.take().filter(|_| announces_body(&self.headers)) else {
             return Ok(Bytes::new());
         };
-        if !is_json(&self.headers) {
+        if !is_json(&self.headers) || is_encoded(&self.headers) {
             return Err(Failure::unsupported_media());
         }
         let waits_for_leave = self.headers.contains_key(EXPECT);
@@ -93,6 +93,13 @@ fn announces_body(headers: &HeaderMap) -> bool {
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Whether the body is compressed, which nobody here undoes.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    headers
+        .get(CONTENT_ENCODING)
+        .is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// `application/json` and `application/*+json`, with any parameters (`charset=utf-8`), in any case.

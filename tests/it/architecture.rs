@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("declaration", &[]),
-    ("config", &["declaration"]),
-    ("telemetry", &["config"]),
+    ("config", &["declaration", "telemetry"]),
+    ("telemetry", &[]),
     ("run_file", &[]),
     ("store", &["model", "config", "telemetry"]),
     ("partners", &["model", "declaration", "telemetry"]),

@@ -53,7 +53,12 @@ async fn each_kind_of_lead_gets_the_offers_one_would_expect() {
         assert!(!mortgages.is_empty());
         assert!(mortgages.iter().all(|offer| offer.product_sub_type == sub_type), "{lead}");
     }
-    assert!(!table(&daemon, "credit_card").await.credit_card_offers.is_empty());
+    let cards = table(&daemon, "credit_card").await.credit_card_offers;
+    assert!(
+        cards.iter().any(|offer| offer.details.pre_qualified),
+        "the lead tells what personalised cards need"
+    );
+    assert!(cards.iter().any(|offer| !offer.details.pre_qualified), "some cards are for anyone");
     assert!(!table(&daemon, "savings").await.savings_offers.is_empty());
     assert!(!table(&daemon, "insurance").await.special_offers.is_empty());
     assert!(table(&daemon, "life_insurance").await.special_offers.len() >= 4);

@@ -1,6 +1,6 @@
 //! `POST /leads/rateTables`, `POST /blocking/leads/rateTables`, `GET /originator/rateTables/{uuid}`
 
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 
 use super::waiting::{held_version, preferred_wait};
 use crate::http::App;
@@ -69,7 +69,9 @@ async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failu
 /// A rate table, with a tag that changes whenever it does, and while it is pending when to come again.
 fn reply(app: &App, snapshot: Snapshot) -> Reply {
     let tag = format!("{}-{:08x}", snapshot.version, app.fingerprint);
-    let reply = Reply::json_bytes(snapshot.json).etag(tag);
+    // Kept by the client alone, and asked about each time.
+    let kept = HeaderValue::from_static("private, no-cache");
+    let reply = Reply::json_bytes(snapshot.json).etag(tag).header(CACHE_CONTROL, kept);
     if !snapshot.pending {
         return reply;
     }

@@ -189,7 +189,7 @@ fn all_faults_are_told_at_once_in_the_order_of_the_specification() {
 #[test]
 fn what_is_no_json_object_is_told_apart_and_not_repeated() {
     for (body, message) in [
-        ("", "the body is not JSON: see line 1, column 0"),
+        ("", "the body is empty, a JSON object is wanted"),
         ("{\"a\":\n\"Jane Roe\" x}", "the body is not JSON: see line 2, column 12"),
         ("{} {}", "the body is not JSON: see line 1, column 4"),
         ("[]", "the body must be a JSON object, got an array"),

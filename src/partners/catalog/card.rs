@@ -1,13 +1,15 @@
 //! Credit cards, secured cards among them.
 
 use super::super::check::Checker;
-use super::super::declared;
+use super::super::declared::{self, Firmness};
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
 use super::super::partner::Identity;
 use super::super::quote::CardTerms;
 use super::super::text::{Ending, OfferText, Text};
-use super::{PRE_SELECTED_SUITABILITY, STATIC_SUITABILITY};
+use super::{
+    PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, PRE_SELECTED_SUITABILITY, STATIC_SUITABILITY,
+};
 use crate::model::{CardPurpose, CreditCardOfferDetails, ProductSubType, ProductType};
 
 /// A credit card.
@@ -19,6 +21,7 @@ pub struct Card {
     /// Bit per ordinal of its purposes.
     purposes: u64,
     pre_select_from_score: Option<i32>,
+    firmness: Firmness,
 }
 
 /// The sub-types of a credit card.
@@ -40,6 +43,7 @@ pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Option<C
         details: Box::new(details),
         purposes,
         pre_select_from_score: offer.pre_select_from_score,
+        firmness: offer.firmness,
     })
 }
 
@@ -80,8 +84,19 @@ impl Card {
             (Some(wanted), Some(score)) => score >= wanted,
             _ => false,
         };
-        let firmness = if pre_selected { PRE_SELECTED_SUITABILITY } else { STATIC_SUITABILITY };
-        (CardTerms { pre_selected, ..CardTerms::default() }, firmness * self.coverage(facts))
+        let personal = self.firmness != Firmness::Static && facts.rating().is_some() && knows_person(facts);
+        let terms = CardTerms {
+            pre_qualified: personal && self.firmness == Firmness::PreQualified,
+            pre_approved: personal && self.firmness == Firmness::PreApproved,
+            pre_selected,
+        };
+        let suitability = match terms {
+            CardTerms { pre_approved: true, .. } => PRE_APPROVED_SUITABILITY,
+            CardTerms { pre_qualified: true, .. } => PRE_QUALIFIED_SUITABILITY,
+            CardTerms { pre_selected: true, .. } => PRE_SELECTED_SUITABILITY,
+            _ => STATIC_SUITABILITY,
+        };
+        (terms, suitability * self.coverage(facts))
     }
 
     /// Share of the purposes asked for that the card serves; 1 when none are asked for, or the card names none.
@@ -100,6 +115,20 @@ impl Card {
             wanted => f64::from((asked & self.purposes).count_ones()) / f64::from(wanted),
         }
     }
+}
+
+/// Whether the lead tells what personalised cards need: name, address, income and date of birth (facts, Required fields
+/// belong to the partner).
+fn knows_person(facts: &Facts) -> bool {
+    let person = facts.lead().personal_information.as_ref();
+    let income = facts.lead().financial_information.as_ref().and_then(|financial| financial.annual_income);
+    income.is_some()
+        && person.is_some_and(|person| {
+            person.first_name.is_some()
+                && person.last_name.is_some()
+                && person.address1.is_some()
+                && person.date_of_birth.is_some()
+        })
 }
 
 fn purposes_subject() -> Subject {

@@ -68,6 +68,9 @@ impl CatalogOffer {
             return Vec::new();
         }
         common_faults(offer, check);
+        if offer.firmness != declared::Firmness::Static && !identity.partner.supports_personalized_offers {
+            check.at("firmness", "needs `partner.supports_personalized_offers = true`");
+        }
         let variants = match product_type {
             ProductType::Loan => loan::declared(offer, check).into_iter().map(Pricing::Loan).collect(),
             ProductType::CreditCard => one(card::declared(offer, check).map(Pricing::Card)),

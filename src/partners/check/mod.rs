@@ -24,9 +24,11 @@ pub const MAX_OFFERS: usize = 100_000;
 pub fn seats(key: &str, source: &Source) -> Result<Vec<Seat>, Vec<Fault>> {
     let mut check = Checker { source, path: Vec::new(), faults: Vec::new() };
     check.key_of_file(key);
-    let (declared, faults) = crate::declaration::read::<DeclaredPartner>(source);
-    check.faults.extend(faults);
-    let Some(declared) = declared else { return Err(check.faults) };
+    let (declared, unread) = crate::declaration::read::<DeclaredPartner>(source);
+    let Some(declared) = declared else {
+        check.faults.extend(unread);
+        return Err(check.faults);
+    };
 
     let identity = check.within("partner", |check| check.identity(key, &declared.partner));
     let mut seats = Vec::new();
@@ -37,7 +39,19 @@ pub fn seats(key: &str, source: &Source) -> Result<Vec<Seat>, Vec<Fault>> {
     if declared.products.is_empty() {
         check.at("products", "must have at least one product type");
     }
-    if check.faults.is_empty() { Ok(seats) } else { Err(check.faults) }
+    // Where something could not be read there are stand-ins, of which nothing is to be told.
+    let stands_in = |fault: &Fault| {
+        unread.iter().any(|known| within(&fault.key, &known.key) || within(&known.key, &fault.key))
+    };
+    let mut faults: Vec<Fault> =
+        check.faults.into_iter().filter(|fault| fault.key.is_empty() || !stands_in(fault)).collect();
+    faults.extend(unread);
+    if faults.is_empty() { Ok(seats) } else { Err(faults) }
+}
+
+/// Whether a key path is another one, or stands in it.
+fn within(path: &str, other: &str) -> bool {
+    path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Collects the faults of one partner file; knows the place that is being checked.

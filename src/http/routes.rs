@@ -3,7 +3,7 @@
 use hyper::Method;
 
 use super::App;
-use super::current::{docs, leads, rate_tables};
+use super::current::{docs, featured_institutions, leads, rate_tables, universities};
 use crate::web::{Editions, Handler, Route, Scope, handler};
 
 /// A row of the table.
@@ -34,6 +34,22 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::CurrentOnly,
         about: "Answers with a lead as it was sent, and what became of it.",
         handler: handler!(leads::show),
+    },
+    Route {
+        method: Method::GET,
+        path: "/leads/universities",
+        scope: Scope::Publishable,
+        editions: Editions::All,
+        about: "Lists the names of universities that hold a fragment, as leads are to spell them.",
+        handler: handler!(universities::list),
+    },
+    Route {
+        method: Method::GET,
+        path: "/uiUtil/featuredFinancialInstitutions",
+        scope: Scope::Publishable,
+        editions: Editions::All,
+        about: "Lists the institutions to show before anything personal is asked for.",
+        handler: handler!(featured_institutions::list),
     },
     Route {
         method: Method::GET,

@@ -1,5 +1,7 @@
 //! The current edition's handlers, a file a resource.
 
 pub mod docs;
+pub mod featured_institutions;
 pub mod leads;
 pub mod rate_tables;
+pub mod universities;

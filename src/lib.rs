@@ -22,9 +22,10 @@
 //! # Modules
 //!
 //! ```text
-//! main → cli → daemon ─┬→ http ──┬→ matching → partners ─┬→ declaration
-//!                      │         ├→ store ───────────────┼→ model
-//!                      └→ admin ─┼→ web ─────────────────┘
+//! main → cli → daemon ─┬→ http ──┬→ matching ──┬→ partners ─┬→ declaration
+//!                      │         ├→ reference ─┘            │
+//!                      │         ├→ store ──────────────────┼→ model
+//!                      └→ admin ─┼→ web ────────────────────┘
 //!                                └→ run_file
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //! ```
@@ -37,6 +38,7 @@
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
 //! | [`store`] | the record: one writer thread, group commit, checksums |
 //! | [`matching`] | actors, progress, budgets, ranking, recovery |
+//! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`web`] | serving HTTP at all: accept loop, router, caller, bodies, failures |
 //! | [`http`] | the public paths and what answers them |
 //! | [`admin`] | health, metrics, tokens, on a thread of its own |
@@ -67,6 +69,7 @@ pub mod http;
 pub mod matching;
 pub mod model;
 pub mod partners;
+pub mod reference;
 pub mod run_file;
 pub mod store;
 pub mod telemetry;

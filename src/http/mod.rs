@@ -15,6 +15,7 @@ use bytes::Bytes;
 
 use crate::config::Settings;
 use crate::matching::Matchmaker;
+use crate::reference::Universities;
 use crate::store::tokens::Tokens;
 use crate::web::{Authenticate, Caller, Cors, Drained, Limits, Listener, Router, Surface, Token, service};
 
@@ -25,6 +26,8 @@ pub struct App {
     pub matchmaker: Matchmaker,
     /// Companies and tokens.
     pub tokens: Tokens,
+    /// Names of universities.
+    pub universities: Universities,
     /// Longest body, bytes.
     pub max_body_bytes: usize,
     /// Longest time a body may take to arrive.
@@ -42,6 +45,7 @@ impl App {
         Self {
             matchmaker,
             tokens,
+            universities: Universities::load(),
             max_body_bytes: settings.api.max_body_bytes,
             body_timeout: settings.api.request_timeout,
             fingerprint: crc32fast::hash(made_with.as_bytes()),

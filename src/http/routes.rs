@@ -3,7 +3,7 @@
 use hyper::Method;
 
 use super::App;
-use super::current::{clicks, docs, leads, rate_tables, waiting};
+use super::current::{clicks, docs, featured_institutions, leads, rate_tables, universities, waiting};
 use crate::web::{Editions, Handler, Route, Scope, handler};
 
 /// A row of the table.
@@ -50,6 +50,22 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::All,
         about: "Where an offer's url leads: records the click and sends the person on to the partner.",
         handler: handler!(clicks::open),
+    },
+    Route {
+        method: Method::GET,
+        path: "/leads/universities",
+        scope: Scope::Publishable,
+        editions: Editions::All,
+        about: "Lists the names of universities that hold a fragment, as leads are to spell them.",
+        handler: handler!(universities::list),
+    },
+    Route {
+        method: Method::GET,
+        path: "/uiUtil/featuredFinancialInstitutions",
+        scope: Scope::Publishable,
+        editions: Editions::All,
+        about: "Lists the institutions to show before anything personal is asked for.",
+        handler: handler!(featured_institutions::list),
     },
     Route {
         method: Method::GET,

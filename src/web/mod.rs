@@ -10,9 +10,9 @@
 //!    preflights.
 //! 4. [`caller`] asks for the token that the row's [`Scope`] wants, [`edition`] whether the row is part of
 //!    what `Accept` asks for.
-//! 5. The [`Handler`] reads the body through [`request`] and gives a [`Reply`] or a [`Failure`]; each is
-//!    turned into an answer by one function, which `envelope` seals with id, CORS, cache rules, metrics and a
-//!    log line.
+//! 5. The [`Handler`] reads the body through [`request`], the query through [`query`], and gives a [`Reply`] or
+//!    a [`Failure`]; each is turned into an answer by one function, which `envelope` seals with id, CORS, cache
+//!    rules, metrics and a log line.
 //!
 //! Invariants: only this module and `admin` name warp; no filter rejects, so there is nothing to recover
 //! from; no more of a body is held than its cap; logs and metrics hold the route's template, never the path.
@@ -48,6 +48,7 @@ mod open_connection;
 pub mod params;
 pub mod peer;
 mod percent;
+pub mod query;
 mod refusal;
 pub mod request;
 pub mod respond;

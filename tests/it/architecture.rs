@@ -13,9 +13,10 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("run_file", &[]),
     ("store", &["model", "config", "telemetry"]),
     ("partners", &["model", "declaration", "telemetry"]),
+    ("reference", &["model", "partners"]),
     ("matching", &["model", "partners", "store", "config", "telemetry"]),
     ("web", &["model", "telemetry"]),
-    ("http", &["model", "matching", "store", "web", "config", "telemetry"]),
+    ("http", &["model", "matching", "reference", "store", "web", "config", "telemetry"]),
     ("admin", &["model", "store", "web", "run_file", "telemetry"]),
     ("bootstrap", &["model", "store", "run_file"]),
     (
@@ -40,6 +41,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
 const OWNED: &[(&str, &[&str])] = &[
     ("sled", &["store"]),
     ("crossbeam_channel", &["store"]),
+    ("unicode_normalization", &["reference"]),
     ("warp", &["web"]),
     ("actix", &["matching"]),
     ("actix_rt", &["matching", "daemon"]),

@@ -11,4 +11,5 @@ mod rate_tables;
 mod sample_catalogue;
 mod second_look;
 mod settings;
+mod ui_look_ups;
 mod waiting;

@@ -2,6 +2,8 @@
 
 pub mod clicks;
 pub mod docs;
+pub mod featured_institutions;
 pub mod leads;
 pub mod rate_tables;
+pub mod universities;
 pub mod waiting;

@@ -1,0 +1,20 @@
+//! `GET /leads/universities`
+
+use crate::http::App;
+use crate::web::{Context, Failure, Reply, query};
+
+/// Most names in an answer.
+const LIMIT_MAX: i64 = 100;
+
+/// Lists the universities whose name holds a fragment, page by page.
+pub async fn list(context: Context<App>) -> Result<Reply, Failure> {
+    let (name, offset, limit) = query::read(&context.request, |query| {
+        let name = query.optional("name", query::text);
+        let offset = query.optional("offset", query::integer(0..=i64::MAX)).unwrap_or(0);
+        let limit = query.required("limit", query::integer(1..=LIMIT_MAX));
+        Some((name, offset, limit?))
+    })?;
+    let count = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
+    let universities = context.app.universities.search(name, count(offset), count(limit));
+    Reply::json(&universities.collect::<Vec<_>>())
+}

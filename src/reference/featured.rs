@@ -1,0 +1,28 @@
+//! The featured institutions of a book.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use crate::model::FeaturedFinancialInstitution;
+use crate::partners::{Book, Identity};
+
+/// Lists the featured institutions by name, each once: partners of one institution share its uuid, and the first
+/// of them stands for it.
+pub fn featured_institutions(book: &Book) -> Vec<FeaturedFinancialInstitution> {
+    let mut by_uuid: BTreeMap<Uuid, FeaturedFinancialInstitution> = BTreeMap::new();
+    for identity in book.partners().into_iter().filter(|identity| identity.featured) {
+        by_uuid.entry(identity.institution).or_insert_with(|| shown(identity));
+    }
+    let mut institutions: Vec<_> = by_uuid.into_values().collect();
+    institutions.sort_by(|one, other| one.name.cmp(&other.name));
+    institutions
+}
+
+fn shown(identity: &Identity) -> FeaturedFinancialInstitution {
+    FeaturedFinancialInstitution {
+        uuid: identity.institution,
+        name: identity.partner.name.clone(),
+        logo_url: identity.partner.image_url.clone(),
+    }
+}

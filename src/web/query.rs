@@ -1,0 +1,165 @@
+//! Query parameters as typed values, and every fault among them at once.
+//!
+//! ```text
+//! let (name, limit) = query::read(&context.request, |query| {
+//!     let name = query.optional("name", query::text);
+//!     let limit = query.required("limit", query::integer(1..=100));
+//!     Some((name, limit?))
+//! })?;
+//! ```
+//!
+//! A kind of value is a function from text to the value, or to the words after "must be". Parameters that nobody asks
+//! for are ignored; of a repeated one the first counts.
+
+use std::ops::RangeInclusive;
+
+use super::failure::Failure;
+use super::request::Request;
+use crate::model::{ApiError, Enumeration, ErrorType, one_of};
+
+/// The query parameters of a request, and the faults found so far.
+#[derive(Debug)]
+pub struct Query<'q> {
+    parameters: &'q [(String, String)],
+    faults: Vec<ApiError>,
+}
+
+/// Reads what `take` wants, or answers 422 with every fault. `take` asks for all parameters before it leaves by `?`
+/// for a missing one, and gives nothing only then.
+///
+/// # Errors
+/// 422, one error a parameter.
+pub fn read<'q, T>(
+    request: &'q Request,
+    take: impl FnOnce(&mut Query<'q>) -> Option<T>,
+) -> Result<T, Failure> {
+    Query { parameters: &request.query, faults: Vec::new() }.read(take)
+}
+
+impl<'q> Query<'q> {
+    /// The value of a parameter that may be absent.
+    pub fn optional<T>(&mut self, name: &str, kind: impl FnOnce(&'q str) -> Result<T, String>) -> Option<T> {
+        let value = self.value(name)?;
+        kind(value).map_err(|wanted| self.malformed(name, &wanted)).ok()
+    }
+
+    /// The value of a parameter that must be there. Nothing is given only when a fault was noted.
+    pub fn required<T>(&mut self, name: &str, kind: impl FnOnce(&'q str) -> Result<T, String>) -> Option<T> {
+        if self.value(name).is_none() {
+            let message = format!("Query parameter {name} must be specified");
+            self.fault(ApiError::at(name, ErrorType::Missing, message));
+        }
+        self.optional(name, kind)
+    }
+
+    /// Notes a fault that no kind of value knows of.
+    pub fn fault(&mut self, fault: ApiError) {
+        self.faults.push(fault);
+    }
+
+    fn read<T>(mut self, take: impl FnOnce(&mut Self) -> Option<T>) -> Result<T, Failure> {
+        let taken = take(&mut self);
+        debug_assert!(taken.is_some() || !self.faults.is_empty(), "nothing is taken only for a fault");
+        match taken {
+            _ if !self.faults.is_empty() => Err(Failure::malformed(self.faults)),
+            Some(value) => Ok(value),
+            None => Err(Failure::internal()),
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<&'q str> {
+        self.parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    fn malformed(&mut self, name: &str, wanted: &str) {
+        let message = format!("Query parameter {name} must be {wanted}");
+        self.fault(ApiError::at(name, ErrorType::Malformed, message));
+    }
+}
+
+/// Any text.
+pub fn text(value: &str) -> Result<&str, String> {
+    Ok(value)
+}
+
+/// An integer within bounds, in decimal.
+pub fn integer(bounds: RangeInclusive<i64>) -> impl Fn(&str) -> Result<i64, String> {
+    move |value| {
+        let number = value.parse().ok().filter(|number| bounds.contains(number));
+        number.ok_or_else(|| match (bounds.start(), bounds.end()) {
+            (least, &i64::MAX) => format!("an integer, {least} or more"),
+            (least, most) => format!("an integer from {least} to {most}"),
+        })
+    }
+}
+
+/// One of the values of an enumeration, by its wire text.
+pub fn choice<E: Enumeration>(value: &str) -> Result<E, String> {
+    E::from_wire(value).ok_or_else(|| one_of(E::WIRE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::AprType;
+
+    fn parameters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn faults(pairs: &[(&str, &str)], take: impl FnOnce(&mut Query<'_>) -> Option<()>) -> Vec<ApiError> {
+        let parameters = parameters(pairs);
+        let read = Query { parameters: &parameters, faults: Vec::new() }.read(take);
+        read.err().map(|failure| failure.errors).unwrap_or_default()
+    }
+
+    fn messages(faults: &[ApiError]) -> Vec<&str> {
+        faults.iter().filter_map(|fault| fault.message.as_deref()).collect()
+    }
+
+    #[test]
+    fn values_have_their_types() {
+        let parameters = parameters(&[("size", "-3"), ("kind", "fixed"), ("name", "a b"), ("size", "x")]);
+        let query = Query { parameters: &parameters, faults: Vec::new() };
+        let read = query.read(|query| {
+            let size = query.required("size", integer(-3..=3));
+            let kind = query.optional("kind", choice::<AprType>);
+            let name = query.required("name", text);
+            let absent = query.optional("absent", integer(0..=1));
+            Some((size?, kind?, name?, absent))
+        });
+        assert_eq!(read.unwrap(), (-3, AprType::Fixed, "a b", None));
+    }
+
+    #[test]
+    fn every_fault_is_told_in_the_order_of_the_questions() {
+        let faults = faults(&[("size", "4"), ("kind", "Fixed"), ("count", "-1")], |query| {
+            let missing = query.required("name", text);
+            let _: Option<i64> = query.optional("size", integer(1..=3));
+            let _: Option<AprType> = query.optional("kind", choice);
+            query.required("count", integer(0..=i64::MAX));
+            missing.map(|_| ())
+        });
+        let wanted = [
+            "Query parameter name must be specified",
+            "Query parameter size must be an integer from 1 to 3",
+            "Query parameter kind must be one of `variable`, `regular`, `fixed`",
+            "Query parameter count must be an integer, 0 or more",
+        ];
+        assert_eq!(messages(&faults), wanted);
+        let types: Vec<_> = faults.iter().filter_map(|fault| fault.error_type).collect();
+        use ErrorType::{Malformed, Missing};
+        assert_eq!(types, [Missing, Malformed, Malformed, Malformed]);
+    }
+
+    #[test]
+    fn what_is_no_integer_is_malformed() {
+        for text in ["", " 1", "1.0", "1e2", "ten", "99999999999999999999", "٣"] {
+            let faults = faults(&[("size", text)], |query| {
+                query.required("size", integer(i64::MIN..=i64::MAX)).map(|_| ())
+            });
+            assert_eq!(faults.len(), 1, "{text}");
+            assert_eq!(faults[0].error_type, Some(ErrorType::Malformed), "{text}");
+        }
+    }
+}

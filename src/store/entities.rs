@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::model::{EventType, Lead, ProductType, TokenKind};
+use crate::model::{CreditBands, EventType, Lead, ProductType, TokenKind};
 
 /// A supply partner: who posts leads. JSON, by uuid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ pub struct LeadRecord {
     pub created_at: i64,
     /// Unix milliseconds.
     pub updated_at: i64,
+    /// How its score becomes a rating: by the bands of the edition that it was sent in.
+    #[serde(default)]
+    pub bands: CreditBands,
     /// What was sent.
     pub lead: Lead,
 }

@@ -1,8 +1,8 @@
 //! `POST /leads/rateTables`, `POST /blocking/leads/rateTables`, `GET /originator/rateTables/{uuid}`
 
-use crate::http::App;
+use crate::http::{App, v1};
 use crate::matching::{Refused, Snapshot, Submission, Until};
-use crate::model::{CreditBands, Lead, Unreadable};
+use crate::model::{Lead, Unreadable};
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a client may try again when the service is at its limit.
@@ -43,7 +43,7 @@ async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failu
         company: caller.company,
         test: caller.test,
         look_back_minutes: company.and_then(|company| company.duplicate_look_back_minutes),
-        bands: CreditBands::CURRENT,
+        bands: v1::bands(context.edition),
         lead,
     };
     let snapshot =

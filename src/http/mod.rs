@@ -1,6 +1,6 @@
 //! The public interface: which paths there are ([`routes`]) and what answers them, edition by edition.
 //!
-//! [`current`] answers. [`v1`] holds only what the older edition says differently, and translates on the way in and out.
+//! [`current`] answers. [`v1`] holds only what the older edition says differently: it translates on the way in and out.
 //!
 //! Thin: a handler gets the caller, reads the body, calls the matchmaker or the store, and returns a reply. How requests
 //! are served at all is [`crate::web`].

@@ -74,3 +74,18 @@ pub struct Happening {
     /// Whether the lead is a test.
     pub test: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lead_that_was_stored_before_there_were_bands_has_those_of_the_current_edition() {
+        let stored = format!(
+            r#"{{"uuid":"{0}","company":"{0}","test":false,"createdAt":1,"updatedAt":1,"lead":{{}}}}"#,
+            Uuid::nil()
+        );
+        let record: LeadRecord = serde_json::from_str(&stored).unwrap();
+        assert_eq!(record.bands, CreditBands::CURRENT);
+    }
+}

@@ -96,8 +96,8 @@ impl Reply {
         self
     }
 
-    /// The same answer in other words. `mark` goes behind its entity tag, so that the two are told apart. A stream stays
-    /// as it is.
+    /// The same answer in other words. `mark` goes behind its entity tag, so that the two are told apart. A
+    /// stream stays as it is.
     pub fn reworded(
         mut self,
         mark: &str,

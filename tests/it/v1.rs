@@ -89,8 +89,11 @@ fn outcome(answer: &Answer) -> (u16, Vec<String>) {
     (answer.status, if answer.status < 300 { Vec::new() } else { answer.attributes() })
 }
 
-/// Leads, and how the editions take them: status, then the attribute that is named.
-fn taken() -> Vec<(Value, (u16, &'static str), (u16, &'static str))> {
+/// A status, and the attribute that the error names.
+type Taken = (u16, &'static str);
+
+/// Leads, and how the current edition and v1 take them.
+fn taken() -> Vec<(Value, Taken, Taken)> {
     let card = |card: Value| json!({"productTypes": ["savings"], "creditCardInformation": card});
     let of = |section: &str, name: &str, value: Value| json!({section: {name: value}});
     vec![
@@ -203,7 +206,7 @@ fn assert_shown(expected: Vec<(&str, Value, Value)>, current: &Value, v1: &Value
 async fn v1_differs_where_it_is_said_to_and_only_there() {
     let daemon = daemon().await;
     for (lead, current, in_v1) in taken() {
-        let named = |(status, attribute): (u16, &str)| {
+        let named = |(status, attribute): Taken| {
             let errors = if status < 300 { Vec::new() } else { vec![attribute.to_owned()] };
             (status, errors)
         };

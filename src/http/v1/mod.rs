@@ -13,8 +13,9 @@
 //! | rates of a card that are not known | left out | a fallback, or -1 | [`cards`] |
 //! | unit of a term | may be `open` | `month` then | [`terms`] |
 //!
-//! What the specification does not mark as different is the same: product sub-types, `specialOffers`, `pendingResponses`
-//! beside the `pendingOriginators` that v1 clients go by. [`crate::web`] answers 415 where a path came after v1.
+//! What the specification does not mark as different is the same: product sub-types, `specialOffers`, and
+//! `pendingResponses` beside the `pendingOriginators` that v1 clients go by. [`crate::web`] answers 415 where a path came
+//! after v1.
 
 pub mod cards;
 pub mod leads;

@@ -65,10 +65,10 @@ fn reword(lead: &mut Object) {
 
 fn rename_attribute(error: &mut ApiError) {
     let current = format!("{CARD}.{CARD_PURPOSES}");
-    if let Some(attribute) = &mut error.attribute {
-        if let Some(rest) = attribute.strip_prefix(&current) {
-            *attribute = format!("{CARD}.{CARD_BENEFITS}{rest}");
-        }
+    if let Some(attribute) = &mut error.attribute
+        && let Some(rest) = attribute.strip_prefix(&current)
+    {
+        *attribute = format!("{CARD}.{CARD_BENEFITS}{rest}");
     }
 }
 

@@ -40,7 +40,7 @@
 //! | [`matching`] | actors, progress, budgets, ranking, recovery |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`web`] | serving HTTP at all: accept loop, router, caller, bodies, failures |
-//! | [`http`] | the public paths and what answers them |
+//! | [`http`] | the public paths and what answers them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics, tokens, on a thread of its own |
 //! | [`telemetry`] | logs and metrics |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
@@ -55,6 +55,7 @@
 //! - What was acknowledged is on the disk; what is shown is acknowledged.
 //! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`matching::progress`]).
 //! - A rate table keeps the seats that it started with, whatever is reloaded.
+//! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
 //! - A panic is an outcome, never the end of the process: `panic = "unwind"` in every profile.
 //! - No log, metric or error holds personal data: messages say what was wanted and the kind of thing that was found.
 //! - Deliberately absent: global state, a second clock (tests pause tokio's), an expression engine on the hot path.

@@ -1,10 +1,13 @@
 //! The public interface: which paths there are ([`routes`]) and what answers them, edition by edition.
 //!
+//! [`current`] answers. [`v1`] holds only what the older edition says differently: it translates on the way in and out.
+//!
 //! Thin: a handler gets the caller, reads the body, calls the matchmaker or the store, and returns a reply. How requests
 //! are served at all is [`crate::web`].
 
 pub mod current;
 pub mod routes;
+pub mod v1;
 
 use std::io;
 use std::net::SocketAddr;

@@ -2,8 +2,8 @@
 
 use hyper::Method;
 
-use super::App;
 use super::current::{clicks, docs, featured_institutions, leads, rate_tables, universities, waiting};
+use super::{App, v1};
 use crate::web::{Editions, Handler, Route, Scope, handler};
 
 /// A row of the table.
@@ -15,17 +15,17 @@ pub const API: &[ApiRoute] = &[
         method: Method::POST,
         path: "/leads/rateTables",
         scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
+        editions: Editions::All,
         about: "Takes a lead and answers with its rate table, at once with the offers that are there.",
-        handler: handler!(rate_tables::submit),
+        handler: handler!(rate_tables::submit, v1: v1::rate_tables::submit),
     },
     Route {
         method: Method::GET,
         path: "/originator/rateTables/{uuid}",
         scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
+        editions: Editions::All,
         about: "Answers with a rate table as it is; pendingResponses is empty once it is complete.",
-        handler: handler!(rate_tables::show),
+        handler: handler!(rate_tables::show, v1: v1::rate_tables::show),
     },
     Route {
         method: Method::GET,
@@ -39,9 +39,9 @@ pub const API: &[ApiRoute] = &[
         method: Method::GET,
         path: "/leads/{uuid}",
         scope: Scope::Confidential,
-        editions: Editions::CurrentOnly,
+        editions: Editions::All,
         about: "Answers with a lead as it was sent, and what became of it.",
-        handler: handler!(leads::show),
+        handler: handler!(leads::show, v1: v1::leads::show),
     },
     Route {
         method: Method::GET,
@@ -71,7 +71,7 @@ pub const API: &[ApiRoute] = &[
         method: Method::GET,
         path: "/docs",
         scope: Scope::None,
-        editions: Editions::CurrentOnly,
+        editions: Editions::All,
         about: "Lists the paths of the interface, as a page.",
         handler: handler!(docs::show),
     },
@@ -82,7 +82,7 @@ pub const INTEGRATIONS: &[ApiRoute] = &[Route {
     method: Method::POST,
     path: "/blocking/leads/rateTables",
     scope: Scope::Publishable,
-    editions: Editions::CurrentOnly,
+    editions: Editions::All,
     about: "Takes a lead and answers with its rate table once every partner has answered or run out of time.",
-    handler: handler!(rate_tables::submit_blocking),
+    handler: handler!(rate_tables::submit_blocking, v1: v1::rate_tables::submit_blocking),
 }];

@@ -104,6 +104,7 @@ impl Matchmaker {
             test,
             created_at: now.timestamp_millis(),
             updated_at: now.timestamp_millis(),
+            bands,
             lead,
         };
         let head = self.head(&record, &fits);
@@ -187,7 +188,7 @@ impl Matchmaker {
         let lead = record.as_ref().map(|record| record.lead.clone());
 
         let now = Utc::now();
-        let bands = CreditBands::CURRENT;
+        let bands = record.as_ref().map(|record| record.bands).unwrap_or_default();
         let mut fitting = lead.as_ref().map_or_else(Vec::new, |lead| {
             self.engine.book().fitting(&Facts::new(lead, now.date_naive(), bands))
         });

@@ -1,13 +1,45 @@
 //! Which credit score makes which credit rating.
 
+use serde::{Deserialize, Serialize};
+
 use super::enums::ProvidedCreditRating;
 
-/// The bands of scores behind the ratings; the two editions draw one border differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The bands of scores behind the ratings; the two editions draw one border differently. Stored by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Name", into = "Name")]
 pub struct CreditBands {
     excellent_from: i32,
     good_from: i32,
     fair_from: i32,
+}
+
+/// What the bands are stored as.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Name {
+    Current,
+    V1,
+}
+
+impl From<Name> for CreditBands {
+    fn from(name: Name) -> Self {
+        match name {
+            Name::Current => Self::CURRENT,
+            Name::V1 => Self::V1,
+        }
+    }
+}
+
+impl From<CreditBands> for Name {
+    fn from(bands: CreditBands) -> Self {
+        if bands == CreditBands::V1 { Self::V1 } else { Self::Current }
+    }
+}
+
+impl Default for CreditBands {
+    fn default() -> Self {
+        Self::CURRENT
+    }
 }
 
 impl CreditBands {
@@ -67,6 +99,14 @@ mod tests {
                 (current, v1),
                 "{score}"
             );
+        }
+    }
+
+    #[test]
+    fn bands_are_stored_by_name() {
+        for (bands, stored) in [(CreditBands::CURRENT, r#""current""#), (CreditBands::V1, r#""v1""#)] {
+            assert_eq!(serde_json::to_string(&bands).unwrap(), stored);
+            assert_eq!(serde_json::from_str::<CreditBands>(stored).unwrap(), bands);
         }
     }
 

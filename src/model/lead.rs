@@ -2,7 +2,6 @@
 
 use uuid::Uuid;
 
-use super::api_error::ApiError;
 use super::client_tags::ClientTags;
 use super::enums::ProductType;
 use super::input::{self, Unreadable};
@@ -71,11 +70,6 @@ impl Lead {
     /// Reads a request body; a refusal names every fault.
     pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
         input::read(body)
-    }
-
-    /// Names every value that the v1 edition does not have.
-    pub fn v1_faults(&self) -> Vec<ApiError> {
-        super::v1_values::faults(self)
     }
 }
 

@@ -26,7 +26,7 @@
 //! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `featured_financial_institution.rs` |
 //! | Enumerations | [`ProductType`] … [`TermUnit`] | `enums/` |
 //! | CardBenefit | [`CardBenefit`] | `card_benefit.rs` |
-//! | Smaller sets of v1 | `V1` of each set, [`Lead::v1_faults`] | `v1_values.rs` |
+//! | Smaller sets of v1 | `V1` and `nearest_in_v1` of each set | `v1_values.rs` |
 //! | Credit rating and score | [`CreditBands`] | `credit_bands.rs` |
 //! | ApiError | [`ApiError`] | `api_error.rs` |
 //! | Numbers and times | [`Money`], [`Percent`], [`Timestamp`] | `money.rs`, `percent.rs`, `timestamp.rs` |

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::model::{EventType, Lead, ProductType, TokenKind};
+use crate::model::{CreditBands, EventType, Lead, ProductType, TokenKind};
 
 /// A supply partner: who posts leads. JSON, by uuid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ pub struct LeadRecord {
     pub created_at: i64,
     /// Unix milliseconds.
     pub updated_at: i64,
+    /// How its score becomes a rating: by the bands of the edition that it was sent in.
+    #[serde(default)]
+    pub bands: CreditBands,
     /// What was sent.
     pub lead: Lead,
 }
@@ -70,4 +73,19 @@ pub struct Happening {
     pub product_type: Option<ProductType>,
     /// Whether the lead is a test.
     pub test: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lead_that_was_stored_before_there_were_bands_has_those_of_the_current_edition() {
+        let stored = format!(
+            r#"{{"uuid":"{0}","company":"{0}","test":false,"createdAt":1,"updatedAt":1,"lead":{{}}}}"#,
+            Uuid::nil()
+        );
+        let record: LeadRecord = serde_json::from_str(&stored).unwrap();
+        assert_eq!(record.bands, CreditBands::CURRENT);
+    }
 }

@@ -15,7 +15,7 @@ pub enum Edition {
 /// The editions that a route is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Editions {
-    /// A path of the specification: both editions have it.
+    /// A path of the specification, or one that is the same whoever asks: both editions have it.
     All,
     /// A path that came after v1.
     CurrentOnly,

@@ -28,6 +28,7 @@ pub struct Request {
     /// Who sent it; absent only when no listener of ours accepted it.
     pub peer: Option<Peer>,
     body: Option<BodyStream>,
+    put_back: Option<Bytes>,
 }
 
 impl Request {
@@ -36,7 +37,7 @@ impl Request {
         let Arrival { method, path, query, headers, peer, body } = arrival;
         let query = percent::decode_query(&query)
             .ok_or_else(|| Failure::bad_request("Query string is not percent-encoded UTF-8"))?;
-        Ok(Self { id, method, path, query, headers, peer, body: Some(body) })
+        Ok(Self { id, method, path, query, headers, peer, body: Some(body), put_back: None })
     }
 
     /// The first query parameter of this name.
@@ -52,8 +53,11 @@ impl Request {
     /// Reads the JSON body: at most `cap_bytes` of it, within `timeout`, without a byte-order mark.
     ///
     /// A request that carries no body gives no bytes, whatever type it claims. A missing `Content-Type` is
-    /// taken for JSON. A second call gives no bytes.
+    /// taken for JSON. A second call gives no bytes, or those that were put back.
     pub async fn read_body(&mut self, cap_bytes: usize, timeout: Duration) -> Result<Bytes, Failure> {
+        if let Some(bytes) = self.put_back.take() {
+            return Ok(bytes);
+        }
         let Some(body) = self.body.take().filter(|_| announces_body(&self.headers)) else {
             return Ok(Bytes::new());
         };
@@ -67,6 +71,11 @@ impl Request {
         let reading = tokio::time::timeout(timeout, collect(body, cap_bytes));
         let bytes = reading.await.map_err(|_| Failure::timeout())??;
         Ok(without_byte_order_mark(bytes))
+    }
+
+    /// Puts `bytes` in the place of a body that was read, for whoever reads it next.
+    pub fn put_back(&mut self, bytes: Bytes) {
+        self.put_back = Some(bytes);
     }
 }
 

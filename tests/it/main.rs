@@ -12,4 +12,5 @@ mod sample_catalogue;
 mod second_look;
 mod settings;
 mod ui_look_ups;
+mod v1;
 mod waiting;

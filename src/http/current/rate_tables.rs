@@ -3,9 +3,9 @@
 use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 
 use super::waiting::{held_version, preferred_wait};
-use crate::http::App;
+use crate::http::{App, v1};
 use crate::matching::{Refused, Snapshot, Submission, Until};
-use crate::model::{CreditBands, Lead, Timestamp, Unreadable};
+use crate::model::{Lead, Timestamp, Unreadable};
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a client may try again when the service is at its limit.
@@ -55,7 +55,7 @@ async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failu
         company: caller.company,
         test: caller.test,
         look_back_minutes: company.and_then(|company| company.duplicate_look_back_minutes),
-        bands: CreditBands::CURRENT,
+        bands: v1::bands(context.edition),
         lead,
     };
     let snapshot =

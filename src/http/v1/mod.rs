@@ -1,0 +1,57 @@
+//! The v1 edition: only what it says differently. A v1 request is put into the current edition's words, answered by its
+//! handler, and the answer is put into the words of v1; so both editions tell the same facts.
+//!
+//! | what | current | v1 | where |
+//! |---|---|---|---|
+//! | status of a submit | 200 | 201 | [`rate_tables`] |
+//! | status of a malformed lead | 422 | 400 | [`rate_tables`] |
+//! | what a card is wanted for | `cardPurposes` | `cardBenefits` | [`submission`], [`leads`] |
+//! | kind of bank account | `bankAccountType` (both are read) | `backAccountType` | [`leads`] |
+//! | values of a lead | all | fewer | [`values`], [`leads`] |
+//! | band of a fair credit score | from 620 | from 600 | [`bands`] |
+//! | annual fee of a card | `minAnnualFee`, `maxAnnualFee` | `annualFee` | [`cards`] |
+//! | rates of a card that are not known | left out | a fallback, or -1 | [`cards`] |
+//! | unit of a term | may be `open` | `month` then | [`terms`] |
+//!
+//! What the specification does not mark as different is the same: product sub-types, `specialOffers`, and
+//! `pendingResponses` beside the `pendingOriginators` that v1 clients go by. [`crate::web`] answers 415 where a path came
+//! after v1.
+
+pub mod cards;
+pub mod leads;
+pub mod rate_tables;
+pub mod submission;
+pub mod terms;
+pub mod values;
+
+use serde_json::{Map, Value};
+
+use crate::model::CreditBands;
+use crate::web::{Edition, Failure, Reply};
+
+/// An object of JSON.
+type Object = Map<String, Value>;
+
+/// What tells the entity tags of v1 from those of the current edition.
+const TAG: &str = "-v1";
+
+/// By which bands an edition reads a credit score.
+pub fn bands(edition: Edition) -> CreditBands {
+    match edition {
+        Edition::Current => CreditBands::CURRENT,
+        Edition::V1 => CreditBands::V1,
+    }
+}
+
+/// An answer of the current edition in the words of v1.
+fn reworded(reply: Reply, reword: impl FnOnce(&mut Object)) -> Result<Reply, Failure> {
+    reply.reworded(TAG, |body| {
+        let unreadable = |error: serde_json::Error| {
+            tracing::error!(%error, "an answer of ours cannot be put into the words of v1");
+            Failure::internal()
+        };
+        let mut answer: Object = serde_json::from_slice(body).map_err(unreadable)?;
+        reword(&mut answer);
+        serde_json::to_vec(&answer).map_err(unreadable)
+    })
+}

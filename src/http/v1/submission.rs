@@ -1,0 +1,117 @@
+//! A lead on its way in, and why it is refused.
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use serde_json::Value;
+
+use super::{Object, values};
+use crate::model::{ApiError, Lead, LoanPurpose, Unreadable};
+use crate::web::Failure;
+
+/// The section of a lead that is about cards.
+pub(super) const CARD: &str = "creditCardInformation";
+/// What a card is wanted for, in v1.
+pub(super) const CARD_BENEFITS: &str = "cardBenefits";
+/// What a card is wanted for, in the current edition.
+pub(super) const CARD_PURPOSES: &str = "cardPurposes";
+
+/// Puts a lead into the current edition's words.
+///
+/// # Errors
+/// 400 that names every fault, those that the current edition finds too, as soon as a value is not one of v1.
+pub fn translate(body: &[u8]) -> Result<Bytes, Failure> {
+    let document: Value = serde_json::from_slice(body).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        Failure::bad_request(format!("the body is not JSON: see line {line}, column {column}"))
+    })?;
+    // What is no object is refused by the current edition, in its own words.
+    let Value::Object(mut lead) = document else { return Ok(Bytes::copy_from_slice(body)) };
+
+    let mut faults = values::replace_faulty(&mut lead);
+    reword(&mut lead);
+    let translated = serde_json::to_vec(&lead).map_err(|_| Failure::internal())?;
+    if faults.is_empty() {
+        return Ok(translated.into());
+    }
+    if let Err(Unreadable::Faults(others)) = Lead::read(&translated) {
+        faults.extend(others);
+        faults.truncate(values::MAX_FAULTS);
+    }
+    Err(refused(Failure::malformed(faults)))
+}
+
+/// A refusal of the current edition as v1 has it: 400 where the lead is malformed, and v1's names.
+pub fn refused(mut failure: Failure) -> Failure {
+    if failure.status != StatusCode::UNPROCESSABLE_ENTITY {
+        return failure;
+    }
+    failure.errors.iter_mut().for_each(rename_attribute);
+    failure.with_status(StatusCode::BAD_REQUEST)
+}
+
+fn reword(lead: &mut Object) {
+    if let Some(card) = values::section(lead, CARD) {
+        // The current name means nothing in v1.
+        card.remove(CARD_PURPOSES);
+        if let Some(benefits) = card.remove(CARD_BENEFITS) {
+            card.insert(CARD_PURPOSES.to_owned(), benefits);
+        }
+    }
+    let purpose = values::section(lead, "loanInformation").and_then(|loan| loan.get_mut("purpose"));
+    if let Some(purpose) = purpose.filter(|purpose| *purpose == LoanPurpose::V1_AUTO) {
+        *purpose = Value::from(LoanPurpose::AutoPurchase.as_str());
+    }
+}
+
+fn rename_attribute(error: &mut ApiError) {
+    let current = format!("{CARD}.{CARD_PURPOSES}");
+    if let Some(attribute) = &mut error.attribute
+        && let Some(rest) = attribute.strip_prefix(&current)
+    {
+        *attribute = format!("{CARD}.{CARD_BENEFITS}{rest}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn translated(lead: &Value) -> Value {
+        serde_json::from_slice(&translate(lead.to_string().as_bytes()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_lead_is_put_into_the_current_words() {
+        let lead = json!({
+            "productTypes": ["loan"], "unknown": [1, {"purpose": "auto"}],
+            "loanInformation": {"purpose": "auto", "loanAmount": 10000.0},
+            "creditCardInformation": {"cardBenefits": ["improve_credit"], "cardPurposes": ["nothing"]},
+        });
+        let current = json!({
+            "productTypes": ["loan"], "unknown": [1, {"purpose": "auto"}],
+            "loanInformation": {"purpose": "auto_purchase", "loanAmount": 10000.0},
+            "creditCardInformation": {"cardPurposes": ["improve_credit"]},
+        });
+        assert_eq!(translated(&lead), current);
+        for same in [json!({}), json!([1]), json!({"creditCardInformation": null, "loanInformation": 7})] {
+            assert_eq!(translated(&same), same);
+        }
+    }
+
+    #[test]
+    fn faults_of_both_editions_stand_in_one_answer_by_v1s_names() {
+        let lead = json!({
+            "productTypes": ["loan", "insurance"],
+            "personalInformation": {"dateOfBirth": "1.2.1980"},
+            "creditCardInformation": {"cardBenefits": "improve_credit"},
+        });
+        let failure = translate(lead.to_string().as_bytes()).unwrap_err();
+        let attributes: Vec<_> =
+            failure.errors.iter().filter_map(|error| error.attribute.as_deref()).collect();
+        let expected =
+            ["productTypes[1]", "personalInformation.dateOfBirth", "creditCardInformation.cardBenefits"];
+        assert_eq!((failure.status, attributes), (StatusCode::BAD_REQUEST, expected.to_vec()));
+        assert_eq!(translate(b"{").unwrap_err().status, StatusCode::BAD_REQUEST);
+    }
+}

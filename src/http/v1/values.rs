@@ -1,0 +1,169 @@
+//! The attributes of a lead for which v1 has fewer values.
+
+use serde_json::Value;
+
+use super::Object;
+use super::submission::{CARD, CARD_BENEFITS};
+use crate::model::{
+    ApiError, CardPurpose, EducationLevel, EmploymentStatus, Enumeration, ErrorType, LoanPurpose,
+    ProductType, one_of,
+};
+
+/// Most faults in one answer, whatever the length of a hostile array.
+pub const MAX_FAULTS: usize = 500;
+
+/// An attribute and what v1 knows for it.
+struct Restricted {
+    /// The section that it stands in; empty for the lead itself.
+    section: &'static str,
+    name: &'static str,
+    /// Whether it is an array of values.
+    many: bool,
+    known: fn() -> Vec<&'static str>,
+}
+
+/// Every attribute with fewer values in v1, by v1's names, in the order of the specification.
+const RESTRICTED: [Restricted; 6] = [
+    Restricted { section: "", name: "productTypes", many: true, known: || wire(ProductType::V1) },
+    Restricted {
+        section: "personalInformation",
+        name: "educationLevel",
+        many: false,
+        known: || wire(EducationLevel::V1),
+    },
+    Restricted { section: "loanInformation", name: "purpose", many: false, known: loan_purposes },
+    Restricted { section: CARD, name: CARD_BENEFITS, many: true, known: || wire(CardPurpose::V1) },
+    Restricted {
+        section: "financialInformation",
+        name: "employmentStatus",
+        many: false,
+        known: || wire(EmploymentStatus::V1),
+    },
+    Restricted {
+        section: "educationInformation",
+        name: "educationLevel",
+        many: false,
+        known: || wire(EducationLevel::V1),
+    },
+];
+
+/// A section of a lead.
+pub(super) fn section<'l>(lead: &'l mut Object, name: &str) -> Option<&'l mut Object> {
+    lead.get_mut(name).and_then(Value::as_object_mut)
+}
+
+/// Names every value that v1 does not have, and puts one that it has in its place, so that whoever reads on finds only
+/// what else is wrong.
+pub fn replace_faulty(lead: &mut Object) -> Vec<ApiError> {
+    let mut faults = Vec::new();
+    for restricted in &RESTRICTED {
+        let section = match restricted.section {
+            "" => Some(&mut *lead),
+            name => section(lead, name),
+        };
+        if let Some(value) = section.and_then(|section| section.get_mut(restricted.name)) {
+            restricted.check(value, &mut faults);
+        }
+    }
+    faults
+}
+
+impl Restricted {
+    fn check(&self, value: &mut Value, faults: &mut Vec<ApiError>) {
+        let known = (self.known)();
+        match value {
+            Value::Array(elements) if self.many => {
+                for (nth, element) in elements.iter_mut().enumerate() {
+                    check_one(element, &known, || format!("{}[{nth}]", self.path()), faults);
+                }
+            }
+            // That it must be an array is said by the current edition.
+            _ if self.many => {}
+            Value::Null => {}
+            Value::String(text) if text.trim().is_empty() => {}
+            one => check_one(one, &known, || self.path(), faults),
+        }
+    }
+
+    fn path(&self) -> String {
+        match self.section {
+            "" => self.name.to_owned(),
+            section => format!("{section}.{}", self.name),
+        }
+    }
+}
+
+fn check_one(value: &mut Value, known: &[&str], path: impl Fn() -> String, faults: &mut Vec<ApiError>) {
+    if value.as_str().is_some_and(|text| known.contains(&text)) {
+        return;
+    }
+    *value = Value::from(known[0]);
+    if faults.len() < MAX_FAULTS {
+        faults.push(ApiError::at(path(), ErrorType::Malformed, format!("must be {}", one_of(known))));
+    }
+}
+
+fn loan_purposes() -> Vec<&'static str> {
+    [&[LoanPurpose::V1_AUTO], wire(LoanPurpose::V1).as_slice()].concat()
+}
+
+fn wire<E: Enumeration>(values: &[E]) -> Vec<&'static str> {
+    values.iter().map(|value| value.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_value_that_v1_lacks_is_named_and_replaced() {
+        let lead = json!({
+            "productTypes": ["loan", "insurance", 7, null],
+            "personalInformation": {"educationLevel": "PhD"},
+            "loanInformation": {"purpose": "auto_refinance"},
+            "creditCardInformation": {"cardBenefits": ["cash_back", "improve_credit"]},
+            "financialInformation": {"employmentStatus": "employed_full_time"},
+            "educationInformation": {"educationLevel": ["doctorate"]},
+        });
+        let mut lead = lead.as_object().unwrap().clone();
+        let faults = replace_faulty(&mut lead);
+        let paths: Vec<_> = faults.iter().filter_map(|fault| fault.attribute.as_deref()).collect();
+        let expected = [
+            "productTypes[1]",
+            "productTypes[2]",
+            "productTypes[3]",
+            "personalInformation.educationLevel",
+            "loanInformation.purpose",
+            "creditCardInformation.cardBenefits[0]",
+            "financialInformation.employmentStatus",
+            "educationInformation.educationLevel",
+        ];
+        assert_eq!(paths, expected);
+        assert_eq!(replace_faulty(&mut lead), []);
+    }
+
+    #[test]
+    fn every_value_of_v1_passes_and_what_is_not_given_too() {
+        for restricted in &RESTRICTED {
+            for known in (restricted.known)() {
+                let value = if restricted.many { json!([known]) } else { json!(known) };
+                let mut kept = value.clone();
+                let mut faults = Vec::new();
+                restricted.check(&mut kept, &mut faults);
+                assert_eq!((faults, kept), (Vec::new(), value));
+            }
+            for absent in [json!(null), json!(" ")] {
+                let mut faults = Vec::new();
+                restricted.check(&mut absent.clone(), &mut faults);
+                assert_eq!(faults, []);
+            }
+        }
+    }
+
+    #[test]
+    fn faults_are_bounded() {
+        let lead = json!({"productTypes": vec!["yacht"; 2 * MAX_FAULTS]});
+        assert_eq!(replace_faulty(&mut lead.as_object().unwrap().clone()).len(), MAX_FAULTS);
+    }
+}

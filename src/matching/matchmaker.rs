@@ -9,7 +9,7 @@ use actix_rt::ArbiterHandle;
 use chrono::Utc;
 use futures_util::future::join_all;
 use metrics::counter;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tracing::error;
 use uuid::Uuid;
@@ -25,7 +25,7 @@ use super::writing::{self, IdentityLookBack, LEAD_EXISTS};
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::{Facts, Fit};
 use crate::store::entities::LeadRecord;
-use crate::store::{CommitError, Tree};
+use crate::store::{Commit, CommitError, Tree};
 use crate::telemetry::metrics::{SEATS_CUT, SUBMITS_REFUSED};
 
 /// Takes leads in, and shows rate tables. Cheap to clone.
@@ -52,6 +52,19 @@ pub struct Submission {
     /// What was sent.
     pub lead: Lead,
 }
+
+impl Submission {
+    /// The lead as it will be kept.
+    fn record(self) -> LeadRecord {
+        let Self { company, test, bands, lead, .. } = self;
+        let now = Utc::now().timestamp_millis();
+        let uuid = lead.uuid.unwrap_or_else(Uuid::now_v7);
+        LeadRecord { uuid, company, test, created_at: now, updated_at: now, bands, lead }
+    }
+}
+
+/// Times that a lead is merged again because it changed meanwhile.
+const MOST_MERGES: usize = 16;
 
 /// Why a lead was not taken in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,47 +104,120 @@ impl Matchmaker {
     /// # Errors
     /// [`Refused`]; nothing is written then, unless the store fails in the middle of it.
     pub async fn submit(&self, submission: Submission, until: Until) -> Result<Snapshot, Refused> {
-        let Ok(permit) = Arc::clone(&self.admission).try_acquire_owned() else {
+        let permit = self.admit()?;
+        let look_back_minutes = submission.look_back_minutes;
+        let record = submission.record();
+        let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
+        self.build(permit, record, commit, until).await
+    }
+
+    /// Takes a lead in without a rate table: once this returns, it survives a crash.
+    ///
+    /// # Errors
+    /// [`Refused`], with nothing written.
+    pub async fn take_lead(&self, submission: Submission) -> Result<LeadRecord, Refused> {
+        let look_back_minutes = submission.look_back_minutes;
+        let record = submission.record();
+        let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
+        self.engine.store.commit(commit).await.map_err(|failure| refusal(&record, failure))?;
+        Ok(record)
+    }
+
+    /// Merges `later` into a lead of a company; `None` when the company has no such lead. Of changes at once none is
+    /// lost.
+    ///
+    /// # Errors
+    /// [`Refused`], with nothing written.
+    pub async fn grow_lead(
+        &self,
+        company: Uuid,
+        lead: Uuid,
+        later: &Lead,
+    ) -> Result<Option<LeadRecord>, Refused> {
+        for _ in 0..MOST_MERGES {
+            let Some((earlier, grown)) = self.merged(company, lead, later)? else { return Ok(None) };
+            match self.engine.store.commit(writing::grown_lead(&earlier, &grown)).await {
+                Ok(()) => return Ok(Some(grown)),
+                Err(CommitError::Guard { .. }) => {}
+                Err(failure) => return Err(refusal(&grown, failure)),
+            }
+        }
+        Err(Refused::Full)
+    }
+
+    /// Merges `later` into a lead of a company and builds a new rate table for it, like [`submit`](Self::submit); `None`
+    /// when the company has no such lead.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn submit_again(
+        &self,
+        company: Uuid,
+        lead: Uuid,
+        later: &Lead,
+        until: Until,
+    ) -> Result<Option<Snapshot>, Refused> {
+        let permit = self.admit()?;
+        let Some(grown) = self.grow_lead(company, lead, later).await? else { return Ok(None) };
+        self.build(permit, grown, Commit::new(), until).await.map(Some)
+    }
+
+    /// A lead of a company, and what it becomes with `later`.
+    fn merged(
+        &self,
+        company: Uuid,
+        lead: Uuid,
+        later: &Lead,
+    ) -> Result<Option<(LeadRecord, LeadRecord)>, Refused> {
+        let found = reading::lead(&self.engine.store, lead).map_err(|_| Refused::StoreFailed)?;
+        let Some(earlier) = found.filter(|record| record.company == company) else { return Ok(None) };
+        let updated_at = Utc::now().timestamp_millis();
+        let grown = LeadRecord { lead: earlier.lead.merged(later), updated_at, ..earlier.clone() };
+        Ok(Some((earlier, grown)))
+    }
+
+    fn admit(&self) -> Result<OwnedSemaphorePermit, Refused> {
+        Arc::clone(&self.admission).try_acquire_owned().map_err(|_| {
             counter!(SUBMITS_REFUSED, "reason" => "full").increment(1);
-            return Err(Refused::Full);
-        };
-        let now = Utc::now();
-        let Submission { company, test, look_back_minutes, bands, lead } = submission;
-        let fits = self.fitting(&Facts::new(&lead, now.date_naive(), bands));
-        let record = LeadRecord {
-            uuid: lead.uuid.unwrap_or_else(Uuid::now_v7),
-            company,
-            test,
-            created_at: now.timestamp_millis(),
-            updated_at: now.timestamp_millis(),
-            bands,
-            lead,
-        };
+            Refused::Full
+        })
+    }
+
+    /// Writes a table of a lead with the lead's own commit, and builds it.
+    async fn build(
+        &self,
+        permit: OwnedSemaphorePermit,
+        record: LeadRecord,
+        commit: Commit,
+        until: Until,
+    ) -> Result<Snapshot, Refused> {
+        let fits = self.fitting(&Facts::new(&record.lead, Utc::now().date_naive(), record.bands));
         let head = self.head(&record, &fits);
-        let identity = self.identity(&record, look_back_minutes);
 
         // From here on the table has its time, whatever the store takes.
         let deadline = Instant::now() + self.rules().time.deadline;
-        let commit = writing::submission(&record, &head, identity.as_ref());
+        let commit = writing::with_table(commit, &record, &head);
         self.engine.store.commit(commit).await.map_err(|failure| refusal(&record, failure))?;
 
-        let uuid = head.uuid;
+        let (company, uuid) = (record.company, head.uuid);
         let seats = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let actor = self.start(Start {
             lead_created_at: record.created_at,
+            bands: record.bands,
             lead: Arc::new(record.lead),
-            bands,
             table: Table::new(Arc::new(head), seats),
             fits: fits.into_iter().map(Some).collect(),
             sequence: 0,
             deadline,
             permit: Some(permit),
         });
-        match self.await_table(&actor, until).await {
-            Some(snapshot) => Ok(snapshot),
-            // An actor that has left meanwhile has written what it had; the lead is taken in either way.
-            None => self.rate_table(company, uuid).await.ok().flatten().ok_or(Refused::StoreFailed),
+        if let Some(snapshot) = self.await_table(&actor, until).await {
+            return Ok(snapshot);
         }
+        // An actor that has left meanwhile has written what it had; the lead is taken in either way. Who waits for the
+        // complete table is not told a pending one.
+        let stored = self.rate_table(company, uuid).await.ok().flatten();
+        stored.filter(|table| until != Until::Settled || !table.pending).ok_or(Refused::StoreFailed)
     }
 
     /// The rate table of a company as it is now; `None` when the company has no such table.
@@ -244,7 +330,8 @@ impl Matchmaker {
 
     fn head(&self, record: &LeadRecord, fits: &[Fit]) -> TableHead {
         let wanted = record.lead.product_types.as_deref().unwrap_or_default();
-        let deadline = record.created_at + self.rules().time.deadline.as_millis() as i64;
+        let created_at = Utc::now().timestamp_millis();
+        let deadline = created_at + self.rules().time.deadline.as_millis() as i64;
         TableHead {
             uuid: table_uuid(),
             lead: record.uuid,
@@ -252,7 +339,7 @@ impl Matchmaker {
             test: record.test,
             loan_amount: record.lead.loan_information.as_ref().and_then(|loan| loan.loan_amount),
             wants_loans: wanted.is_empty() || wanted.contains(&ProductType::Loan),
-            created_at: record.created_at,
+            created_at,
             deadline,
             seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
         }

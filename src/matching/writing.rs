@@ -10,7 +10,7 @@ use crate::partners::SeatText;
 use crate::store::entities::{Happening, LeadRecord};
 use crate::store::{Commit, Tree, codec};
 
-/// Guards of [`submission`], in order.
+/// The first guard of [`lead`].
 pub const LEAD_EXISTS: usize = 0;
 
 /// How an identity is looked up for duplicates.
@@ -22,8 +22,8 @@ pub struct IdentityLookBack {
     pub since: Option<i64>,
 }
 
-/// The lead, its pending table, and that it was created: one commit, guarded against duplicates.
-pub fn submission(lead: &LeadRecord, head: &TableHead, identity: Option<&IdentityLookBack>) -> Commit {
+/// A new lead and that it was created, guarded against duplicates.
+pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
     let mut commit = Commit::new().absent(Tree::Leads, lead.uuid.as_bytes());
     if let Some(IdentityLookBack { key, since }) = identity {
         if let Some(since) = since {
@@ -33,26 +33,46 @@ pub fn submission(lead: &LeadRecord, head: &TableHead, identity: Option<&Identit
         value.extend_from_slice(lead.uuid.as_bytes());
         commit = commit.put(Tree::Identities, key.clone(), value);
     }
-    let happening = |event_type| Happening {
-        event_type,
-        lead: lead.uuid,
-        lead_created_at: lead.created_at,
-        at: lead.created_at,
-        institution: None,
-        product_type: None,
-        test: lead.test,
-    };
-    let events = vec![happening(EventType::LeadCreated), happening(EventType::AppSubmitted)];
-    commit = commit
+    let created = vec![of_lead(lead, EventType::LeadCreated, lead.created_at)];
+    commit
         .put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead))
+        .append(lead.company, codec::encode(&created))
+}
+
+/// A lead that has grown, unless it has changed meanwhile.
+pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
+    Commit::new().unchanged(Tree::Leads, earlier.uuid.as_bytes(), codec::encode_json(earlier)).put(
+        Tree::Leads,
+        grown.uuid.as_bytes(),
+        codec::encode_json(grown),
+    )
+}
+
+/// Adds a pending table of a lead to the lead's own commit.
+pub fn with_table(commit: Commit, lead: &LeadRecord, head: &TableHead) -> Commit {
+    let submitted = vec![of_lead(lead, EventType::AppSubmitted, head.created_at)];
+    let commit = commit
         .put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head))
         .put(Tree::LeadTables, [&lead.uuid.as_bytes()[..], head.uuid.as_bytes()].concat(), Vec::new())
-        .append(lead.company, codec::encode(&events));
+        .append(lead.company, codec::encode(&submitted));
     // A table without seats is complete as it is.
     if head.seats.is_empty() {
         commit
     } else {
         commit.put(Tree::OpenTables, head.uuid.as_bytes(), head.deadline.to_be_bytes().to_vec())
+    }
+}
+
+/// Something that happened to a lead, tied to no institution.
+fn of_lead(lead: &LeadRecord, event_type: EventType, at: i64) -> Happening {
+    Happening {
+        event_type,
+        lead: lead.uuid,
+        lead_created_at: lead.created_at,
+        at,
+        institution: None,
+        product_type: None,
+        test: lead.test,
     }
 }
 

@@ -11,6 +11,7 @@
 //! | ClientTags | [`ClientTags`] | `client_tags.rs` |
 //! | Lead (output), its `status` | [`LeadView`], [`LeadStatus`] | `lead_view.rs`, `lead_action.rs` |
 //! | LeadAction | [`LeadAction`] | `lead_action.rs` |
+//! | A lead that grows | [`Lead::merged`] | `merge.rs` |
 //! | VehicleInformation | [`VehicleInformation`] | `vehicle_information.rs` |
 //! | RateTable, PendingResponse | [`RateTable`], [`PendingResponse`] | `rate_table.rs` |
 //! | Offer common fields | [`Offer`] | `offer.rs` |
@@ -54,6 +55,7 @@ mod lead;
 mod lead_action;
 mod lead_view;
 mod loan_offer;
+mod merge;
 mod money;
 mod mortgage_offer;
 mod offer;

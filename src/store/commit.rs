@@ -22,6 +22,7 @@ pub struct Commit {
 pub(super) enum Guard {
     Absent { tree: Tree, key: Vec<u8> },
     UnlessRecent { tree: Tree, key: Vec<u8>, since_ms: i64 },
+    Unchanged { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
 }
 
 pub(super) enum Write {
@@ -46,6 +47,12 @@ impl Commit {
     /// `since_ms`. A broken record does not stand in the way: it is reported, and a `put` to the key replaces it.
     pub fn unless_recent(mut self, tree: Tree, key: impl AsRef<[u8]>, since_ms: i64) -> Self {
         self.guards.push(Guard::UnlessRecent { tree, key: key.as_ref().to_vec(), since_ms });
+        self
+    }
+
+    /// Guards that the record of this key still has this payload, so that a change made of it is lost to no other.
+    pub fn unchanged(mut self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
+        self.guards.push(Guard::Unchanged { tree, key: key.as_ref().to_vec(), payload: payload.into() });
         self
     }
 
@@ -86,7 +93,7 @@ pub enum CommitError {
     Guard {
         /// Which one, in the order they were given, from 0.
         index: usize,
-        /// The payload of the record in the way.
+        /// The payload of the record in the way; empty where one was wanted and there is none.
         found: Vec<u8>,
     },
     /// The writer's queue is full; nothing was written, try later.

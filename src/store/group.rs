@@ -106,7 +106,9 @@ impl<'a> Group<'a> {
     fn check(&self, index: usize, guard: &Guard) -> sled::Result<Outcome> {
         let (tree, key) = guard.record();
         let found = match read_record(self, tree, key)? {
+            Ok(None) if matches!(guard, Guard::Unchanged { .. }) => Vec::new(),
             Ok(None) => return Ok(Ok(())),
+            Ok(Some(found)) if guard.is_unchanged(&found) => return Ok(Ok(())),
             Ok(Some(found)) => found,
             Err(broken) => {
                 self.below.report(&broken);
@@ -130,14 +132,20 @@ impl<'a> Group<'a> {
 impl Guard {
     fn record(&self) -> (Tree, &[u8]) {
         match self {
-            Self::Absent { tree, key } | Self::UnlessRecent { tree, key, .. } => (*tree, key),
+            Self::Absent { tree, key }
+            | Self::UnlessRecent { tree, key, .. }
+            | Self::Unchanged { tree, key, .. } => (*tree, key),
         }
+    }
+
+    fn is_unchanged(&self, found: &[u8]) -> bool {
+        matches!(self, Self::Unchanged { payload, .. } if payload == found)
     }
 
     /// A broken record is never taken for an absent one, but does not bar a time window for ever either.
     fn over(&self, broken: &BrokenRecord) -> Outcome {
         match self {
-            Self::Absent { .. } => Err(CommitError::Failed(broken.to_string())),
+            Self::Absent { .. } | Self::Unchanged { .. } => Err(CommitError::Failed(broken.to_string())),
             Self::UnlessRecent { .. } => Ok(()),
         }
     }

@@ -5,6 +5,7 @@ mod architecture;
 mod clicks;
 mod command_line;
 mod crash;
+mod growing_leads;
 mod kit;
 mod leads;
 mod rate_tables;

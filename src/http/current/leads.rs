@@ -1,27 +1,49 @@
-//! `GET /leads/{uuid}`
+//! `POST /leads`, `GET /leads/{uuid}`, `PATCH /leads/{uuid}`
 
+use hyper::StatusCode;
+use hyper::header::{HeaderValue, LOCATION};
+
+use super::submission::{read_lead, read_lead_or_nothing, refused, submission};
 use crate::http::App;
-use crate::matching::{history, reading};
+use crate::matching::{Unavailable, history, reading};
 use crate::model::{LeadView, Timestamp};
 use crate::store::entities::LeadRecord;
-use crate::web::{Context, Failure, Reply};
+use crate::web::{Caller, Context, Failure, Reply};
 
 /// Seconds after which a client may try again when the store cannot be read.
 const RETRY_AFTER_S: u32 = 5;
+
+/// Takes a lead, which may be empty, without building a rate table.
+pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
+    let lead = read_lead_or_nothing(&mut context).await?;
+    let submission = submission(&context, lead)?;
+    let record = context.app.matchmaker.take_lead(submission).await.map_err(refused)?;
+    let location = HeaderValue::try_from(format!("/leads/{}", record.uuid)).expect("a uuid is visible ASCII");
+    let reply = view(&context.app, context.caller()?, record)?;
+    Ok(reply.status(StatusCode::CREATED).header(LOCATION, location))
+}
 
 /// Shows a lead of the caller's company as it was sent, and what became of it.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let caller = context.caller()?;
-    let engine = context.app.matchmaker.engine();
-
-    let unavailable = |_| Failure::overloaded(RETRY_AFTER_S);
-    let found = reading::lead(&engine.store, uuid).map_err(unavailable)?;
+    let found = reading::lead(&context.app.matchmaker.engine().store, uuid).map_err(unavailable)?;
     let own = found.filter(|record| record.company == caller.company);
-    let LeadRecord { lead, test, created_at, updated_at, company, .. } =
-        own.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?;
-    let actions = history::lead_actions(engine, uuid).map_err(unavailable)?;
+    view(&context.app, caller, own.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
+}
 
+/// Merges what is sent into a lead of the caller's company, and shows it.
+pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
+    let uuid = context.params.uuid("uuid")?;
+    let later = read_lead(&mut context).await?;
+    let caller = context.caller()?;
+    let grown = context.app.matchmaker.grow_lead(caller.company, uuid, &later).await.map_err(refused)?;
+    view(&context.app, caller, grown.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
+}
+
+fn view(app: &App, caller: &Caller, record: LeadRecord) -> Result<Reply, Failure> {
+    let LeadRecord { uuid, company, test, created_at, updated_at, lead, .. } = record;
+    let actions = history::lead_actions(app.matchmaker.engine(), uuid).map_err(unavailable)?;
     let instant = |millis| Timestamp::from_millis(millis).unwrap_or_default();
     let provider = caller.company_name.to_string();
     let mut view = LeadView::new(uuid, company, provider, test, instant(created_at), lead);
@@ -30,4 +52,8 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     view.status = history::status(&actions);
     view.lead_actions = actions;
     Reply::json(&view)
+}
+
+fn unavailable(_: Unavailable) -> Failure {
+    Failure::overloaded(RETRY_AFTER_S)
 }

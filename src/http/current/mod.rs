@@ -5,5 +5,6 @@ pub mod docs;
 pub mod featured_institutions;
 pub mod leads;
 pub mod rate_tables;
+mod submission;
 pub mod universities;
 pub mod waiting;

@@ -1,15 +1,14 @@
-//! `POST /leads/rateTables`, `POST /blocking/leads/rateTables`, `GET /originator/rateTables/{uuid}`
+//! `POST /leads/rateTables`, `POST /blocking/leads/rateTables`, `POST /leads/{leadUuid}/rateTables`,
+//! `GET /originator/rateTables/{uuid}`
 
 use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 
+use super::submission::{RETRY_AFTER_OVERLOAD_S, read_lead, read_lead_or_nothing, refused, submission};
 use super::waiting::{held_version, preferred_wait};
-use crate::http::{App, v1};
-use crate::matching::{Refused, Snapshot, Submission, Until};
-use crate::model::{Lead, Timestamp, Unreadable};
+use crate::http::App;
+use crate::matching::{Snapshot, Until};
+use crate::model::Timestamp;
 use crate::web::{Context, Failure, Reply};
-
-/// Seconds after which a client may try again when the service is at its limit.
-const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 
 /// Seconds between polls of a pending rate table (facts, How a real client behaves).
 const POLL_EVERY_S: u32 = 1;
@@ -25,6 +24,16 @@ pub async fn submit(context: Context<App>) -> Result<Reply, Failure> {
 /// Takes a lead; answers when all partners have.
 pub async fn submit_blocking(context: Context<App>) -> Result<Reply, Failure> {
     take_in(context, Until::Settled).await
+}
+
+/// Builds a new table for a lead of the caller's company, into which the body is merged.
+pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
+    let lead = context.params.uuid("leadUuid")?;
+    let later = read_lead_or_nothing(&mut context).await?;
+    let company = context.caller()?.company;
+    let submitted = context.app.matchmaker.submit_again(company, lead, &later, Until::Prompt).await;
+    let snapshot = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
+    Ok(reply(&context.app, snapshot))
 }
 
 /// Shows a rate table of the caller's company. A client that prefers to wait gets it as soon as it is not what the client
@@ -44,25 +53,9 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failure> {
-    let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
-    let lead = Lead::read(&body).map_err(|unreadable| match unreadable {
-        Unreadable::NotJson(error) => Failure::not_json(error),
-        Unreadable::Faults(faults) => Failure::malformed(faults),
-    })?;
-    let caller = context.caller()?;
-    let company = context.app.tokens.company(caller.company);
-    let submission = Submission {
-        company: caller.company,
-        test: caller.test,
-        look_back_minutes: company.and_then(|company| company.duplicate_look_back_minutes),
-        bands: v1::bands(context.edition),
-        lead,
-    };
-    let snapshot =
-        context.app.matchmaker.submit(submission, until).await.map_err(|refused| match refused {
-            Refused::Duplicate(lead) => Failure::conflict(lead),
-            Refused::Full | Refused::StoreFailed => Failure::overloaded(RETRY_AFTER_OVERLOAD_S),
-        })?;
+    let lead = read_lead(&mut context).await?;
+    let submission = submission(&context, lead)?;
+    let snapshot = context.app.matchmaker.submit(submission, until).await.map_err(refused)?;
     Ok(reply(&context.app, snapshot))
 }
 

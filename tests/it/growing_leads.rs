@@ -1,0 +1,86 @@
+//! Leads that grow: taken without a table, merged into, and asked about again.
+
+use futures_util::future::join_all;
+use hyper::Method;
+use serde_json::json;
+
+use crate::kit::partners::partner;
+use crate::kit::{Answer, Daemon};
+
+async fn daemon() -> Daemon {
+    Daemon::with_partners(vec![partner("lender").loan(""), partner("bank").savings("")]).start().await
+}
+
+async fn patch(daemon: &Daemon, lead: &str, body: serde_json::Value) -> Answer {
+    let url = format!("{}/leads/{lead}", daemon.api);
+    daemon.request(Method::PATCH, &url, &daemon.confidential, &body.to_string()).await
+}
+
+#[tokio::test]
+async fn a_lead_may_be_taken_empty_and_grow_until_it_fits() {
+    let daemon = daemon().await;
+    let taken = daemon.post("/leads", "").await;
+    assert_eq!(taken.status, 201);
+    let lead = taken.json()["uuid"].as_str().unwrap().to_owned();
+    assert_eq!(taken.header("location"), Some(format!("/leads/{lead}").as_str()));
+    assert_eq!(taken.json()["status"], "initialized");
+
+    let body = json!({"productTypes": ["loan"], "loanInformation": {"loanAmount": 10_000}});
+    let grown = patch(&daemon, &lead, body).await;
+    assert_eq!((grown.status, &grown.json()["loanInformation"]["loanAmount"]), (200, &json!(10_000)));
+
+    let path = format!("/leads/{lead}/rateTables");
+    let rating = json!({"creditInformation": {"providedCreditRating": "good"}, "deviceId": "d-1"});
+    let table = daemon.post(&path, rating.to_string()).await;
+    assert_eq!(table.status, 200);
+    assert_eq!(table.json()["leadUuid"], lead.as_str());
+    assert_eq!(table.json()["loanOffers"].as_array().unwrap().len(), 1);
+
+    let again = daemon.post(&path, "").await.json();
+    assert_ne!(again["uuid"], table.json()["uuid"], "each call builds a table of its own");
+    let stored = daemon.get(&format!("/leads/{lead}")).await.json();
+    assert_eq!((&stored["deviceId"], &stored["status"]), (&json!("d-1"), &json!("api_approved")));
+    assert_eq!(stored["leadActions"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn of_changes_at_once_none_is_lost() {
+    let daemon = daemon().await;
+    let lead = daemon.post("/leads", "{}").await.json()["uuid"].as_str().unwrap().to_owned();
+    let tags = (0..12).map(|nth| json!({"clientTags": {"seen": [nth.to_string()]}}));
+    for answer in join_all(tags.map(|body| patch(&daemon, &lead, body))).await {
+        assert_eq!(answer.status, 200);
+    }
+    let stored = daemon.get(&format!("/leads/{lead}")).await.json();
+    assert_eq!(stored["clientTags"]["seen"].as_array().unwrap().len(), 12);
+}
+
+#[tokio::test]
+async fn a_change_survives_a_kill() {
+    let daemon = daemon().await;
+    let lead = daemon.post("/leads", "{}").await.json()["uuid"].as_str().unwrap().to_owned();
+    assert_eq!(patch(&daemon, &lead, json!({"partnerUserId": "u-7"})).await.status, 200);
+    let daemon = daemon.kill().start().await;
+    assert_eq!(daemon.get(&format!("/leads/{lead}")).await.json()["partnerUserId"], "u-7");
+}
+
+#[tokio::test]
+async fn faults_and_strangers_are_refused() {
+    let daemon = daemon().await;
+    let lead = daemon.post("/leads", "{}").await.json()["uuid"].as_str().unwrap().to_owned();
+    let faulty = patch(&daemon, &lead, json!({"loanInformation": {"loanAmount": "much"}})).await;
+    assert_eq!((faulty.status, faulty.attributes()), (422, vec!["loanInformation.loanAmount".to_owned()]));
+
+    let url = format!("{}/leads/{lead}", daemon.api);
+    assert_eq!(daemon.request(Method::PATCH, &url, &daemon.publishable, "{}").await.status, 401);
+    let unknown = "0193a7b2-1c7e-7d5a-9c11-2f6c5a0e4b77";
+    assert_eq!(patch(&daemon, unknown, json!({})).await.status, 404);
+    assert_eq!(daemon.post(&format!("/leads/{unknown}/rateTables"), "{}").await.status, 404);
+
+    let output = daemon.command(&["token", "create", "--company", "Other", "--kind", "confidential"]);
+    let other = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+    assert_eq!(daemon.request(Method::PATCH, &url, &other, "{}").await.status, 404);
+    let v1 = [("accept", "application/vnd.offerd.v1+json")];
+    let path = format!("{}/leads", daemon.api);
+    assert_eq!(daemon.request_with(Method::POST, &path, &daemon.publishable, &v1, "{}").await.status, 415);
+}

@@ -20,6 +20,7 @@ use super::messages::{AwaitTable, GetRateTable, Settle, Snapshot, Until};
 use super::rate_table_actor::{RateTableActor, Start};
 use super::reading;
 use super::record::{TableHead, table_uuid};
+use super::repeat::{Known, Repeat, UnderWay};
 use super::table::Table;
 use super::writing::{self, IdentityLookBack, LEAD_EXISTS};
 use crate::model::{CreditBands, Lead, ProductType};
@@ -35,6 +36,7 @@ pub struct Matchmaker {
     arbiters: Arc<[ArbiterHandle]>,
     next_arbiter: Arc<AtomicUsize>,
     admission: Arc<Semaphore>,
+    under_way: UnderWay,
     identity_secret: Arc<[u8]>,
 }
 
@@ -49,6 +51,8 @@ pub struct Submission {
     pub look_back_minutes: Option<u32>,
     /// How scores become ratings.
     pub bands: CreditBands,
+    /// The client's key for this submit.
+    pub repeat: Option<Repeat>,
     /// What was sent.
     pub lead: Lead,
 }
@@ -71,6 +75,10 @@ const MOST_MERGES: usize = 16;
 pub enum Refused {
     /// It duplicates this lead.
     Duplicate(Uuid),
+    /// Its key came with another body before.
+    OtherBody,
+    /// Its key is that of a submit under way.
+    UnderWay,
     /// As many rate tables as there may be are being built.
     Full,
     /// The store cannot take it, or has failed since.
@@ -90,6 +98,7 @@ impl Matchmaker {
             engine: Arc::new(engine),
             arbiters: arbiters.into(),
             next_arbiter: Arc::default(),
+            under_way: UnderWay::default(),
             identity_secret: identity_secret.into(),
         }
     }
@@ -104,11 +113,21 @@ impl Matchmaker {
     /// # Errors
     /// [`Refused`]; nothing is written then, unless the store fails in the middle of it.
     pub async fn submit(&self, submission: Submission, until: Until) -> Result<Snapshot, Refused> {
+        let repeat = submission.repeat.clone();
+        let _held = repeat.as_ref().map(|repeat| self.under_way.hold(repeat)).transpose()?;
+        match repeat.as_ref().map_or(Known::New, |repeat| repeat.look_up(&self.engine.store)) {
+            Known::New => {}
+            Known::OtherBody => return Err(Refused::OtherBody),
+            Known::Done(table) => {
+                let shown = self.rate_table(submission.company, table).await.ok().flatten();
+                return shown.ok_or(Refused::StoreFailed);
+            }
+        }
         let permit = self.admit()?;
         let look_back_minutes = submission.look_back_minutes;
         let record = submission.record();
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
-        self.build(permit, record, commit, until).await
+        self.build(permit, record, commit, repeat.as_ref(), until).await
     }
 
     /// Takes a lead in without a rate table: once this returns, it survives a crash.
@@ -159,7 +178,7 @@ impl Matchmaker {
     ) -> Result<Option<Snapshot>, Refused> {
         let permit = self.admit()?;
         let Some(grown) = self.grow_lead(company, lead, later).await? else { return Ok(None) };
-        self.build(permit, grown, Commit::new(), until).await.map(Some)
+        self.build(permit, grown, Commit::new(), None, until).await.map(Some)
     }
 
     /// A lead of a company, and what it becomes with `later`.
@@ -189,6 +208,7 @@ impl Matchmaker {
         permit: OwnedSemaphorePermit,
         record: LeadRecord,
         commit: Commit,
+        repeat: Option<&Repeat>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
         let fits = self.fitting(&Facts::new(&record.lead, Utc::now().date_naive(), record.bands));
@@ -197,6 +217,10 @@ impl Matchmaker {
         // From here on the table has its time, whatever the store takes.
         let deadline = Instant::now() + self.rules().time.deadline;
         let commit = writing::with_table(commit, &record, &head);
+        let commit = match repeat {
+            Some(repeat) => repeat.remember(commit, head.uuid),
+            None => commit,
+        };
         self.engine.store.commit(commit).await.map_err(|failure| refusal(&record, failure))?;
 
         let (company, uuid) = (record.company, head.uuid);

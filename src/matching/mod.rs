@@ -19,6 +19,7 @@ pub mod rate_table_actor;
 pub mod reading;
 pub mod record;
 pub mod recovery;
+pub mod repeat;
 pub mod table;
 #[cfg(test)]
 mod tests;

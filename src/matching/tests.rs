@@ -90,7 +90,8 @@ impl World {
     async fn try_submit(&self, until: Until) -> Result<Snapshot, Refused> {
         let lead = Lead::read(LEAD.as_bytes()).unwrap();
         let bands = CreditBands::CURRENT;
-        let submission = Submission { company: COMPANY, test: false, look_back_minutes: None, bands, lead };
+        let submission =
+            Submission { company: COMPANY, test: false, look_back_minutes: None, bands, repeat: None, lead };
         self.matchmaker.submit(submission, until).await
     }
 

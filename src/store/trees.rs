@@ -18,6 +18,8 @@ pub enum Tree {
     Leads,
     /// Who submitted which identity when, for the duplicate rule.
     Identities,
+    /// Submits by the client's key for them.
+    Repeats,
     /// Rate tables, without their answers.
     RateTables,
     /// One recorded outcome of one ask.
@@ -57,7 +59,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 13] = [
+pub const TREES: [TreeRow; 14] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta",
         key: "name", value: "the format (u32), the last arrival (u64), the identity secret",
         writers: "store, daemon", readers: "store, daemon" },
@@ -73,6 +75,9 @@ pub const TREES: [TreeRow; 13] = [
     TreeRow { tree: Tree::Identities, prefix: b'i', name: "identities",
         key: "company uuid, identity hash (32 bytes)", value: "time of submission in ms (i64), then the lead uuid",
         writers: "matching", readers: "the duplicate guard" },
+    TreeRow { tree: Tree::Repeats, prefix: b'k', name: "repeats",
+        key: "company uuid, sha-256 of the client's key", value: "time in ms (i64), sha-256 of the body, rate table uuid",
+        writers: "matching", readers: "matching" },
     TreeRow { tree: Tree::RateTables, prefix: b'r', name: "rate_tables",
         key: "rate table uuid", value: "rate table without its answers",
         writers: "matching", readers: "matching, http, analytics" },

@@ -92,6 +92,13 @@ impl Failure {
         Self::of(StatusCode::CONFLICT, ApiError::new(ErrorType::Duplicate, message))
     }
 
+    /// 409: the same request is under way; its answer is to be had by sending it again.
+    pub fn under_way() -> Self {
+        let message = "A request with this Idempotency-Key is under way";
+        Self::of(StatusCode::CONFLICT, ApiError::at("Idempotency-Key", ErrorType::Duplicate, message))
+            .header(RETRY_AFTER, HeaderValue::from(1))
+    }
+
     /// 413: the body is longer than `limit_bytes`.
     pub fn too_large(limit_bytes: usize) -> Self {
         let message = format!("Request body must be at most {limit_bytes} bytes");

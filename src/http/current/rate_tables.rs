@@ -3,7 +3,7 @@
 
 use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 
-use super::submission::{RETRY_AFTER_OVERLOAD_S, read_lead, read_lead_or_nothing, refused, submission};
+use super::submission::{RETRY_AFTER_OVERLOAD_S, read_lead_or_nothing, read_submission, refused};
 use super::waiting::{held_version, preferred_wait};
 use crate::http::App;
 use crate::matching::{Snapshot, Until};
@@ -53,8 +53,7 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failure> {
-    let lead = read_lead(&mut context).await?;
-    let submission = submission(&context, lead)?;
+    let submission = read_submission(&mut context).await?;
     let snapshot = context.app.matchmaker.submit(submission, until).await.map_err(refused)?;
     Ok(reply(&context.app, snapshot))
 }

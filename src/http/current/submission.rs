@@ -1,17 +1,36 @@
 //! What the endpoints that take a lead have in common: reading it, and why it is refused.
 
 use crate::http::{App, v1};
+use crate::matching::repeat::Repeat;
 use crate::matching::{Refused, Submission};
-use crate::model::{Lead, Unreadable};
+use crate::model::{ApiError, ErrorType, Lead, Unreadable};
 use crate::web::{Context, Failure};
 
 /// Seconds after which a client may try again when the service is at its limit.
 pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 
+/// Longest `Idempotency-Key`.
+const KEY_BYTES: usize = 255;
+
 /// The lead in the request's body.
 pub(super) async fn read_lead(context: &mut Context<App>) -> Result<Lead, Failure> {
     let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
     lead_of(&body)
+}
+
+/// The lead in the request's body, with whose it is and the client's key for sending it.
+pub(super) async fn read_submission(context: &mut Context<App>) -> Result<Submission, Failure> {
+    let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
+    let lead = lead_of(&body)?;
+    let key = context.request.headers.get("idempotency-key");
+    let key = key.map(|key| key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= KEY_BYTES));
+    let Ok(key) = key.map(|key| key.ok_or(())).transpose() else {
+        let message = format!("Idempotency-Key must be 1 to {KEY_BYTES} visible characters");
+        return Err(Failure::bad_attribute("Idempotency-Key", message));
+    };
+    let repeat =
+        key.map(|key| context.caller().map(|caller| Repeat::new(caller.company, key, &body))).transpose()?;
+    Ok(Submission { repeat, ..submission(context, lead)? })
 }
 
 /// Like [`read_lead`], but no body is an empty lead.
@@ -36,6 +55,7 @@ pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submissio
         test: caller.test,
         look_back_minutes: company.and_then(|company| company.duplicate_look_back_minutes),
         bands: v1::bands(context.edition),
+        repeat: None,
         lead,
     })
 }
@@ -44,6 +64,12 @@ pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submissio
 pub(super) fn refused(refused: Refused) -> Failure {
     match refused {
         Refused::Duplicate(lead) => Failure::conflict(lead),
+        Refused::OtherBody => Failure::malformed(vec![ApiError::at(
+            "Idempotency-Key",
+            ErrorType::Duplicate,
+            "came with another body before",
+        )]),
+        Refused::UnderWay => Failure::under_way(),
         Refused::Full | Refused::StoreFailed => Failure::overloaded(RETRY_AFTER_OVERLOAD_S),
     }
 }

@@ -1,0 +1,101 @@
+//! A submit that is sent again because nobody saw the answer: with the same `Idempotency-Key` it is done once.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{Duration, Utc};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::matchmaker::Refused;
+use crate::store::{Commit, Store, Tree};
+
+/// How long a key is remembered.
+const REMEMBERED_HOURS: i64 = 24;
+
+/// A client's key for one submit, with what it was sent with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeat {
+    key: Vec<u8>,
+    body: [u8; 32],
+}
+
+/// What is known of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing: the submit is new.
+    New,
+    /// It made this table.
+    Done(Uuid),
+    /// It came with another body.
+    OtherBody,
+}
+
+impl Repeat {
+    /// A key of a company, as sent with `body`.
+    pub fn new(company: Uuid, key: &str, body: &[u8]) -> Self {
+        let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
+        Self { key: [&company.as_bytes()[..], &digest].concat(), body: Sha256::digest(body).into() }
+    }
+
+    /// Looks the key up: eight bytes of time, the body's digest, the table.
+    pub(super) fn look_up(&self, store: &Store) -> Known {
+        let Some(record) = store.get(Tree::Repeats, &self.key).ok().flatten() else { return Known::New };
+        let (Some(at), Some(body), Some(table)) = (record.get(..8), record.get(8..40), record.get(40..56))
+        else {
+            return Known::New;
+        };
+        let at = i64::from_be_bytes(at.try_into().expect("the slice has eight bytes"));
+        match Uuid::from_slice(table) {
+            Ok(table) if at >= forgotten_before() && body == self.body => Known::Done(table),
+            Ok(_) if at >= forgotten_before() => Known::OtherBody,
+            _ => Known::New,
+        }
+    }
+
+    /// Adds to the commit of a submit that this key made `table`, unless it has made one.
+    pub(super) fn remember(&self, commit: Commit, table: Uuid) -> Commit {
+        let now = Utc::now().timestamp_millis().to_be_bytes();
+        let record = [&now[..], &self.body, table.as_bytes()].concat();
+        commit.unless_recent(Tree::Repeats, &self.key, forgotten_before()).put(
+            Tree::Repeats,
+            &self.key,
+            record,
+        )
+    }
+}
+
+fn forgotten_before() -> i64 {
+    (Utc::now() - Duration::hours(REMEMBERED_HOURS)).timestamp_millis()
+}
+
+/// The keys whose submits are under way.
+#[derive(Debug, Clone, Default)]
+pub(super) struct UnderWay(Arc<Mutex<HashSet<Vec<u8>>>>);
+
+/// Holds a key for as long as its submit is under way.
+#[derive(Debug)]
+pub(super) struct Held {
+    under_way: UnderWay,
+    key: Vec<u8>,
+}
+
+impl UnderWay {
+    /// Holds a key.
+    ///
+    /// # Errors
+    /// [`Refused::UnderWay`] when it is held.
+    pub(super) fn hold(&self, repeat: &Repeat) -> Result<Held, Refused> {
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !keys.insert(repeat.key.clone()) {
+            return Err(Refused::UnderWay);
+        }
+        Ok(Held { under_way: self.clone(), key: repeat.key.clone() })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.under_way.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}

@@ -38,6 +38,22 @@ fn a_refused_commit_writes_nothing() {
 }
 
 #[test]
+fn of_two_changes_made_of_one_record_in_one_group_one_wins() {
+    let directory = directory();
+    let store = inline(&directory);
+    store.commit_now(Commit::new().put(TREE, "key", "old")).unwrap();
+    let change = |payload: &str| Commit::new().unchanged(TREE, "key", "old").put(TREE, "key", payload);
+    let outcomes = store.commit_group(&[change("first"), change("second")]);
+    assert_eq!(outcomes, [Ok(()), Err(CommitError::Guard { index: 0, found: b"first".to_vec() })]);
+    let gone = store.commit_now(Commit::new().unchanged(TREE, "other", "old").put(TREE, "other", "new"));
+    assert_eq!(
+        gone,
+        Err(CommitError::Guard { index: 0, found: Vec::new() }),
+        "a record that is not there has changed"
+    );
+}
+
+#[test]
 fn of_two_commits_with_one_guard_in_one_group_one_wins() {
     let directory = directory();
     let store = inline(&directory);

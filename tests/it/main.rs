@@ -9,6 +9,7 @@ mod growing_leads;
 mod kit;
 mod leads;
 mod rate_tables;
+mod readme;
 mod repeats;
 mod sample_catalogue;
 mod second_look;

@@ -97,7 +97,7 @@ offers = [
 
 #[tokio::test]
 async fn a_slow_partner_is_pending_until_it_answers() {
-    let slow = partner("slow").loan(r#"simulate = { delay = "600ms" }"#);
+    let slow = partner("slow").loan(r#"simulate = { delay = "2s" }"#);
     let daemon = Daemon::with_partners(vec![slow, partner("prompt").loan("")]).start().await;
     let answer = daemon.submit(LOAN).await;
     assert_eq!(answer.header("retry-after"), Some("1"));
@@ -157,7 +157,7 @@ async fn a_partner_that_fails_panics_or_stays_silent_hangs_nothing_and_adds_noth
 
 #[tokio::test]
 async fn an_unchanged_table_is_not_sent_again() {
-    let slow = partner("slow").loan(r#"simulate = { delay = "500ms" }"#);
+    let slow = partner("slow").loan(r#"simulate = { delay = "2s" }"#);
     let daemon = Daemon::with_partners(vec![slow]).start().await;
     let table = daemon.submit(LOAN).await.json();
     let path = format!("/originator/rateTables/{}", table["uuid"].as_str().unwrap());

@@ -71,7 +71,7 @@ async fn asking_for_nothing_in_particular_is_asking_for_it_too() {
 
 #[tokio::test]
 async fn it_stands_in_pending_responses_from_the_start() {
-    let slow = r#"simulate = { delay = "700ms" }"#;
+    let slow = r#"simulate = { delay = "2s" }"#;
     let partners = vec![partner("lender").loan(slow), partner("more").second_look(3.0, "")];
     let daemon = Daemon::with_partners(partners).start().await;
     let table = daemon.submit(LEAD).await.json();

@@ -259,6 +259,10 @@ impl Plan {
         self.directory.path().join("store")
     }
 
+    pub fn partners(&self) -> &Path {
+        &self.partners
+    }
+
     /// Starts the daemon for the first time, and waits until it is ready.
     pub async fn start(self) -> Daemon {
         self.start_anew(true)

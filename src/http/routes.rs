@@ -3,7 +3,7 @@
 use hyper::Method;
 
 use super::App;
-use super::current::{docs, leads, rate_tables};
+use super::current::{docs, leads, rate_tables, ui_events};
 use crate::web::{Editions, Handler, Route, Scope, handler};
 
 /// A row of the table.
@@ -34,6 +34,30 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::CurrentOnly,
         about: "Answers with a lead as it was sent, and what became of it.",
         handler: handler!(leads::show),
+    },
+    Route {
+        method: Method::POST,
+        path: "/uiEvent/sessionInits",
+        scope: Scope::Publishable,
+        editions: Editions::All,
+        about: "Records the start of a visit; an empty body has a sessionUuid made up.",
+        handler: handler!(ui_events::init_session),
+    },
+    Route {
+        method: Method::POST,
+        path: "/uiEvent/offerDisplays",
+        scope: Scope::Publishable,
+        editions: Editions::All,
+        about: "Records that an offer of a rate table was seen.",
+        handler: handler!(ui_events::display_offer),
+    },
+    Route {
+        method: Method::GET,
+        path: "/uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Records that an offer was seen, as an image: always the transparent GIF of one pixel.",
+        handler: handler!(ui_events::pixel),
     },
     Route {
         method: Method::GET,

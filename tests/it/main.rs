@@ -10,3 +10,4 @@ mod rate_tables;
 mod sample_catalogue;
 mod second_look;
 mod settings;
+mod ui_events;

@@ -3,3 +3,4 @@
 pub mod docs;
 pub mod leads;
 pub mod rate_tables;
+pub mod ui_events;

@@ -7,7 +7,7 @@ use super::super::facts::{Facts, Subject};
 use super::super::partner::Identity;
 use super::super::quote::CardTerms;
 use super::super::text::{Ending, OfferText, Text};
-use super::{PRE_SELECTED_SUITABILITY, STATIC_SUITABILITY};
+use super::{PRE_SELECTED_SUITABILITY, Personal, STATIC_SUITABILITY};
 use crate::model::{CardPurpose, CreditCardOfferDetails, ProductSubType, ProductType};
 
 /// A credit card.
@@ -75,9 +75,9 @@ impl Card {
     }
 
     /// Firmness, and how well the card's purposes cover those asked for.
-    pub(super) fn quote(&self, facts: &Facts) -> (CardTerms, f64) {
+    pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> (CardTerms, f64) {
         let pre_selected = match (self.pre_select_from_score, facts.credit_score()) {
-            (Some(wanted), Some(score)) => score >= wanted,
+            (Some(wanted), Some(score)) => asked == Personal::Yes && score >= wanted,
             _ => false,
         };
         let firmness = if pre_selected { PRE_SELECTED_SUITABILITY } else { STATIC_SUITABILITY };

@@ -3,7 +3,7 @@
 use hyper::Method;
 
 use super::App;
-use super::current::{docs, leads, rate_tables, ui_events};
+use super::current::{docs, leads, offer_previews, rate_tables, ui_events};
 use crate::web::{Editions, Handler, Route, Scope, handler};
 
 /// A row of the table.
@@ -34,6 +34,30 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::CurrentOnly,
         about: "Answers with a lead as it was sent, and what became of it.",
         handler: handler!(leads::show),
+    },
+    Route {
+        method: Method::GET,
+        path: "/offerPreview/loanOffers",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Previews the loan offers that anyone may see, as ranges.",
+        handler: handler!(offer_previews::loans),
+    },
+    Route {
+        method: Method::GET,
+        path: "/offerPreview/creditCardOffers",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Previews the credit card offers that anyone may see.",
+        handler: handler!(offer_previews::cards),
+    },
+    Route {
+        method: Method::GET,
+        path: "/offerPreview/savingsOffers",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Previews the savings offers that anyone may see.",
+        handler: handler!(offer_previews::savings),
     },
     Route {
         method: Method::POST,

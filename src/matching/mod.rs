@@ -13,6 +13,7 @@ pub mod matchmaker;
 pub mod messages;
 pub mod outcome;
 pub mod partner_actor;
+pub mod preview;
 pub mod progress;
 pub mod rate_table_actor;
 pub mod reading;

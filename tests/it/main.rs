@@ -6,6 +6,7 @@ mod command_line;
 mod crash;
 mod kit;
 mod leads;
+mod offer_previews;
 mod rate_tables;
 mod sample_catalogue;
 mod second_look;

@@ -2,5 +2,6 @@
 
 pub mod docs;
 pub mod leads;
+pub mod offer_previews;
 pub mod rate_tables;
 pub mod ui_events;

@@ -6,6 +6,7 @@
 //! are served at all is [`crate::web`].
 
 pub mod current;
+pub mod record_ids;
 pub mod routes;
 pub mod v1;
 
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use self::record_ids::RecordIds;
 use crate::config::Settings;
 use crate::matching::Matchmaker;
 use crate::reference::Universities;
@@ -37,6 +39,8 @@ pub struct App {
     pub body_timeout: Duration,
     /// Changes when anything changes that answers are made with, beside the records.
     pub fingerprint: u32,
+    /// Numbers for the records of UI events.
+    pub record_ids: RecordIds,
     /// `GET /docs`
     pub docs: Bytes,
 }
@@ -52,6 +56,7 @@ impl App {
             max_body_bytes: settings.api.max_body_bytes,
             body_timeout: settings.api.request_timeout,
             fingerprint: crc32fast::hash(made_with.as_bytes()),
+            record_ids: RecordIds::default(),
             docs: current::docs::page().into(),
         }
     }

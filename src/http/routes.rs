@@ -2,7 +2,9 @@
 
 use hyper::Method;
 
-use super::current::{clicks, docs, featured_institutions, leads, rate_tables, universities, waiting};
+use super::current::{
+    clicks, docs, featured_institutions, leads, offer_previews, rate_tables, ui_events, universities, waiting,
+};
 use super::{App, v1};
 use crate::web::{Editions, Handler, Route, Scope, handler};
 
@@ -90,6 +92,54 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::All,
         about: "Lists the institutions to show before anything personal is asked for.",
         handler: handler!(featured_institutions::list),
+    },
+    Route {
+        method: Method::GET,
+        path: "/offerPreview/loanOffers",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Previews the loan offers that anyone may see, as ranges.",
+        handler: handler!(offer_previews::loans),
+    },
+    Route {
+        method: Method::GET,
+        path: "/offerPreview/creditCardOffers",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Previews the credit card offers that anyone may see.",
+        handler: handler!(offer_previews::cards),
+    },
+    Route {
+        method: Method::GET,
+        path: "/offerPreview/savingsOffers",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Previews the savings offers that anyone may see.",
+        handler: handler!(offer_previews::savings),
+    },
+    Route {
+        method: Method::POST,
+        path: "/uiEvent/sessionInits",
+        scope: Scope::Publishable,
+        editions: Editions::All,
+        about: "Records the start of a visit; an empty body has a sessionUuid made up.",
+        handler: handler!(ui_events::init_session),
+    },
+    Route {
+        method: Method::POST,
+        path: "/uiEvent/offerDisplays",
+        scope: Scope::Publishable,
+        editions: Editions::All,
+        about: "Records that an offer of a rate table was seen.",
+        handler: handler!(ui_events::display_offer),
+    },
+    Route {
+        method: Method::GET,
+        path: "/uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Records that an offer was seen, as an image: always the transparent GIF of one pixel.",
+        handler: handler!(ui_events::pixel),
     },
     Route {
         method: Method::GET,

@@ -3,7 +3,7 @@
 //! [`matchmaker`] takes the lead in and starts a [`rate_table_actor`], which asks a [`partner_actor`] per seat within
 //! its [`budget`], reads every way an ask can end as one [`outcome`], moves the pure [`progress`] machine, folds the
 //! answers into the [`table`] and writes them ([`writing`], [`record`]) before it shows them. [`recovery`] goes on with
-//! what a crash has left pending. The actors' [`messages`] stand on one page.
+//! what a crash has left pending. [`shown`] tells whether an offer that is reported was ever shown. The actors' [`messages`] stand on one page.
 
 pub mod budget;
 pub mod click;
@@ -14,12 +14,14 @@ pub mod matchmaker;
 pub mod messages;
 pub mod outcome;
 pub mod partner_actor;
+pub mod preview;
 pub mod progress;
 pub mod rate_table_actor;
 pub mod reading;
 pub mod record;
 pub mod recovery;
 pub mod repeat;
+pub mod shown;
 pub mod table;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use super::index::Index;
 use super::partner::{Identity, Seat};
 use super::text::Text;
 use crate::declaration::{Fault, Source};
+use crate::model::ProductType;
 
 /// Every seat of every partner, and the index over their rules.
 #[derive(Debug)]
@@ -151,6 +152,21 @@ impl Book {
             }
         });
         fits
+    }
+
+    /// The first-look seats of a product type with the offers that a lead could fit who says more than this one. Walks
+    /// the rules, since the index has no place for what is not given.
+    pub fn could_fit(&self, facts: &Facts, product_type: ProductType) -> Vec<Fit> {
+        let seats = self
+            .seats
+            .iter()
+            .enumerate()
+            .filter(|(_, seat)| seat.product_type == product_type && !seat.paused && !seat.second_look);
+        let fits = seats.map(|(position, seat)| {
+            let could = |offer: &usize| seat.offers[*offer].rule.could_hold(facts);
+            Fit { position, seat: Arc::clone(seat), offers: (0..seat.offers.len()).filter(could).collect() }
+        });
+        fits.collect()
     }
 
     /// Every seat.

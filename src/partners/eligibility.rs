@@ -95,6 +95,14 @@ impl Rule {
         self.alternatives.iter().any(|conditions| conditions.iter().all(|condition| condition.met_by(facts)))
     }
 
+    /// Whether the rule could hold for a lead that says more: what is not given counts as met.
+    pub fn could_hold(&self, facts: &Facts) -> bool {
+        let could = |condition: &Condition| {
+            facts.get(condition.subject).is_none_or(|value| condition.test.accepts(value))
+        };
+        self.alternatives.iter().any(|conditions| conditions.iter().all(could))
+    }
+
     /// The conditions that fail, of the alternative that comes nearest; empty when the rule holds.
     pub fn failures(&self, facts: &Facts) -> Vec<&Condition> {
         let failing = |conditions: &'_ Vec<Condition>| -> usize {

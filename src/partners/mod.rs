@@ -16,6 +16,7 @@ pub mod index;
 pub mod partner;
 pub mod quote;
 pub mod text;
+pub mod zip_state;
 
 pub use book::{Book, Fit};
 pub use facts::Facts;

@@ -36,6 +36,10 @@ pub enum Tree {
     Texts,
     /// Continuations of large values.
     Parts,
+    /// Visits to the pages of clients.
+    Sessions,
+    /// Offers that were seen on the pages of clients.
+    OfferDisplays,
 }
 
 /// One row of the table of trees.
@@ -59,7 +63,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 14] = [
+pub const TREES: [TreeRow; 16] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta",
         key: "name", value: "the format (u32), the last arrival (u64), the identity secret",
         writers: "store, daemon", readers: "store, daemon" },
@@ -102,6 +106,12 @@ pub const TREES: [TreeRow; 14] = [
     TreeRow { tree: Tree::Parts, prefix: b'p', name: "parts",
         key: "prefix and key of the record, part (u16)", value: "a piece of a large value",
         writers: "store", readers: "store" },
+    TreeRow { tree: Tree::Sessions, prefix: b's', name: "sessions",
+        key: "id (u64)", value: "the start of a visit",
+        writers: "http", readers: "nobody yet" },
+    TreeRow { tree: Tree::OfferDisplays, prefix: b'd', name: "offer_displays",
+        key: "id (u64)", value: "the display of an offer",
+        writers: "http", readers: "nobody yet" },
 ];
 
 impl Tree {

@@ -93,6 +93,11 @@ pub fn integer(bounds: RangeInclusive<i64>) -> impl Fn(&str) -> Result<i64, Stri
     }
 }
 
+/// Values of an enumeration, by their wire texts, with commas between them.
+pub fn choices<E: Enumeration>(value: &str) -> Result<Vec<E>, String> {
+    value.split(',').map(choice).collect()
+}
+
 /// One of the values of an enumeration, by its wire text.
 pub fn choice<E: Enumeration>(value: &str) -> Result<E, String> {
     E::from_wire(value).ok_or_else(|| one_of(E::WIRE))

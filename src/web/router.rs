@@ -84,15 +84,19 @@ impl<H> Router<H> {
     /// The resource of a path as it was sent. A literal beats a parameter; `/leads/` is not `/leads`.
     pub fn find(&self, path: &str) -> Found<'_, H> {
         let Some(path) = path.strip_prefix('/') else { return Found::Nothing };
-        let Some(segments) = path.split('/').map(percent::decode).collect::<Option<Vec<_>>>() else {
-            return Found::Undecodable;
-        };
+        // What cannot be decoded stands for itself, and names no literal.
+        let segments: Vec<_> =
+            path.split('/').map(|text| percent::decode(text).unwrap_or(text.into())).collect();
         for resource in &self.resources {
             if let Some(params) = capture(&resource.segments, &segments) {
                 return Found::Resource(resource, params);
             }
         }
-        Found::Nothing
+        if path.split('/').all(|text| percent::decode(text).is_some()) {
+            Found::Nothing
+        } else {
+            Found::Undecodable
+        }
     }
 }
 
@@ -218,8 +222,8 @@ mod tests {
         let router = router();
         let Found::Resource(_, params) = router.find("/leads/a%2Fb") else { panic!("not found") };
         assert_eq!(params.get("uuid"), Some("a/b"));
-        assert_eq!(template_of("/leads/%zz"), "undecodable");
-        assert_eq!(template_of("/leads/%ff"), "undecodable");
+        assert_eq!(template_of("/leads/%zz"), "/leads/{uuid}", "what cannot be decoded stands for itself");
+        assert_eq!(template_of("/nowhere/%ff"), "undecodable");
     }
 
     #[test]

@@ -8,7 +8,8 @@ use super::super::partner::Identity;
 use super::super::quote::CardTerms;
 use super::super::text::{Ending, OfferText, Text};
 use super::{
-    PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, PRE_SELECTED_SUITABILITY, STATIC_SUITABILITY,
+    PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, PRE_SELECTED_SUITABILITY, Personal,
+    STATIC_SUITABILITY,
 };
 use crate::model::{CardPurpose, CreditCardOfferDetails, ProductSubType, ProductType};
 
@@ -79,12 +80,15 @@ impl Card {
     }
 
     /// Firmness, and how well the card's purposes cover those asked for.
-    pub(super) fn quote(&self, facts: &Facts) -> (CardTerms, f64) {
+    pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> (CardTerms, f64) {
         let pre_selected = match (self.pre_select_from_score, facts.credit_score()) {
-            (Some(wanted), Some(score)) => score >= wanted,
+            (Some(wanted), Some(score)) => asked == Personal::Yes && score >= wanted,
             _ => false,
         };
-        let personal = self.firmness != Firmness::Static && facts.rating().is_some() && knows_person(facts);
+        let personal = asked == Personal::Yes
+            && self.firmness != Firmness::Static
+            && facts.rating().is_some()
+            && knows_person(facts);
         let terms = CardTerms {
             pre_qualified: personal && self.firmness == Firmness::PreQualified,
             pre_approved: personal && self.firmness == Firmness::PreApproved,

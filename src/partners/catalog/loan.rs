@@ -11,8 +11,8 @@ use super::super::partner::Identity;
 use super::super::quote::{LoanTerms, Spread};
 use super::super::text::{Ending, Text, money};
 use super::{
-    Band, PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, STATIC_SUITABILITY, at_standing, hundredths,
-    rated, rating_bit, standing,
+    Band, PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, Personal, STATIC_SUITABILITY, at_standing,
+    hundredths, rated, rating_bit, standing,
 };
 use crate::model::{
     AprType, LoanPurpose, Money, Originator, ProductSubType, ProductType, TermUnit, plain_number,
@@ -154,14 +154,15 @@ impl Loan {
     ///
     /// Exact terms when the amount and the rating are known and the partner answers for the person; the spread over all
     /// bands that may apply otherwise.
-    pub(super) fn quote(&self, facts: &Facts) -> Option<(LoanTerms, f64, f64)> {
+    pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Option<(LoanTerms, f64, f64)> {
         let rating = rating_bit(facts);
         let requested = facts.loan_amount();
         let fitting: Vec<&Band> =
             self.bands.iter().filter(|band| band.fits(rating, requested, None)).collect();
         let best = *fitting.first()?;
 
-        let personal = self.firmness != Firmness::Static && rating.is_some() && requested.is_some();
+        let known = rating.is_some() && requested.is_some();
+        let personal = asked == Personal::Yes && self.firmness != Firmness::Static && known;
         let amount = requested.unwrap_or_else(|| f64::midpoint(best.amount.0, best.amount.1));
         let priced: Vec<Priced> = if personal {
             let standing = standing(facts, best);

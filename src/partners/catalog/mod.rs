@@ -122,14 +122,34 @@ impl CatalogOffer {
     /// # Errors
     /// [`NoTerms`] when the lead fits the rule but none of the bands.
     pub fn quote(&self, facts: &Facts) -> Result<Quote, NoTerms> {
+        self.quote_to(facts, Personal::Yes)
+    }
+
+    /// The offer for anyone like the lead: static, whatever the partner would answer to the person.
+    ///
+    /// # Errors
+    /// [`NoTerms`] when none of the bands fits.
+    pub fn preview(&self, facts: &Facts) -> Result<Quote, NoTerms> {
+        self.quote_to(facts, Personal::No)
+    }
+
+    /// Least deposit in dollars, of a savings product.
+    pub fn minimum_deposit(&self) -> Option<f64> {
+        match &self.pricing {
+            Pricing::Savings(savings) => Some(savings.minimum_deposit),
+            _ => None,
+        }
+    }
+
+    fn quote_to(&self, facts: &Facts, personal: Personal) -> Result<Quote, NoTerms> {
         let (terms, suitability, amount) = match &self.pricing {
             Pricing::Loan(loan) => {
-                let (mut terms, suitability, amount) = loan.quote(facts).ok_or(NoTerms)?;
+                let (mut terms, suitability, amount) = loan.quote(facts, personal).ok_or(NoTerms)?;
                 terms.payout = self.payout_in_dollars(Some(amount));
                 (Terms::Loan(terms), suitability, Some(amount))
             }
             Pricing::Card(card) => {
-                let (terms, suitability) = card.quote(facts);
+                let (terms, suitability) = card.quote(facts, personal);
                 (Terms::Card(terms), suitability, None)
             }
             Pricing::Mortgage(mortgage) => {
@@ -152,6 +172,13 @@ impl CatalogOffer {
         let dollars = self.payout.fixed.unwrap_or(0.0) + share.unwrap_or(0.0);
         (dollars * 100.0).round() / 100.0
     }
+}
+
+/// Whether a quote may be for the person: pre-qualified, pre-approved, pre-selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Personal {
+    Yes,
+    No,
 }
 
 /// A lead fits an offer's rule but none of its bands.

@@ -20,7 +20,7 @@ use crate::model::{
 pub struct Savings {
     sub_type: ProductSubType,
     compounding: CompoundingMethod,
-    minimum_deposit: f64,
+    pub(super) minimum_deposit: f64,
     effective_as_of: Timestamp,
     bands: Vec<Band>,
 }

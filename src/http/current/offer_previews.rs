@@ -1,0 +1,70 @@
+//! `GET /offerPreview/loanOffers`, `GET /offerPreview/creditCardOffers`, `GET /offerPreview/savingsOffers`
+//!
+//! Parameters that are not known are ignored; bad values are answered with 422, all at once.
+
+use crate::http::App;
+use crate::matching::preview::{self, Preview};
+use crate::model::{
+    CardPurpose, Lead, LeadCreditCardInformation, LeadCreditInformation, LeadLoanInformation,
+    LeadPersonalInformation, LeadSavingsInformation, LoanPurpose, ProductType, ProvidedCreditRating, Zipcode,
+};
+use crate::web::query::{self, Query};
+use crate::web::{Context, Failure, Reply};
+
+/// Previews loans.
+pub async fn loans(context: Context<App>) -> Result<Reply, Failure> {
+    let lead = query::read(&context.request, |query| {
+        let loan = LeadLoanInformation {
+            loan_amount: query
+                .optional("loanAmount", query::integer(0..=i64::from(i32::MAX)))
+                .map(|amount| amount as i32),
+            purpose: query.optional("loanPurpose", query::choice::<LoanPurpose>),
+        };
+        Some(Lead { loan_information: Some(loan), ..person(query) })
+    })?;
+    Ok(reply(&context.app, Preview { product_type: ProductType::Loan, lead, max_deposit: None }))
+}
+
+/// Previews credit cards.
+pub async fn cards(context: Context<App>) -> Result<Reply, Failure> {
+    let lead = query::read(&context.request, |query| {
+        let card = LeadCreditCardInformation {
+            card_purposes: query.optional("cardPurposes", query::choices::<CardPurpose>),
+            ..LeadCreditCardInformation::default()
+        };
+        Some(Lead { credit_card_information: Some(card), ..person(query) })
+    })?;
+    Ok(reply(&context.app, Preview { product_type: ProductType::CreditCard, lead, max_deposit: None }))
+}
+
+/// Previews savings products.
+pub async fn savings(context: Context<App>) -> Result<Reply, Failure> {
+    let (lead, max_deposit) = query::read(&context.request, |query| {
+        let max_deposit = query.optional("maxDepositAmount", query::integer(0..=i64::MAX));
+        let min_deposit_amount = query.optional("minDepositAmount", query::integer(0..=i64::MAX));
+        let savings = LeadSavingsInformation { min_deposit_amount };
+        Some((Lead { savings_information: Some(savings), ..person(query) }, max_deposit))
+    })?;
+    Ok(reply(&context.app, Preview { product_type: ProductType::Savings, lead, max_deposit }))
+}
+
+/// What previews know of the person.
+fn person(query: &mut Query) -> Lead {
+    let provided_credit_rating =
+        query.optional("providedCreditRating", query::choice::<ProvidedCreditRating>);
+    let zipcode = query.optional("zipCode", |text| {
+        Zipcode::parse(text).ok_or_else(|| "a zipcode of five digits, or ZIP+4".to_owned())
+    });
+    Lead {
+        credit_information: Some(LeadCreditInformation {
+            provided_credit_rating,
+            ..LeadCreditInformation::default()
+        }),
+        personal_information: Some(LeadPersonalInformation { zipcode, ..LeadPersonalInformation::default() }),
+        ..Lead::default()
+    }
+}
+
+fn reply(app: &App, preview: Preview) -> Reply {
+    Reply::json_bytes(preview::show(app.matchmaker.engine(), preview))
+}

@@ -1,0 +1,132 @@
+//! `POST /uiEvent/sessionInits`, `POST /uiEvent/offerDisplays`,
+//! `GET /uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif`
+
+use chrono::Utc;
+use hyper::header::{CACHE_CONTROL, HeaderValue, PRAGMA};
+use hyper::{Method, StatusCode};
+use serde::Serialize;
+use tracing::warn;
+use uuid::Uuid;
+
+use crate::http::App;
+use crate::matching::shown::{self, Shown, Unknown};
+use crate::model::{
+    ApiError, ErrorType, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, Unreadable,
+};
+use crate::store::{Commit, CommitError, Tree, codec};
+use crate::web::{Context, Failure, Params, Reply};
+
+/// Seconds after which a client may try again when the store cannot take or give records.
+const RETRY_AFTER_S: u32 = 5;
+
+/// A transparent GIF of one pixel.
+const PIXEL: &[u8] =
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x21\xf9\x04\x01\x00\x00\x00\x00\
+    \x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b";
+
+/// Records the start of a visit.
+pub async fn init_session(mut context: Context<App>) -> Result<Reply, Failure> {
+    let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
+    let new = SessionInitNew::read(&body).map_err(refusal)?;
+    let created_by = context.caller()?.company;
+    let session_uuid = new.session_uuid.unwrap_or_else(Uuid::now_v7);
+    let make = |id| SessionInit { id, uuid: Uuid::now_v7(), session_uuid, created_at: now(), created_by };
+    let record = write(&context.app, Tree::Sessions, make).await.map_err(unavailable)?;
+    Ok(Reply::json(&record)?.status(StatusCode::CREATED))
+}
+
+/// Records that an offer was seen.
+pub async fn display_offer(mut context: Context<App>) -> Result<Reply, Failure> {
+    let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
+    let new = OfferDisplayNew::read(&body).map_err(refusal)?;
+    let company = context.caller()?.company;
+    let shown = Shown { lead: new.lead_uuid, rate_table: new.rate_table_uuid, offer: new.offer_uuid };
+    let unknown = shown::unknown(context.app.matchmaker.engine(), company, shown).map_err(unavailable)?;
+    if !unknown.is_empty() {
+        let errors = unknown.into_iter().map(|unknown| names_nothing(unknown, shown)).collect();
+        return Err(Failure::malformed(errors).with_status(StatusCode::BAD_REQUEST));
+    }
+    let record = write_display(&context.app, company, shown).await.map_err(unavailable)?;
+    Ok(Reply::json(&record)?.status(StatusCode::CREATED))
+}
+
+/// Answers with the pixel, whatever the path says; records the display of what exists.
+pub async fn pixel(context: Context<App>) -> Result<Reply, Failure> {
+    if context.request.method == Method::GET {
+        record_pixel(&context.app, &context.params).await;
+    }
+    let never = HeaderValue::from_static("no-store, no-cache, must-revalidate");
+    let reply = Reply::bytes("image/gif", PIXEL).header(CACHE_CONTROL, never);
+    Ok(reply.header(PRAGMA, HeaderValue::from_static("no-cache")))
+}
+
+/// A page shows its image however the store does, so a display that cannot be recorded is only logged.
+async fn record_pixel(app: &App, params: &Params) {
+    let (Ok(lead), Ok(rate_table), Ok(offer)) =
+        (params.uuid("leadUuid"), params.uuid("rateTableUuid"), params.uuid("offerUuid"))
+    else {
+        return;
+    };
+    let shown = Shown { lead, rate_table, offer };
+    let Ok(Some(company)) = shown::owner(app.matchmaker.engine(), shown) else { return };
+    if let Err(failure) = write_display(app, company, shown).await {
+        warn!(%rate_table, %failure, "the display of an offer could not be stored");
+    }
+}
+
+async fn write_display(app: &App, created_by: Uuid, shown: Shown) -> Result<OfferDisplay, CommitError> {
+    let make = |id| OfferDisplay {
+        id,
+        uuid: Uuid::now_v7(),
+        lead_uuid: shown.lead,
+        rate_table_uuid: shown.rate_table,
+        offer_uuid: shown.offer,
+        created_at: now(),
+        created_by,
+    };
+    write(app, Tree::OfferDisplays, make).await
+}
+
+/// Writes a record under an id that no other record of the tree has.
+async fn write<R: Serialize>(app: &App, tree: Tree, make: impl Fn(i64) -> R) -> Result<R, CommitError> {
+    loop {
+        let id = app.record_ids.next();
+        let key = id.to_be_bytes();
+        let record = make(id);
+        let commit = Commit::new().absent(tree, key).put(tree, key, codec::encode_json(&record));
+        match app.matchmaker.engine().store.commit(commit).await {
+            Ok(()) => return Ok(record),
+            // The clock was set back; the next id is free, or the one after it.
+            Err(CommitError::Guard { .. }) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+}
+
+/// Whatever is wrong with the body is a 400 here (facts, Settled where the specification is silent).
+fn refusal(unreadable: Unreadable) -> Failure {
+    match unreadable {
+        Unreadable::NotJson(error) => Failure::not_json(error),
+        Unreadable::Faults(faults) => Failure::malformed(faults).with_status(StatusCode::BAD_REQUEST),
+    }
+}
+
+fn names_nothing(unknown: Unknown, shown: Shown) -> ApiError {
+    let (attribute, noun, uuid) = match unknown {
+        Unknown::Lead => ("leadUuid", "Lead", shown.lead),
+        Unknown::RateTable => ("rateTableUuid", "RateTable", shown.rate_table),
+        Unknown::Offer => ("offerUuid", "Offer", shown.offer),
+    };
+    let message = format!("{noun} for UUID {uuid} does not exist");
+    ApiError::at(attribute, ErrorType::InvalidUuidReference, message)
+        .with("referenceType", noun)
+        .with("specified", uuid.to_string())
+}
+
+fn unavailable<E>(_: E) -> Failure {
+    Failure::overloaded(RETRY_AFTER_S)
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_millis(Utc::now().timestamp_millis()).unwrap_or_default()
+}

@@ -1,0 +1,73 @@
+//! What has been shown to whom: whether a lead, a rate table and one of its offers exist and belong together.
+
+use uuid::Uuid;
+
+use super::engine::Engine;
+use super::matchmaker::Unavailable;
+use super::reading;
+use super::record::table_of;
+use super::table::Table;
+
+/// An offer as whoever displays it names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// The lead.
+    pub lead: Uuid,
+    /// The rate table.
+    pub rate_table: Uuid,
+    /// The offer.
+    pub offer: Uuid,
+}
+
+/// A part of [`Shown`] that names nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// The company has no such lead.
+    Lead,
+    /// The company has no such rate table, or it is another lead's.
+    RateTable,
+    /// No rate table of the company shows such an offer, or another one does.
+    Offer,
+}
+
+/// Everything in `shown` that names nothing of the company; empty when all three exist and belong together.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read.
+pub fn unknown(engine: &Engine, company: Uuid, shown: Shown) -> Result<Vec<Unknown>, Unavailable> {
+    let Shown { lead, rate_table, offer } = shown;
+    let (offers_table, number) = table_of(offer);
+    let own = |table: Uuid| -> Result<Option<Table>, Unavailable> {
+        Ok(reading::table(engine, table)?.filter(|table| table.head().company == company))
+    };
+
+    let lead_exists = reading::lead(&engine.store, lead)?.is_some_and(|record| record.company == company);
+    let table = own(rate_table)?;
+    let table_exists = table.is_some();
+    let of_lead = table.as_ref().is_some_and(|table| table.head().lead == lead);
+    // The offer is looked for in its own table, so that a wrong table does not make it wrong, too.
+    let table_of_offer = if offers_table == rate_table { table } else { own(offers_table)? };
+    let is_shown = table_of_offer.is_some_and(|table| table.offer(number).is_some());
+
+    let mut unknown = Vec::new();
+    if !lead_exists {
+        unknown.push(Unknown::Lead);
+    }
+    if !table_exists || (lead_exists && !of_lead) {
+        unknown.push(Unknown::RateTable);
+    }
+    if !is_shown || (table_exists && offers_table != rate_table) {
+        unknown.push(Unknown::Offer);
+    }
+    Ok(unknown)
+}
+
+/// The company whose lead, rate table and offer these are; `None` unless all exist and belong together.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read.
+pub fn owner(engine: &Engine, shown: Shown) -> Result<Option<Uuid>, Unavailable> {
+    let Some(table) = reading::table(engine, shown.rate_table)? else { return Ok(None) };
+    let company = table.head().company;
+    Ok(unknown(engine, company, shown)?.is_empty().then_some(company))
+}

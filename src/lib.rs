@@ -23,7 +23,8 @@
 //!
 //! ```text
 //! main → cli → daemon ─┬→ http ──┬→ matching → partners ─┬→ declaration
-//!                      │         ├→ store ───────────────┼→ model
+//!                      │         ├→ analytics ─┐         │
+//!                      │         ├→ store ←────┴─────────┼→ model
 //!                      └→ admin ─┼→ web ─────────────────┘
 //!                                └→ run_file
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
@@ -37,6 +38,7 @@
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
 //! | [`store`] | the record: one writer thread, group commit, checksums |
 //! | [`matching`] | actors, progress, budgets, ranking, recovery |
+//! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, router, caller, bodies, failures |
 //! | [`http`] | the public paths and what answers them |
 //! | [`admin`] | health, metrics, tokens, on a thread of its own |
@@ -55,9 +57,10 @@
 //! - A rate table keeps the seats that it started with, whatever is reloaded.
 //! - A panic is an outcome, never the end of the process: `panic = "unwind"` in every profile.
 //! - No log, metric or error holds personal data: messages say what was wanted and the kind of thing that was found.
-//! - Deliberately absent: global state, a second clock (tests pause tokio's), an expression engine on the hot path.
+//! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times and feeds share [`store::Clock`]), an expression engine on the hot path.
 
 pub mod admin;
+pub mod analytics;
 mod bootstrap;
 pub mod cli;
 pub mod config;

@@ -3,7 +3,7 @@
 use hyper::Method;
 
 use super::App;
-use super::current::{docs, leads, rate_tables};
+use super::current::{analytics, docs, leads, rate_tables};
 use crate::web::{Editions, Handler, Route, Scope, handler};
 
 /// A row of the table.
@@ -34,6 +34,30 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::CurrentOnly,
         about: "Answers with a lead as it was sent, and what became of it.",
         handler: handler!(leads::show),
+    },
+    Route {
+        method: Method::GET,
+        path: "/supplyAnalytics/leadEvents",
+        scope: Scope::Confidential,
+        editions: Editions::CurrentOnly,
+        about: "Tells what happened to the leads of the company, a page at a time, in the order of arrival.",
+        handler: handler!(analytics::lead_events),
+    },
+    Route {
+        method: Method::GET,
+        path: "/supplyAnalytics/leadPayouts",
+        scope: Scope::Confidential,
+        editions: Editions::CurrentOnly,
+        about: "Tells what the leads of the company earned, a page at a time, in the order of arrival.",
+        handler: handler!(analytics::lead_payouts),
+    },
+    Route {
+        method: Method::GET,
+        path: "/supplyAnalytics/leadClientTags",
+        scope: Scope::Confidential,
+        editions: Editions::CurrentOnly,
+        about: "Tells how the leads of the company were tagged, a page at a time, in the order of arrival.",
+        handler: handler!(analytics::lead_client_tags),
     },
     Route {
         method: Method::GET,

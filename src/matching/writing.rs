@@ -1,12 +1,14 @@
 //! What is written when: the commits of a rate table's life.
 
+use std::collections::BTreeSet;
+
 use uuid::Uuid;
 
 use super::outcome::Decision;
 use super::record::{Answer, TableHead};
 use super::table::Table;
 use crate::model::EventType;
-use crate::store::entities::{Happening, LeadRecord};
+use crate::store::entities::{Entry, Happening, LeadRecord};
 use crate::store::{Commit, Tree, codec};
 
 /// Guards of [`submission`], in order.
@@ -32,21 +34,11 @@ pub fn submission(lead: &LeadRecord, head: &TableHead, identity: Option<&Identit
         value.extend_from_slice(lead.uuid.as_bytes());
         commit = commit.put(Tree::Identities, key.clone(), value);
     }
-    let happening = |event_type| Happening {
-        event_type,
-        lead: lead.uuid,
-        lead_created_at: lead.created_at,
-        at: lead.created_at,
-        institution: None,
-        product_type: None,
-        test: lead.test,
-    };
-    let events = vec![happening(EventType::LeadCreated), happening(EventType::AppSubmitted)];
     commit = commit
         .put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead))
         .put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head))
         .put(Tree::LeadTables, [&lead.uuid.as_bytes()[..], head.uuid.as_bytes()].concat(), Vec::new())
-        .append(lead.company, codec::encode(&events));
+        .append(lead.company, codec::encode(&of_submission(lead)));
     // A table without seats is complete as it is.
     if head.seats.is_empty() {
         commit
@@ -66,10 +58,10 @@ pub fn answers(
     let head = table.head();
     let mut commit =
         Commit::new().put(Tree::Answers, answer_key(head.uuid, sequence), codec::encode(&answers));
-    let happenings: Vec<Happening> =
-        answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer)).collect();
-    if !happenings.is_empty() {
-        commit = commit.append(head.company, codec::encode(&happenings));
+    let decisions = answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer));
+    let entries: Vec<Entry> = decisions.map(Entry::Event).collect();
+    if !entries.is_empty() {
+        commit = commit.append(head.company, codec::encode(&entries));
     }
     if settles {
         commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes());
@@ -80,6 +72,28 @@ pub fn answers(
 /// Key of an answer record: the table, then the position.
 pub fn answer_key(table: Uuid, sequence: u16) -> Vec<u8> {
     [&table.as_bytes()[..], &sequence.to_be_bytes()].concat()
+}
+
+/// A lead that came in, as the feeds tell it: that it was created, that it has a table, and each value of its tags once.
+fn of_submission(lead: &LeadRecord) -> Vec<Entry> {
+    let happening = |event_type| Happening {
+        event_type,
+        lead: lead.uuid,
+        lead_created_at: lead.created_at,
+        at: lead.created_at,
+        institution: None,
+        product_type: None,
+        test: lead.test,
+    };
+    let events = [EventType::LeadCreated, EventType::AppSubmitted].map(|kind| Entry::Event(happening(kind)));
+    let pairs: BTreeSet<_> = lead.lead.client_tags.iter().flat_map(|tags| tags.pairs()).collect();
+    let tags = pairs.into_iter().map(|(key, value)| Entry::Tag {
+        lead: lead.uuid,
+        key: key.to_owned(),
+        value: value.to_owned(),
+        created_at_ms: lead.created_at,
+    });
+    events.into_iter().chain(tags).collect()
 }
 
 /// An institution's decision, as the feeds tell it.

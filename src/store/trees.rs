@@ -26,7 +26,7 @@ pub enum Tree {
     OpenTables,
     /// From a lead to its rate tables.
     LeadTables,
-    /// What happened, by company, in order of arrival.
+    /// What the feeds tell of, by company, in order of arrival.
     Happenings,
     /// Long texts that many records share.
     Texts,
@@ -84,7 +84,7 @@ pub const TREES: [TreeRow; 12] = [
         key: "lead uuid, rate table uuid", value: "nothing: the key says it",
         writers: "matching", readers: "http, analytics" },
     TreeRow { tree: Tree::Happenings, prefix: b'h', name: "happenings",
-        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "happening",
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of feed entries",
         writers: "matching, http (key by the store)", readers: "analytics" },
     TreeRow { tree: Tree::Texts, prefix: b'x', name: "texts",
         key: "content hash (16 bytes)", value: "text",

@@ -14,8 +14,9 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("store", &["model", "config", "telemetry"]),
     ("partners", &["model", "declaration", "telemetry"]),
     ("matching", &["model", "partners", "store", "config", "telemetry"]),
+    ("analytics", &["model", "store"]),
     ("web", &["model", "telemetry"]),
-    ("http", &["model", "matching", "store", "web", "config", "telemetry"]),
+    ("http", &["model", "analytics", "matching", "store", "web", "config", "telemetry"]),
     ("admin", &["model", "store", "web", "run_file", "telemetry"]),
     ("bootstrap", &["model", "store", "run_file"]),
     (

@@ -114,3 +114,38 @@ fn of_answer(table: &Table, lead_created_at: i64, answer: &Answer) -> Option<Hap
         test: table.head().test,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Lead;
+
+    fn entries_of(lead: &str) -> Vec<Entry> {
+        of_submission(&LeadRecord {
+            uuid: Uuid::from_u128(1),
+            company: Uuid::from_u128(2),
+            test: false,
+            created_at: 5,
+            updated_at: 5,
+            lead: Lead::read(lead.as_bytes()).unwrap(),
+        })
+    }
+
+    #[test]
+    fn each_value_of_a_tag_is_recorded_once() {
+        let entries = entries_of(r#"{"clientTags":{"channel":["b","a","b"],"none":[]}}"#);
+        let tag = |value: &str| Entry::Tag {
+            lead: Uuid::from_u128(1),
+            key: "channel".to_owned(),
+            value: value.to_owned(),
+            created_at_ms: 5,
+        };
+        assert_eq!(entries[2..], [tag("a"), tag("b")]);
+        assert_eq!(codec::decode(&codec::encode(&entries)), Ok(entries));
+    }
+
+    #[test]
+    fn a_lead_without_tags_records_none() {
+        assert_eq!(entries_of("{}").len(), 2);
+    }
+}

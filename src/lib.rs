@@ -24,7 +24,8 @@
 //! ```text
 //! main → cli → daemon ─┬→ http ──┬→ matching ──┬→ partners ─┬→ declaration
 //!                      │         ├→ reference ─┘            │
-//!                      │         ├→ store ──────────────────┼→ model
+//!                      │         ├→ analytics ─┐            │
+//!                      │         ├→ store ←────┴────────────┼→ model
 //!                      └→ admin ─┼→ web ────────────────────┘
 //!                                └→ run_file
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
@@ -39,6 +40,7 @@
 //! | [`store`] | the record: one writer thread, group commit, checksums |
 //! | [`matching`] | actors, progress, budgets, ranking, recovery |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
+//! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, router, caller, bodies, failures |
 //! | [`http`] | the public paths and what answers them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics, tokens, on a thread of its own |
@@ -58,9 +60,10 @@
 //! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
 //! - A panic is an outcome, never the end of the process: `panic = "unwind"` in every profile.
 //! - No log, metric or error holds personal data: messages say what was wanted and the kind of thing that was found.
-//! - Deliberately absent: global state, a second clock (tests pause tokio's), an expression engine on the hot path.
+//! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times and feeds share [`store::Clock`]), an expression engine on the hot path.
 
 pub mod admin;
+pub mod analytics;
 mod bootstrap;
 pub mod cli;
 pub mod config;

@@ -18,9 +18,11 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use self::record_ids::RecordIds;
+use crate::analytics::Feeds;
 use crate::config::Settings;
 use crate::matching::Matchmaker;
 use crate::reference::Universities;
+use crate::store::Clock;
 use crate::store::tokens::Tokens;
 use crate::web::{Authenticate, Caller, Cors, Drained, Limits, Listener, Router, Surface, Token, service};
 
@@ -29,6 +31,8 @@ use crate::web::{Authenticate, Caller, Cors, Drained, Limits, Listener, Router, 
 pub struct App {
     /// Takes leads in and shows rate tables.
     pub matchmaker: Matchmaker,
+    /// Tells supply partners what became of their leads.
+    pub feeds: Feeds,
     /// Companies and tokens.
     pub tokens: Tokens,
     /// Names of universities.
@@ -49,8 +53,11 @@ impl App {
     /// An application by the settings.
     pub fn new(matchmaker: Matchmaker, tokens: Tokens, settings: &Settings) -> Self {
         let made_with = format!("{} {}", env!("CARGO_PKG_VERSION"), matchmaker.engine().base_url);
+        let engine = matchmaker.engine();
+        let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), Clock::system());
         Self {
             matchmaker,
+            feeds,
             tokens,
             universities: Universities::load(),
             max_body_bytes: settings.api.max_body_bytes,

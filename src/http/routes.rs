@@ -3,7 +3,8 @@
 use hyper::Method;
 
 use super::current::{
-    clicks, docs, featured_institutions, leads, offer_previews, rate_tables, ui_events, universities, waiting,
+    analytics, clicks, docs, featured_institutions, leads, offer_previews, rate_tables, ui_events,
+    universities, waiting,
 };
 use super::{App, v1};
 use crate::web::{Editions, Handler, Route, Scope, handler};
@@ -140,6 +141,30 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::All,
         about: "Records that an offer was seen, as an image: always the transparent GIF of one pixel.",
         handler: handler!(ui_events::pixel),
+    },
+    Route {
+        method: Method::GET,
+        path: "/supplyAnalytics/leadEvents",
+        scope: Scope::Confidential,
+        editions: Editions::CurrentOnly,
+        about: "Tells what happened to the leads of the company, a page at a time, in the order of arrival.",
+        handler: handler!(analytics::lead_events),
+    },
+    Route {
+        method: Method::GET,
+        path: "/supplyAnalytics/leadPayouts",
+        scope: Scope::Confidential,
+        editions: Editions::CurrentOnly,
+        about: "Tells what the leads of the company earned, a page at a time, in the order of arrival.",
+        handler: handler!(analytics::lead_payouts),
+    },
+    Route {
+        method: Method::GET,
+        path: "/supplyAnalytics/leadClientTags",
+        scope: Scope::Confidential,
+        editions: Editions::CurrentOnly,
+        about: "Tells how the leads of the company were tagged, a page at a time, in the order of arrival.",
+        handler: handler!(analytics::lead_client_tags),
     },
     Route {
         method: Method::GET,

@@ -1,5 +1,7 @@
 //! What is written when: the commits of a rate table's life.
 
+use std::collections::BTreeSet;
+
 use uuid::Uuid;
 
 use super::outcome::Decision;
@@ -7,7 +9,7 @@ use super::record::{Answer, TableHead};
 use super::table::Table;
 use crate::model::{EventType, LeadAction};
 use crate::partners::SeatText;
-use crate::store::entities::{Happening, LeadRecord};
+use crate::store::entities::{Entry, Happening, LeadRecord};
 use crate::store::{Commit, Tree, codec};
 
 /// The first guard of [`lead`].
@@ -33,7 +35,8 @@ pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
         value.extend_from_slice(lead.uuid.as_bytes());
         commit = commit.put(Tree::Identities, key.clone(), value);
     }
-    let created = vec![of_lead(lead, EventType::LeadCreated, lead.created_at)];
+    let mut created = vec![of_lead(lead, EventType::LeadCreated, lead.created_at)];
+    created.extend(new_tags(lead, None));
     commit
         .put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead))
         .append(lead.company, codec::encode(&created))
@@ -41,11 +44,11 @@ pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
 
 /// A lead that has grown, unless it has changed meanwhile.
 pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
-    Commit::new().unchanged(Tree::Leads, earlier.uuid.as_bytes(), codec::encode_json(earlier)).put(
-        Tree::Leads,
-        grown.uuid.as_bytes(),
-        codec::encode_json(grown),
-    )
+    let commit = Commit::new()
+        .unchanged(Tree::Leads, earlier.uuid.as_bytes(), codec::encode_json(earlier))
+        .put(Tree::Leads, grown.uuid.as_bytes(), codec::encode_json(grown));
+    let tags = new_tags(grown, Some(earlier));
+    if tags.is_empty() { commit } else { commit.append(grown.company, codec::encode(&tags)) }
 }
 
 /// Adds a pending table of a lead to the lead's own commit.
@@ -64,8 +67,8 @@ pub fn with_table(commit: Commit, lead: &LeadRecord, head: &TableHead) -> Commit
 }
 
 /// Something that happened to a lead, tied to no institution.
-fn of_lead(lead: &LeadRecord, event_type: EventType, at: i64) -> Happening {
-    Happening {
+fn of_lead(lead: &LeadRecord, event_type: EventType, at: i64) -> Entry {
+    Entry::Event(Happening {
         event_type,
         lead: lead.uuid,
         lead_created_at: lead.created_at,
@@ -73,7 +76,7 @@ fn of_lead(lead: &LeadRecord, event_type: EventType, at: i64) -> Happening {
         institution: None,
         product_type: None,
         test: lead.test,
-    }
+    })
 }
 
 /// Answers of one table, what they mean for the feeds, and, with the last of them, that the table is complete.
@@ -87,10 +90,10 @@ pub fn answers(
     let head = table.head();
     let mut commit =
         Commit::new().put(Tree::Answers, answer_key(head.uuid, sequence), codec::encode(&answers));
-    let happenings: Vec<Happening> =
-        answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer)).collect();
-    if !happenings.is_empty() {
-        commit = commit.append(head.company, codec::encode(&happenings));
+    let decisions = answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer));
+    let entries: Vec<Entry> = decisions.map(Entry::Event).collect();
+    if !entries.is_empty() {
+        commit = commit.append(head.company, codec::encode(&entries));
     }
     if settles {
         commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes());
@@ -101,6 +104,18 @@ pub fn answers(
 /// Key of an answer record: the table, then the position.
 pub fn answer_key(table: Uuid, sequence: u16) -> Vec<u8> {
     [&table.as_bytes()[..], &sequence.to_be_bytes()].concat()
+}
+
+/// Each value of a lead's tags that it did not have earlier, once.
+fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Entry> {
+    let pairs = |record: &'_ LeadRecord| -> BTreeSet<(String, String)> {
+        let pairs = record.lead.client_tags.iter().flat_map(|tags| tags.pairs());
+        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    };
+    let known = earlier.map(pairs).unwrap_or_default();
+    let new = pairs(lead).into_iter().filter(|pair| !known.contains(pair));
+    let created_at_ms = lead.updated_at;
+    new.map(|(key, value)| Entry::Tag { lead: lead.uuid, key, value, created_at_ms }).collect()
 }
 
 /// An institution's decision, as the feeds tell it.
@@ -136,5 +151,39 @@ pub fn click(lead: &LeadRecord, seat: &SeatText, action: &LeadAction) -> Commit 
     let key = [&lead.uuid.as_bytes()[..], action.uuid.as_bytes()].concat();
     Commit::new()
         .put(Tree::LeadActions, key, codec::encode_json(action))
-        .append(lead.company, codec::encode(&vec![happening]))
+        .append(lead.company, codec::encode(&vec![Entry::Event(happening)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CreditBands, Lead};
+
+    fn record(lead: &str) -> LeadRecord {
+        LeadRecord {
+            uuid: Uuid::from_u128(1),
+            company: Uuid::from_u128(2),
+            test: false,
+            created_at: 5,
+            updated_at: 5,
+            bands: CreditBands::CURRENT,
+            lead: Lead::read(lead.as_bytes()).unwrap(),
+        }
+    }
+
+    fn tag(value: &str) -> Entry {
+        let (key, value) = ("channel".to_owned(), value.to_owned());
+        Entry::Tag { lead: Uuid::from_u128(1), key, value, created_at_ms: 5 }
+    }
+
+    #[test]
+    fn each_value_of_a_tag_is_recorded_once() {
+        let earlier = record(r#"{"clientTags":{"channel":["b","a","b"],"none":[]}}"#);
+        let entries = new_tags(&earlier, None);
+        assert_eq!(entries, [tag("a"), tag("b")]);
+        assert_eq!(codec::decode(&codec::encode(&entries)), Ok(entries));
+        let grown = record(r#"{"clientTags":{"channel":["a","c"]}}"#);
+        assert_eq!(new_tags(&grown, Some(&earlier)), [tag("c")]);
+        assert_eq!(new_tags(&record("{}"), None), []);
+    }
 }

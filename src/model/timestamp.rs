@@ -18,6 +18,11 @@ pub struct Timestamp(DateTime<Utc>);
 impl Timestamp {
     /// Reads an ISO 8601 date-time.
     pub fn parse(text: &str) -> Option<Self> {
+        Self::parse_exact(text).map(Self::from)
+    }
+
+    /// Reads an ISO 8601 date-time, and keeps what is below the millisecond.
+    pub fn parse_exact(text: &str) -> Option<DateTime<Utc>> {
         const SECONDS: &str = "0000-00-00T00:00:00";
         let (seconds, rest) = text.split_at_checked(SECONDS.len())?;
         let shaped = has_shape(seconds, SECONDS) || has_shape(seconds, "0000-00-00 00:00:00");
@@ -27,7 +32,7 @@ impl Timestamp {
         let (fraction, offset) = split_fraction(rest)?;
         let local = NaiveDateTime::parse_from_str(&seconds.replace(' ', "T"), "%Y-%m-%dT%H:%M:%S").ok()?;
         let utc = local.checked_add_signed(fraction)?.checked_sub_signed(offset_of(offset)?)?;
-        Some(utc.and_utc().into())
+        Some(utc.and_utc())
     }
 
     /// The time so many milliseconds after the start of 1970, if chrono can count that far.

@@ -65,6 +65,11 @@ impl Clock {
     pub fn new(now_us: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(now_us))
     }
+
+    /// What the clock shows.
+    pub fn now_us(&self) -> u64 {
+        (self.0)()
+    }
 }
 
 impl fmt::Debug for Clock {
@@ -87,7 +92,7 @@ impl Arrivals {
 
     /// The next arrival time, later than every one before.
     pub(super) fn next_us(&mut self) -> u64 {
-        self.last_us = (self.clock.0)().max(self.last_us + 1);
+        self.last_us = self.clock.now_us().max(self.last_us + 1);
         self.last_us
     }
 

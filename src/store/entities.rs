@@ -1,4 +1,4 @@
-//! What more than one module keeps and reads: companies, tokens, leads, happenings.
+//! What more than one module keeps and reads: companies, tokens, leads, entries of the feeds.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -55,8 +55,35 @@ pub struct LeadRecord {
     pub lead: Lead,
 }
 
-/// Something that happened to a lead, as the feeds tell it. Appended in arrival order, several at once when they arrive
-/// at once. Postcard.
+/// What the feeds tell of. Appended in arrival order as a list: entries of one list arrived at one instant. Postcard, so
+/// a new variant goes last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Entry {
+    /// Something happened to a lead.
+    Event(Happening),
+    /// A lead earned something.
+    Payout {
+        /// The lead.
+        lead: Uuid,
+        /// When it was booked, Unix milliseconds.
+        booked_at_ms: i64,
+        /// How much, in cents and fractions of them; less than nothing when it is taken back.
+        cents: f64,
+    },
+    /// A client tagged its lead.
+    Tag {
+        /// The lead.
+        lead: Uuid,
+        /// The tag.
+        key: String,
+        /// One of its values.
+        value: String,
+        /// When the tag came, Unix milliseconds.
+        created_at_ms: i64,
+    },
+}
+
+/// Something that happened to a lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Happening {
     /// What happened.

@@ -30,7 +30,7 @@ pub enum Tree {
     LeadTables,
     /// What was done with a lead since its tables were built.
     LeadActions,
-    /// What happened, by company, in order of arrival.
+    /// What the feeds tell of, by company, in order of arrival.
     Happenings,
     /// Long texts that many records share.
     Texts,
@@ -98,7 +98,7 @@ pub const TREES: [TreeRow; 16] = [
         key: "lead uuid, action uuid", value: "lead action (JSON)",
         writers: "matching", readers: "matching" },
     TreeRow { tree: Tree::Happenings, prefix: b'h', name: "happenings",
-        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "happenings of one commit",
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of feed entries",
         writers: "matching, http (key by the store)", readers: "analytics" },
     TreeRow { tree: Tree::Texts, prefix: b'x', name: "texts",
         key: "fingerprint (16 bytes)", value: "a line for ourselves, then prepared JSON",

@@ -15,8 +15,9 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("partners", &["model", "declaration", "telemetry"]),
     ("reference", &["model", "partners"]),
     ("matching", &["model", "partners", "store", "config", "telemetry"]),
+    ("analytics", &["model", "store"]),
     ("web", &["model", "telemetry"]),
-    ("http", &["model", "matching", "reference", "store", "web", "config", "telemetry"]),
+    ("http", &["model", "analytics", "matching", "reference", "store", "web", "config", "telemetry"]),
     ("admin", &["model", "store", "web", "run_file", "telemetry"]),
     ("bootstrap", &["model", "store", "run_file"]),
     (

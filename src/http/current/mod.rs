@@ -1,5 +1,6 @@
 //! The current edition's handlers, a file a resource.
 
+pub mod analytics;
 pub mod clicks;
 pub mod docs;
 pub mod featured_institutions;

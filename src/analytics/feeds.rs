@@ -1,0 +1,91 @@
+//! Pages of the feeds, read from the store.
+
+use tracing::error;
+use uuid::Uuid;
+
+use super::arrival_time::ArrivalTime;
+use super::feed::Feed;
+use super::start::start;
+use super::window::Window;
+use crate::model::{ApiError, FeedPage};
+use crate::store::entities::Entry;
+use crate::store::{Clock, HappeningKey, ReadError, Store, Tree, codec};
+
+/// Reads pages of every feed. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Feeds {
+    store: Store,
+    base_url: String,
+    clock: Clock,
+}
+
+/// Why there is no page.
+#[derive(Debug)]
+pub enum Refused {
+    /// The client asked for a time that it may not ask for.
+    Start(ApiError),
+    /// The store cannot be read.
+    StoreFailed,
+}
+
+impl Feeds {
+    /// Feeds over the store. `clock` tells what is an hour old; it has to be the clock that arrivals are given.
+    pub fn new(store: Store, base_url: String, clock: Clock) -> Self {
+        Self { store, base_url, clock }
+    }
+
+    /// The page of a company's feed that starts at `timestamp`. Blocks for as long as reading takes.
+    ///
+    /// # Errors
+    /// [`Refused`]
+    pub fn page<F: Feed>(
+        &self,
+        company: Uuid,
+        timestamp: Option<&str>,
+    ) -> Result<FeedPage<F::Record>, Refused> {
+        let latest = ArrivalTime(self.clock.now_us()).minus_an_hour();
+        let start = start(timestamp, latest).map_err(Refused::Start)?;
+        let mut window = Window::new(start, latest);
+        let data = self.fill::<F>(&mut window, company, start).map_err(|_| Refused::StoreFailed)?;
+        Ok(FeedPage {
+            next_url: format!("{}{}?timestamp={}", self.base_url, F::PATH, window.end()),
+            should_continue_polling: window.goes_on(),
+            data,
+        })
+    }
+
+    /// Reads instants until the window is closed.
+    fn fill<F: Feed>(
+        &self,
+        window: &mut Window,
+        company: Uuid,
+        start: ArrivalTime,
+    ) -> Result<Vec<F::Record>, ReadError> {
+        let mut data = Vec::new();
+        let first = HappeningKey::first_at(company, start.0);
+        // An append has an arrival time of its own, so its record holds all of an instant.
+        for record in self.store.scan_from(Tree::Happenings, first.to_bytes(), company) {
+            let (key, payload) = record?;
+            let Some((arrival, entries)) = instant(&key, &payload) else { continue };
+            let count = entries.len();
+            let records: Vec<F::Record> = entries.into_iter().filter_map(F::record).collect();
+            if !window.takes(arrival, count, records.len()) {
+                break;
+            }
+            data.extend(records);
+        }
+        Ok(data)
+    }
+}
+
+/// What arrived at one instant. What cannot be read is left out, as a broken record is.
+fn instant(key: &[u8], payload: &[u8]) -> Option<(ArrivalTime, Vec<Entry>)> {
+    let arrival = ArrivalTime(HappeningKey::parse(key)?.arrival_us);
+    match codec::decode(payload) {
+        Ok(entries) => Some((arrival, entries)),
+        Err(error) => {
+            error!(%error, arrival_us = arrival.0, "feed entries could not be read");
+            None
+        }
+    }
+}

@@ -14,7 +14,7 @@
 //!    a [`Failure`]; each is turned into an answer by one function, which `envelope` seals with id, CORS, cache
 //!    rules, metrics and a log line.
 //!
-//! Invariants: only this module and `admin` name warp; no filter rejects, so there is nothing to recover
+//! Invariants: only this module names warp; no filter rejects, so there is nothing to recover
 //! from; no more of a body is held than its cap; logs and metrics hold the route's template, never the path.
 //!
 //! A handler and its row:

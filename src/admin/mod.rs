@@ -7,6 +7,7 @@
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}` are for the command line, with the key of the run file
 
 mod health;
+pub mod key_ring;
 pub mod tokens;
 
 use std::sync::Arc;
@@ -20,19 +21,20 @@ use tracing::error;
 
 pub use health::Health;
 
+use self::key_ring::KeyRing;
 use crate::run_file::RunFile;
-use crate::store::tokens::Tokens;
+use crate::store::Store;
 use crate::telemetry::metrics;
 use crate::web::{
-    Authenticate, Caller, Context, Cors, Editions, Failure, Handler, Listener, Reply, Route, Router, Scope,
-    Surface, Token, handler, service,
+    Authenticate, Caller, Context, Cors, Editions, Failure, Handler, Listener, Principal, Reply, Route,
+    Router, Scope, Surface, Token, handler, service,
 };
 
 /// What the admin pages work with.
 pub struct App {
     health: Arc<Health>,
     metrics: metrics::Handle,
-    tokens: Tokens,
+    key_ring: KeyRing,
     /// Where the other listeners are, and the key that opens the commands.
     run_file: RunFile,
     index: String,
@@ -40,8 +42,8 @@ pub struct App {
 
 impl App {
     /// The admin pages of a daemon.
-    pub fn new(health: Arc<Health>, metrics: metrics::Handle, tokens: Tokens, run_file: RunFile) -> Self {
-        Self { health, metrics, tokens, index: index_page(&run_file), run_file }
+    pub fn new(health: Arc<Health>, metrics: metrics::Handle, store: Store, run_file: RunFile) -> Self {
+        Self { health, metrics, key_ring: KeyRing::of(store), index: index_page(&run_file), run_file }
     }
 }
 
@@ -109,15 +111,16 @@ impl Admin {
 
 impl Authenticate for App {
     /// The one key, compared by digest so that the time tells nothing of it.
-    fn caller(&self, token: &Token) -> Option<Caller> {
+    fn principal(&self, token: &Token) -> Option<Principal> {
         use sha2::{Digest, Sha256};
         let same = Sha256::digest(token.as_str()) == Sha256::digest(&self.run_file.admin_key);
-        same.then(|| Caller {
+        let operator = || Caller {
             company: uuid::Uuid::nil(),
             company_name: "operator".into(),
             kind: crate::model::TokenKind::Confidential,
             test: false,
-        })
+        };
+        same.then(|| Principal::Company(operator()))
     }
 }
 

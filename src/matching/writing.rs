@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
+use super::attribution::Attribution;
 use super::outcome::Decision;
+use super::partner_events::ReportRecord;
 use super::record::{Answer, TableHead};
 use super::table::Table;
-use crate::model::{EventType, LeadAction};
+use crate::model::{EventType, LeadAction, ProductType, Timestamp};
 use crate::partners::SeatText;
 use crate::store::entities::{Entry, Happening, LeadRecord};
 use crate::store::{Commit, Tree, codec};
@@ -139,19 +141,96 @@ fn of_answer(table: &Table, lead_created_at: i64, answer: &Answer) -> Option<Hap
 
 /// A click on an offer of a seat: the lead event and the lead action.
 pub fn click(lead: &LeadRecord, seat: &SeatText, action: &LeadAction) -> Commit {
-    let happening = Happening {
-        event_type: EventType::OfferClicked,
+    let event =
+        with_institution(lead, EventType::OfferClicked, action.action_date, seat, Some(seat.product_type));
+    Commit::new()
+        .put(Tree::LeadActions, action_key(lead.uuid, action), codec::encode_json(action))
+        .append(lead.company, codec::encode(&vec![Entry::Event(event)]))
+}
+
+/// Adds to the commit of a click that it has earned its payout, unless one has before.
+pub fn with_click_payout(
+    commit: Commit,
+    lead: &LeadRecord,
+    offer: Uuid,
+    at: Timestamp,
+    cents: f64,
+) -> Commit {
+    commit
+        .absent(Tree::PaidClicks, offer.as_bytes())
+        .put(Tree::PaidClicks, offer.as_bytes(), Vec::new())
+        .append(lead.company, codec::encode(&vec![payout(lead.uuid, at, cents)]))
+}
+
+/// What a partner reported, with the lead event, the lead action and the payout that it becomes, unless it has reported
+/// under the same key before.
+pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit {
+    let receipt = &report.receipt;
+    let event = receipt.event_type.event_type().map(|event_type| {
+        Entry::Event(with_institution(
+            &about.lead,
+            event_type,
+            receipt.occurred_at,
+            &about.seat,
+            receipt.product_type,
+        ))
+    });
+    let payout = receipt.payout_in_cents.map(|cents| payout(receipt.lead_uuid, receipt.created_at, cents.0));
+    let entries: Vec<Entry> = event.into_iter().chain(payout).collect();
+    let commit = with_report(Commit::new().absent(Tree::PartnerEvents, key), key, report);
+    if entries.is_empty() { commit } else { commit.append(report.company, codec::encode(&entries)) }
+}
+
+/// A report that was taken back, unless it has changed meanwhile: its action is deleted and its payout taken back.
+pub fn revoked_report(key: &[u8], earlier: &ReportRecord, revoked: &ReportRecord) -> Commit {
+    let guarded = Commit::new().unchanged(Tree::PartnerEvents, key, codec::encode_json(earlier));
+    let commit = with_report(guarded, key, revoked);
+    let receipt = &revoked.receipt;
+    match (receipt.payout_in_cents, receipt.revoked_at) {
+        (Some(cents), Some(at)) => {
+            let taken_back = vec![payout(receipt.lead_uuid, at, -cents.0)];
+            commit.append(revoked.company, codec::encode(&taken_back))
+        }
+        _ => commit,
+    }
+}
+
+fn with_report(commit: Commit, key: &[u8], report: &ReportRecord) -> Commit {
+    let commit = commit.put(Tree::PartnerEvents, key, codec::encode_json(report));
+    match &report.action {
+        Some(action) => {
+            let key = action_key(report.receipt.lead_uuid, action);
+            commit.put(Tree::LeadActions, key, codec::encode_json(action))
+        }
+        None => commit,
+    }
+}
+
+fn action_key(lead: Uuid, action: &LeadAction) -> Vec<u8> {
+    [&lead.as_bytes()[..], action.uuid.as_bytes()].concat()
+}
+
+fn payout(lead: Uuid, booked_at: Timestamp, cents: f64) -> Entry {
+    Entry::Payout { lead, booked_at_ms: booked_at.millis(), cents }
+}
+
+/// Something that happened to a lead at the institution of a seat.
+fn with_institution(
+    lead: &LeadRecord,
+    event_type: EventType,
+    at: Timestamp,
+    seat: &SeatText,
+    product_type: Option<ProductType>,
+) -> Happening {
+    Happening {
+        event_type,
         lead: lead.uuid,
         lead_created_at: lead.created_at,
-        at: action.action_date.millis(),
+        at: at.millis(),
         institution: Some((seat.institution, seat.partner.name.clone())),
-        product_type: Some(seat.product_type),
+        product_type,
         test: lead.test,
-    };
-    let key = [&lead.uuid.as_bytes()[..], action.uuid.as_bytes()].concat();
-    Commit::new()
-        .put(Tree::LeadActions, key, codec::encode_json(action))
-        .append(lead.company, codec::encode(&vec![Entry::Event(happening)]))
+    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@
 //! | SavingsOffer, its details | [`SavingsOffer`], [`SavingsOfferDetails`] | `savings_offer.rs` |
 //! | SpecialOffer | [`SpecialOffer`] | `special_offer.rs` |
 //! | Analytics, wrappers | [`LeadEvent`], [`LeadPayout`], [`LeadClientTag`], [`FeedPage`] | `analytics.rs` |
+//! | What partners report (ours) | [`PartnerReport`], [`PartnerEvent`], [`PartnerEventReceipt`] | `partner_event.rs` |
 //! | UI records | [`SessionInitNew`], [`SessionInit`], [`OfferDisplayNew`], [`OfferDisplay`] | `ui_event.rs` |
 //! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `featured_financial_institution.rs` |
 //! | Enumerations | [`ProductType`] … [`TermUnit`] | `enums/` |
@@ -61,6 +62,7 @@ mod mortgage_offer;
 mod offer;
 mod originator;
 mod partner;
+mod partner_event;
 mod percent;
 mod phone;
 pub(crate) mod plain_number;
@@ -104,6 +106,10 @@ pub use mortgage_offer::{MortgageOffer, MortgageOfferDetails};
 pub use offer::Offer;
 pub use originator::{Originator, OriginatorImage};
 pub use partner::Partner;
+pub use partner_event::{
+    ATTRIBUTES as PARTNER_REPORT_ATTRIBUTES, PartnerEvent, PartnerEventReceipt, PartnerReport, PayoutCents,
+    Reference,
+};
 pub use percent::Percent;
 pub use phone::Phone;
 pub use rate_table::{PendingResponse, RateTable};

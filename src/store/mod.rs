@@ -34,6 +34,7 @@ mod group;
 mod health;
 mod open;
 mod options;
+pub mod partner_keys;
 mod queue;
 mod records;
 #[cfg(test)]

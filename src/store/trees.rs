@@ -14,6 +14,8 @@ pub enum Tree {
     Companies,
     /// Hashed access tokens.
     Tokens,
+    /// Keys with which partners report.
+    PartnerKeys,
     /// Accepted leads.
     Leads,
     /// Who submitted which identity when, for the duplicate rule.
@@ -30,6 +32,10 @@ pub enum Tree {
     LeadTables,
     /// What was done with a lead since its tables were built.
     LeadActions,
+    /// What partners reported, by their own ids of it.
+    PartnerEvents,
+    /// Offers whose click has earned its payout.
+    PaidClicks,
     /// What the feeds tell of, by company, in order of arrival.
     Happenings,
     /// Long texts that many records share.
@@ -63,7 +69,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 16] = [
+pub const TREES: [TreeRow; 19] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta",
         key: "name", value: "the format (u32), the last arrival (u64), the identity secret",
         writers: "store, daemon", readers: "store, daemon" },
@@ -73,6 +79,9 @@ pub const TREES: [TreeRow; 16] = [
     TreeRow { tree: Tree::Tokens, prefix: b't', name: "tokens",
         key: "sha-256 of the token", value: "id, company uuid, kind, test",
         writers: "admin, bootstrap", readers: "http, admin" },
+    TreeRow { tree: Tree::PartnerKeys, prefix: b'y', name: "partner_keys",
+        key: "sha-256 of the token, or of a signing key's id", value: "id, partner key, kind, what signatures are made with",
+        writers: "admin", readers: "http, admin" },
     TreeRow { tree: Tree::Leads, prefix: b'l', name: "leads",
         key: "lead uuid", value: "lead as accepted",
         writers: "matching", readers: "matching, http, analytics" },
@@ -96,6 +105,12 @@ pub const TREES: [TreeRow; 16] = [
         writers: "matching", readers: "matching" },
     TreeRow { tree: Tree::LeadActions, prefix: b'e', name: "lead_actions",
         key: "lead uuid, action uuid", value: "lead action (JSON)",
+        writers: "matching", readers: "matching" },
+    TreeRow { tree: Tree::PartnerEvents, prefix: b'v', name: "partner_events",
+        key: "sha-256 of partner key and transaction id", value: "the report and its receipt (JSON)",
+        writers: "matching", readers: "matching" },
+    TreeRow { tree: Tree::PaidClicks, prefix: b'q', name: "paid_clicks",
+        key: "offer uuid", value: "nothing: the key says it",
         writers: "matching", readers: "matching" },
     TreeRow { tree: Tree::Happenings, prefix: b'h', name: "happenings",
         key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of feed entries",

@@ -51,10 +51,7 @@ impl Failure {
     /// 404: a well-formed UUID names nothing of the caller's company; `reference_type` is the noun
     /// (`RateTable`).
     pub fn unknown_uuid(reference_type: &str, uuid: Uuid) -> Self {
-        let message = format!("{reference_type} for UUID {uuid} does not exist");
-        let error = ApiError::new(ErrorType::InvalidUuidReference, message)
-            .with("referenceType", reference_type)
-            .with("specified", uuid.to_string());
+        let error = ApiError { attribute: None, ..ApiError::unknown_uuid("", reference_type, uuid) };
         Self::of(StatusCode::NOT_FOUND, error)
     }
 
@@ -90,6 +87,11 @@ impl Failure {
     pub fn conflict(lead_uuid: Uuid) -> Self {
         let message = format!("Lead {lead_uuid} duplicates an existing lead");
         Self::of(StatusCode::CONFLICT, ApiError::new(ErrorType::Duplicate, message))
+    }
+
+    /// 409: what `attribute` names came with something else before.
+    pub fn contradiction(attribute: &str, message: &str) -> Self {
+        Self::of(StatusCode::CONFLICT, ApiError::at(attribute, ErrorType::Duplicate, message))
     }
 
     /// 409: the same request is under way; its answer is to be had by sending it again.

@@ -44,6 +44,8 @@ fn table(title: &str, routes: &[routes::ApiRoute]) -> String {
             Scope::None => "none",
             Scope::Publishable => "any",
             Scope::Confidential => "confidential",
+            Scope::Partner => "partner's",
+            Scope::Signed => "signature",
         };
         format!(
             "<tr><td><code>{} {}</code></td><td>{token}</td><td>{}</td></tr>\n",

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::model::TokenKind;
 use crate::web::{
     Authenticate, Caller, Context, Cors, Drained, Edition, Editions, Failure, Handler, Limits, Listener,
-    Reply, Route, Router, Scope, Surface, Token, handler, service,
+    Principal, Reply, Route, Router, Scope, Surface, Token, handler, service,
 };
 
 pub(super) const PUBLISHABLE: &str =
@@ -40,13 +40,15 @@ pub(super) struct App {
 }
 
 impl Authenticate for App {
-    fn caller(&self, token: &Token) -> Option<Caller> {
+    fn principal(&self, token: &Token) -> Option<Principal> {
         let kind = match token.as_str().as_bytes()[0] {
             b'1' => TokenKind::Publishable,
             b'2' => TokenKind::Confidential,
+            b'3' => return Some(Principal::Partner("bank".into())),
             _ => return None,
         };
-        Some(Caller { company: Uuid::nil(), company_name: "Acme".into(), kind, test: true })
+        let caller = Caller { company: Uuid::nil(), company_name: "Acme".into(), kind, test: true };
+        Some(Principal::Company(caller))
     }
 }
 

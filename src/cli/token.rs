@@ -18,7 +18,6 @@ use crate::admin::tokens::Revoked;
 use crate::config::Settings;
 use crate::model::TokenKind;
 use crate::partners::Book;
-use crate::run_file::RunFile;
 use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind};
 use crate::store::tokens::NewToken;
 use crate::store::{Store, StoreOptions};
@@ -89,7 +88,7 @@ async fn execute(settings: &Settings, command: Command) -> Result<(), String> {
     let keeper = Keeper::find(settings).await?;
     match command {
         Command::Create(create) => {
-            let created = keeper.create(create.new(settings)?).await?;
+            let created = keeper.create(create.wanted(settings)?).await?;
             page::print(created.token);
             let holder = match created.holder {
                 Holder::Company(name) => format!("company {name}"),
@@ -114,7 +113,7 @@ async fn execute(settings: &Settings, command: Command) -> Result<(), String> {
 
 impl Create {
     /// What is to be made.
-    fn new(self, settings: &Settings) -> Result<New, String> {
+    fn wanted(self, settings: &Settings) -> Result<New, String> {
         if let Some(partner) = self.partner {
             known_partner(&partner, settings)?;
             let kind = if self.signing { PartnerKeyKind::Signing } else { PartnerKeyKind::Partner };
@@ -154,13 +153,8 @@ enum Keeper {
 impl Keeper {
     /// The running daemon, or else the store.
     async fn find(settings: &Settings) -> Result<Self, String> {
-        if let Some(running) = RunFile::read(&settings.store.path) {
-            let client = Client::new(running.admin_key);
-            let url = format!("{}/tokens", running.admin);
-            // A file without a daemon is left over from one that was killed.
-            if client.call(Method::GET, &url, None).await.is_ok_and(|answer| answer.status.is_success()) {
-                return Ok(Self::Daemon { client, url });
-            }
+        if let Some((client, admin)) = Client::of_daemon(settings).await {
+            return Ok(Self::Daemon { client, url: format!("{admin}/tokens") });
         }
         let options = StoreOptions::from(&settings.store);
         let store =

@@ -5,6 +5,7 @@
 //! first time; with other content it is refused. Test leads earn nothing.
 
 use chrono::{DateTime, Duration, Utc};
+use futures_util::future::join_all;
 use metrics::counter;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -84,6 +85,25 @@ pub async fn report(
     };
     counter!(PARTNER_REPORTS, "partner" => partner.to_owned(), "outcome" => word).increment(1);
     outcome
+}
+
+/// Takes in reports, each by its partner, in their order; those between two revocations are written together.
+pub async fn report_all(
+    engine: &Engine,
+    reports: &[(String, PartnerReport)],
+) -> Vec<Result<Recorded, ReportRefused>> {
+    let mut outcomes = Vec::with_capacity(reports.len());
+    for together in reports.split_inclusive(|(_, one)| matches!(one, PartnerReport::Revocation(_))) {
+        let (last, events) = match together.split_last() {
+            Some((last @ (_, PartnerReport::Revocation(_)), events)) => (Some(last), events),
+            _ => (None, together),
+        };
+        outcomes.extend(join_all(events.iter().map(|(partner, event)| report(engine, partner, event))).await);
+        if let Some((partner, revocation)) = last {
+            outcomes.push(report(engine, partner, revocation).await);
+        }
+    }
+    outcomes
 }
 
 async fn record(
@@ -211,6 +231,25 @@ fn read(bytes: &[u8]) -> Result<ReportRecord, ReportRefused> {
         error!(%error, "a stored report cannot be read");
         ReportRefused::Unavailable
     })
+}
+
+impl ReportRefused {
+    /// What whoever reports is told.
+    pub fn error(self) -> ApiError {
+        match self {
+            Self::Fault(fault) => fault,
+            Self::OtherReport => {
+                ApiError::at("transactionId", ErrorType::Duplicate, "came with another report before")
+            }
+            Self::NothingToRevoke => {
+                let message = "names no report that could be taken back";
+                ApiError::at("transactionId", ErrorType::InvalidUuidReference, message)
+            }
+            Self::Unavailable => {
+                ApiError::new(ErrorType::Unavailable, "The record cannot be read or written; try again later")
+            }
+        }
+    }
 }
 
 impl From<Unattributed> for ReportRefused {

@@ -151,9 +151,13 @@ impl PartnerReport {
     /// # Errors
     /// Everything that keeps it from being a report.
     pub fn from_texts<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Self, Unreadable> {
+        Self::read(Self::json_of(texts).to_string().as_bytes())
+    }
+
+    /// The request body that says the same as attributes that are all text.
+    pub fn json_of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Value {
         let typed = texts.into_iter().map(|(name, text)| (name.to_owned(), typed(name, text)));
-        let object = Value::Object(typed.collect::<Map<_, _>>());
-        Self::read(object.to_string().as_bytes())
+        Value::Object(typed.collect::<Map<_, _>>())
     }
 
     /// The partner's own id of what is reported.

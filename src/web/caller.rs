@@ -26,7 +26,7 @@ pub enum Scope {
     Confidential,
     /// A partner's token.
     Partner,
-    /// A query signed with a partner's key ([`signature`](super::signature)).
+    /// A query signed with a partner's key ([`signature`]).
     Signed,
 }
 

@@ -89,11 +89,6 @@ impl Failure {
         Self::of(StatusCode::CONFLICT, ApiError::new(ErrorType::Duplicate, message))
     }
 
-    /// 409: what `attribute` names came with something else before.
-    pub fn contradiction(attribute: &str, message: &str) -> Self {
-        Self::of(StatusCode::CONFLICT, ApiError::at(attribute, ErrorType::Duplicate, message))
-    }
-
     /// 409: the same request is under way; its answer is to be had by sending it again.
     pub fn under_way() -> Self {
         let message = "A request with this Idempotency-Key is under way";

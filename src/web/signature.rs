@@ -111,18 +111,21 @@ mod tests {
     fn what_was_changed_repeated_or_left_out_is_refused() {
         let good = signed(&[("keyId", ID), ("transactionId", "T-1")]);
         assert!(signer(&good, &Keys).is_ok());
-        let change = |change: &dyn Fn(&mut Vec<(String, String)>)| {
+        type Parameters = Vec<(String, String)>;
+        let changes: [fn(&mut Parameters); 7] = [
+            |query| query[1].1 = "T-2".to_owned(),
+            |query| drop(query.remove(1)),
+            |query| query.push(query[1].clone()),
+            |query| query.push(query[2].clone()),
+            |query| query[2].1.truncate(62),
+            |query| query[2].1 = "é".repeat(32),
+            |query| query[0].1 = ID.replace('1', "2"),
+        ];
+        for change in changes {
             let mut query = good.clone();
             change(&mut query);
             assert!(signer(&query, &Keys).is_err(), "{query:?}");
-        };
-        change(&|query| query[1].1 = "T-2".to_owned());
-        change(&|query| drop(query.remove(1)));
-        change(&|query| query.push(query[1].clone()));
-        change(&|query| query.push(query[2].clone()));
-        change(&|query| query[2].1.truncate(62));
-        change(&|query| query[2].1 = "é".repeat(32));
-        change(&|query| query[0].1 = ID.replace('1', "2"));
+        }
         assert!(signer(&signed(&[("keyId", ID), ("a", "1\nb=2")]), &Keys).is_err());
         assert!(signer(&[], &Keys).is_err());
     }

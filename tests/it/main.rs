@@ -6,6 +6,7 @@ mod architecture;
 mod clicks;
 mod command_line;
 mod crash;
+mod event_import;
 mod growing_leads;
 mod kit;
 mod leads;

@@ -46,12 +46,11 @@ fn unreadable(unreadable: Unreadable) -> Failure {
 }
 
 fn refused(refused: ReportRefused) -> Failure {
-    match refused {
-        ReportRefused::Fault(fault) => Failure::malformed(vec![fault]),
-        ReportRefused::OtherReport => {
-            Failure::contradiction("transactionId", "came with another report before")
-        }
-        ReportRefused::NothingToRevoke => Failure::unknown("There is no report of this transactionId"),
-        ReportRefused::Unavailable => Failure::overloaded(RETRY_AFTER_S),
-    }
+    let status = match refused {
+        ReportRefused::Fault(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        ReportRefused::OtherReport => StatusCode::CONFLICT,
+        ReportRefused::NothingToRevoke => StatusCode::NOT_FOUND,
+        ReportRefused::Unavailable => return Failure::overloaded(RETRY_AFTER_S),
+    };
+    Failure::malformed(vec![refused.error()]).with_status(status)
 }

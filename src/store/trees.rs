@@ -30,8 +30,12 @@ pub enum Tree {
     LeadTables,
     /// What was done with a lead since its tables were built.
     LeadActions,
-    /// What the feeds tell of, by company, in order of arrival.
-    Happenings,
+    /// The feed of lead events, by company, in order of arrival.
+    LeadEvents,
+    /// The feed of payouts, likewise.
+    LeadPayouts,
+    /// The feed of client tags, likewise.
+    LeadClientTags,
     /// Long texts that many records share.
     Texts,
     /// Continuations of large values.
@@ -63,7 +67,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 16] = [
+pub const TREES: [TreeRow; 18] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta",
         key: "name", value: "the format (u32), the last arrival (u64), the identity secret",
         writers: "store, daemon", readers: "store, daemon" },
@@ -97,9 +101,15 @@ pub const TREES: [TreeRow; 16] = [
     TreeRow { tree: Tree::LeadActions, prefix: b'e', name: "lead_actions",
         key: "lead uuid, action uuid", value: "lead action (JSON)",
         writers: "matching", readers: "matching" },
-    TreeRow { tree: Tree::Happenings, prefix: b'h', name: "happenings",
-        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of feed entries",
-        writers: "matching, http (key by the store)", readers: "analytics" },
+    TreeRow { tree: Tree::LeadEvents, prefix: b'h', name: "lead_events",
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of happenings",
+        writers: "matching (key by the store)", readers: "analytics" },
+    TreeRow { tree: Tree::LeadPayouts, prefix: b'y', name: "lead_payouts",
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of payouts",
+        writers: "matching (key by the store)", readers: "analytics" },
+    TreeRow { tree: Tree::LeadClientTags, prefix: b'g', name: "lead_client_tags",
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of tags",
+        writers: "matching (key by the store)", readers: "analytics" },
     TreeRow { tree: Tree::Texts, prefix: b'x', name: "texts",
         key: "fingerprint (16 bytes)", value: "a line for ourselves, then prepared JSON",
         writers: "matching", readers: "matching, http" },
@@ -115,6 +125,9 @@ pub const TREES: [TreeRow; 16] = [
 ];
 
 impl Tree {
+    /// The trees that are appended to, and whose keys are [`FeedKey`](super::FeedKey)s.
+    pub const FEEDS: [Self; 3] = [Self::LeadEvents, Self::LeadPayouts, Self::LeadClientTags];
+
     /// The row of this tree in [`TREES`].
     pub fn row(self) -> &'static TreeRow {
         &TREES[self as usize]

@@ -1,19 +1,22 @@
 //! What partners report, and what becomes of it.
 
 use hyper::Method;
+use offerd::analytics::{Events, Feeds, Payouts};
+use offerd::model::{EventType, LeadEvent, LeadPayout, ProductType};
+use offerd::store::{Clock, Store, StoreOptions};
 use offerd::web::signature;
 use serde_json::{Value, json};
 
 use crate::kit::partners::partner;
-use crate::kit::{Answer, Daemon};
+use crate::kit::{Answer, Daemon, Stopped};
 
 const LOAN: &str = r#"{
-    "productTypes": ["loan", "savings"],
+    "productTypes": ["loan", "savings", "insurance"],
     "loanInformation": {"loanAmount": 10000},
     "creditInformation": {"providedCreditRating": "good"}
 }"#;
 
-/// A daemon with a lender that pays 2 percent of what is funded, a company whose leads are live, and a lead of it.
+/// A daemon with a lender, a company whose leads are live, and a lead of it.
 struct World {
     daemon: Daemon,
     company: String,
@@ -62,7 +65,7 @@ impl World {
     }
 }
 
-/// A savings account of the lender is opened elsewhere; its mortgage pays by the click.
+/// The lender's cover pays by the click.
 const PAYS_BY_CLICK: &str = r#"
 [products.insurance]
 timeout = "2s"
@@ -180,7 +183,7 @@ async fn a_partner_that_knows_only_the_lead_reports_by_it() {
     let world = World::new().await;
     let report = json!({"transactionId": "T-1", "eventType": "funded", "leadUuid": world.lead_uuid()});
     let receipt = world.report(&report).await.json();
-    assert!(receipt.get("productType").is_none(), "the lender was asked about two: {receipt}");
+    assert!(receipt.get("productType").is_none(), "the lender was asked about three: {receipt}");
     assert!(receipt.get("payoutInCents").is_none(), "they earn differently: {receipt}");
 
     let report = json!({
@@ -301,4 +304,57 @@ async fn a_test_lead_earns_nothing() {
     let answer = world.report(&report).await;
     assert_eq!(answer.status, 201);
     assert!(answer.json().get("payoutInCents").is_none());
+}
+
+#[tokio::test]
+async fn a_report_stands_in_the_feeds_and_what_is_taken_back_is_a_payout_of_less_than_nothing() {
+    let world = World::new().await;
+    let cover = world.table["specialOffers"][0]["url"].as_str().unwrap();
+    for _ in 0..2 {
+        assert_eq!(world.daemon.request(Method::GET, cover, "", "").await.status, 302);
+    }
+    for transaction in ["T-1", "T-2"] {
+        let report = json!({
+            "transactionId": transaction, "eventType": "funded", "clickId": world.offer(),
+            "amountInCents": 1_000_000, "occurredAt": "2026-11-20T10:00:00Z",
+        });
+        assert_eq!(world.report(&report).await.status, 201);
+    }
+    let rejected = json!({"transactionId": "T-3", "eventType": "rejected", "clickId": world.offer()});
+    assert_eq!(world.report(&rejected).await.status, 201);
+    assert_eq!(world.report(&json!({"transactionId": "T-1", "revoked": true})).await.status, 200);
+
+    let company = uuid::Uuid::parse_str(world.lead().await["companyUUID"].as_str().unwrap()).unwrap();
+    let (_, stopped) = world.daemon.terminate();
+    let (events, payouts) = in_two_hours(&stopped, company);
+    let told = |event_type: EventType| -> Vec<&LeadEvent> {
+        events.iter().filter(|event| event.event_type == event_type).collect()
+    };
+    let funded = told(EventType::Funded);
+    assert_eq!(funded.len(), 2, "one a transaction");
+    assert_ne!(funded[0].id, funded[1].id);
+    assert_eq!(funded[0].amount_in_cents, Some(1_000_000));
+    assert_eq!(funded[0].event_created_at.to_string(), "2026-11-20T10:00:00.000Z");
+    assert_eq!(funded[0].financial_institution_name.as_deref(), Some("lender"));
+    assert_eq!(funded[0].product_type, Some(ProductType::Loan));
+    assert_eq!(told(EventType::OfferClicked).len(), 2);
+    assert!(
+        events.iter().all(|event| event.lead_uuid.to_string() == world.table["leadUuid"].as_str().unwrap())
+    );
+
+    // The second click earns nothing more.
+    let cents: Vec<f64> = payouts.iter().map(|payout| payout.payout_in_cents).collect();
+    assert_eq!(cents, [125.0, 10_000.0, 10_000.0, -10_000.0]);
+}
+
+/// What the feeds of a company will hold in two hours, when all of it is old enough to be told.
+fn in_two_hours(stopped: &Stopped, company: uuid::Uuid) -> (Vec<LeadEvent>, Vec<LeadPayout>) {
+    let mut options = StoreOptions::new(stopped.plan.store());
+    options.lock_wait = std::time::Duration::from_secs(60);
+    let store = Store::open(options).unwrap();
+    let clock = Clock::new(|| Clock::system().now_us() + 7_200_000_000);
+    let feeds = Feeds::new(store, "http://feeds".to_owned(), clock);
+    let since = Some("2020-08-01T00:00:00Z");
+    let events = feeds.page::<Events>(company, since).unwrap().data;
+    (events, feeds.page::<Payouts>(company, since).unwrap().data)
 }

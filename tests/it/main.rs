@@ -5,6 +5,7 @@ mod analytics;
 mod architecture;
 mod clicks;
 mod command_line;
+mod conformance;
 mod crash;
 mod growing_leads;
 mod kit;

@@ -1,5 +1,6 @@
 //! The specification, section by section: a file a section, a test a sentence.
 
+mod enumerations;
 mod generated;
 mod round_trip;
 mod schema;
@@ -24,6 +25,6 @@ fn uuid_of(record: &Value) -> &str {
 }
 
 /// The path of the lead that a rate table belongs to.
-fn pointer(table: &Value) -> String {
+fn lead_path(table: &Value) -> String {
     format!("/leads/{}", table["leadUuid"].as_str().unwrap())
 }

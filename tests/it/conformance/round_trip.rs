@@ -5,7 +5,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::schema::{Edition, assert_conforms};
-use super::{ask, generated, pointer, uuid_of};
+use super::{ask, generated, lead_path, uuid_of};
 use crate::kit::{Daemon, sample};
 
 const OFFERS: [&str; 5] =
@@ -50,7 +50,7 @@ async fn watched(daemon: &Daemon, name: &str) -> (Value, Value) {
         let polled = ask(daemon, edition, Method::GET, &path, "").await.json();
         assert_conforms(edition, "RateTable", &polled);
         assert_eq!((&polled["pendingResponses"], &polled["pendingOriginators"]), (&json!([]), &json!([])));
-        let lead = ask(daemon, edition, Method::GET, &pointer(&last), "").await;
+        let lead = ask(daemon, edition, Method::GET, &lead_path(&last), "").await;
         assert_conforms(edition, "Lead", &lead.json());
     }
     (first, last)
@@ -95,7 +95,7 @@ async fn any_lead_of_the_schema_is_taken_and_comes_back_as_it_was_sent() {
             assert!([200, 201].contains(&answer.status), "{sent}: {answer:?}");
             let table = answer.json();
             assert_conforms(edition, "RateTable", &table);
-            let lead = ask(&daemon, edition, Method::GET, &pointer(&table), "").await.json();
+            let lead = ask(&daemon, edition, Method::GET, &lead_path(&table), "").await.json();
             assert_conforms(edition, "Lead", &lead);
             for (field, value) in sent.as_object().unwrap() {
                 // The output lead has neither.
@@ -117,7 +117,7 @@ async fn clicks_make_actions_that_conform() {
         assert_eq!(daemon.request(Method::GET, url, "", "").await.status, 302, "{array}");
     }
     for edition in Edition::BOTH {
-        let lead = ask(&daemon, edition, Method::GET, &pointer(&table), "").await.json();
+        let lead = ask(&daemon, edition, Method::GET, &lead_path(&table), "").await.json();
         assert_conforms(edition, "Lead", &lead);
         let actions = lead["leadActions"].as_array().unwrap();
         let clicked = |action: &&Value| action["actionType"].as_str().unwrap().starts_with("clicked_");

@@ -3,6 +3,7 @@
 
 mod analytics;
 mod architecture;
+mod bad_input;
 mod clicks;
 mod command_line;
 mod conformance;

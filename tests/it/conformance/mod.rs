@@ -1,9 +1,9 @@
 //! The specification, section by section: a file a section, a test a sentence.
 
 mod enumerations;
-mod generated;
+pub mod generated;
 mod round_trip;
-mod schema;
+pub mod schema;
 mod strictness;
 
 use hyper::Method;

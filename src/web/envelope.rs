@@ -76,7 +76,7 @@ where
 async fn dispatch<A: Authenticate>(
     surface: &Surface<A>,
     id: Uuid,
-    arrival: Arrival,
+    mut arrival: Arrival,
     found: Found<'_, Handler<A>>,
 ) -> Result<Reply, Failure> {
     if let Some(preflight) = surface.cors.preflight(&arrival.method, &arrival.headers) {
@@ -97,6 +97,10 @@ async fn dispatch<A: Authenticate>(
     let edition = Edition::requested(&arrival.headers, &surface.vendors);
     if !route.editions.include(edition) {
         return Err(Failure::unsupported_edition());
+    }
+    if resource.is_image() {
+        // Nothing that is written after an image's path keeps it from being shown.
+        arrival.query.clear();
     }
     let request = Request::new(id, arrival)?;
     (route.handler)(Context { app: Arc::clone(&surface.app), request, params, caller, edition }).await

@@ -22,6 +22,9 @@ struct Place {
     values: Vec<Value>,
 }
 
+/// What is put into a place though it does not belong there.
+type Wrong = Box<dyn Fn(&Place) -> Value>;
+
 /// Every place of a lead that takes an enumeration.
 fn places(edition: Edition) -> Vec<Place> {
     let mut places = Vec::new();
@@ -182,7 +185,7 @@ async fn any_other_value_is_refused_by_the_path_of_its_attribute() {
     let altered =
         |alter: fn(&str) -> String| move |place: &Place| json!(alter(place.values[0].as_str().unwrap()));
     let always = |value: Value| move |_: &Place| value.clone();
-    let wrong: [(&str, Box<dyn Fn(&Place) -> Value>); 12] = [
+    let wrong: [(&str, Wrong); 12] = [
         ("a value of no enumeration", Box::new(always(json!("yacht")))),
         ("a value in another case", Box::new(other_case)),
         ("a value and a blank", Box::new(altered(|value| format!("{value} ")))),

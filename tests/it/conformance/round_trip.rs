@@ -5,11 +5,8 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::schema::{Edition, assert_conforms};
-use super::{ask, generated, lead_path, uuid_of};
+use super::{OFFERS, ask, generated, lead_path, uuid_of};
 use crate::kit::{Daemon, sample};
-
-const OFFERS: [&str; 5] =
-    ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers", "specialOffers"];
 
 /// The names of the sample leads.
 fn samples() -> Vec<String> {

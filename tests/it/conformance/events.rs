@@ -1,0 +1,99 @@
+//! Events. Nothing here is an hour old, so what a daemon has recorded is read as its feeds will tell it two hours later.
+
+use std::collections::BTreeSet;
+
+use hyper::Method;
+use offerd::analytics::{ClientTags, Events, Feed, Feeds};
+use offerd::store::{Clock, Store};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::lead_path;
+use super::schema::{Edition, assert_conforms};
+use crate::kit::partners::partner;
+use crate::kit::{Daemon, Stopped, sample};
+
+const TWO_HOURS_US: u64 = 2 * 60 * 60 * 1_000_000;
+
+/// The feed of a company from its beginning, as it will be in two hours.
+fn feed<F: Feed<Record: Serialize>>(stopped: &Stopped, company: &Value) -> Value {
+    let later = Clock::new(|| Clock::system().now_us() + TWO_HOURS_US);
+    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let feeds = Feeds::new(store, "https://offers.example".to_owned(), later);
+    let company = company.as_str().unwrap().parse().unwrap();
+    let page = feeds.page::<F>(company, Some("2020-08-01T00:00:00Z"));
+    serde_json::to_value(page.unwrap_or_else(|refused| panic!("{refused:?}"))).unwrap()
+}
+
+#[tokio::test]
+async fn lead_events_tell_what_happened_with_the_institution_and_the_product() {
+    let daemon = Daemon::with_sample_partners().start().await;
+    let table = daemon.submit_blocking(sample("everything")).await.json();
+    let url = table["savingsOffers"][0]["url"].as_str().unwrap();
+    assert_eq!(daemon.request(Method::GET, url, "", "").await.status, 302);
+    let lead = daemon.get(&lead_path(&table)).await.json();
+    let (_, stopped) = daemon.terminate();
+
+    let page = feed::<Events>(&stopped, &lead["companyUUID"]);
+    assert_conforms(Edition::Current, "LeadEventResponse", &page);
+    let events = page["data"].as_array().unwrap();
+    let of_lead =
+        |event: &Value| event["leadUuid"] == lead["uuid"] && event["leadCreatedAt"] == lead["createdAt"];
+    assert!(events.iter().all(of_lead));
+    let count = |kind: &str| events.iter().filter(|event| event["eventType"] == kind).count();
+    assert_eq!((count("leadCreated"), count("appSubmitted"), count("offerClicked")), (1, 1, 1));
+    assert!(count("apiApproved") > 0 && count("apiRejected") > 0);
+
+    for event in events {
+        let tied = !["leadCreated", "appSubmitted"].contains(&event["eventType"].as_str().unwrap());
+        for field in ["financialInstitutionUuid", "financialInstitutionName", "productType"] {
+            assert_eq!(event.get(field).is_some(), tied, "{event}");
+        }
+    }
+    let ids: BTreeSet<&str> = events.iter().map(|event| event["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), events.len(), "an id is unique per event");
+}
+
+#[tokio::test]
+async fn client_tags_have_one_record_for_each_key_and_value() {
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    let tags = json!({"campaign": ["autumn", "mail"], "none": [], "page": ["7"]});
+    let table = daemon.submit(json!({"clientTags": tags}).to_string()).await.json();
+    let lead = daemon.get(&lead_path(&table)).await.json();
+    let (_, stopped) = daemon.terminate();
+
+    let page = feed::<ClientTags>(&stopped, &lead["companyUUID"]);
+    assert_conforms(Edition::Current, "LeadClientTagsResponse", &page);
+    assert_eq!(page["shouldContinuePolling"], false);
+    let tags = page["data"].as_array().unwrap();
+    let pairs: Vec<_> =
+        tags.iter().map(|tag| (tag["key"].as_str().unwrap(), tag["value"].as_str().unwrap())).collect();
+    assert_eq!(pairs, [("campaign", "autumn"), ("campaign", "mail"), ("page", "7")]);
+    let hashes: BTreeSet<&str> = tags.iter().map(|tag| tag["hash"].as_str().unwrap()).collect();
+    assert_eq!(hashes.len(), tags.len());
+    assert!(tags.iter().all(|tag| tag["leadUuid"] == lead["uuid"]));
+}
+
+#[tokio::test]
+async fn a_company_sees_only_events_of_its_own() {
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    let made = daemon.command(&["token", "create", "--company", "Other", "--kind", "confidential"]);
+    let other = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let own = daemon.submit("{}").await.json();
+    let url = format!("{}/leads/rateTables", daemon.api);
+    let theirs = daemon.request(Method::POST, &url, &other, "{}").await.json();
+    let own = daemon.get(&lead_path(&own)).await.json();
+    let url = format!("{}{}", daemon.api, lead_path(&theirs));
+    let theirs = daemon.request(Method::GET, &url, &other, "").await.json();
+    let (_, stopped) = daemon.terminate();
+    for lead in [own, theirs] {
+        let page = feed::<Events>(&stopped, &lead["companyUUID"]);
+        let leads: BTreeSet<&str> = page["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|event| event["leadUuid"].as_str().unwrap())
+            .collect();
+        assert_eq!(leads, [lead["uuid"].as_str().unwrap()].into());
+    }
+}

@@ -4,7 +4,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::{UUID, assert_refused, assert_unharmed, daemon, submit};
-use crate::conformance::generated::properties;
+use crate::conformance::places::places;
 use crate::conformance::schema::Edition;
 
 /// What must be found nowhere.
@@ -45,33 +45,10 @@ fn assert_silent(text: &str, why: &str) {
     }
 }
 
-/// The places of every field of a lead, as pointers.
-fn fields(schema: &Value, at: &str, found: &mut Vec<String>) {
-    let edition = Edition::Current;
-    for (name, schema) in properties(edition, schema) {
-        let at = format!("{at}/{name}");
-        let items = schema["items"]["$ref"].as_str().map(|items| (format!("{at}/0"), edition.follow(items)));
-        let within = schema["$ref"].as_str().map(|schema| (at.clone(), edition.follow(schema)));
-        for (at, schema) in items.into_iter().chain(within) {
-            fields(schema, &at, found);
-        }
-        found.push(at);
-    }
-}
-
-fn planted(pointer: &str, value: &Value) -> Value {
-    let wrap = |value: Value, segment: &str| match segment {
-        "0" => json!([value]),
-        key => json!({ key: value }),
-    };
-    pointer.rsplit('/').filter(|segment| !segment.is_empty()).fold(value.clone(), wrap)
-}
-
 #[tokio::test]
 async fn what_stands_where_it_does_not_belong_is_not_repeated() {
     let daemon = daemon().await;
-    let mut places = Vec::new();
-    fields(Edition::Current.definition("LeadCreateData"), "", &mut places);
+    let places = places(Edition::Current);
     assert!(places.len() > 150, "{}", places.len());
     let mut refused = 0;
     for canary in
@@ -80,13 +57,13 @@ async fn what_stands_where_it_does_not_belong_is_not_repeated() {
         // All places of one depth at once would hide each other: a section that is text has no fields.
         for place in &places {
             // The keys of client tags are the client's names, by which a fault in them has to be told.
-            if place == "/clientTags" && canary.is_object() {
+            if place.attribute == "clientTags" && canary.is_object() {
                 continue;
             }
-            let answer = submit(&daemon, planted(place, &canary).to_string()).await;
+            let answer = submit(&daemon, place.alone(canary.clone()).to_string()).await;
             if answer.status != 200 {
-                assert_refused(&answer, place);
-                assert_silent(&String::from_utf8_lossy(&answer.body), place);
+                assert_refused(&answer, &place.attribute);
+                assert_silent(&String::from_utf8_lossy(&answer.body), &place.attribute);
                 refused += 1;
             }
         }

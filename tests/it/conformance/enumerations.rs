@@ -6,81 +6,30 @@
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::generated::properties;
+use super::places::{self, Place};
 use super::schema::{Edition, assert_conforms};
 use super::{ask, lead_path};
 use crate::kit::partners::prompt_partners;
 use crate::kit::{Answer, Daemon};
-
-/// A place of a lead that takes the values of an enumeration.
-#[derive(Debug)]
-struct Place {
-    /// Where it is, as an error says it.
-    attribute: String,
-    /// The keys and indexes that lead there.
-    segments: Vec<String>,
-    values: Vec<Value>,
-}
 
 /// What is put into a place though it does not belong there.
 type Wrong = Box<dyn Fn(&Place) -> Value>;
 
 /// Every place of a lead that takes an enumeration.
 fn places(edition: Edition) -> Vec<Place> {
-    let mut places = Vec::new();
-    find_places(edition, edition.definition("LeadCreateData"), "", &[], &mut places);
-    places
+    places::places(edition).into_iter().filter(|place| place.values().is_some()).collect()
 }
 
-fn find_places(edition: Edition, schema: &Value, at: &str, segments: &[String], places: &mut Vec<Place>) {
-    let within = |segment: &str| [segments, &[segment.to_owned()]].concat();
-    if let Some(values) = schema["enum"].as_array() {
-        places.push(Place { attribute: at.to_owned(), segments: segments.to_vec(), values: values.clone() });
-        return;
-    }
-    let properties = properties(edition, schema);
-    if properties.is_empty() {
-        match schema["$ref"].as_str() {
-            Some(reference) => find_places(edition, edition.follow(reference), at, segments, places),
-            None if schema["items"].is_object() => {
-                find_places(edition, &schema["items"], &format!("{at}[0]"), &within("0"), places);
-            }
-            None => {}
-        }
-    }
-    for (name, schema) in properties {
-        let at = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
-        find_places(edition, &schema, &at, &within(&name), places);
-    }
-}
-
-impl Place {
-    /// Whether the place is an element of an array.
-    fn is_element(&self) -> bool {
-        self.segments.last().is_some_and(|last| last == "0")
-    }
+/// The values that such a place takes.
+fn values(place: &Place) -> &'static [Value] {
+    place.values().unwrap()
 }
 
 /// A lead with a value in each place.
 fn lead(places: &[Place], value: impl Fn(&Place) -> Value) -> Value {
     let mut lead = json!({});
-    for place in places {
-        put(&mut lead, &place.segments, value(place));
-    }
+    places.iter().for_each(|place| place.put(&mut lead, value(place)));
     lead
-}
-
-fn put(target: &mut Value, segments: &[String], value: Value) {
-    match segments {
-        [] => *target = value,
-        [index, rest @ ..] if index == "0" => {
-            if !target.is_array() {
-                *target = json!([null]);
-            }
-            put(&mut target[0], rest, value);
-        }
-        [key, rest @ ..] => put(&mut target[key.as_str()], rest, value),
-    }
 }
 
 async fn daemon() -> Daemon {
@@ -160,14 +109,14 @@ async fn every_value_is_accepted_and_comes_back() {
     let daemon = daemon().await;
     for edition in Edition::BOTH {
         let places = places(edition);
-        let most = places.iter().map(|place| place.values.len()).max().unwrap();
+        let most = places.iter().map(|place| values(place).len()).max().unwrap();
         for nth in 0..most {
-            let sent = lead(&places, |place| place.values[nth % place.values.len()].clone());
+            let sent = lead(&places, |place| values(place)[nth % values(place).len()].clone());
             let answer = submit(&daemon, edition, &sent).await;
             assert_eq!(answer.status, if edition == Edition::V1 { 201 } else { 200 }, "{sent}: {answer:?}");
             let kept = ask(&daemon, edition, Method::GET, &lead_path(&answer.json()), "").await.json();
             for place in places.iter().filter(|place| place.attribute != "productTypes[0]") {
-                let pointer = format!("/{}", place.segments.join("/"));
+                let pointer = place.pointer();
                 assert_eq!(kept.pointer(&pointer), sent.pointer(&pointer), "{edition:?}: {pointer}");
             }
         }
@@ -178,12 +127,12 @@ async fn every_value_is_accepted_and_comes_back() {
 async fn any_other_value_is_refused_by_the_path_of_its_attribute() {
     let daemon = daemon().await;
     let other_case = |place: &Place| {
-        let value = place.values[0].as_str().unwrap();
+        let value = values(place)[0].as_str().unwrap();
         let upper = value.to_uppercase();
         json!(if upper == value { value.to_lowercase() } else { upper })
     };
     let altered =
-        |alter: fn(&str) -> String| move |place: &Place| json!(alter(place.values[0].as_str().unwrap()));
+        |alter: fn(&str) -> String| move |place: &Place| json!(alter(values(place)[0].as_str().unwrap()));
     let always = |value: Value| move |_: &Place| value.clone();
     let wrong: [(&str, Wrong); 12] = [
         ("a value of no enumeration", Box::new(always(json!("yacht")))),
@@ -197,7 +146,7 @@ async fn any_other_value_is_refused_by_the_path_of_its_attribute() {
         ("a boolean", Box::new(always(json!(true)))),
         ("an object", Box::new(always(json!({})))),
         ("an array", Box::new(always(json!([])))),
-        ("an array of a value", Box::new(|place: &Place| json!([place.values[0]]))),
+        ("an array of a value", Box::new(|place: &Place| json!([values(place)[0]]))),
     ];
     for edition in Edition::BOTH {
         let places = places(edition);
@@ -230,10 +179,10 @@ async fn a_list_of_values_is_an_array() {
         for other in [json!("loan"), json!(1), json!(false), json!({"0": "loan"})] {
             let mut lead = json!({});
             for place in &elements {
-                put(&mut lead, &place.segments[..place.segments.len() - 1], other.clone());
+                place.put_array(&mut lead, other.clone());
             }
             let answer = submit(&daemon, edition, &lead).await;
-            let lists = elements.iter().map(|place| place.attribute.trim_end_matches("[0]"));
+            let lists = elements.iter().map(|place| place.array());
             assert_refused(edition, &answer, lists, "no array");
         }
     }
@@ -259,11 +208,9 @@ async fn a_value_that_only_the_other_edition_has_is_refused() {
         for place in places(edition) {
             let name = place.attribute.replace("cardBenefits", "cardPurposes");
             let same = |other: &&Place| other.attribute.replace("cardBenefits", "cardPurposes") == name;
-            let values = others.iter().find(same).map(|other| other.values.clone()).unwrap_or_default();
-            for value in values.into_iter().filter(|value| !place.values.contains(value)) {
-                let mut lead = json!({});
-                put(&mut lead, &place.segments, value.clone());
-                let answer = submit(&daemon, edition, &lead).await;
+            let others = others.iter().find(same).map(values).unwrap_or_default();
+            for value in others.iter().filter(|value| !values(&place).contains(value)) {
+                let answer = submit(&daemon, edition, &place.alone(value.clone())).await;
                 assert_refused(edition, &answer, [place.attribute.as_str()].into_iter(), &value.to_string());
                 refused += 1;
             }

@@ -7,6 +7,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::places::properties;
 use super::schema::Edition;
 
 /// So many leads as clients of the edition may send them, the same ones each time.
@@ -17,7 +18,7 @@ pub fn leads(edition: Edition, count: usize) -> Vec<Value> {
 }
 
 /// Any value that fits a schema.
-pub fn of(edition: Edition, schema: &Value) -> BoxedStrategy<Value> {
+pub fn of(edition: Edition, schema: &'static Value) -> BoxedStrategy<Value> {
     if let Some(values) = schema["examples"].as_array().or(schema["enum"].as_array()) {
         return select(values.clone()).boxed();
     }
@@ -49,24 +50,17 @@ pub fn of(edition: Edition, schema: &Value) -> BoxedStrategy<Value> {
     }
 }
 
-/// The fields of an object, those of its base too.
-pub fn properties(edition: Edition, schema: &Value) -> Vec<(String, Value)> {
-    let base = schema["$ref"].as_str().map(|reference| properties(edition, edition.follow(reference)));
-    let own = schema["properties"].as_object().into_iter().flatten();
-    let own = own.map(|(name, schema)| (name.clone(), schema.clone()));
-    base.unwrap_or_default().into_iter().chain(own).collect()
-}
-
-fn object(edition: Edition, properties: Vec<(String, Value)>) -> BoxedStrategy<Value> {
-    let field = |(name, schema): (String, Value)| {
-        prop::option::of(of(edition, &schema)).prop_map(move |value| value.map(|value| (name.clone(), value)))
+fn object(edition: Edition, properties: Vec<(&'static str, &'static Value)>) -> BoxedStrategy<Value> {
+    let field = |(name, schema): (&'static str, &'static Value)| {
+        prop::option::of(of(edition, schema))
+            .prop_map(move |value| value.map(|value| (name.to_owned(), value)))
     };
     let fields: Vec<_> = properties.into_iter().map(field).collect();
     fields.prop_map(|fields| fields.into_iter().flatten().collect::<Map<_, _>>().into()).boxed()
 }
 
 /// Values of an enumeration stand in an array once, as in a set.
-fn array(edition: Edition, items: &Value) -> BoxedStrategy<Value> {
+fn array(edition: Edition, items: &'static Value) -> BoxedStrategy<Value> {
     let target = items["$ref"].as_str().map_or(items, |reference| edition.follow(reference));
     match target["enum"].as_array() {
         Some(values) => subsequence(values.clone(), 0..=values.len()).prop_map(Value::from).boxed(),

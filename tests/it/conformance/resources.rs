@@ -6,6 +6,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
+use super::places::{self, Place};
 use super::schema::{Edition, assert_conforms};
 use super::{OFFERS, ask, generated, lead_path};
 use crate::kit::partners::prompt_partners;
@@ -13,46 +14,12 @@ use crate::kit::{Answer, Daemon, sample};
 
 const LEAD: &str = "0193a7b2-1c7e-7d5a-9c11-2f6c5a0e4b77";
 
-/// A field of a lead that holds no others.
-struct Field {
-    /// Where it is, as an error says it.
-    attribute: String,
-    segments: Vec<String>,
-    schema: Value,
-}
-
-/// Every field of a lead, down to those that hold no others.
-fn fields() -> Vec<Field> {
-    let mut found = Vec::new();
-    find_fields(Edition::Current.definition("LeadCreateData"), "", &[], &mut found);
-    found
-}
-
-fn find_fields(schema: &Value, at: &str, segments: &[String], found: &mut Vec<Field>) {
-    for (name, schema) in generated::properties(Edition::Current, schema) {
-        let attribute = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
-        let segments = [segments, &[name]].concat();
-        let section = |schema: &Value| {
-            let target = schema["$ref"].as_str().map(|reference| Edition::Current.follow(reference));
-            target.filter(|target| target["properties"].is_object())
-        };
-        match (section(&schema), section(&schema["items"])) {
-            (Some(section), _) => find_fields(section, &attribute, &segments, found),
-            (_, Some(section)) => {
-                let segments = [&segments[..], &["0".to_owned()]].concat();
-                find_fields(section, &format!("{attribute}[0]"), &segments, found);
-            }
-            _ => found.push(Field { attribute, segments, schema }),
-        }
-    }
-}
-
-/// A lead with this one field.
-fn lead_of(field: &Field, value: Value) -> Value {
-    field.segments.iter().rev().fold(value, |value, segment| match segment.as_str() {
-        "0" => json!([value]),
-        key => json!({ key: value }),
-    })
+/// Every field of a lead, down to those that hold no others with names.
+fn fields() -> Vec<Place> {
+    let places = places::places(Edition::Current).into_iter();
+    let of_sections =
+        |place: &Place| place.target()["items"]["$ref"].as_str().is_some_and(|it| it.starts_with('#'));
+    places.filter(|place| !place.is_section() && !place.is_element() && !of_sections(place)).collect()
 }
 
 async fn daemon() -> Daemon {
@@ -66,8 +33,8 @@ async fn every_field_is_optional_and_kept_alone() {
     let fields = fields();
     assert!(fields.len() > 130, "{}", fields.len());
     for field in &fields {
-        let value = generated::of(Edition::Current, &field.schema).new_tree(&mut runner).unwrap().current();
-        let sent = lead_of(field, value);
+        let value = generated::of(Edition::Current, field.schema).new_tree(&mut runner).unwrap().current();
+        let sent = field.alone(value);
         let answer = daemon.submit(sent.to_string()).await;
         assert_eq!(answer.status, 200, "{sent}: {answer:?}");
         if !["productTypes", "formCompleted"].contains(&field.attribute.as_str()) {
@@ -82,7 +49,7 @@ async fn every_field_is_optional_and_kept_alone() {
 async fn every_field_has_its_type() {
     let daemon = daemon().await;
     for field in fields() {
-        let target = field.schema["$ref"].as_str().map_or(&field.schema, |it| Edition::Current.follow(it));
+        let target = field.target();
         let wrong = match target["type"].as_str() {
             Some("integer") => vec![json!("7"), json!(1.5), json!(1e30), json!(true)],
             Some("number") => vec![json!("7.5"), json!(true)],
@@ -106,7 +73,7 @@ async fn every_field_has_its_type() {
             _ => vec![json!({}), json!([])],
         };
         for value in wrong.into_iter().chain(containers).chain(formatted.into_iter().map(Value::from)) {
-            let answer = daemon.submit(lead_of(&field, value.clone()).to_string()).await;
+            let answer = daemon.submit(field.alone(value.clone()).to_string()).await;
             assert_eq!(
                 (answer.status, answer.attributes()),
                 (422, vec![field.attribute.clone()]),

@@ -95,6 +95,24 @@ async fn a_body_that_is_not_said_to_be_json_or_is_compressed_is_unsupported() {
 }
 
 #[tokio::test]
+async fn every_endpoint_that_takes_a_body_refuses_what_is_no_object() {
+    let daemon = daemon().await;
+    let table = daemon.submit("{}").await.json();
+    let lead = table["leadUuid"].as_str().unwrap();
+    for (template, taken) in PATHS {
+        for method in taken.iter().filter(|method| **method != "GET") {
+            let path = filled(template, lead);
+            for body in ["{", "[]", "null", "true", "\"x\"", "17", "{}{}", "{\"a\":}", "\0", "\u{feff}["] {
+                let answer = send(&daemon, method, &path, &[], body).await;
+                assert_refused(&answer, &path);
+                assert_eq!(answer.status, 400, "{method} {path} {body}");
+            }
+        }
+    }
+    assert_unharmed(&daemon).await;
+}
+
+#[tokio::test]
 async fn a_path_segment_that_is_no_uuid_is_a_bad_request_that_names_it() {
     let daemon = daemon().await;
     let bare = UUID.replace('-', "");

@@ -53,7 +53,7 @@ async fn talk(daemon: &Daemon, bytes: impl AsRef<[u8]>, cut: bool) -> Received {
         }
         let mut received = Vec::new();
         let _ = stream.read_to_end(&mut received).await;
-        Received(String::from_utf8(received).unwrap())
+        Received(String::from_utf8_lossy(&received).into_owned())
     };
     tokio::time::timeout(PATIENCE, talking).await.expect("the daemon answers or closes")
 }
@@ -203,6 +203,68 @@ async fn a_request_that_names_a_server_or_none_is_answered_by_its_path() {
         let found = answer.0.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)).map(str::to_owned);
         assert_eq!(found, Some(status.to_string()), "{line}: {}", answer.0);
         assert_body_of_ours(&answer);
+    }
+    assert_unharmed(&daemon).await;
+}
+
+#[tokio::test]
+async fn headers_of_any_kind_do_no_harm() {
+    let daemon = daemon().await;
+    let table = daemon.submit("{}").await.json();
+    let path = format!("/originator/rateTables/{}", table["uuid"].as_str().unwrap());
+    let long = "x".repeat(8_000);
+    let values: [&[u8]; 10] = [
+        b"",
+        b"*",
+        b"\xff\xfe",
+        b", , ,",
+        b"\"",
+        b"W/\"1-00000000\", \"",
+        b"wait=99999999999999999999",
+        b"application/vnd.offerd.v1+json;q=\"",
+        b"bytes=0-",
+        long.as_bytes(),
+    ];
+    for name in [
+        "Accept",
+        "Accept-Encoding",
+        "Accept-Language",
+        "Access-Control-Request-Headers",
+        "Cookie",
+        "Forwarded",
+        "Idempotency-Key",
+        "If-Match",
+        "If-Modified-Since",
+        "If-None-Match",
+        "Last-Event-ID",
+        "Origin",
+        "Prefer",
+        "Range",
+        "Referer",
+        "TE",
+        "User-Agent",
+        "X-Forwarded-For",
+        "X-HTTP-Method-Override",
+    ] {
+        for value in values {
+            let head = format!(
+                "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {}\r\n{name}: ",
+                daemon.publishable
+            );
+            let answer = exchange(&daemon, [head.as_bytes(), value, b"\r\n\r\n"].concat()).await;
+            let status = answer.status().unwrap_or_else(|| panic!("{name}: closed without an answer"));
+            assert!([200, 304].contains(&status), "{name}: {value:?}: {}", answer.0);
+        }
+    }
+    for name in ["Authorization", "Content-Type", "Expect", "Upgrade", "Content-Encoding"] {
+        for value in values {
+            let head = format!("POST /leads/rateTables HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{name}: ");
+            let answer =
+                exchange(&daemon, [head.as_bytes(), value, b"\r\nContent-Length: 2\r\n\r\n{}"].concat())
+                    .await;
+            assert!(matches!(answer.status(), Some(400..=499)), "{name}: {value:?}: {}", answer.0);
+            assert_body_of_ours(&answer);
+        }
     }
     assert_unharmed(&daemon).await;
 }

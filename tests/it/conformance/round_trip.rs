@@ -4,6 +4,7 @@ use futures_util::future::join_all;
 use hyper::Method;
 use serde_json::{Value, json};
 
+use super::places::{Place, places};
 use super::schema::{Edition, assert_conforms};
 use super::{OFFERS, ask, generated, lead_path, uuid_of};
 use crate::kit::{Daemon, sample};
@@ -101,6 +102,45 @@ async fn any_lead_of_the_schema_is_taken_and_comes_back_as_it_was_sent() {
                 }
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn extreme_values_anywhere_are_answered_in_shape() {
+    let daemon = Daemon::with_sample_partners().setting("matching.deadline", "2s").start().await;
+    let everything: Value = serde_json::from_str(&sample("everything")).unwrap();
+    let extremes = |place: &Place| match (place.target()["type"].as_str(), place.target()["format"].as_str())
+    {
+        (Some("integer"), _) => {
+            vec![place.target()["minimum"].clone(), json!(-1), json!(0), place.target()["maximum"].clone()]
+        }
+        (Some("number"), _) => vec![json!(-1e308), json!(-0.0), json!(5e-324), json!(1e308)],
+        (_, Some("date")) => ["0001-01-01", "1900-02-28", "2024-02-29", "9999-12-31"].map(Value::from).into(),
+        _ => vec![],
+    };
+    let mut together = [0, 1, 2, 3].map(|_| everything.clone());
+    let places = places(Edition::Current);
+    let leads = places.iter().flat_map(|place| {
+        let values = extremes(place);
+        for (lead, value) in together.iter_mut().zip(&values) {
+            place.put(lead, value.clone());
+        }
+        let with = |value| {
+            let mut lead = everything.clone();
+            place.put(&mut lead, value);
+            lead
+        };
+        values.into_iter().map(with).collect::<Vec<_>>()
+    });
+    let mut leads: Vec<Value> = leads.collect();
+    assert!(leads.len() > 150, "{}", leads.len());
+    leads.extend(together);
+    for lead in leads {
+        let answer = daemon.submit(lead.to_string()).await;
+        assert_eq!(answer.status, 200, "{lead}: {answer:?}");
+        assert_conforms(Edition::Current, "RateTable", &answer.json());
+        let back = daemon.get(&lead_path(&answer.json())).await.json();
+        assert_conforms(Edition::Current, "Lead", &back);
     }
 }
 

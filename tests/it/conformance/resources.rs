@@ -5,6 +5,7 @@ use hyper::Method;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use super::places::{self, Place};
 use super::schema::{Edition, assert_conforms};
@@ -182,19 +183,24 @@ async fn the_loan_amount_of_a_table_is_that_of_the_lead_at_its_creation() {
     assert_eq!(daemon.submit("{}").await.json().get("loanAmount"), None);
 }
 
-/// Every offer that the sample catalogue has for the lead that tells everything, by its array.
-async fn all_offers() -> Vec<(&'static str, Value)> {
-    let daemon = Daemon::with_sample_partners().start().await;
-    let table = daemon.submit_blocking(sample("everything")).await.json();
-    let of =
-        |array: &'static str| table[array].as_array().unwrap().clone().into_iter().map(move |it| (array, it));
-    OFFERS.into_iter().flat_map(of).collect()
+/// Every offer that the sample catalogue has for the lead that tells everything, by its array; asked for once.
+async fn all_offers() -> &'static [(&'static str, Value)] {
+    static OFFERS_OF_ALL: OnceCell<Vec<(&str, Value)>> = OnceCell::const_new();
+    let asked = async {
+        let daemon = Daemon::with_sample_partners().start().await;
+        let table = daemon.submit_blocking(sample("everything")).await.json();
+        let of = |array: &'static str| {
+            table[array].as_array().unwrap().clone().into_iter().map(move |offer| (array, offer))
+        };
+        OFFERS.into_iter().flat_map(of).collect()
+    };
+    OFFERS_OF_ALL.get_or_init(|| asked).await
 }
 
 #[tokio::test]
 async fn offers_say_their_product_and_stand_in_its_array() {
     for (array, offer) in all_offers().await {
-        let product = match array {
+        let product = match *array {
             "creditCardOffers" => "credit_card",
             "loanOffers" => "loan",
             "mortgageOffers" => "mortgage",
@@ -240,7 +246,7 @@ async fn offers_of_all_arrays_have_a_uuid_of_their_own_and_a_url() {
 #[tokio::test]
 async fn percentages_are_plain_numbers_and_ranges_have_two_ends() {
     for (array, offer) in all_offers().await {
-        let details = if array == "loanOffers" { &offer } else { &offer["details"] };
+        let details = if *array == "loanOffers" { offer } else { &offer["details"] };
         for name in ["Apr", "PurchaseApr", "CashAdvanceApr", "BalanceTransferApr", "FeeRate"] {
             let [min, max] = ["min", "max"].map(|end| details[format!("{end}{name}")].as_f64());
             if let (Some(min), Some(max)) = (min, max) {

@@ -8,6 +8,7 @@ use tokio::net::TcpStream;
 use super::{BODY_MAX, assert_unharmed, daemon};
 use crate::conformance::schema::{Edition, assert_conforms};
 use crate::kit::Daemon;
+use crate::kit::partners::prompt_partners;
 
 /// Longest wait for the end of a connection; only a hanging daemon reaches it.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -129,6 +130,18 @@ async fn a_body_shorter_than_announced_is_never_a_lead() {
         let answer =
             exchange_cut(&daemon, submit(&daemon, &format!("Content-Length: {length}\r\n"), body)).await;
         assert!(matches!(answer.status(), None | Some(400 | 413)), "{length}: {}", answer.0);
+        assert_body_of_ours(&answer);
+    }
+    assert_unharmed(&daemon).await;
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_a_timeout() {
+    let plan = Daemon::with_partners(prompt_partners(1)).setting("api.request_timeout", "200ms");
+    let daemon = plan.start().await;
+    for (lines, body) in [("Content-Length: 10\r\n", "{"), ("Transfer-Encoding: chunked\r\n", "1\r\n{\r\n")] {
+        let answer = exchange(&daemon, submit(&daemon, lines, body)).await;
+        assert_eq!(answer.status(), Some(408), "{lines}: {}", answer.0);
         assert_body_of_ours(&answer);
     }
     assert_unharmed(&daemon).await;

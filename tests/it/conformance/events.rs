@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use hyper::Method;
-use offerd::analytics::{ClientTags, Events, Feed, Feeds};
-use offerd::store::{Clock, Store};
+use offerd::analytics::{ClientTags, Events, Feed, Feeds, Payouts};
+use offerd::store::entities::Entry;
+use offerd::store::{Clock, Commit, Store, codec};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -72,6 +73,39 @@ async fn client_tags_have_one_record_for_each_key_and_value() {
     let hashes: BTreeSet<&str> = tags.iter().map(|tag| tag["hash"].as_str().unwrap()).collect();
     assert_eq!(hashes.len(), tags.len());
     assert!(tags.iter().all(|tag| tag["leadUuid"] == lead["uuid"]));
+}
+
+#[tokio::test]
+async fn payouts_tell_the_amount_and_when_it_was_booked_in_the_order_of_arrival() {
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    let table = daemon.submit("{}").await.json();
+    let lead = daemon.get(&lead_path(&table)).await.json();
+    let (_, stopped) = daemon.terminate();
+    let uuid = |name: &str| lead[name].as_str().unwrap().parse().unwrap();
+
+    // As reports of partners leave them: the later booking arrives first, a payout may be fractional, or be taken back.
+    let booked = [(1_790_000_200_000, 1250.0), (1_790_000_100_000, 12.5), (1_790_000_300_000, -1250.0)];
+    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    for (booked_at_ms, cents) in booked {
+        let payout = Entry::Payout { lead: uuid("uuid"), booked_at_ms, cents };
+        store.commit(Commit::new().append(uuid("companyUUID"), codec::encode(&vec![payout]))).await.unwrap();
+    }
+    drop(store);
+
+    let page = feed::<Payouts>(&stopped, &lead["companyUUID"]);
+    assert_conforms(Edition::Current, "LeadPayoutResponse", &page);
+    let payouts = page["data"].as_array().unwrap();
+    let told: Vec<_> =
+        payouts.iter().map(|it| (&it["bookedAt"], it["payoutInCents"].as_f64().unwrap())).collect();
+    assert_eq!(
+        told,
+        [
+            (&json!("2026-09-21T14:16:40.000Z"), 1250.0),
+            (&json!("2026-09-21T14:15:00.000Z"), 12.5),
+            (&json!("2026-09-21T14:18:20.000Z"), -1250.0),
+        ]
+    );
+    assert!(payouts.iter().all(|payout| payout["leadUuid"] == lead["uuid"]));
 }
 
 #[tokio::test]

@@ -21,7 +21,6 @@ const UUID: &str = "0193a7b2-1c7e-7d5a-9c11-2f6c5a0e4b77";
 async fn daemon() -> Daemon {
     Daemon::with_partners(prompt_partners(1))
         .setting("api.max_body_bytes", &BODY_MAX.to_string())
-        .setting("api.header_timeout", "2s")
         .setting("api.request_timeout", "2s")
         .setting("log.filter", "trace")
         .start()

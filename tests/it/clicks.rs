@@ -93,7 +93,7 @@ async fn age(stopped: &Stopped, table: &str, age: Duration) {
 async fn an_offer_can_be_opened_for_31_days_and_is_gone_then() {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mut daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
-    let table = daemon.submit("{}").await.json();
+    let table = daemon.submit_blocking("{}").await.json();
     let click = table["savingsOffers"][0]["url"].as_str().unwrap().replace(&daemon.api, "");
     let lead = format!("/leads/{}", table["leadUuid"].as_str().unwrap());
     let clicks = async |daemon: &Daemon| {

@@ -162,7 +162,7 @@ async fn texts_are_unicode_or_refused() {
 async fn of_equal_keys_the_last_that_says_something_counts() {
     let daemon = daemon().await;
     let lead = r#"{"productTypes":["loan"],"uuid":null,"productTypes":["savings"],"productTypes":null}"#;
-    let answer = submit(&daemon, lead).await;
+    let answer = daemon.submit_blocking(lead).await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.json()["savingsOffers"].as_array().unwrap().len(), 1);
     assert_unharmed(&daemon).await;

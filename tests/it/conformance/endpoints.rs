@@ -159,7 +159,7 @@ async fn get_supply_analytics_feeds() {
 #[tokio::test]
 async fn post_ui_events() {
     let daemon = daemon().await;
-    let table = daemon.submit("{}").await.json();
+    let table = daemon.submit_blocking("{}").await.json();
     let shown = json!({
         "leadUuid": table["leadUuid"], "rateTableUuid": table["uuid"],
         "offerUuid": table["savingsOffers"][0]["uuid"],

@@ -174,7 +174,7 @@ async fn previews_ui_events_and_look_ups_conform() {
         assert_ne!(offers, json!([]), "{path}");
         offers.as_array().unwrap().iter().for_each(|found| assert_conforms(Edition::Current, offer, found));
     }
-    let table = daemon.submit(sample("savings")).await.json();
+    let table = daemon.submit_blocking(sample("savings")).await.json();
     let shown = json!({
         "leadUuid": table["leadUuid"], "rateTableUuid": table["uuid"],
         "offerUuid": table["savingsOffers"][0]["uuid"],

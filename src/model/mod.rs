@@ -43,6 +43,7 @@ mod card_benefit;
 mod client_tags;
 mod credit_bands;
 mod credit_card_offer;
+mod document;
 mod email;
 mod enumeration;
 mod enums;

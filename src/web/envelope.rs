@@ -101,7 +101,12 @@ async fn dispatch<A: Authenticate>(
     if !route.editions.include(edition) {
         return Err(Failure::unsupported_edition());
     }
-    let query = query.ok_or_else(|| Failure::bad_request("Query string is not percent-encoded UTF-8"))?;
+    let query = match query {
+        Some(query) => query,
+        // Nothing that is written after an image's path keeps it from being shown.
+        None if resource.is_image() => Vec::new(),
+        None => return Err(Failure::bad_request("Query string is not percent-encoded UTF-8")),
+    };
     let request = Request::new(id, arrival, query);
     (route.handler)(Context { app: Arc::clone(&surface.app), request, params, principal, edition }).await
 }

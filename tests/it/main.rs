@@ -3,8 +3,10 @@
 
 mod analytics;
 mod architecture;
+mod bad_input;
 mod clicks;
 mod command_line;
+mod conformance;
 mod crash;
 mod event_import;
 mod growing_leads;

@@ -1,14 +1,13 @@
 //! What partners report, and what becomes of it.
 
 use hyper::Method;
-use offerd::analytics::{Events, Feeds, Payouts};
-use offerd::model::{EventType, LeadEvent, LeadPayout, ProductType};
-use offerd::store::{Clock, Store, StoreOptions};
+use offerd::analytics::{Events, Payouts};
+use offerd::model::{EventType, LeadEvent, ProductType};
 use offerd::web::signature;
 use serde_json::{Value, json};
 
 use crate::kit::partners::partner;
-use crate::kit::{Answer, Daemon, Stopped};
+use crate::kit::{Answer, Daemon};
 
 const LOAN: &str = r#"{
     "productTypes": ["loan", "savings", "insurance"],
@@ -324,9 +323,11 @@ async fn a_report_stands_in_the_feeds_and_what_is_taken_back_is_a_payout_of_less
     assert_eq!(world.report(&rejected).await.status, 201);
     assert_eq!(world.report(&json!({"transactionId": "T-1", "revoked": true})).await.status, 200);
 
-    let company = uuid::Uuid::parse_str(world.lead().await["companyUUID"].as_str().unwrap()).unwrap();
+    let lead = world.lead().await;
+    let company = lead["companyUUID"].as_str().unwrap();
     let (_, stopped) = world.daemon.terminate();
-    let (events, payouts) = in_two_hours(&stopped, company);
+    let events = stopped.feed_in_two_hours::<Events>(company).data;
+    let payouts = stopped.feed_in_two_hours::<Payouts>(company).data;
     let told = |event_type: EventType| -> Vec<&LeadEvent> {
         events.iter().filter(|event| event.event_type == event_type).collect()
     };
@@ -345,16 +346,4 @@ async fn a_report_stands_in_the_feeds_and_what_is_taken_back_is_a_payout_of_less
     // The second click earns nothing more.
     let cents: Vec<f64> = payouts.iter().map(|payout| payout.payout_in_cents).collect();
     assert_eq!(cents, [125.0, 10_000.0, 10_000.0, -10_000.0]);
-}
-
-/// What the feeds of a company will hold in two hours, when all of it is old enough to be told.
-fn in_two_hours(stopped: &Stopped, company: uuid::Uuid) -> (Vec<LeadEvent>, Vec<LeadPayout>) {
-    let mut options = StoreOptions::new(stopped.plan.store());
-    options.lock_wait = std::time::Duration::from_secs(60);
-    let store = Store::open(options).unwrap();
-    let clock = Clock::new(|| Clock::system().now_us() + 7_200_000_000);
-    let feeds = Feeds::new(store, "http://feeds".to_owned(), clock);
-    let since = Some("2020-08-01T00:00:00Z");
-    let events = feeds.page::<Events>(company, since).unwrap().data;
-    (events, feeds.page::<Payouts>(company, since).unwrap().data)
 }

@@ -195,8 +195,11 @@ fn shown_lead() -> Vec<(&'static str, Value, Value)> {
     ]
 }
 
+/// A status, and the attributes that the errors name.
+type Answered = (u16, Vec<&'static str>);
+
 /// Paths with their parameters, and the status and attributes with which the current edition and v1 answer them.
-fn asked() -> Vec<(&'static str, (u16, Vec<&'static str>), (u16, Vec<&'static str>))> {
+fn asked() -> Vec<(&'static str, Answered, Answered)> {
     let fine = || (200, vec![]);
     let mut rows = vec![
         ("/offerPreview/loanOffers", fine(), fine()),

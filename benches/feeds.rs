@@ -4,15 +4,14 @@
 //! of 1000: the same page in the middle again and again, and page by page through the log. Prints what the long log costs
 //! as a multiple of the short one. The stores are removed at the end.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group, criterion_main};
+use futures_util::FutureExt;
 use indicatif::{ProgressBar, ProgressStyle};
-use offerd::analytics::{ArrivalTime, Events, Feeds, Form, PageRequest, RECORDS_ENOUGH};
+use offerd::analytics::{ArrivalTime, Events, Feeds, PageRequest, RECORDS_ENOUGH};
 use offerd::model::{EventType, ProductType};
 use offerd::store::entities::Happening;
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
@@ -25,6 +24,9 @@ const LONG: u64 = 10_000_000;
 const PER_APPEND: u64 = 4;
 /// Appends that are made durable together.
 const PER_COMMIT: u64 = 10_000;
+
+/// Pages of each log that are compared.
+const ROUNDS: u64 = 2000;
 
 const COMPANY: Uuid = Uuid::from_u128(0xc0);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -58,9 +60,8 @@ impl Log {
                 commit = commit.append(Tree::LeadEvents, COMPANY, codec::encode(&events));
                 appended += PER_APPEND;
             }
-            futures_util::FutureExt::now_or_never(store.commit(commit))
-                .expect("an inline store answers at once")
-                .expect("a commit is written");
+            let written = store.commit(commit).now_or_never().expect("an inline store answers at once");
+            written.expect("a commit is written");
             bar.set_position(appended);
         }
         bar.finish_and_clear();
@@ -71,13 +72,11 @@ impl Log {
         Self { feeds, records, _directory: directory }
     }
 
-    /// Reads the page whose first record is the `nth`, and tells which is the first of the next.
-    fn page_from(&self, nth: u64) -> u64 {
+    /// Reads the page whose first record is the `nth`.
+    fn page_from(&self, nth: u64) {
         let start = ArrivalTime(ArrivalTime::FIRST.0 + nth / PER_APPEND);
         let page = self.feeds.page::<Events>(COMPANY, PageRequest::prompt(start)).expect("a sound store");
         assert_eq!(page.data.len(), RECORDS_ENOUGH);
-        let next = nth + RECORDS_ENOUGH as u64;
-        if next + RECORDS_ENOUGH as u64 > self.records { 0 } else { next }
     }
 }
 
@@ -94,42 +93,45 @@ fn event(number: u64) -> Happening {
     }
 }
 
-/// Measures a page, and tells the median of criterion's samples.
-fn measure(group: &mut BenchmarkGroup<'_, WallTime>, name: String, mut page: impl FnMut()) -> Duration {
-    let samples = RefCell::new(Vec::new());
-    group.bench_function(name, |bencher| {
-        bencher.iter_custom(|times| {
-            let begun = Instant::now();
-            (0..times).for_each(|_| page());
-            let elapsed = begun.elapsed();
-            samples.borrow_mut().push(elapsed / u32::try_from(times).expect("few iterations"));
-            elapsed
-        });
-    });
-    let mut samples = samples.into_inner();
-    samples.sort_unstable();
-    samples.get(samples.len() / 2).copied().unwrap_or_default()
-}
+/// What is read in the n-th round.
+type Reading = fn(&Log, u64);
+
+const SAME_PAGE: Reading = |log, _| log.page_from(log.records / 2);
+const PAGE_BY_PAGE: Reading = |log, round| log.page_from(round * RECORDS_ENOUGH as u64 % log.records);
 
 fn pages(criterion: &mut Criterion) {
-    assert_eq!(Form::Prompt.least_span(), Duration::ZERO, "a page ends when it is full");
     let logs = [Log::of(SHORT), Log::of(LONG)];
     let mut group = criterion.benchmark_group("feeds");
-    let same = logs.each_ref().map(|log| {
-        let middle = log.records / 2;
-        measure(&mut group, format!("same_page/{}", log.records), || {
-            log.page_from(middle);
-        })
-    });
-    let walk = logs.each_ref().map(|log| {
-        let mut first = 0;
-        measure(&mut group, format!("page_by_page/{}", log.records), || first = log.page_from(first))
-    });
-    group.finish();
-    for (name, [short, long]) in [("the same page", same), ("page by page", walk)] {
-        let ratio = long.as_secs_f64() / short.as_secs_f64();
-        println!("{name}: {short:.1?} of {SHORT}, {long:.1?} of {LONG}: {ratio:.2} times");
+    for (name, read) in [("same_page", SAME_PAGE), ("page_by_page", PAGE_BY_PAGE)] {
+        for log in &logs {
+            let mut rounds = 0..;
+            group.bench_function(format!("{name}/{}", log.records), |bencher| {
+                bencher.iter(|| rounds.next().map(|round| read(log, round)));
+            });
+        }
     }
+    group.finish();
+    for (name, read) in [("the same page", SAME_PAGE), ("page by page", PAGE_BY_PAGE)] {
+        let [short, long] = in_turn(&logs, read);
+        let ratio = long.as_secs_f64() / short.as_secs_f64();
+        println!("{name}: {short:.2?} of {SHORT}, {long:.2?} of {LONG}: {ratio:.2} times");
+    }
+}
+
+/// The medians over pages that are read of both logs in turn, so that a noisy machine slows both alike.
+fn in_turn(logs: &[Log; 2], read: Reading) -> [Duration; 2] {
+    let mut times = [Vec::new(), Vec::new()];
+    for round in 0..ROUNDS {
+        for (log, times) in logs.iter().zip(&mut times) {
+            let begun = Instant::now();
+            read(log, round);
+            times.push(begun.elapsed());
+        }
+    }
+    times.map(|mut times| {
+        times.sort_unstable();
+        times[times.len() / 2]
+    })
 }
 
 criterion_group!(benches, pages);

@@ -69,14 +69,14 @@ fn page_request<F: Feed>(request: &Request, feeds: &Feeds) -> Result<PageRequest
 }
 
 fn form(headers: &HeaderMap) -> Result<Form, Failure> {
-    match headers.get(API_VERSION) {
-        None => Ok(Form::Hourly),
-        Some(version) if version == PROMPT_VERSION => Ok(Form::Prompt),
-        Some(_) => {
-            let message = format!("Header {API_VERSION} must be {PROMPT_VERSION}, or absent");
-            Err(Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Malformed, message)]))
-        }
+    if !headers.contains_key(API_VERSION) {
+        return Ok(Form::Hourly);
     }
+    if headers.get_all(API_VERSION).iter().all(|version| version == PROMPT_VERSION) {
+        return Ok(Form::Prompt);
+    }
+    let message = format!("Header {API_VERSION} must be {PROMPT_VERSION}, or absent");
+    Err(Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Malformed, message)]))
 }
 
 fn prompt<F: Feed>(query: &mut Query<'_>, feeds: &Feeds) -> Option<PageRequest> {

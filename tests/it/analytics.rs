@@ -1,7 +1,16 @@
-//! The feeds over HTTP, in both forms: their shape, their faults, and who may read them. Nothing here is five minutes old.
+//! The feeds over HTTP, in both forms: their shape, their faults, and who may read them. What the daemon takes in here is not five
+//! minutes old; what is older is put into its store while it is stopped.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures_util::FutureExt;
 use hyper::Method;
+use offerd::model::{EventType, ProductType};
+use offerd::store::entities::Happening;
+use offerd::store::tokens::Tokens;
+use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::kit::partners::partner;
 use crate::kit::{Answer, Daemon};
@@ -217,5 +226,64 @@ async fn only_one_version_of_the_newer_form_is_known() {
         let answer = daemon.request_with(Method::GET, &url, &daemon.confidential, &headers, "").await;
         assert_eq!((answer.status, answer.attributes()), (422, vec!["API-Version".to_owned()]), "{feed}");
         assert!(answer.json()[0]["message"].as_str().unwrap().contains("2025-04-01"));
+    }
+}
+
+/// A daemon whose company has an approved insurance and a funded loan in its feed, two hours old.
+async fn with_old_events() -> Daemon {
+    let (_, stopped) = daemon().await.terminate();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let then = now - Duration::from_secs(2 * 3600);
+    let clock = Clock::new(move || u64::try_from(then.as_micros()).unwrap());
+    let options = StoreOptions { clock, ..StoreOptions::new(stopped.plan.store()) };
+    let store = Store::open_inline_with(&options).unwrap();
+    let company = Tokens::of(store.clone()).companies()[0].uuid;
+    let event = |lead, event_type, product_type| Happening {
+        event_type,
+        lead: Uuid::from_u128(lead),
+        lead_created_at: 1,
+        at: 2,
+        institution: None,
+        product_type: Some(product_type),
+        amount_in_cents: (event_type == EventType::Funded).then_some(1_250_000),
+        test: true,
+    };
+    let events = vec![
+        event(1, EventType::ApiApproved, ProductType::Insurance),
+        event(2, EventType::Funded, ProductType::Loan),
+    ];
+    let commit = Commit::new().append(Tree::LeadEvents, company, codec::encode(&events));
+    store.commit(commit).now_or_never().unwrap().unwrap();
+    store.close().unwrap();
+    drop(store);
+    stopped.start().await
+}
+
+#[tokio::test]
+async fn each_form_and_edition_tells_events_in_its_own_way() {
+    let daemon = with_old_events().await;
+    let v1 = ("accept", "application/vnd.offerd.v1+json");
+    let (hourly, prompt) = ("timestamp=2020-08-01T00:00:00Z", "sinceTimestamp=2020-08-01T00:00:00Z");
+    let filtered = "sinceTimestamp=2020-08-01T00:00:00Z&eventType=funded,leadCreated";
+    let (insurance, loan) = (json!("insurance"), json!("loan"));
+    for (query, headers, product_types, test) in [
+        (hourly, vec![], vec![&insurance, &loan], json!(null)),
+        (hourly, vec![v1], vec![&Value::Null, &loan], json!(null)),
+        (prompt, vec![VERSION], vec![&insurance, &loan], json!(true)),
+        (prompt, vec![VERSION, v1], vec![&Value::Null, &loan], json!(true)),
+        (filtered, vec![VERSION], vec![&loan], json!(true)),
+    ] {
+        let url = format!("{}/supplyAnalytics/leadEvents?{query}", daemon.api);
+        let answer = daemon.request_with(Method::GET, &url, &daemon.confidential, &headers, "").await;
+        let page = answer.json();
+        let data = page["data"].as_array().unwrap();
+        let told: Vec<&Value> = data.iter().map(|event| &event["productType"]).collect();
+        assert_eq!(told, product_types, "{query} {headers:?}");
+        assert!(data.iter().all(|event| event["isTest"] == test), "{query} {headers:?}");
+        assert_eq!(data.last().unwrap()["amountInCents"], 1_250_000);
+
+        let next = page["nextUrl"].as_str().unwrap();
+        let followed = daemon.request_with(Method::GET, next, &daemon.confidential, &headers, "").await;
+        assert_eq!((followed.status, &followed.json()["data"]), (200, &json!([])), "{query} {headers:?}");
     }
 }

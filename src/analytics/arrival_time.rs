@@ -1,6 +1,7 @@
 //! When something reached the service, as the feeds count it.
 
 use std::fmt;
+use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat};
 
@@ -21,20 +22,22 @@ impl ArrivalTime {
         Some(Self(u64::try_from(micros).unwrap_or(0)))
     }
 
-    /// The time an hour later.
+    /// The time so much later.
     #[must_use]
-    pub const fn plus_an_hour(self) -> Self {
-        Self(self.0.saturating_add(HOUR_US))
+    pub fn after(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(micros(span)))
     }
 
-    /// The time an hour earlier.
+    /// The time so much earlier.
     #[must_use]
-    pub const fn minus_an_hour(self) -> Self {
-        Self(self.0.saturating_sub(HOUR_US))
+    pub fn before(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(micros(span)))
     }
 }
 
-const HOUR_US: u64 = 3_600_000_000;
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
 
 /// In UTC, with all six digits: `2026-11-21T00:15:55.887852Z`.
 impl fmt::Display for ArrivalTime {

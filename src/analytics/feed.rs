@@ -3,6 +3,8 @@
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
+use super::event_types::EventTypes;
+use super::form::Form;
 use super::hash::hash;
 use crate::model::{LeadClientTag, LeadEvent, LeadPayout, Timestamp};
 use crate::store::Tree;
@@ -21,8 +23,16 @@ pub trait Feed {
     /// Where it is served, below the base URL.
     const PATH: &'static str;
 
-    /// What is stored, as it is told.
-    fn record(stored: Self::Stored) -> Self::Record;
+    /// Whether its records have event types that a client may choose from.
+    const HAS_EVENT_TYPES: bool = false;
+
+    /// Whether a record is among the wanted ones.
+    fn is_wanted(_stored: &Self::Stored, _event_types: EventTypes) -> bool {
+        true
+    }
+
+    /// What is stored, as a form tells it.
+    fn record(stored: Self::Stored, form: Form) -> Self::Record;
 }
 
 /// What happened to leads.
@@ -43,8 +53,13 @@ impl Feed for Events {
 
     const TREE: Tree = Tree::LeadEvents;
     const PATH: &'static str = "/supplyAnalytics/leadEvents";
+    const HAS_EVENT_TYPES: bool = true;
 
-    fn record(happening: Happening) -> LeadEvent {
+    fn is_wanted(happening: &Happening, event_types: EventTypes) -> bool {
+        event_types.contains(happening.event_type)
+    }
+
+    fn record(happening: Happening, form: Form) -> LeadEvent {
         let id = event_id(&happening);
         let (institution_uuid, institution_name) = happening.institution.unzip();
         LeadEvent {
@@ -57,6 +72,7 @@ impl Feed for Events {
             financial_institution_uuid: institution_uuid,
             financial_institution_name: institution_name,
             product_type: happening.product_type,
+            is_test: (form == Form::Prompt).then_some(happening.test),
         }
     }
 }
@@ -68,8 +84,8 @@ impl Feed for Payouts {
     const TREE: Tree = Tree::LeadPayouts;
     const PATH: &'static str = "/supplyAnalytics/leadPayouts";
 
-    fn record(payout: Payout) -> LeadPayout {
-        let Payout { lead, booked_at_ms, cents, test: _ } = payout;
+    fn record(payout: Payout, _form: Form) -> LeadPayout {
+        let Payout { lead, booked_at_ms, cents } = payout;
         LeadPayout { lead_uuid: lead, booked_at: time(booked_at_ms), payout_in_cents: cents }
     }
 }
@@ -81,7 +97,7 @@ impl Feed for ClientTags {
     const TREE: Tree = Tree::LeadClientTags;
     const PATH: &'static str = "/supplyAnalytics/leadClientTags";
 
-    fn record(tag: Tag) -> LeadClientTag {
+    fn record(tag: Tag, _form: Form) -> LeadClientTag {
         let Tag { lead, key, value, created_at_ms } = tag;
         let created_at = created_at_ms.to_be_bytes();
         let hash = hash(&[lead.as_bytes(), key.as_bytes(), value.as_bytes(), &created_at]);
@@ -144,18 +160,27 @@ mod tests {
 
     #[test]
     fn only_events_that_are_tied_to_an_institution_name_one() {
-        let tied = Events::record(rejected(9, ProductType::Loan));
+        let tied = Events::record(rejected(9, ProductType::Loan), Form::Hourly);
         assert_eq!(tied.financial_institution_uuid, Some(Uuid::from_u128(9)));
         assert_eq!(tied.financial_institution_name.as_deref(), Some("Bank"));
         let untied = Happening { institution: None, product_type: None, ..rejected(9, ProductType::Loan) };
-        let json = serde_json::to_value(Events::record(untied)).unwrap();
+        let json = serde_json::to_value(Events::record(untied, Form::Hourly)).unwrap();
         assert_eq!(json.as_object().unwrap().len(), 5, "{json}");
     }
 
     #[test]
     fn an_amount_is_told_where_there_is_one() {
         let funded = Happening { amount_in_cents: Some(1_250_000), ..rejected(9, ProductType::Loan) };
-        let json = serde_json::to_value(Events::record(funded)).unwrap();
+        let json = serde_json::to_value(Events::record(funded, Form::Hourly)).unwrap();
         assert_eq!(json["amountInCents"], 1_250_000);
+    }
+
+    #[test]
+    fn only_the_newer_form_tells_tests_from_others() {
+        for test in [true, false] {
+            let event = Happening { test, ..rejected(9, ProductType::Loan) };
+            assert_eq!(Events::record(event.clone(), Form::Hourly).is_test, None);
+            assert_eq!(Events::record(event, Form::Prompt).is_test, Some(test));
+        }
     }
 }

@@ -4,11 +4,14 @@ use tracing::error;
 use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
+use super::cursor::Cursor;
 use super::feed::Feed;
-use super::start::start;
+use super::form::Form;
+use super::page_request::PageRequest;
 use super::window::Window;
-use crate::model::{ApiError, FeedPage};
+use crate::model::FeedPage;
 use crate::store::{Clock, FeedKey, ReadError, Store, codec};
+use crate::telemetry::metrics::FEED_PAGES_CUT;
 
 /// Reads pages of every feed. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -16,38 +19,38 @@ pub struct Feeds {
     store: Store,
     base_url: String,
     clock: Clock,
-}
-
-/// Why there is no page.
-#[derive(Debug)]
-pub enum Refused {
-    /// The client asked for a time that it may not ask for.
-    Start(ApiError),
-    /// The store cannot be read.
-    StoreFailed,
+    page_records_max: usize,
 }
 
 impl Feeds {
-    /// Feeds over the store. `clock` tells what is an hour old; it has to be the clock that arrivals are given.
-    pub fn new(store: Store, base_url: String, clock: Clock) -> Self {
-        Self { store, base_url, clock }
+    /// Feeds over the store. `clock` tells how old a record is; it has to be the clock that arrivals are given. At most
+    /// so many records are read for a page, its first instant apart; one that ends there is followed by the rest.
+    pub fn new(store: Store, base_url: String, clock: Clock, page_records_max: usize) -> Self {
+        Self { store, base_url, clock, page_records_max }
     }
 
-    /// The page of a company's feed that starts at `timestamp`. Blocks for as long as reading takes.
+    /// The time from which on nothing may be told yet.
+    pub fn latest(&self, form: Form) -> ArrivalTime {
+        ArrivalTime(self.clock.now_us()).before(form.minimum_age())
+    }
+
+    /// The page of a company's feed. Blocks for as long as reading takes.
     ///
     /// # Errors
-    /// [`Refused`]
+    /// The store cannot be read.
     pub fn page<F: Feed>(
         &self,
         company: Uuid,
-        timestamp: Option<&str>,
-    ) -> Result<FeedPage<F::Record>, Refused> {
-        let latest = ArrivalTime(self.clock.now_us()).minus_an_hour();
-        let start = start(timestamp, latest).map_err(Refused::Start)?;
-        let mut window = Window::new(start, latest);
-        let data = self.fill::<F>(&mut window, company, start).map_err(|_| Refused::StoreFailed)?;
+        request: PageRequest,
+    ) -> Result<FeedPage<F::Record>, ReadError> {
+        let mut window = request.window(self.latest(request.form), self.page_records_max);
+        let data = self.fill::<F>(&mut window, company, request)?;
+        if window.was_cut() {
+            metrics::counter!(FEED_PAGES_CUT, "feed" => F::TREE.name()).increment(1);
+        }
+        let next = Cursor::to::<F>(request.starting_at(window.end()));
         Ok(FeedPage {
-            next_url: format!("{}{}?timestamp={}", self.base_url, F::PATH, window.end()),
+            next_url: format!("{}{}?{next}", self.base_url, F::PATH),
             should_continue_polling: window.goes_on(),
             data,
         })
@@ -58,31 +61,31 @@ impl Feeds {
         &self,
         window: &mut Window,
         company: Uuid,
-        start: ArrivalTime,
+        request: PageRequest,
     ) -> Result<Vec<F::Record>, ReadError> {
         let mut data = Vec::new();
-        let first = FeedKey::first_at(company, start.0);
+        let first = FeedKey::first_at(company, request.start.0);
         // An append has an arrival time of its own, so its record holds all of an instant.
         for record in self.store.scan_from(F::TREE, first.to_bytes(), company) {
             let (key, payload) = record?;
-            let Some((arrival, stored)) = instant::<F>(&key, &payload) else { continue };
-            if !window.takes(arrival, stored.len()) {
+            let Some(key) = FeedKey::parse(&key) else { continue };
+            if !window.takes(ArrivalTime(key.arrival_us)) {
                 break;
             }
-            data.extend(stored.into_iter().map(F::record));
+            let stored = instant::<F>(key, &payload);
+            let (read, held_before) = (stored.len(), data.len());
+            let wanted = stored.into_iter().filter(|stored| F::is_wanted(stored, request.event_types));
+            data.extend(wanted.map(|stored| F::record(stored, request.form)));
+            window.holds(read, data.len() - held_before);
         }
         Ok(data)
     }
 }
 
 /// What arrived at one instant. What cannot be read is left out, as a broken record is.
-fn instant<F: Feed>(key: &[u8], payload: &[u8]) -> Option<(ArrivalTime, Vec<F::Stored>)> {
-    let arrival = ArrivalTime(FeedKey::parse(key)?.arrival_us);
-    match codec::decode(payload) {
-        Ok(stored) => Some((arrival, stored)),
-        Err(error) => {
-            error!(%error, feed = F::TREE.name(), arrival_us = arrival.0, "feed records could not be read");
-            None
-        }
-    }
+fn instant<F: Feed>(key: FeedKey, payload: &[u8]) -> Vec<F::Stored> {
+    codec::decode(payload).unwrap_or_else(|error| {
+        error!(%error, feed = F::TREE.name(), arrival_us = key.arrival_us, "feed records could not be read");
+        Vec::new()
+    })
 }

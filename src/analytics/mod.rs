@@ -1,23 +1,52 @@
 //! The feeds: what reached the service, told to the supply partner that it concerns, page by page.
 //!
 //! Each of the three [feeds](Feed) is an append-only log per company, ordered by arrival. A page starts at an
-//! [`ArrivalTime`] that the client names and ends where its [`Window`] closes; the next page starts there.
-//! The window ends an hour before now at the latest. What arrives later is given a later arrival time, so it lies ahead
-//! of every page that was ever delivered, whenever it happened: following `nextUrl` misses nothing and repeats nothing.
+//! [`ArrivalTime`] that the client names and ends where its [`Window`] closes; the next page starts there. The window ends
+//! at the minimum age of its [`Form`] at the latest. What arrives later is given a later arrival time, so it lies ahead of
+//! every page that was ever delivered, whenever it happened: following `nextUrl` misses nothing and repeats nothing.
 //!
-//! A page costs one range scan from its start. Quiet hours hold no records, so growing over them takes no time.
+//! # The two forms
+//!
+//! | | [`Form::Hourly`], of the specification | [`Form::Prompt`], newer |
+//! |---|---|---|
+//! | starts at | `timestamp` | `sinceTimestamp` |
+//! | tells nothing younger than | an hour | five minutes |
+//! | ends | an hour on at the earliest, then at about 1000 records | at about 1000 records, or before `untilTimestamp` |
+//! | leaves out | nothing | lead events that are not of `eventType` |
+//! | `nextUrl` carries | `timestamp` | `paginationToken`, which carries all of the above |
+//! | events tell | | `isTest` |
+//!
+//! They differ in how a page is asked for ([`PageRequest`]) and where it is told to go on ([`Cursor`]); one reader reads
+//! the pages of both ([`Feeds`]).
+//!
+//! # How long a page is
+//!
+//! A page of the specification's form covers an hour, and more while it holds few records, since quiet hours cost nothing
+//! to grow over. Two things end it sooner, and neither loses anything:
+//!
+//! - the minimum age: a page that starts less than two hours ago ends an hour ago, because nothing younger may be told;
+//! - `analytics.page_records_max`, a safety limit on what is read for one page: `shouldContinuePolling` is true then.
+//!
+//! A page costs one range scan from its start, however long the log is.
 
 mod arrival_time;
+pub mod bounds;
+mod cursor;
+mod event_types;
 mod feed;
 mod feeds;
+mod form;
 mod hash;
-mod start;
+mod page_request;
 #[cfg(test)]
 mod tests;
 mod window;
 
 pub use arrival_time::ArrivalTime;
+pub use cursor::{Cursor, PAGINATION_TOKEN};
+pub use event_types::EventTypes;
 pub use feed::{ClientTags, Events, Feed, Payouts};
-pub use feeds::{Feeds, Refused};
-pub use start::start;
+pub use feeds::Feeds;
+pub use form::Form;
+pub use page_request::PageRequest;
 pub use window::{RECORDS_ENOUGH, Window};

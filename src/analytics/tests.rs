@@ -11,9 +11,10 @@ use uuid::Uuid;
 use super::*;
 use crate::model::{EventType, FeedPage, LeadEvent, ProductType};
 use crate::store::entities::{Happening, Payout, Tag};
-use crate::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
+use crate::store::{Clock, Commit, FeedKey, Store, StoreOptions, Tree, codec};
 
 const HOUR: u64 = 3_600_000_000;
+const MINUTES_5: u64 = 300_000_000;
 const BASE_URL: &str = "https://offers.example";
 const COMPANY: Uuid = Uuid::from_u128(0xc0);
 const OTHER_COMPANY: Uuid = Uuid::from_u128(0xc1);
@@ -23,12 +24,13 @@ struct World {
     directory: tempfile::TempDir,
     now: Arc<AtomicU64>,
     feeds: Option<(Store, Feeds)>,
+    records_max: usize,
     appended: u128,
 }
 
 /// A client that follows `nextUrl`.
 struct Reader {
-    timestamp: String,
+    next: PageRequest,
     events: Vec<LeadEvent>,
 }
 
@@ -38,6 +40,7 @@ impl World {
             directory: tempfile::tempdir().unwrap(),
             now: Arc::new(AtomicU64::new(ArrivalTime::FIRST.0 + 5 * HOUR)),
             feeds: None,
+            records_max: 1_000_000,
             appended: 0,
         };
         world.open();
@@ -51,7 +54,7 @@ impl World {
         let clock = Clock::new(move || now.load(Ordering::Relaxed));
         let options = StoreOptions { clock: clock.clone(), ..StoreOptions::new(self.directory.path()) };
         let store = Store::open_inline_with(&options).unwrap();
-        self.feeds = Some((store.clone(), Feeds::new(store, BASE_URL.to_owned(), clock)));
+        self.feeds = Some((store.clone(), Feeds::new(store, BASE_URL.to_owned(), clock, self.records_max)));
     }
 
     fn now(&self) -> u64 {
@@ -84,30 +87,63 @@ impl World {
         self.append(Tree::LeadEvents, OTHER_COMPANY, &[event(Uuid::max(), at, at)]);
     }
 
+    /// The leads of all events that a request is about, told from the store itself.
+    fn stored(&self, request: PageRequest) -> Vec<Uuid> {
+        let store = &self.feeds.as_ref().unwrap().0;
+        let mut leads = Vec::new();
+        for record in store.scan(Tree::LeadEvents, COMPANY) {
+            let (key, payload) = record.unwrap();
+            let arrival = ArrivalTime(FeedKey::parse(&key).unwrap().arrival_us);
+            if request.until.is_none_or(|until| arrival < until) {
+                let events: Vec<Happening> = codec::decode(&payload).unwrap();
+                let wanted = events.iter().filter(|event| request.event_types.contains(event.event_type));
+                leads.extend(wanted.map(|event| event.lead));
+            }
+        }
+        leads
+    }
+
     fn page<F: Feed>(&self, timestamp: &str) -> FeedPage<F::Record> {
-        self.feeds().page::<F>(COMPANY, Some(timestamp)).unwrap()
+        let start = ArrivalTime::parse(timestamp).unwrap();
+        self.feeds().page::<F>(COMPANY, PageRequest::hourly(start)).unwrap()
     }
 }
 
 impl Reader {
-    fn new() -> Self {
-        Self { timestamp: "2020-08-01T00:00:00Z".to_owned(), events: Vec::new() }
+    fn new(first: PageRequest) -> Self {
+        Self { next: first, events: Vec::new() }
     }
 
     /// Reads one page; tells whether there is more now.
     fn read(&mut self, world: &World) -> bool {
-        let page = world.page::<Events>(&self.timestamp);
-        let prefix = format!("{BASE_URL}/supplyAnalytics/leadEvents?timestamp=");
-        self.timestamp = page.next_url.strip_prefix(&prefix).expect("an absolute address").to_owned();
-        assert!(ArrivalTime::parse(&self.timestamp).unwrap().0 <= world.now() - HOUR);
+        let page = world.feeds().page::<Events>(COMPANY, self.next).unwrap();
+        self.next = next::<Events>(&page.next_url);
+        let latest = world.now() - u64::try_from(self.next.form.minimum_age().as_micros()).unwrap();
+        assert!(self.next.start.0 <= latest.max(ArrivalTime::FIRST.0));
         self.events.extend(page.data);
         page.should_continue_polling
     }
 }
 
+/// What a `nextUrl` asks for, as a client that follows it does.
+fn next<F: Feed>(next_url: &str) -> PageRequest {
+    let address = format!("{BASE_URL}{}?", F::PATH);
+    let query = next_url.strip_prefix(&address).expect("an absolute address");
+    match query.split_once('=') {
+        Some(("timestamp", time)) => PageRequest::hourly(ArrivalTime::parse(time).unwrap()),
+        Some(("paginationToken", token)) => Cursor::read::<F>(token).unwrap(),
+        _ => panic!("{next_url}"),
+    }
+}
+
+/// Events have the types of a lead that goes through, in turn.
+fn event_type(number: u128) -> EventType {
+    [EventType::LeadCreated, EventType::OfferClicked, EventType::Funded][(number % 3) as usize]
+}
+
 fn event(lead: Uuid, lead_created_at: i64, at: i64) -> Happening {
     Happening {
-        event_type: EventType::Funded,
+        event_type: event_type(lead.as_u128()),
         lead,
         lead_created_at,
         at,
@@ -141,14 +177,29 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// What a client may ask for at first: both forms, with and without filter and end.
+fn first_request() -> impl Strategy<Value = PageRequest> {
+    let prompt = PageRequest::prompt(ArrivalTime::FIRST);
+    let until = prop::option::of((1..400 * HOUR).prop_map(|after| ArrivalTime(ArrivalTime::FIRST.0 + after)));
+    let types = [EventType::LeadCreated, EventType::OfferClicked, EventType::Funded];
+    let wanted = prop::sample::subsequence(types.to_vec(), 1..=3).prop_map(EventTypes::from_iter);
+    prop_oneof![
+        2 => Just(PageRequest::hourly(ArrivalTime::FIRST)),
+        1 => Just(prompt),
+        2 => (until, wanted).prop_map(move |(until, event_types)| PageRequest { until, event_types, ..prompt }),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn following_next_url_delivers_every_record_once_and_none_too_young(
+        first in first_request(),
         steps in prop::collection::vec(step(), 1..40),
     ) {
-        let (mut world, mut reader) = (World::new(), Reader::new());
+        let (mut world, mut reader) = (World::new(), Reader::new(first));
+        let minimum_age = u64::try_from(first.form.minimum_age().as_micros()).unwrap();
         // When each event arrived at the earliest.
         let mut arrived: Vec<u64> = Vec::new();
         for step in steps.into_iter().chain([Step::Pass(2 * HOUR)]) {
@@ -166,14 +217,18 @@ proptest! {
                 Step::Reopen => world.open(),
                 Step::Read => {
                     reader.read(&world);
-                    let youngest = reader.events.len().checked_sub(1).map(|last| arrived[last]);
-                    prop_assert!(youngest.is_none_or(|youngest| youngest + HOUR <= world.now()));
+                    let youngest = reader.events.last().map(|event| arrived[event.lead_uuid.as_u128() as usize - 1]);
+                    prop_assert!(youngest.is_none_or(|youngest| youngest + minimum_age <= world.now()));
                 }
             }
         }
         while reader.read(&world) {}
-        let leads: Vec<u128> = reader.events.iter().map(|event| event.lead_uuid.as_u128()).collect();
-        prop_assert_eq!(leads, (1..=world.appended).collect::<Vec<_>>());
+        let delivered: Vec<Uuid> = reader.events.iter().map(|event| event.lead_uuid).collect();
+        prop_assert_eq!(delivered, world.stored(first));
+        // Nothing comes any more, wherever the client stands.
+        let end = reader.next;
+        prop_assert!(!reader.read(&world));
+        prop_assert_eq!(reader.next, end);
     }
 }
 
@@ -184,7 +239,7 @@ fn polling_goes_on_exactly_while_there_is_something() {
         world.arrive(1000, 0);
         world.pass(2 * HOUR);
     }
-    let mut reader = Reader::new();
+    let mut reader = Reader::new(PageRequest::hourly(ArrivalTime::FIRST));
     assert_eq!([(); 3].map(|()| reader.read(&world)), [true, true, false]);
     assert_eq!(reader.events.len(), 3000);
     assert!(!reader.read(&world));
@@ -215,7 +270,7 @@ fn each_feed_tells_its_own_records() {
     let tag =
         |value: &str| Tag { lead, key: "channel".to_owned(), value: value.to_owned(), created_at_ms: 5 };
     world.append(Tree::LeadClientTags, COMPANY, &[tag("a"), tag("b")]);
-    world.append(Tree::LeadPayouts, COMPANY, &[Payout { lead, booked_at_ms: 6, cents: -12.5, test: false }]);
+    world.append(Tree::LeadPayouts, COMPANY, &[Payout { lead, booked_at_ms: 6, cents: -12.5 }]);
     world.arrive(2000, 0);
     world.pass(3 * HOUR);
     let payouts = world.page::<Payouts>("2020-08-01T00:00:00Z");
@@ -228,4 +283,70 @@ fn each_feed_tells_its_own_records() {
         tags.next_url
             .starts_with("https://offers.example/supplyAnalytics/leadClientTags?timestamp=2020-08-01T")
     );
+}
+
+#[test]
+fn the_newer_form_tells_what_is_five_minutes_old() {
+    let mut world = World::new();
+    world.arrive(3, 0);
+    world.pass(MINUTES_5);
+    let mut reader = Reader::new(PageRequest::prompt(ArrivalTime::FIRST));
+    assert!(!reader.read(&world) && reader.events.is_empty(), "exactly five minutes: the next page's");
+    world.pass(1);
+    assert!(!reader.read(&world));
+    assert_eq!(reader.events.len(), 3);
+    assert!(reader.events.iter().all(|event| event.is_test == Some(false)));
+    assert_eq!(reader.next.start.0, world.now() - MINUTES_5);
+}
+
+#[test]
+fn an_end_that_is_reached_is_the_end() {
+    let mut world = World::new();
+    let until = ArrivalTime(world.now() + MINUTES_5);
+    let mut reader =
+        Reader::new(PageRequest { until: Some(until), ..PageRequest::prompt(ArrivalTime::FIRST) });
+    world.arrive(1, 0);
+    world.pass(MINUTES_5);
+    world.arrive(1, 0);
+    assert!(!reader.read(&world));
+    assert!(reader.next.start < until, "what lies before the end may still come");
+    world.pass(HOUR);
+    for _ in 0..2 {
+        assert!(!reader.read(&world));
+        assert_eq!((reader.next.start, reader.events.len()), (until, 1), "the end itself is not included");
+    }
+}
+
+#[test]
+fn a_page_that_would_read_too_much_ends_early_and_loses_nothing() {
+    let metrics = crate::telemetry::metrics::install();
+    let mut world = World::new();
+    world.records_max = 1500;
+    world.open();
+    let first = PageRequest::hourly(ArrivalTime(world.now()));
+    for _ in 0..4 {
+        world.arrive(500, 0);
+        world.pass(1);
+    }
+    world.pass(3 * HOUR);
+    let mut reader = Reader::new(first);
+    assert!(reader.read(&world));
+    assert_eq!(reader.events.len(), 1500, "less than the hour holds");
+    assert!(metrics.render().contains(r#"offerd_feed_pages_cut_total{feed="lead_events"} 1"#));
+    assert!(!reader.read(&world));
+    assert!(metrics.render().contains(r#"offerd_feed_pages_cut_total{feed="lead_events"} 1"#));
+    let delivered: Vec<Uuid> = reader.events.iter().map(|event| event.lead_uuid).collect();
+    assert_eq!(delivered, world.stored(first));
+}
+
+#[test]
+fn each_page_of_every_feed_leads_to_the_next_of_the_same() {
+    let world = World::new();
+    for first in [PageRequest::hourly(ArrivalTime::FIRST), PageRequest::prompt(ArrivalTime::FIRST)] {
+        let payouts = world.feeds().page::<Payouts>(COMPANY, first).unwrap();
+        let tags = world.feeds().page::<ClientTags>(COMPANY, first).unwrap();
+        for next in [next::<Payouts>(&payouts.next_url), next::<ClientTags>(&tags.next_url)] {
+            assert_eq!(next, first.starting_at(world.feeds().latest(first.form)));
+        }
+    }
 }

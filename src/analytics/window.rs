@@ -2,7 +2,7 @@
 
 use super::arrival_time::ArrivalTime;
 
-/// A page that covers an hour and holds as many records grows no further.
+/// A page that covers the least span of its form and holds as many records grows no further.
 pub const RECORDS_ENOUGH: usize = 1000;
 
 /// A page while it is being filled: instants are offered in the order of arrival, each at once, until one is refused.
@@ -12,41 +12,64 @@ pub const RECORDS_ENOUGH: usize = 1000;
 #[derive(Debug, Clone)]
 pub struct Window {
     start: ArrivalTime,
-    latest: ArrivalTime,
-    records: usize,
+    least_end: ArrivalTime,
+    latest_end: ArrivalTime,
+    records_max: usize,
+    read: usize,
+    held: usize,
     refused: Option<ArrivalTime>,
 }
 
 impl Window {
-    /// A page from `start` on, which may hold what arrived before `latest`.
-    pub fn new(start: ArrivalTime, latest: ArrivalTime) -> Self {
-        Self { start, latest, records: 0, refused: None }
+    /// A page from `start` on that does not end for being full before `least_end`, and holds nothing from `latest_end`
+    /// on. After so many records were read for it, it ends however short it is; one instant is read whole.
+    pub fn new(
+        start: ArrivalTime,
+        least_end: ArrivalTime,
+        latest_end: ArrivalTime,
+        records_max: usize,
+    ) -> Self {
+        let latest_end = latest_end.max(start);
+        Self { start, least_end, latest_end, records_max, read: 0, held: 0, refused: None }
     }
 
-    /// Offers the records of one instant. Tells whether they are on the page; after the first that are not, none are.
-    pub fn takes(&mut self, arrival: ArrivalTime, records: usize) -> bool {
+    /// Offers an instant. Tells whether its records belong to the page; after the first that do not, none do.
+    pub fn takes(&mut self, arrival: ArrivalTime) -> bool {
         debug_assert!(arrival >= self.start, "a page is filled from its start on");
-        let takes = self.refused.is_none() && arrival < self.latest && !self.is_full_at(arrival);
-        if takes {
-            self.records += records;
-        } else {
+        let ahead = arrival >= self.latest_end || self.is_full_at(arrival) || self.is_spent();
+        if ahead {
             self.refused.get_or_insert(arrival);
         }
-        takes
+        self.refused.is_none()
+    }
+
+    /// Counts the records of an instant that was taken: so many were read, and so many of them are wanted.
+    pub fn holds(&mut self, read: usize, wanted: usize) {
+        self.read += read;
+        self.held += wanted;
     }
 
     /// Where the page ends and the next begins, once an instant was refused or no more are to be had.
     pub fn end(&self) -> ArrivalTime {
-        self.refused.map_or(self.latest, |refused| refused.min(self.latest))
+        self.refused.map_or(self.latest_end, |refused| refused.min(self.latest_end))
     }
 
     /// Whether something lies ahead of the page that may be delivered now.
     pub fn goes_on(&self) -> bool {
-        self.end() < self.latest
+        self.end() < self.latest_end
+    }
+
+    /// Whether the page would have gone on, had it not read as much as a page may.
+    pub fn was_cut(&self) -> bool {
+        self.goes_on() && self.is_spent() && !self.is_full_at(self.end())
     }
 
     fn is_full_at(&self, arrival: ArrivalTime) -> bool {
-        self.records >= RECORDS_ENOUGH && arrival >= self.start.plus_an_hour()
+        self.held >= RECORDS_ENOUGH && arrival >= self.least_end
+    }
+
+    fn is_spent(&self) -> bool {
+        self.read >= self.records_max
     }
 }
 
@@ -56,24 +79,43 @@ mod tests {
     use proptest::prelude::*;
 
     const HOUR: u64 = 3_600_000_000;
+    const NO_LIMIT: usize = usize::MAX;
+
+    /// The window of a page of the specification's form.
+    fn window(start: u64, latest: u64) -> Window {
+        Window::new(ArrivalTime(start), ArrivalTime(start + HOUR), ArrivalTime(latest), NO_LIMIT)
+    }
 
     /// Fills a page with instants of so many records each, and tells how many instants it took.
     fn fill(window: &mut Window, instants: &[(u64, usize)]) -> usize {
-        let fits = |(arrival, records): &&(u64, usize)| window.takes(ArrivalTime(*arrival), *records);
+        let fits = |(arrival, records): &&(u64, usize)| {
+            let takes = window.takes(ArrivalTime(*arrival));
+            if takes {
+                window.holds(*records, *records);
+            }
+            takes
+        };
         instants.iter().take_while(fits).count()
     }
 
     #[test]
     fn a_busy_hour_is_one_page() {
-        let mut window = Window::new(ArrivalTime(0), ArrivalTime(9 * HOUR));
-        let instants = [(0, 5000), (1, 5000), (HOUR - 1, 5000), (HOUR, 1)];
+        let mut window = window(0, 9 * HOUR);
+        let instants = [(0, 5000), (1, 5000), (HOUR - 1, 500_000), (HOUR, 1)];
         assert_eq!(fill(&mut window, &instants), 3);
         assert_eq!((window.end(), window.goes_on()), (ArrivalTime(HOUR), true));
     }
 
     #[test]
+    fn a_page_that_need_not_cover_an_hour_ends_when_it_is_full() {
+        let mut window = Window::new(ArrivalTime(0), ArrivalTime(0), ArrivalTime(9 * HOUR), NO_LIMIT);
+        assert_eq!(fill(&mut window, &[(0, 999), (1, 5), (2, 1)]), 2);
+        assert_eq!((window.end(), window.goes_on(), window.was_cut()), (ArrivalTime(2), true, false));
+    }
+
+    #[test]
     fn quiet_hours_are_grown_over() {
-        let mut window = Window::new(ArrivalTime(0), ArrivalTime(50_000 * HOUR));
+        let mut window = window(0, 50_000 * HOUR);
         let instants = [(7 * HOUR, 1), (40_000 * HOUR, 999), (40_001 * HOUR, 1)];
         assert_eq!(fill(&mut window, &instants), 2);
         assert_eq!((window.end(), window.goes_on()), (ArrivalTime(40_001 * HOUR), true));
@@ -81,33 +123,55 @@ mod tests {
 
     #[test]
     fn a_page_without_an_end_of_its_own_reaches_the_latest() {
-        let mut window = Window::new(ArrivalTime(0), ArrivalTime(3 * HOUR));
+        let mut window = window(0, 3 * HOUR);
         assert_eq!(fill(&mut window, &[(HOUR, 1), (3 * HOUR, 1)]), 1);
         assert_eq!((window.end(), window.goes_on()), (ArrivalTime(3 * HOUR), false));
     }
 
+    #[test]
+    fn a_page_that_starts_where_nothing_may_be_told_ends_there() {
+        let mut window = window(3 * HOUR, 2 * HOUR);
+        assert_eq!(fill(&mut window, &[(3 * HOUR, 1)]), 0);
+        assert_eq!((window.end(), window.goes_on()), (ArrivalTime(3 * HOUR), false));
+    }
+
+    #[test]
+    fn what_is_not_wanted_does_not_fill_a_page_but_is_not_read_for_ever() {
+        let mut window = Window::new(ArrivalTime(0), ArrivalTime(0), ArrivalTime(HOUR), 3000);
+        for arrival in 0..3 {
+            assert!(window.takes(ArrivalTime(arrival)));
+            window.holds(1000, 1);
+        }
+        assert!(!window.takes(ArrivalTime(3)));
+        assert_eq!((window.end(), window.goes_on(), window.was_cut()), (ArrivalTime(3), true, true));
+    }
+
     proptest! {
-        /// From page to page every instant is taken once; each page is as long as it should be.
+        /// From page to page every instant is taken once, whatever the limit; each page is as long as it should be.
         #[test]
         fn pages_follow_each_other(
             steps in prop::collection::vec((1..2 * HOUR, 0_usize..600), 0..60),
             latest in 0..100 * HOUR,
+            least_span in prop_oneof![Just(0), Just(HOUR)],
+            limit in prop_oneof![Just(NO_LIMIT), 1_usize..2000],
         ) {
             let mut now = 0;
             let instants: Vec<(u64, usize)> =
                 steps.iter().map(|(step, records)| { now += step; (now, *records) }).collect();
             let (mut start, mut delivered) = (ArrivalTime(0), 0);
             loop {
-                let mut window = Window::new(start, ArrivalTime(latest));
+                let least_end = ArrivalTime(start.0 + least_span);
+                let mut window = Window::new(start, least_end, ArrivalTime(latest), limit);
                 let rest = &instants[delivered..];
                 let taken = fill(&mut window, rest);
                 let end = window.end();
                 let records: usize = rest[..taken].iter().map(|(_, records)| records).sum();
                 prop_assert!(rest[..taken].iter().all(|(arrival, _)| *arrival < end.0 && *arrival >= start.0));
                 prop_assert!(rest[taken..].iter().all(|(arrival, _)| *arrival >= end.0));
-                if window.goes_on() {
-                    prop_assert!(end >= start.plus_an_hour() && records >= RECORDS_ENOUGH);
+                if window.goes_on() && !window.was_cut() {
+                    prop_assert!(end >= least_end && records >= RECORDS_ENOUGH);
                 }
+                prop_assert!(!window.was_cut() || records >= limit);
                 delivered += taken;
                 prop_assert!(!window.goes_on() || end > start);
                 if !window.goes_on() { break }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::raw::{Raw, RawApi, RawLog, RawMatching, RawStore};
 use super::settings::{
-    ApiSettings, DescribedSetting, ListenerSettings, LogSettings, MatchingSettings, PathSettings, Settings,
-    ShutdownSettings, StoreSettings, TokenSettings,
+    AnalyticsSettings, ApiSettings, DescribedSetting, ListenerSettings, LogSettings, MatchingSettings,
+    PathSettings, Settings, ShutdownSettings, StoreSettings, TokenSettings,
 };
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging;
@@ -34,6 +34,15 @@ pub(super) fn checked(raw: Raw, described: Vec<DescribedSetting>, found: &mut Fo
         admin: ListenerSettings { listen: admin_listen },
         api: api(raw.api, api_listen, found),
         matching,
+        analytics: AnalyticsSettings {
+            page_records_max: count(
+                "analytics.page_records_max",
+                raw.analytics.page_records_max,
+                1_000,
+                100_000_000,
+                found,
+            ),
+        },
         store,
         partners: PathSettings { path: path("partners.path", &raw.partners.path, found) },
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },

@@ -13,6 +13,7 @@ pub(super) struct Raw {
     pub integrations: RawListener,
     pub admin: RawListener,
     pub matching: RawMatching,
+    pub analytics: RawAnalytics,
     pub store: RawStore,
     pub partners: RawPath,
     pub tokens: RawTokens,
@@ -54,6 +55,12 @@ pub(super) struct RawMatching {
     pub actor_threads: i64,
     pub partners_per_lead: i64,
     pub offers_per_partner: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawAnalytics {
+    pub page_records_max: i64,
 }
 
 #[derive(Debug, Deserialize)]

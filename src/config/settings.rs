@@ -24,6 +24,8 @@ pub struct Settings {
     pub admin: ListenerSettings,
     /// `[matching]`
     pub matching: MatchingSettings,
+    /// `[analytics]`
+    pub analytics: AnalyticsSettings,
     /// `[store]`
     pub store: StoreSettings,
     /// `[partners]`
@@ -92,6 +94,13 @@ pub struct MatchingSettings {
     pub partners_per_lead: usize,
     /// Offers of one seat in one table.
     pub offers_per_partner: usize,
+}
+
+/// `[analytics]`
+#[derive(Debug, Clone, Copy)]
+pub struct AnalyticsSettings {
+    /// Records read for one page of a feed.
+    pub page_records_max: usize,
 }
 
 /// `[store]`

@@ -117,3 +117,13 @@ fn every_key_of_the_types_is_in_the_default_file() {
         assert_eq!(found, [(key.clone(), "is missing".to_owned())]);
     }
 }
+
+#[test]
+fn a_page_of_a_feed_may_not_be_bounded_below_its_usual_size() {
+    let found = faults("[analytics]\npage_records_max = 999\n", &[]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].contains("analytics.page_records_max") && found[0].contains("from 1000 to"),
+        "{found:?}"
+    );
+}

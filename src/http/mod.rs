@@ -61,7 +61,8 @@ impl App {
     pub fn new(matchmaker: Matchmaker, tokens: Tokens, settings: &Settings) -> Self {
         let made_with = format!("{} {}", env!("CARGO_PKG_VERSION"), matchmaker.engine().base_url);
         let engine = matchmaker.engine();
-        let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), Clock::system());
+        let records_max = settings.analytics.page_records_max;
+        let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), Clock::system(), records_max);
         let partner_keys = PartnerKeys::of(engine.store.clone());
         Self {
             matchmaker,

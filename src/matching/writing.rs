@@ -226,7 +226,7 @@ fn with_payout(commit: Commit, report: &ReportRecord, booked_at: Timestamp, cent
 
 /// Only live leads earn.
 fn payout(lead: Uuid, booked_at: Timestamp, cents: f64) -> Payout {
-    Payout { lead, booked_at_ms: booked_at.millis(), cents, test: false }
+    Payout { lead, booked_at_ms: booked_at.millis(), cents }
 }
 
 /// Something that happened to a lead at the institution of a seat.

@@ -33,6 +33,9 @@ pub struct LeadEvent {
     /// The product of the offer it happened with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product_type: Option<ProductType>,
+    /// Whether the lead is a test; told by the newer form of the feeds only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_test: Option<bool>,
 }
 
 /// What the supply partner earned by a lead.
@@ -68,9 +71,9 @@ pub struct LeadClientTag {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedPage<T> {
-    /// Where the next page is; always carries a `timestamp`.
+    /// Where the next page is; carries a `timestamp`, or in the newer form a `paginationToken`.
     pub next_url: String,
-    /// Whether there is something at `next_url` now; otherwise come back in an hour.
+    /// Whether there is something at `next_url` now; otherwise come back in an hour, or in the newer form in minutes.
     #[serde(default)]
     pub should_continue_polling: bool,
     /// The records, by the time at which they reached the service.

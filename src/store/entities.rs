@@ -80,7 +80,7 @@ pub struct Happening {
     pub cause: Option<Uuid>,
 }
 
-/// What a lead earned the supply partner.
+/// What a lead earned the supply partner; test leads earn nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Payout {
     /// Which lead.
@@ -89,8 +89,6 @@ pub struct Payout {
     pub booked_at_ms: i64,
     /// How much, in cents and fractions of them; less than nothing when it is taken back.
     pub cents: f64,
-    /// Whether the lead is a test.
-    pub test: bool,
 }
 
 /// A value of a tag that a client gave its lead.

@@ -61,6 +61,8 @@ pub const HTTP_CONNECTIONS: &str = "offerd_http_connections";
 pub const HTTP_CONNECTIONS_REFUSED: &str = "offerd_http_connections_refused_total";
 /// Connections that could not be accepted.
 pub const HTTP_ACCEPT_ERRORS: &str = "offerd_http_accept_errors_total";
+/// Feed pages that ended at `analytics.page_records_max`.
+pub const FEED_PAGES_CUT: &str = "offerd_feed_pages_cut_total";
 /// Commits waiting for the store's writer.
 pub const STORE_QUEUE_DEPTH: &str = "offerd_store_queue_depth";
 /// Commits made durable together.
@@ -88,6 +90,7 @@ pub const METRICS: &[Metric] = &[
     counter(LATE_ANSWERS, &[], "Answers that came after their seat had an outcome, and were dropped."),
     counter(TABLES_SETTLED, &[], "Rate tables completed."),
     counter(TABLES_RECOVERED, &[], "Rate tables that went on after a restart."),
+    counter(FEED_PAGES_CUT, &["feed"], "Feed pages that ended early because of analytics.page_records_max."),
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
     seconds(STORE_COMMIT_SECONDS, &[], "Time from queueing a commit to its acknowledgement."),

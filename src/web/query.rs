@@ -52,6 +52,11 @@ impl<'q> Query<'q> {
         self.optional(name, kind)
     }
 
+    /// The value that was read by rules of one's own, or its fault noted.
+    pub fn accept<T>(&mut self, read: Result<T, ApiError>) -> Option<T> {
+        read.map_err(|fault| self.fault(fault)).ok()
+    }
+
     /// Notes a fault that no kind of value knows of.
     pub fn fault(&mut self, fault: ApiError) {
         self.faults.push(fault);

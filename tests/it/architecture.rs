@@ -15,7 +15,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("partners", &["model", "declaration", "telemetry"]),
     ("reference", &["model", "partners"]),
     ("matching", &["model", "partners", "store", "config", "telemetry"]),
-    ("analytics", &["model", "store"]),
+    ("analytics", &["model", "store", "telemetry"]),
     ("web", &["model", "telemetry"]),
     ("http", &["model", "analytics", "matching", "reference", "store", "web", "config", "telemetry"]),
     ("admin", &["matching", "model", "store", "web", "run_file", "telemetry"]),

@@ -195,6 +195,54 @@ fn shown_lead() -> Vec<(&'static str, Value, Value)> {
     ]
 }
 
+/// A status, and the attributes that the errors name.
+type Answered = (u16, Vec<&'static str>);
+
+/// Paths with their parameters, and the status and attributes with which the current edition and v1 answer them.
+fn asked() -> Vec<(&'static str, Answered, Answered)> {
+    let fine = || (200, vec![]);
+    let mut rows = vec![
+        ("/offerPreview/loanOffers", fine(), fine()),
+        ("/offerPreview/loanOffers?loanPurpose=auto", (422, vec!["loanPurpose"]), fine()),
+        ("/offerPreview/loanOffers?loanPurpose=auto_purchase", fine(), (400, vec!["loanPurpose"])),
+        ("/offerPreview/loanOffers?loanPurpose=auto_refinance", fine(), (400, vec!["loanPurpose"])),
+        (
+            "/offerPreview/loanOffers?loanPurpose=auto,boat",
+            (422, vec!["loanPurpose"]),
+            (400, vec!["loanPurpose"]),
+        ),
+        ("/offerPreview/loanOffers?loanPurpose=wedding", fine(), fine()),
+        (
+            "/offerPreview/loanOffers?zipCode=1&loanPurpose=auto_refinance&loanAmount=much",
+            (422, vec!["loanAmount", "zipCode"]),
+            (400, vec!["loanPurpose", "loanAmount", "zipCode"]),
+        ),
+        ("/offerPreview/creditCardOffers?cardPurposes=improve_credit,earning_rewards", fine(), fine()),
+        (
+            "/offerPreview/creditCardOffers?cardPurposes=improve_credit,cash_back",
+            fine(),
+            (400, vec!["cardPurposes"]),
+        ),
+        ("/offerPreview/creditCardOffers?cardBenefits=yacht", fine(), fine()),
+        (
+            "/offerPreview/savingsOffers?maxDepositAmount=-1",
+            (422, vec!["maxDepositAmount"]),
+            (400, vec!["maxDepositAmount"]),
+        ),
+        ("/offerPreview/savingsOffers?zipCode=94105", fine(), fine()),
+        // What is specified for the feeds is not said to differ.
+        ("/supplyAnalytics/leadEvents", (422, vec!["timestamp"]), (422, vec!["timestamp"])),
+    ];
+    for feed in [
+        "/supplyAnalytics/leadEvents?timestamp=2020-08-01T00:00:00Z",
+        "/supplyAnalytics/leadPayouts?timestamp=2020-08-01T00:00:00Z",
+        "/supplyAnalytics/leadClientTags?timestamp=2020-08-01T00:00:00Z",
+    ] {
+        rows.push((feed, fine(), fine()));
+    }
+    rows
+}
+
 fn assert_shown(expected: Vec<(&str, Value, Value)>, current: &Value, v1: &Value) {
     for (at, in_current, in_v1) in expected {
         let found = |answer: &Value| answer.pointer(at).cloned().unwrap_or_default();
@@ -232,6 +280,48 @@ async fn v1_differs_where_it_is_said_to_and_only_there() {
     let bands = (daemon.submit(SCORED).await.json(), v1_submit(&daemon, SCORED).await.json());
     let offers = |table: &Value| table["loanOffers"].as_array().unwrap().len();
     assert_eq!((offers(&bands.0), offers(&bands.1)), (0, 1), "610 is fair in v1 only");
+}
+
+#[tokio::test]
+async fn previews_and_feeds_are_asked_for_in_values_of_the_edition() {
+    let daemon = daemon().await;
+    for (path, current, in_v1) in asked() {
+        let answers = [daemon.get(path).await, v1_get(&daemon, path).await];
+        for (answer, (status, attributes)) in answers.iter().zip([current, in_v1]) {
+            let attributes = attributes.into_iter().map(str::to_owned).collect();
+            assert_eq!(outcome(answer), (status, attributes), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn previews_are_worded_as_rate_tables_are() {
+    let daemon = daemon().await;
+    for (path, array) in [
+        ("/offerPreview/creditCardOffers", "/creditCardOffers"),
+        ("/offerPreview/loanOffers?providedCreditRating=fair&loanAmount=5000", "/loanOffers"),
+    ] {
+        let shown = shown_table().into_iter();
+        let expected: Vec<_> = shown
+            .filter_map(|(at, current, in_v1)| Some((at.strip_prefix(array)?, current, in_v1)))
+            .collect();
+        assert!(expected.len() >= 3);
+        assert_shown(expected, &daemon.get(path).await.json(), &v1_get(&daemon, path).await.json());
+    }
+}
+
+#[tokio::test]
+async fn the_newer_form_of_the_feeds_is_in_v1_too() {
+    let daemon = daemon().await;
+    let url = format!("{}/supplyAnalytics/leadEvents?sinceTimestamp=2020-08-01T00:00:00Z", daemon.api);
+    let headers = [("accept", V1), ("api-version", "2025-04-01")];
+    let answer = daemon.request_with(Method::GET, &url, &daemon.confidential, &headers, "").await;
+    assert_eq!(answer.status, 200);
+    let page = answer.json();
+    let next = page["nextUrl"].as_str().unwrap();
+    assert!(next.contains("?paginationToken="), "{next}");
+    let followed = daemon.request_with(Method::GET, next, &daemon.confidential, &[("accept", V1)], "").await;
+    assert_eq!(followed.status, 200);
 }
 
 #[tokio::test]

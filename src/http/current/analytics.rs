@@ -1,13 +1,28 @@
 //! `GET /supplyAnalytics/leadEvents`, `GET /supplyAnalytics/leadPayouts`, `GET /supplyAnalytics/leadClientTags`
+//!
+//! The header `API-Version: 2025-04-01`, or a `paginationToken`, asks for the newer form of the feeds; without either the
+//! specification's form answers. A `paginationToken` carries all that a page is asked for by, so what stands beside it is
+//! ignored.
 
 use std::sync::Arc;
 
+use hyper::HeaderMap;
 use serde::Serialize;
 use tracing::error;
 
-use crate::analytics::{ClientTags, Events, Feed, Payouts, Refused};
+use crate::analytics::{
+    ArrivalTime, ClientTags, Cursor, EventTypes, Events, Feed, Feeds, Form, PAGINATION_TOKEN, PageRequest,
+    Payouts, bounds,
+};
 use crate::http::App;
-use crate::web::{Context, Failure, Reply};
+use crate::model::{ApiError, ErrorType, EventType};
+use crate::web::query::{self, Query};
+use crate::web::{Context, Failure, Reply, Request};
+
+/// The header that asks for the newer form.
+const API_VERSION: &str = "API-Version";
+/// Its one value.
+const PROMPT_VERSION: &str = "2025-04-01";
 
 /// Seconds after which a client may try again when the store cannot be read.
 const RETRY_AFTER_S: u32 = 5;
@@ -30,10 +45,10 @@ pub async fn lead_client_tags(context: Context<App>) -> Result<Reply, Failure> {
 /// Reads on a thread that may block: a page can be long.
 async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Result<Reply, Failure> {
     let company = context.caller()?.company;
-    let timestamp = context.request.query_value("timestamp").map(str::to_owned);
+    let asked = page_request::<F>(&context.request, &context.app.feeds)?;
     let app = Arc::clone(&context.app);
     let reading = tokio::task::spawn_blocking(move || {
-        let page = app.feeds.page::<F>(company, timestamp.as_deref()).map_err(failure)?;
+        let page = app.feeds.page::<F>(company, asked).map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
         Reply::json(&page)
     });
     reading.await.unwrap_or_else(|error| {
@@ -42,9 +57,47 @@ async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Re
     })
 }
 
-fn failure(refused: Refused) -> Failure {
-    match refused {
-        Refused::Start(fault) => Failure::malformed(vec![fault]),
-        Refused::StoreFailed => Failure::overloaded(RETRY_AFTER_S),
+fn page_request<F: Feed>(request: &Request, feeds: &Feeds) -> Result<PageRequest, Failure> {
+    let form = form(&request.headers)?;
+    query::read(request, |query| match (query.optional(PAGINATION_TOKEN, query::text), form) {
+        (Some(token), _) => query.accept(Cursor::read::<F>(token)),
+        (None, Form::Hourly) => {
+            start(query, "timestamp", feeds.latest(Form::Hourly)).map(PageRequest::hourly)
+        }
+        (None, Form::Prompt) => prompt::<F>(query, feeds),
+    })
+}
+
+fn form(headers: &HeaderMap) -> Result<Form, Failure> {
+    if !headers.contains_key(API_VERSION) {
+        return Ok(Form::Hourly);
     }
+    if headers.get_all(API_VERSION).iter().all(|version| version == PROMPT_VERSION) {
+        return Ok(Form::Prompt);
+    }
+    let message = format!("Header {API_VERSION} must be {PROMPT_VERSION}, or absent");
+    Err(Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Malformed, message)]))
+}
+
+fn prompt<F: Feed>(query: &mut Query<'_>, feeds: &Feeds) -> Option<PageRequest> {
+    let start = start(query, "sinceTimestamp", feeds.latest(Form::Prompt));
+    let until = until(query, "untilTimestamp", start);
+    let event_types = if F::HAS_EVENT_TYPES {
+        query.optional("eventType", query::choices::<EventType>).map(EventTypes::from_iter)
+    } else {
+        None
+    };
+    let asked = PageRequest::prompt(start?);
+    Some(PageRequest { until, event_types: event_types.unwrap_or(asked.event_types), ..asked })
+}
+
+fn start(query: &mut Query<'_>, name: &str, latest: ArrivalTime) -> Option<ArrivalTime> {
+    let given = query.optional(name, query::text);
+    query.accept(bounds::start(name, given, latest))
+}
+
+/// The end is looked at even if the start is faulty, so that both are told at once.
+fn until(query: &mut Query<'_>, name: &str, start: Option<ArrivalTime>) -> Option<ArrivalTime> {
+    let given = query.optional(name, query::text)?;
+    query.accept(bounds::until(name, given, start.unwrap_or(ArrivalTime::FIRST)))
 }

@@ -8,7 +8,7 @@
 
 use serde_json::{Value, json};
 
-use super::Object;
+use super::{Object, terms};
 use crate::model::Percent;
 
 /// The attributes of one rate's ends.
@@ -27,6 +27,14 @@ const INTRODUCTORY: [Ends; 3] = [
     Ends { max: "maxCashAdvanceIntroApr", min: "minCashAdvanceIntroApr" },
     Ends { max: "maxBalanceTransferIntroApr", min: "minBalanceTransferIntroApr" },
 ];
+
+/// Writes an offer as v1 has it.
+pub fn reword_offer(offer: &mut Object) {
+    if let Some(details) = offer.get_mut("details").and_then(Value::as_object_mut) {
+        reword(details);
+        terms::reword(details);
+    }
+}
 
 /// Writes the details as v1 has them.
 pub fn reword(details: &mut Object) {

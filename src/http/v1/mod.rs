@@ -12,18 +12,25 @@
 //! | annual fee of a card | `minAnnualFee`, `maxAnnualFee` | `annualFee` | [`cards`] |
 //! | rates of a card that are not known | left out | a fallback, or -1 | [`cards`] |
 //! | unit of a term | may be `open` | `month` then | [`terms`] |
+//! | values of a preview's parameters | all | fewer | [`values`], [`offer_previews`] |
+//! | status of a preview's faults | 422 | 400 | [`offer_previews`] |
+//! | product type of an event | all | fewer, else left out | [`analytics`] |
 //!
 //! What the specification does not mark as different is the same: product sub-types, `specialOffers`, and
 //! `pendingResponses` beside the `pendingOriginators` that v1 clients go by. [`crate::web`] answers 415 where a path came
 //! after v1.
 
+pub mod analytics;
 pub mod cards;
 pub mod leads;
+pub mod offer_previews;
 pub mod rate_tables;
 pub mod submission;
 pub mod terms;
 pub mod values;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::model::CreditBands;
@@ -43,14 +50,17 @@ pub fn bands(edition: Edition) -> CreditBands {
     }
 }
 
-/// An answer of the current edition in the words of v1.
-fn reworded(reply: Reply, reword: impl FnOnce(&mut Object)) -> Result<Reply, Failure> {
+/// An answer of the current edition in the words of v1; `A` is an object or a list of them.
+fn reworded<A: DeserializeOwned + Serialize>(
+    reply: Reply,
+    reword: impl FnOnce(&mut A),
+) -> Result<Reply, Failure> {
     reply.reworded(TAG, |body| {
         let unreadable = |error: serde_json::Error| {
             tracing::error!(%error, "an answer of ours cannot be put into the words of v1");
             Failure::internal()
         };
-        let mut answer: Object = serde_json::from_slice(body).map_err(unreadable)?;
+        let mut answer: A = serde_json::from_slice(body).map_err(unreadable)?;
         reword(&mut answer);
         serde_json::to_vec(&answer).map_err(unreadable)
     })

@@ -38,12 +38,7 @@ fn created(answer: Result<Reply, Failure>) -> Result<Reply, Failure> {
 }
 
 fn reword(table: &mut Object) {
-    for offer in offers(table, "creditCardOffers") {
-        if let Some(details) = offer.get_mut("details").and_then(Value::as_object_mut) {
-            cards::reword(details);
-            terms::reword(details);
-        }
-    }
+    offers(table, "creditCardOffers").for_each(cards::reword_offer);
     offers(table, "loanOffers").for_each(terms::reword);
 }
 

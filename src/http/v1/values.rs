@@ -1,4 +1,4 @@
-//! The attributes of a lead for which v1 has fewer values.
+//! The attributes of a lead and the parameters for which v1 has fewer values.
 
 use serde_json::Value;
 
@@ -68,6 +68,25 @@ pub fn replace_faulty(lead: &mut Object) -> Vec<ApiError> {
     faults
 }
 
+/// Names a parameter with a value that v1 does not have, as [`replace_faulty`] does attributes. Where `many` may stand,
+/// there are commas between them. Of a repeated parameter the first counts.
+pub fn replace_faulty_parameter(
+    parameters: &mut [(String, String)],
+    name: &str,
+    many: bool,
+    known: &[&str],
+) -> Vec<ApiError> {
+    let Some((_, value)) = parameters.iter_mut().find(|(other, _)| other == name) else { return Vec::new() };
+    let is_known = |one: &str| known.contains(&one);
+    let all_known = if many { value.split(',').all(is_known) } else { is_known(value) };
+    if all_known {
+        return Vec::new();
+    }
+    known[0].clone_into(value);
+    let message = format!("Query parameter {name} must be {}", one_of(known));
+    vec![ApiError::at(name, ErrorType::Malformed, message)]
+}
+
 impl Restricted {
     fn check(&self, value: &mut Value, faults: &mut Vec<ApiError>) {
         let known = (self.known)();
@@ -103,11 +122,13 @@ fn check_one(value: &mut Value, known: &[&str], path: impl Fn() -> String, fault
     }
 }
 
-fn loan_purposes() -> Vec<&'static str> {
+/// The purposes of loans, as v1 writes them.
+pub(super) fn loan_purposes() -> Vec<&'static str> {
     [&[LoanPurpose::V1_AUTO], wire(LoanPurpose::V1).as_slice()].concat()
 }
 
-fn wire<E: Enumeration>(values: &[E]) -> Vec<&'static str> {
+/// How values are written.
+pub(super) fn wire<E: Enumeration>(values: &[E]) -> Vec<&'static str> {
     values.iter().map(|value| value.as_str()).collect()
 }
 

@@ -15,7 +15,7 @@ use hyper::{HeaderMap, Method, Request};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use offerd::analytics::{Feed, Feeds};
+use offerd::analytics::{ArrivalTime, Feed, Feeds, PageRequest};
 use offerd::model::FeedPage;
 use offerd::run_file::RunFile;
 use offerd::store::{Clock, Store};
@@ -241,8 +241,9 @@ impl Stopped {
     pub fn feed_in_two_hours<F: Feed>(&self, company: &str) -> FeedPage<F::Record> {
         let later = Clock::new(|| Clock::system().now_us() + 7_200_000_000);
         let store = Store::open_inline(self.plan.store()).unwrap();
-        let feeds = Feeds::new(store, "https://offers.example".to_owned(), later);
-        let page = feeds.page::<F>(company.parse().unwrap(), Some("2020-08-01T00:00:00Z"));
+        let feeds = Feeds::new(store, "https://offers.example".to_owned(), later, usize::MAX);
+        let everything = PageRequest::hourly(ArrivalTime::FIRST);
+        let page = feeds.page::<F>(company.parse().unwrap(), everything);
         page.unwrap_or_else(|refused| panic!("{refused:?}"))
     }
 
@@ -287,6 +288,10 @@ impl Plan {
         command.env("OFFERD__STORE__PATH", self.store()).env("OFFERD__PARTNERS__PATH", &self.partners);
         for listener in ["API", "INTEGRATIONS", "ADMIN"] {
             command.env(format!("OFFERD__{listener}__LISTEN"), "127.0.0.1:0");
+        }
+        if !self.settings.iter().any(|(key, _)| key == "matching.deadline") {
+            // Who answers at once has then answered, however busy the machine is.
+            command.env("OFFERD__MATCHING__SUBMIT_WAIT", "10s");
         }
         for (key, value) in &self.settings {
             command.env(format!("OFFERD__{}", key.to_uppercase().replace('.', "__")), value);

@@ -1,0 +1,46 @@
+//! Which lead events a client wants.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::EventType;
+
+/// A set of event types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventTypes(u16);
+
+impl EventTypes {
+    /// All there are, and all there will be.
+    pub const ALL: Self = Self(u16::MAX);
+
+    /// Whether the type is wanted.
+    pub fn contains(self, event_type: EventType) -> bool {
+        self.0 & bit(event_type) != 0
+    }
+}
+
+impl FromIterator<EventType> for EventTypes {
+    fn from_iter<I: IntoIterator<Item = EventType>>(event_types: I) -> Self {
+        Self(event_types.into_iter().map(bit).fold(0, |bits, bit| bits | bit))
+    }
+}
+
+/// The ordinal is part of the cursors that clients hold, so a new type goes last.
+fn bit(event_type: EventType) -> u16 {
+    1 << event_type.ordinal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_holds_what_it_was_made_of() {
+        for &event_type in EventType::ALL {
+            let one = EventTypes::from_iter([event_type]);
+            let holds = |other: &&EventType| one.contains(**other);
+            assert_eq!(EventType::ALL.iter().filter(holds).collect::<Vec<_>>(), [&event_type]);
+            assert!(EventTypes::ALL.contains(event_type));
+        }
+        assert!(!EventTypes::from_iter([]).contains(EventType::Funded));
+    }
+}

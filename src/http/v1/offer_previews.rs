@@ -1,0 +1,49 @@
+//! `GET /offerPreview/loanOffers`, `GET /offerPreview/creditCardOffers`, `GET /offerPreview/savingsOffers`
+
+use hyper::StatusCode;
+
+use super::{Object, cards, terms, values};
+use crate::http::{App, current};
+use crate::model::{ApiError, CardPurpose, LoanPurpose};
+use crate::web::{Context, Failure, Reply};
+
+/// Previews loans.
+pub async fn loans(mut context: Context<App>) -> Result<Reply, Failure> {
+    let parameters = &mut context.request.query;
+    let faults = values::replace_faulty_parameter(parameters, "loanPurpose", false, &values::loan_purposes());
+    for (_, purpose) in parameters.iter_mut().filter(|(name, _)| name == "loanPurpose") {
+        if purpose == LoanPurpose::V1_AUTO {
+            LoanPurpose::AutoPurchase.as_str().clone_into(purpose);
+        }
+    }
+    reply(current::offer_previews::loans(context).await, faults, terms::reword)
+}
+
+/// Previews credit cards.
+pub async fn cards(mut context: Context<App>) -> Result<Reply, Failure> {
+    let known = values::wire(CardPurpose::V1);
+    let faults = values::replace_faulty_parameter(&mut context.request.query, "cardPurposes", true, &known);
+    reply(current::offer_previews::cards(context).await, faults, cards::reword_offer)
+}
+
+/// Previews savings products, which both editions word alike.
+pub async fn savings(context: Context<App>) -> Result<Reply, Failure> {
+    reply(current::offer_previews::savings(context).await, Vec::new(), |_| {})
+}
+
+/// What the current edition answers, in the words of v1, unless there are faults: those of v1 alone, then the others.
+fn reply(
+    answer: Result<Reply, Failure>,
+    mut faults: Vec<ApiError>,
+    reword: impl Fn(&mut Object),
+) -> Result<Reply, Failure> {
+    match answer {
+        Err(failure) if failure.status == StatusCode::UNPROCESSABLE_ENTITY => faults.extend(failure.errors),
+        Err(failure) => return Err(failure),
+        Ok(reply) if faults.is_empty() => {
+            return super::reworded(reply, |offers: &mut Vec<Object>| offers.iter_mut().for_each(reword));
+        }
+        Ok(_) => {}
+    }
+    Err(Failure::malformed(faults).with_status(StatusCode::BAD_REQUEST))
+}

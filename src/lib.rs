@@ -33,7 +33,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`model`] | the nouns of the specification, in its order and words; no I/O, no clock |
+//! | [`model`] | the nouns of the specification, in its order and words, and their schemas; no I/O, no clock |
 //! | [`declaration`] | how files written by an operator are read: every fault at once, with file, line and key |
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |

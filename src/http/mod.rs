@@ -2,10 +2,11 @@
 //!
 //! [`current`] answers. [`v1`] holds only what the older edition says differently: it translates on the way in and out.
 //!
-//! Thin: a handler gets the caller, reads the body, calls the matchmaker or the store, and returns a reply. How requests
+//! [`openapi`] tells programs and people about both. Thin: a handler gets the caller, reads the body, calls the matchmaker or the store, and returns a reply. How requests
 //! are served at all is [`crate::web`].
 
 pub mod current;
+mod openapi;
 pub mod record_ids;
 pub mod routes;
 pub mod v1;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use self::openapi::Addresses;
 use self::record_ids::RecordIds;
 use crate::analytics::Feeds;
 use crate::config::Settings;
@@ -47,13 +49,16 @@ pub struct App {
     pub record_ids: RecordIds,
     /// `GET /docs`
     pub docs: Bytes,
+    /// `GET /openapi.json`
+    pub openapi: Bytes,
 }
 
 impl App {
-    /// An application by the settings.
-    pub fn new(matchmaker: Matchmaker, tokens: Tokens, settings: &Settings) -> Self {
+    /// An application by the settings; `integrations` is where its other listener is reached.
+    pub fn new(matchmaker: Matchmaker, tokens: Tokens, settings: &Settings, integrations: &str) -> Self {
         let made_with = format!("{} {}", env!("CARGO_PKG_VERSION"), matchmaker.engine().base_url);
         let engine = matchmaker.engine();
+        let openapi = openapi::json(Addresses { api: &engine.base_url, integrations });
         let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), Clock::system());
         Self {
             matchmaker,
@@ -65,6 +70,7 @@ impl App {
             fingerprint: crc32fast::hash(made_with.as_bytes()),
             record_ids: RecordIds::default(),
             docs: current::docs::page().into(),
+            openapi,
         }
     }
 }

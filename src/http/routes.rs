@@ -168,6 +168,14 @@ pub const API: &[ApiRoute] = &[
     },
     Route {
         method: Method::GET,
+        path: "/openapi.json",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Describes the interface for programs, as an OpenAPI document.",
+        handler: handler!(docs::openapi),
+    },
+    Route {
+        method: Method::GET,
         path: "/docs",
         scope: Scope::None,
         editions: Editions::All,

@@ -5,20 +5,32 @@ use std::borrow::Cow;
 use chrono::NaiveDate;
 use serde::de::{self, SeqAccess};
 use serde_json::Value;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::{RefOr, Schema};
 use uuid::Uuid;
 
 use super::attribute::{AttributeKind, AttributeValue};
 use super::enumeration::{Enumeration, one_of};
 use super::fault::{Fault, Faults, Path};
 use super::input::{FromInput, Input, Scalar, kind_of};
+use super::schema::{self, Components};
 
 macro_rules! integer {
-    ($($type:ty)+) => { $(
+    ($($type:ty: $format:ident)+) => { $(
         impl FromInput for $type {
             const KIND: Option<AttributeKind> = Some(AttributeKind::Number);
 
             fn wanted() -> Cow<'static, str> {
                 "an integer".into()
+            }
+
+            fn describe(_: &mut Components) -> RefOr<Schema> {
+                ObjectBuilder::new()
+                    .schema_type(Type::Integer)
+                    .format(Some(SchemaFormat::KnownFormat(KnownFormat::$format)))
+                    .minimum(Some(Self::MIN))
+                    .maximum(Some(Self::MAX))
+                    .into()
             }
 
             fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
@@ -44,7 +56,7 @@ macro_rules! integer {
     )+ };
 }
 
-integer! { i32 i64 }
+integer! { i32: Int32 i64: Int64 }
 
 /// The integer that a float without fraction stands for, if it is in range.
 fn integral(float: f64) -> Option<i64> {
@@ -58,6 +70,15 @@ impl FromInput for f64 {
 
     fn wanted() -> Cow<'static, str> {
         "a number".into()
+    }
+
+    fn describe(_: &mut Components) -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::Number)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Double)))
+            .minimum(Some(Self::MIN))
+            .maximum(Some(Self::MAX))
+            .into()
     }
 
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
@@ -78,6 +99,10 @@ impl FromInput for bool {
 
     fn wanted() -> Cow<'static, str> {
         "a boolean".into()
+    }
+
+    fn describe(_: &mut Components) -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::Boolean).into()
     }
 
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
@@ -107,6 +132,10 @@ impl FromInput for String {
         "a string".into()
     }
 
+    fn describe(_: &mut Components) -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).into()
+    }
+
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
         text(found, |text| Some(text.to_owned()))
     }
@@ -121,6 +150,10 @@ impl FromInput for NaiveDate {
 
     fn wanted() -> Cow<'static, str> {
         "a date `YYYY-MM-DD`".into()
+    }
+
+    fn describe(_: &mut Components) -> RefOr<Schema> {
+        schema::text("date")
     }
 
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
@@ -150,6 +183,10 @@ impl FromInput for Uuid {
         "a UUID".into()
     }
 
+    fn describe(_: &mut Components) -> RefOr<Schema> {
+        schema::text("uuid")
+    }
+
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
         const HYPHENATED_LENGTH: usize = 36;
         text(found, |text| Self::try_parse(text).ok().filter(|_| text.len() == HYPHENATED_LENGTH))
@@ -161,6 +198,10 @@ impl<E: Enumeration> FromInput for E {
 
     fn wanted() -> Cow<'static, str> {
         one_of(E::WIRE).into()
+    }
+
+    fn describe(components: &mut Components) -> RefOr<Schema> {
+        schema::reference::<E>(components)
     }
 
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
@@ -203,6 +244,10 @@ impl<T: Element> FromInput for Vec<T> {
 
     fn wanted() -> Cow<'static, str> {
         "an array".into()
+    }
+
+    fn describe(components: &mut Components) -> RefOr<Schema> {
+        schema::array(T::describe(components))
     }
 
     fn from_seq<'de, A: SeqAccess<'de>>(mut elements: A) -> Result<Self, A::Error> {

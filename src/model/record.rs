@@ -7,13 +7,14 @@ macro_rules! record {
         $(optional { $($(#[$optional_doc:meta])* $optional:ident: $optional_type:ty,)* })?
     }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
             $($(#[$doc])* pub $field: $type,)*
             $($(
                 $(#[$optional_doc])*
                 #[serde(default, skip_serializing_if = "Option::is_none")]
+                #[schema(nullable = false)]
                 pub $optional: Option<$optional_type>,
             )*)?
         }

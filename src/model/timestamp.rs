@@ -5,6 +5,7 @@ use std::fmt;
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use utoipa::ToSchema;
 
 use super::input_kinds::has_shape;
 
@@ -12,7 +13,8 @@ use super::input_kinds::has_shape;
 ///
 /// Reading is more lenient: the offset may lack its colon, or be missing, which means UTC; up to nine digits of
 /// a second are read, and those below the millisecond dropped.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
+#[schema(value_type = String, format = DateTime)]
 pub struct Timestamp(DateTime<Utc>);
 
 impl Timestamp {

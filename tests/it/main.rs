@@ -10,6 +10,7 @@ mod growing_leads;
 mod kit;
 mod leads;
 mod offer_previews;
+mod openapi;
 mod rate_tables;
 mod readme;
 mod repeats;

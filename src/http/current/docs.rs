@@ -1,4 +1,4 @@
-//! `GET /docs`
+//! `GET /docs`, `GET /openapi.json`
 
 use crate::http::{App, routes};
 use crate::web::{Context, Failure, Reply, Scope};
@@ -6,6 +6,11 @@ use crate::web::{Context, Failure, Reply, Scope};
 /// Shows the page that was made at start.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     Ok(Reply::bytes("text/html; charset=utf-8", context.app.docs.clone()))
+}
+
+/// Answers with the OpenAPI document.
+pub async fn openapi(context: Context<App>) -> Result<Reply, Failure> {
+    Ok(Reply::json_bytes(context.app.openapi.clone()))
 }
 
 /// Lists the paths of both listeners, from the route table.

@@ -16,8 +16,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-
+use self::current::docs::Docs;
 use self::openapi::Addresses;
 use self::record_ids::RecordIds;
 use crate::analytics::Feeds;
@@ -47,10 +46,8 @@ pub struct App {
     pub fingerprint: u32,
     /// Numbers for the records of UI events.
     pub record_ids: RecordIds,
-    /// `GET /docs`
-    pub docs: Bytes,
-    /// `GET /openapi.json`
-    pub openapi: Bytes,
+    /// The OpenAPI document and the page that shows it.
+    pub docs: Docs,
 }
 
 impl App {
@@ -58,7 +55,7 @@ impl App {
     pub fn new(matchmaker: Matchmaker, tokens: Tokens, settings: &Settings, integrations: &str) -> Self {
         let made_with = format!("{} {}", env!("CARGO_PKG_VERSION"), matchmaker.engine().base_url);
         let engine = matchmaker.engine();
-        let openapi = openapi::json(Addresses { api: &engine.base_url, integrations });
+        let docs = Docs::new(Addresses { api: &engine.base_url, integrations });
         let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), Clock::system());
         Self {
             matchmaker,
@@ -69,8 +66,7 @@ impl App {
             body_timeout: settings.api.request_timeout,
             fingerprint: crc32fast::hash(made_with.as_bytes()),
             record_ids: RecordIds::default(),
-            docs: current::docs::page().into(),
-            openapi,
+            docs,
         }
     }
 }

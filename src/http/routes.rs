@@ -172,15 +172,23 @@ pub const API: &[ApiRoute] = &[
         scope: Scope::None,
         editions: Editions::All,
         about: "Describes the interface for programs, as an OpenAPI document.",
-        handler: handler!(docs::openapi),
+        handler: handler!(docs::document),
     },
     Route {
         method: Method::GET,
         path: "/docs",
         scope: Scope::None,
         editions: Editions::All,
-        about: "Lists the paths of the interface, as a page.",
+        about: "Shows the interface to people, who can try it there.",
         handler: handler!(docs::show),
+    },
+    Route {
+        method: Method::GET,
+        path: "/docs/{file}",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Answers with what that page is made of.",
+        handler: handler!(docs::file),
     },
 ];
 

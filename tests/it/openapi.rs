@@ -103,6 +103,30 @@ async fn its_nouns_are_those_of_the_specification() {
     }
 }
 
+/// The page loads only what the daemon has, and the browser is told to load nothing else.
+#[tokio::test]
+async fn the_page_needs_nothing_outside() {
+    let daemon = daemon().await;
+    let page = without_token(&daemon, "/docs").await;
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");
+    let addresses = |rule: &str| rule.split_whitespace().filter(|word| word.contains("://")).count();
+    assert_eq!(policy.split(';').map(addresses).sum::<usize>(), 2, "only the listeners: {policy}");
+
+    let page = String::from_utf8(page.body.to_vec()).unwrap();
+    assert!(page.contains("<title>offerd</title>"));
+    assert!(!page.contains("://"));
+    let sources = page.split(['"', '\'']).filter(|text| text.starts_with("docs/") || *text == "openapi.json");
+    let sources: Vec<&str> = sources.collect();
+    assert_eq!(sources.len(), 5, "{sources:?}");
+    for source in sources {
+        let answer = without_token(&daemon, &format!("/{source}")).await;
+        assert!(answer.status == 200 && !answer.body.is_empty(), "{source}");
+    }
+    assert_eq!(without_token(&daemon, "/docs/index.html").await.status, 404);
+}
+
 #[tokio::test]
 async fn no_reference_dangles() {
     let document = document(&daemon().await).await;

@@ -1,9 +1,12 @@
 //! The documentation documents itself.
 
 use hyper::Method;
+use utoipa::openapi::Required;
+use utoipa::openapi::path::ParameterIn;
 
-use super::draft::Draft;
+use super::draft::{Draft, text};
 use crate::model::Components;
+use crate::web::Failure;
 
 /// The section of the document.
 pub const TAG: &str = "Documentation";
@@ -13,5 +16,9 @@ pub fn operations(_: &mut Components) -> Vec<Draft> {
     vec![
         Draft::new(Method::GET, "/openapi.json", TAG, "getOpenApi").answers_object("This document."),
         Draft::new(Method::GET, "/docs", TAG, "showDocs").answers_type("text/html", "The page."),
+        Draft::new(Method::GET, "/docs/{file}", TAG, "getDocsFile")
+            .parameter(ParameterIn::Path, "file", Required::True, "The name of a file.", text())
+            .answers_type("*/*", "The file.")
+            .refuses(Failure::not_found_path(), "The page has no such file."),
     ]
 }

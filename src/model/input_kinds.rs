@@ -60,9 +60,10 @@ integer! { i32: Int32 i64: Int64 }
 
 /// The integer that a float without fraction stands for, if it is in range.
 fn integral(float: f64) -> Option<i64> {
-    // Both bounds are exact in binary; the upper one is the first float that is too large.
-    let in_range = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&float);
-    in_range.then_some(float as i64)
+    // Exact in binary, and the first float on either side that may stand for an integer out of range: integers that are
+    // too long come as the float that is nearest.
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    (float.abs() < LIMIT).then_some(float as i64)
 }
 
 impl FromInput for f64 {
@@ -287,6 +288,8 @@ mod tests {
         assert!(!reads::<i32>(Scalar::Float(2_147_483_648.0)));
         assert!(!reads::<i32>(Scalar::Integer(-2_147_483_649)));
         assert!(!reads::<i64>(Scalar::Float(9_223_372_036_854_775_808.0)));
+        assert!(!reads::<i64>(Scalar::Float(-9_223_372_036_854_775_808.0)), "it may stand for one less");
+        assert!(reads::<i64>(Scalar::Integer(i64::MIN)));
         assert!(!reads::<i32>(Scalar::Float(0.5)));
         let fault = i32::from_scalar(Scalar::Text("5000")).unwrap_err();
         assert_eq!(fault.to_string(), "must be an integer, got a string");

@@ -17,12 +17,8 @@ const PAGE: &str = include_str!("docs/page.html");
 /// Starts Swagger UI; a file of its own, because the page allows no script within.
 const START: &str = include_str!("docs/start.js");
 
-/// What the page loads of Swagger UI, with its type.
-const FILES: [(&str, &str); 3] = [
-    ("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
-    ("swagger-ui.css", "text/css; charset=utf-8"),
-    ("favicon-32x32.png", "image/png"),
-];
+/// What the page loads: a start of ours, and Swagger UI.
+pub const FILES: &[&str] = &["start.js", "swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"];
 
 /// Files change with the program only.
 const KEPT: HeaderValue = HeaderValue::from_static("max-age=3600");
@@ -55,13 +51,21 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
 /// Answers with a file that the page loads.
 pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
     let name = context.params.get("file").unwrap_or_default();
-    if name == "start.js" {
-        return Ok(Reply::bytes("text/javascript; charset=utf-8", START).header(CACHE_CONTROL, KEPT));
+    if !FILES.contains(&name) {
+        return Err(Failure::not_found_path());
     }
-    let known = FILES.iter().find(|(known, _)| *known == name);
-    let (name, content_type) = known.ok_or_else(Failure::not_found_path)?;
+    let bytes = if name == "start.js" { START.into() } else { swagger_ui(name)? };
+    let content_type = match name.rsplit('.').next() {
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        _ => "image/png",
+    };
+    Ok(Reply::bytes(content_type, bytes).header(CACHE_CONTROL, KEPT))
+}
+
+fn swagger_ui(name: &str) -> Result<Bytes, Failure> {
     match utoipa_swagger_ui::serve(name, Arc::new(Config::default())) {
-        Ok(Some(file)) => Ok(Reply::bytes(content_type, file.bytes.into_owned()).header(CACHE_CONTROL, KEPT)),
+        Ok(Some(file)) => Ok(file.bytes.into_owned().into()),
         Ok(None) | Err(_) => {
             error!(file = name, "Swagger UI has no such file");
             Err(Failure::internal())

@@ -134,6 +134,14 @@ impl Draft {
         self.answer(StatusCode::OK, about, Some((content_type, content)))
     }
 
+    /// Answers with a stream of events, each of which has these fields.
+    pub fn answers_events(self, about: &str, fields: &[&str]) -> Self {
+        let event = ObjectBuilder::new().schema_type(Type::Object);
+        let event = fields.iter().fold(event, |event, field| event.property(*field, text()).required(*field));
+        let content = ContentBuilder::new().schema(Some(event)).build();
+        self.answer(StatusCode::OK, about, Some(("text/event-stream", content)))
+    }
+
     /// Answers without a body.
     pub fn answers_empty(self, status: StatusCode, about: &str) -> Self {
         self.answer(status, about, None)
@@ -240,6 +248,11 @@ impl Draft {
 /// Any text.
 pub fn text() -> RefOr<Schema> {
     ObjectBuilder::new().schema_type(Type::String).into()
+}
+
+/// One of these texts.
+pub fn one_of(texts: &[&str]) -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(texts.to_vec())).into()
 }
 
 /// An integer within bounds.

@@ -39,7 +39,7 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
         Draft::new(Method::GET, "/originator/rateTables/{uuid}/events", TAG, "streamRateTable")
             .about("Each event `rateTable` holds the whole table; its id is the table's version.")
             .header("Last-Event-ID", "The version that the client holds already.")
-            .answers_type("text/event-stream", "The rate table, whenever it changes.")
+            .answers_events("The rate table, whenever it changes.", &["event", "id", "data"])
             .refuses(unknown("RateTable"), "The company has no such rate table."),
         Draft::new(Method::GET, "/click/{id}", TAG, "openOffer")
             .about("The path stands in the `url` of an offer.")

@@ -4,7 +4,8 @@ use hyper::Method;
 use utoipa::openapi::Required;
 use utoipa::openapi::path::ParameterIn;
 
-use super::draft::{Draft, text};
+use super::draft::{Draft, one_of};
+use crate::http::current::docs::FILES as DOCS_FILES;
 use crate::model::Components;
 use crate::web::Failure;
 
@@ -17,7 +18,7 @@ pub fn operations(_: &mut Components) -> Vec<Draft> {
         Draft::new(Method::GET, "/openapi.json", TAG, "getOpenApi").answers_object("This document."),
         Draft::new(Method::GET, "/docs", TAG, "showDocs").answers_type("text/html", "The page."),
         Draft::new(Method::GET, "/docs/{file}", TAG, "getDocsFile")
-            .parameter(ParameterIn::Path, "file", Required::True, "The name of a file.", text())
+            .parameter(ParameterIn::Path, "file", Required::True, "The name of a file.", one_of(DOCS_FILES))
             .answers_type("*/*", "The file.")
             .refuses(Failure::not_found_path(), "The page has no such file."),
     ]

@@ -2,7 +2,9 @@
 //!
 //! [`current`] answers. [`v1`] holds only what the older edition says differently: it translates on the way in and out.
 //!
-//! [`openapi`] tells programs and people about both. Thin: a handler gets the caller, reads the body, calls the matchmaker or the store, and returns a reply. How requests
+//! [`openapi`] describes all of it, to programs and to people.
+//!
+//! Thin: a handler gets the caller, reads the body, calls the matchmaker or the store, and returns a reply. How requests
 //! are served at all is [`crate::web`].
 
 pub mod current;

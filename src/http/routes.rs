@@ -1,4 +1,5 @@
-//! Every path of the public interface, on one page.
+//! Every path of the public interface, on one page. A new one needs its line in the README and its draft in
+//! [`super::openapi`]; tests say so.
 
 use hyper::Method;
 

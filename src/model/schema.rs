@@ -85,3 +85,40 @@ impl PartialSchema for NotGiven {
 }
 
 impl ToSchema for NotGiven {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Attribute, Lead};
+    use serde_json::Value;
+
+    /// Follows what a field may be to the properties that it has then.
+    fn properties<'a>(field: &'a Value, components: &'a Value) -> Option<&'a Value> {
+        let wanted = field["anyOf"].get(0).unwrap_or(field);
+        match wanted["$ref"].as_str().and_then(|reference| reference.rsplit('/').next()) {
+            Some(name) => components.get(name)?.get("properties"),
+            None => wanted.get("properties"),
+        }
+    }
+
+    #[test]
+    fn every_attribute_of_a_lead_is_described_and_may_be_left_out_as_clients_do() {
+        let mut components = Components::new();
+        let lead = serde_json::to_value(reference::<Lead>(&mut components)).unwrap();
+        let components: serde_json::Map<String, Value> = components
+            .into_iter()
+            .map(|(name, schema)| (name, serde_json::to_value(schema).unwrap()))
+            .collect();
+        let components = Value::Object(components);
+        for attribute in Attribute::all() {
+            let found = attribute
+                .path
+                .split('.')
+                .try_fold(&lead, |noun, name| properties(noun, &components)?.get(name));
+            let field = found.unwrap_or_else(|| panic!("{} is not described", attribute.path));
+            assert_eq!(field["anyOf"][1]["$ref"], "#/components/schemas/NotGiven", "{}", attribute.path);
+            assert!(field["description"].as_str().is_some_and(|text| !text.is_empty()), "{}", attribute.path);
+        }
+        assert!(Attribute::all().len() > 100);
+    }
+}

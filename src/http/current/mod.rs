@@ -7,7 +7,7 @@ pub mod featured_institutions;
 pub mod leads;
 pub mod offer_previews;
 pub mod rate_tables;
-mod submission;
+pub mod submission;
 pub mod ui_events;
 pub mod universities;
 pub mod waiting;

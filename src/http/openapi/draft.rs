@@ -6,7 +6,6 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::content::{Content, ContentBuilder};
 use utoipa::openapi::example::ExampleBuilder;
-use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::{Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::response::ResponseBuilder;
@@ -15,6 +14,7 @@ use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::server::Server;
 use utoipa::openapi::{RefOr, Required, Schema};
 
+use super::headers;
 use crate::http::routes::ApiRoute;
 use crate::model::{ApiError, Components, schema};
 use crate::web::{Editions, Failure, Scope};
@@ -148,9 +148,9 @@ impl Draft {
     }
 
     /// Adds a header to the answer named last.
-    pub fn with_header(mut self, name: &str, about: &str) -> Self {
+    pub fn with_header(mut self, name: &str) -> Self {
         if let Some((status, answer)) = self.answers.pop() {
-            let header = HeaderBuilder::new().schema(Some(text())).description(Some(about)).build();
+            let (name, header) = headers::described(name);
             self.answers.push((status, answer.header(name, header)));
         }
         self
@@ -162,7 +162,7 @@ impl Draft {
         let body = content(schema::array(elements), &failure.errors);
         let mut draft = self.answer(failure.status, about, Some((JSON, body)));
         for (name, _) in &failure.headers {
-            draft = draft.with_header(name.as_str(), "What the status calls for.");
+            draft = draft.with_header(name.as_str());
         }
         draft
     }
@@ -188,9 +188,8 @@ impl Draft {
                 (route.scope != Scope::None).then(|| SecurityRequirement::new::<_, _, &str>(TOKEN, [])),
             ));
         for (status, answer) in draft.answers {
-            let about = "The id of the request, which the log names too.";
-            let header = HeaderBuilder::new().schema(Some(uuid())).description(Some(about)).build();
-            operation = operation.response(status.as_str(), answer.header("Request-Id", header).build());
+            let (name, id) = headers::described("Request-Id");
+            operation = operation.response(status.as_str(), answer.header(name, id).build());
         }
         operation.build()
     }

@@ -33,7 +33,7 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
         Draft::new(Method::POST, "/leads", TAG, "createLead")
             .body::<Lead>(Required::False, LEADS, components)
             .answers(StatusCode::CREATED, "The lead.", &examples::lead(), components)
-            .with_header("Location", "The path of the lead.")
+            .with_header("Location")
             .refuses(Failure::conflict(Uuid::nil()), "The lead exists already.")
             .refuses(unfit(), "Not a lead."),
     ]

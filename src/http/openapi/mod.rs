@@ -8,6 +8,7 @@
 mod analytics;
 mod draft;
 mod examples;
+mod headers;
 mod leads;
 mod offer_previews;
 mod rate_tables;

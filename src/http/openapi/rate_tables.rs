@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::draft::Draft;
 use super::examples;
+use crate::http::current::submission::KEY_BYTES;
 use crate::model::{ApiError, Components, ErrorType, Lead};
 use crate::web::Failure;
 
@@ -24,9 +25,6 @@ pub(super) const LEADS: &[(&str, &str)] = &[
 
 /// What the service takes as an `Idempotency-Key`: visible characters, blanks between them.
 const KEY: &str = "^[!-~]([ -~]*[!-~])?$";
-
-/// Longest `Idempotency-Key`.
-const KEY_LENGTH: usize = 255;
 
 /// The operations.
 pub fn operations(components: &mut Components) -> Vec<Draft> {
@@ -51,14 +49,14 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
                 crate::model::schema::text("uuid"),
             )
             .answers_empty(StatusCode::FOUND, "The way to the partner.")
-            .with_header("Location", "The partner's page.")
+            .with_header("Location")
             .refuses(Failure::unknown("Offer does not exist"), "No such offer was shown.")
             .refuses(Failure::gone("Offer has expired"), "The offer is older than 31 days."),
     ]
 }
 
 fn submit(path: &'static str, id: &'static str, components: &mut Components) -> Draft {
-    let key = ObjectBuilder::new().schema_type(Type::String).pattern(Some(KEY)).max_length(Some(KEY_LENGTH));
+    let key = ObjectBuilder::new().schema_type(Type::String).pattern(Some(KEY)).max_length(Some(KEY_BYTES));
     let about =
         "A name for this submit: sent again under it, the same body is taken once and answered alike.";
     let draft = Draft::new(Method::POST, path, TAG, id)
@@ -84,16 +82,16 @@ fn show(components: &mut Components) -> Draft {
         .header("If-None-Match", "The `ETag` of the table that the client holds.");
     answers_table(draft, components)
         .answers_empty(StatusCode::NOT_MODIFIED, "The table is what the client holds.")
-        .with_header("ETag", "The version of the table.")
+        .with_header("ETag")
         .refuses(unknown("RateTable"), "The company has no such rate table.")
 }
 
 fn answers_table(draft: Draft, components: &mut Components) -> Draft {
     draft
         .answers(StatusCode::OK, "The rate table.", &examples::rate_table(), components)
-        .with_header("ETag", "The version of the table.")
-        .with_header("Retry-After", "Seconds until it is worth asking again, while the table is pending.")
-        .with_header("Table-Deadline", "When the table will be complete at the latest, while it is pending.")
+        .with_header("ETag")
+        .with_header("Retry-After")
+        .with_header("Table-Deadline")
 }
 
 /// A lead that does not fit.

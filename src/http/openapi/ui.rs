@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::draft::{Draft, integer, text};
 use super::examples;
+use crate::http::current::universities::LIMIT_MAX;
 use crate::model::{
     ApiError, Components, ErrorType, FeaturedFinancialInstitution, OfferDisplayNew, SessionInitNew, schema,
 };
@@ -76,7 +77,13 @@ fn universities() -> Draft {
     Draft::new(Method::GET, "/leads/universities", UTILITIES, "listUniversities")
         .query("name", "A fragment of the name, in any case, with or without diacritics.", text())
         .query("offset", "How many names to pass over.", integer(0, i64::MAX))
-        .parameter(ParameterIn::Query, "limit", Required::True, "How many names at most.", integer(1, 100))
+        .parameter(
+            ParameterIn::Query,
+            "limit",
+            Required::True,
+            "How many names at most.",
+            integer(1, LIMIT_MAX),
+        )
         .answers_all("Names, as leads are to spell them.", text(), &["University of Washington"])
         .refuses(missing, "A parameter is missing or does not fit.")
 }

@@ -8,7 +8,7 @@
 //! are served at all is [`crate::web`].
 
 pub mod current;
-mod openapi;
+pub mod openapi;
 pub mod record_ids;
 pub mod routes;
 pub mod v1;

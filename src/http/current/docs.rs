@@ -73,12 +73,13 @@ fn swagger_ui(name: &str) -> Result<Bytes, Failure> {
     }
 }
 
-/// The page may load its own files, and try the two listeners; nothing else. Swagger UI sets styles on its elements.
+/// The page may load its own files, and try the two listeners; nothing else. Swagger UI sets styles on its elements. An
+/// address with a path allows what is below it only when it ends with a slash.
 fn policy(addresses: Addresses<'_>) -> HeaderValue {
     let Addresses { api, integrations } = addresses;
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
-         connect-src 'self' {api} {integrations}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+         connect-src 'self' {api}/ {integrations}/; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     );
     // An address that no header can hold cannot be tried either.
     HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))

@@ -2,7 +2,7 @@
 //! programs that generate clients and tests.
 //!
 //! What the route table knows is taken from it: method, path, summary, what the caller must show. What only the
-//! handlers know stands in a [`Draft`] for each operation, a file for each section of the specification; the schemas
+//! handlers know stands in a `Draft` for each operation, a file for each section of the specification; the schemas
 //! are those of [`crate::model`]. A new route needs a draft: a test fails without.
 
 mod analytics;

@@ -102,7 +102,8 @@ async fn live(
         .map_err(|error| format!("the run file could not be written: {error}"))?;
 
     let health = Arc::new(Health::new(store.clone()));
-    let admin_app = admin::App::new(Arc::clone(&health), metrics, tokens.clone(), run_file.clone());
+    let admin_app =
+        admin::App::new(Arc::clone(&health), metrics, Arc::clone(matchmaker.engine()), run_file.clone());
     let admin = admin::start(admin_listener, admin_app);
 
     let (stop, stopping) = watch::channel(false);

@@ -4,9 +4,12 @@
 //! - `GET /livez` answers while the process runs
 //! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
-//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}` are for the command line, with the key of the run file
+//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents` are for the command line, with the key of the
+//!   run file
 
 mod health;
+pub mod key_ring;
+pub mod partner_events;
 pub mod tokens;
 
 use std::sync::Arc;
@@ -20,19 +23,21 @@ use tracing::error;
 
 pub use health::Health;
 
+use self::key_ring::KeyRing;
+use crate::matching::Engine;
 use crate::run_file::RunFile;
-use crate::store::tokens::Tokens;
 use crate::telemetry::metrics;
 use crate::web::{
-    Authenticate, Caller, Context, Cors, Editions, Failure, Handler, Listener, Reply, Route, Router, Scope,
-    Surface, Token, handler, service,
+    Authenticate, Caller, Context, Cors, Editions, Failure, Handler, Listener, Principal, Reply, Route,
+    Router, Scope, Surface, Token, handler, service,
 };
 
 /// What the admin pages work with.
 pub struct App {
     health: Arc<Health>,
     metrics: metrics::Handle,
-    tokens: Tokens,
+    key_ring: KeyRing,
+    engine: Arc<Engine>,
     /// Where the other listeners are, and the key that opens the commands.
     run_file: RunFile,
     index: String,
@@ -40,8 +45,14 @@ pub struct App {
 
 impl App {
     /// The admin pages of a daemon.
-    pub fn new(health: Arc<Health>, metrics: metrics::Handle, tokens: Tokens, run_file: RunFile) -> Self {
-        Self { health, metrics, tokens, index: index_page(&run_file), run_file }
+    pub fn new(
+        health: Arc<Health>,
+        metrics: metrics::Handle,
+        engine: Arc<Engine>,
+        run_file: RunFile,
+    ) -> Self {
+        let key_ring = KeyRing::of(engine.store.clone());
+        Self { health, metrics, key_ring, engine, index: index_page(&run_file), run_file }
     }
 }
 
@@ -53,6 +64,13 @@ const ROUTES: &[Route<Handler<App>>] = &[
     route(Method::GET, "/metrics", Scope::None, "Every metric, for Prometheus.", handler!(show_metrics)),
     route(Method::GET, "/tokens", Scope::Confidential, "Lists tokens.", handler!(tokens::list)),
     route(Method::POST, "/tokens", Scope::Confidential, "Makes a token.", handler!(tokens::create)),
+    route(
+        Method::POST,
+        "/partnerEvents",
+        Scope::Confidential,
+        "Takes in what partners report.",
+        handler!(partner_events::take_in),
+    ),
     route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
 ];
 
@@ -109,15 +127,16 @@ impl Admin {
 
 impl Authenticate for App {
     /// The one key, compared by digest so that the time tells nothing of it.
-    fn caller(&self, token: &Token) -> Option<Caller> {
+    fn principal(&self, token: &Token) -> Option<Principal> {
         use sha2::{Digest, Sha256};
         let same = Sha256::digest(token.as_str()) == Sha256::digest(&self.run_file.admin_key);
-        same.then(|| Caller {
+        let operator = || Caller {
             company: uuid::Uuid::nil(),
             company_name: "operator".into(),
             kind: crate::model::TokenKind::Confidential,
             test: false,
-        })
+        };
+        same.then(|| Principal::Company(operator()))
     }
 }
 

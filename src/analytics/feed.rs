@@ -1,21 +1,28 @@
-//! The three feeds: what each of them picks from the log, and how it tells it.
+//! The three feeds: where each of them lies, and how it tells what it holds.
 
+use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::hash::hash;
 use crate::model::{LeadClientTag, LeadEvent, LeadPayout, Timestamp};
-use crate::store::entities::{Entry, Happening};
+use crate::store::Tree;
+use crate::store::entities::{Happening, Payout, Tag};
 
-/// A filter over the log.
+/// A log of records of one kind, by company, in the order of arrival.
 pub trait Feed {
+    /// What is stored.
+    type Stored: DeserializeOwned;
     /// What a page holds.
     type Record: Send + 'static;
+
+    /// Where it is stored.
+    const TREE: Tree;
 
     /// Where it is served, below the base URL.
     const PATH: &'static str;
 
-    /// The record of an entry; `None` when the entry is of another feed.
-    fn record(entry: Entry) -> Option<Self::Record>;
+    /// What is stored, as it is told.
+    fn record(stored: Self::Stored) -> Self::Record;
 }
 
 /// What happened to leads.
@@ -31,51 +38,54 @@ pub struct Payouts;
 pub struct ClientTags;
 
 impl Feed for Events {
+    type Stored = Happening;
     type Record = LeadEvent;
 
+    const TREE: Tree = Tree::LeadEvents;
     const PATH: &'static str = "/supplyAnalytics/leadEvents";
 
-    fn record(entry: Entry) -> Option<LeadEvent> {
-        let Entry::Event(happening) = entry else { return None };
+    fn record(happening: Happening) -> LeadEvent {
         let id = event_id(&happening);
-        let Happening { event_type, lead, lead_created_at, at, institution, product_type, test: _ } =
-            happening;
-        let (institution_uuid, institution_name) = institution.unzip();
-        Some(LeadEvent {
+        let (institution_uuid, institution_name) = happening.institution.unzip();
+        LeadEvent {
             id,
-            lead_uuid: lead,
-            lead_created_at: time(lead_created_at),
-            event_type,
-            event_created_at: time(at),
-            amount_in_cents: None,
+            lead_uuid: happening.lead,
+            lead_created_at: time(happening.lead_created_at),
+            event_type: happening.event_type,
+            event_created_at: time(happening.at),
+            amount_in_cents: happening.amount_in_cents,
             financial_institution_uuid: institution_uuid,
             financial_institution_name: institution_name,
-            product_type,
-        })
+            product_type: happening.product_type,
+        }
     }
 }
 
 impl Feed for Payouts {
+    type Stored = Payout;
     type Record = LeadPayout;
 
+    const TREE: Tree = Tree::LeadPayouts;
     const PATH: &'static str = "/supplyAnalytics/leadPayouts";
 
-    fn record(entry: Entry) -> Option<LeadPayout> {
-        let Entry::Payout { lead, booked_at_ms, cents } = entry else { return None };
-        Some(LeadPayout { lead_uuid: lead, booked_at: time(booked_at_ms), payout_in_cents: cents })
+    fn record(payout: Payout) -> LeadPayout {
+        let Payout { lead, booked_at_ms, cents, test: _ } = payout;
+        LeadPayout { lead_uuid: lead, booked_at: time(booked_at_ms), payout_in_cents: cents }
     }
 }
 
 impl Feed for ClientTags {
+    type Stored = Tag;
     type Record = LeadClientTag;
 
+    const TREE: Tree = Tree::LeadClientTags;
     const PATH: &'static str = "/supplyAnalytics/leadClientTags";
 
-    fn record(entry: Entry) -> Option<LeadClientTag> {
-        let Entry::Tag { lead, key, value, created_at_ms } = entry else { return None };
+    fn record(tag: Tag) -> LeadClientTag {
+        let Tag { lead, key, value, created_at_ms } = tag;
         let created_at = created_at_ms.to_be_bytes();
         let hash = hash(&[lead.as_bytes(), key.as_bytes(), value.as_bytes(), &created_at]);
-        Some(LeadClientTag { hash, lead_uuid: lead, key, value, created_at: time(created_at_ms) })
+        LeadClientTag { hash, lead_uuid: lead, key, value, created_at: time(created_at_ms) }
     }
 }
 
@@ -89,6 +99,7 @@ fn event_id(happening: &Happening) -> String {
         &happening.at.to_be_bytes(),
         institution.as_bytes(),
         product_type.as_bytes(),
+        happening.cause.unwrap_or_default().as_bytes(),
     ])
 }
 
@@ -109,7 +120,9 @@ mod tests {
             at: 7,
             institution: Some((Uuid::from_u128(institution), "Bank".to_owned())),
             product_type: Some(product_type),
+            amount_in_cents: None,
             test: false,
+            cause: None,
         }
     }
 
@@ -131,18 +144,18 @@ mod tests {
 
     #[test]
     fn only_events_that_are_tied_to_an_institution_name_one() {
-        let tied = Events::record(Entry::Event(rejected(9, ProductType::Loan))).unwrap();
+        let tied = Events::record(rejected(9, ProductType::Loan));
         assert_eq!(tied.financial_institution_uuid, Some(Uuid::from_u128(9)));
         assert_eq!(tied.financial_institution_name.as_deref(), Some("Bank"));
         let untied = Happening { institution: None, product_type: None, ..rejected(9, ProductType::Loan) };
-        let json = serde_json::to_value(Events::record(Entry::Event(untied))).unwrap();
+        let json = serde_json::to_value(Events::record(untied)).unwrap();
         assert_eq!(json.as_object().unwrap().len(), 5, "{json}");
     }
 
     #[test]
-    fn each_feed_passes_the_others_records_by() {
-        let payout = Entry::Payout { lead: Uuid::nil(), booked_at_ms: 1, cents: 12.5 };
-        assert!(Events::record(payout.clone()).is_none() && ClientTags::record(payout.clone()).is_none());
-        assert_eq!(Payouts::record(payout).unwrap().payout_in_cents, 12.5);
+    fn an_amount_is_told_where_there_is_one() {
+        let funded = Happening { amount_in_cents: Some(1_250_000), ..rejected(9, ProductType::Loan) };
+        let json = serde_json::to_value(Events::record(funded)).unwrap();
+        assert_eq!(json["amountInCents"], 1_250_000);
     }
 }

@@ -8,8 +8,7 @@ use super::feed::Feed;
 use super::start::start;
 use super::window::Window;
 use crate::model::{ApiError, FeedPage};
-use crate::store::entities::Entry;
-use crate::store::{Clock, HappeningKey, ReadError, Store, Tree, codec};
+use crate::store::{Clock, FeedKey, ReadError, Store, codec};
 
 /// Reads pages of every feed. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -62,29 +61,27 @@ impl Feeds {
         start: ArrivalTime,
     ) -> Result<Vec<F::Record>, ReadError> {
         let mut data = Vec::new();
-        let first = HappeningKey::first_at(company, start.0);
+        let first = FeedKey::first_at(company, start.0);
         // An append has an arrival time of its own, so its record holds all of an instant.
-        for record in self.store.scan_from(Tree::Happenings, first.to_bytes(), company) {
+        for record in self.store.scan_from(F::TREE, first.to_bytes(), company) {
             let (key, payload) = record?;
-            let Some((arrival, entries)) = instant(&key, &payload) else { continue };
-            let count = entries.len();
-            let records: Vec<F::Record> = entries.into_iter().filter_map(F::record).collect();
-            if !window.takes(arrival, count, records.len()) {
+            let Some((arrival, stored)) = instant::<F>(&key, &payload) else { continue };
+            if !window.takes(arrival, stored.len()) {
                 break;
             }
-            data.extend(records);
+            data.extend(stored.into_iter().map(F::record));
         }
         Ok(data)
     }
 }
 
 /// What arrived at one instant. What cannot be read is left out, as a broken record is.
-fn instant(key: &[u8], payload: &[u8]) -> Option<(ArrivalTime, Vec<Entry>)> {
-    let arrival = ArrivalTime(HappeningKey::parse(key)?.arrival_us);
+fn instant<F: Feed>(key: &[u8], payload: &[u8]) -> Option<(ArrivalTime, Vec<F::Stored>)> {
+    let arrival = ArrivalTime(FeedKey::parse(key)?.arrival_us);
     match codec::decode(payload) {
-        Ok(entries) => Some((arrival, entries)),
+        Ok(stored) => Some((arrival, stored)),
         Err(error) => {
-            error!(%error, arrival_us = arrival.0, "feed entries could not be read");
+            error!(%error, feed = F::TREE.name(), arrival_us = arrival.0, "feed records could not be read");
             None
         }
     }

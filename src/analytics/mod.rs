@@ -1,7 +1,7 @@
 //! The feeds: what reached the service, told to the supply partner that it concerns, page by page.
 //!
-//! There is one append-only log per company, ordered by arrival, and three [feeds](Feed) that are filters over it. A page
-//! starts at an [`ArrivalTime`] that the client names and ends where its [`Window`] closes; the next page starts there.
+//! Each of the three [feeds](Feed) is an append-only log per company, ordered by arrival. A page starts at an
+//! [`ArrivalTime`] that the client names and ends where its [`Window`] closes; the next page starts there.
 //! The window ends an hour before now at the latest. What arrives later is given a later arrival time, so it lies ahead
 //! of every page that was ever delivered, whenever it happened: following `nextUrl` misses nothing and repeats nothing.
 //!
@@ -20,4 +20,4 @@ pub use arrival_time::ArrivalTime;
 pub use feed::{ClientTags, Events, Feed, Payouts};
 pub use feeds::{Feeds, Refused};
 pub use start::start;
-pub use window::{ENTRIES_AT_MOST, RECORDS_ENOUGH, Window};
+pub use window::{RECORDS_ENOUGH, Window};

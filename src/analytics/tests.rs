@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::FutureExt;
 use proptest::prelude::*;
+use serde::Serialize;
 use uuid::Uuid;
 
 use super::*;
 use crate::model::{EventType, FeedPage, LeadEvent, ProductType};
-use crate::store::entities::{Entry, Happening};
-use crate::store::{Clock, Commit, Store, StoreOptions, codec};
+use crate::store::entities::{Happening, Payout, Tag};
+use crate::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
 
 const HOUR: u64 = 3_600_000_000;
 const BASE_URL: &str = "https://offers.example";
@@ -65,22 +66,22 @@ impl World {
         &self.feeds.as_ref().unwrap().1
     }
 
-    fn append(&self, company: Uuid, entries: &[Entry]) {
-        let commit = Commit::new().append(company, codec::encode(entries));
+    fn append<T: Serialize>(&self, tree: Tree, company: Uuid, records: &[T]) {
+        let commit = Commit::new().append(tree, company, codec::encode(records));
         self.feeds.as_ref().unwrap().0.commit(commit).now_or_never().unwrap().unwrap();
     }
 
     /// Appends events that arrive at one instant, numbered in the order of arrival, `late_ms` after they happened.
     fn arrive(&mut self, count: usize, late_ms: i64) {
         let at = i64::try_from(self.now() / 1000).unwrap();
-        let entries: Vec<Entry> = (0..count)
+        let events: Vec<Happening> = (0..count)
             .map(|_| {
                 self.appended += 1;
-                Entry::Event(event(Uuid::from_u128(self.appended), at, at - late_ms))
+                event(Uuid::from_u128(self.appended), at, at - late_ms)
             })
             .collect();
-        self.append(COMPANY, &entries);
-        self.append(OTHER_COMPANY, &[Entry::Event(event(Uuid::max(), at, at))]);
+        self.append(Tree::LeadEvents, COMPANY, &events);
+        self.append(Tree::LeadEvents, OTHER_COMPANY, &[event(Uuid::max(), at, at)]);
     }
 
     fn page<F: Feed>(&self, timestamp: &str) -> FeedPage<F::Record> {
@@ -112,7 +113,9 @@ fn event(lead: Uuid, lead_created_at: i64, at: i64) -> Happening {
         at,
         institution: Some((Uuid::from_u128(7), "Bank".to_owned())),
         product_type: Some(ProductType::Loan),
+        amount_in_cents: None,
         test: false,
+        cause: None,
     }
 }
 
@@ -206,16 +209,13 @@ fn the_hour_counts_to_the_microsecond() {
 }
 
 #[test]
-fn the_feeds_share_a_log_and_nothing_else() {
+fn each_feed_tells_its_own_records() {
     let mut world = World::new();
     let lead = Uuid::from_u128(1);
-    let tag = |value: &str| Entry::Tag {
-        lead,
-        key: "channel".to_owned(),
-        value: value.to_owned(),
-        created_at_ms: 5,
-    };
-    world.append(COMPANY, &[tag("a"), Entry::Payout { lead, booked_at_ms: 6, cents: -12.5 }, tag("b")]);
+    let tag =
+        |value: &str| Tag { lead, key: "channel".to_owned(), value: value.to_owned(), created_at_ms: 5 };
+    world.append(Tree::LeadClientTags, COMPANY, &[tag("a"), tag("b")]);
+    world.append(Tree::LeadPayouts, COMPANY, &[Payout { lead, booked_at_ms: 6, cents: -12.5, test: false }]);
     world.arrive(2000, 0);
     world.pass(3 * HOUR);
     let payouts = world.page::<Payouts>("2020-08-01T00:00:00Z");

@@ -5,10 +5,6 @@ use super::arrival_time::ArrivalTime;
 /// A page that covers an hour and holds as many records grows no further.
 pub const RECORDS_ENOUGH: usize = 1000;
 
-/// Most entries of the log read for one page, of any feed. Bounds what an hour of very many records, or a feed with few
-/// records in a long log, can cost; a page that ends here is shorter than an hour, or holds less, and the next goes on.
-pub const ENTRIES_AT_MOST: usize = 100_000;
-
 /// A page while it is being filled: instants are offered in the order of arrival, each at once, until one is refused.
 ///
 /// The page ends where the first refused instant begins. So an instant is never split, and the quiet time before the next
@@ -17,8 +13,6 @@ pub const ENTRIES_AT_MOST: usize = 100_000;
 pub struct Window {
     start: ArrivalTime,
     latest: ArrivalTime,
-    entries_at_most: usize,
-    entries: usize,
     records: usize,
     refused: Option<ArrivalTime>,
 }
@@ -26,21 +20,14 @@ pub struct Window {
 impl Window {
     /// A page from `start` on, which may hold what arrived before `latest`.
     pub fn new(start: ArrivalTime, latest: ArrivalTime) -> Self {
-        Self::with_limit(start, latest, ENTRIES_AT_MOST)
+        Self { start, latest, records: 0, refused: None }
     }
 
-    /// A page that reads at most so many entries, beyond its first instant.
-    pub fn with_limit(start: ArrivalTime, latest: ArrivalTime, entries_at_most: usize) -> Self {
-        Self { start, latest, entries_at_most, entries: 0, records: 0, refused: None }
-    }
-
-    /// Offers the entries of one instant, of which so many are records of the feed. Tells whether they are on the page;
-    /// after the first that are not, none are.
-    pub fn takes(&mut self, arrival: ArrivalTime, entries: usize, records: usize) -> bool {
+    /// Offers the records of one instant. Tells whether they are on the page; after the first that are not, none are.
+    pub fn takes(&mut self, arrival: ArrivalTime, records: usize) -> bool {
         debug_assert!(arrival >= self.start, "a page is filled from its start on");
-        let takes = self.refused.is_none() && arrival < self.latest && self.has_room(arrival, records);
+        let takes = self.refused.is_none() && arrival < self.latest && !self.is_full_at(arrival);
         if takes {
-            self.entries += entries.max(1);
             self.records += records;
         } else {
             self.refused.get_or_insert(arrival);
@@ -58,10 +45,8 @@ impl Window {
         self.end() < self.latest
     }
 
-    /// What is no record of the feed passes a full page by, so that the page ends at the record that comes next.
-    fn has_room(&self, arrival: ArrivalTime, records: usize) -> bool {
-        let wanted = records == 0 || self.records < RECORDS_ENOUGH || arrival < self.start.plus_an_hour();
-        wanted && self.entries < self.entries_at_most
+    fn is_full_at(&self, arrival: ArrivalTime) -> bool {
+        self.records >= RECORDS_ENOUGH && arrival >= self.start.plus_an_hour()
     }
 }
 
@@ -74,8 +59,7 @@ mod tests {
 
     /// Fills a page with instants of so many records each, and tells how many instants it took.
     fn fill(window: &mut Window, instants: &[(u64, usize)]) -> usize {
-        let fits =
-            |(arrival, records): &&(u64, usize)| window.takes(ArrivalTime(*arrival), *records, *records);
+        let fits = |(arrival, records): &&(u64, usize)| window.takes(ArrivalTime(*arrival), *records);
         instants.iter().take_while(fits).count()
     }
 
@@ -102,36 +86,27 @@ mod tests {
         assert_eq!((window.end(), window.goes_on()), (ArrivalTime(3 * HOUR), false));
     }
 
-    #[test]
-    fn what_is_no_record_neither_fills_a_page_nor_announces_another() {
-        let mut window = Window::new(ArrivalTime(0), ArrivalTime(9 * HOUR));
-        assert!(window.takes(ArrivalTime(2 * HOUR), 1000, 1000));
-        assert!(window.takes(ArrivalTime(3 * HOUR), 7, 0));
-        assert_eq!((window.end(), window.goes_on()), (ArrivalTime(9 * HOUR), false));
-    }
-
     proptest! {
-        /// From page to page every instant is taken once, whatever the limit; each page is as long as it should be.
+        /// From page to page every instant is taken once; each page is as long as it should be.
         #[test]
         fn pages_follow_each_other(
             steps in prop::collection::vec((1..2 * HOUR, 0_usize..600), 0..60),
             latest in 0..100 * HOUR,
-            limit in prop_oneof![Just(ENTRIES_AT_MOST), 1_usize..2000],
         ) {
             let mut now = 0;
             let instants: Vec<(u64, usize)> =
                 steps.iter().map(|(step, records)| { now += step; (now, *records) }).collect();
             let (mut start, mut delivered) = (ArrivalTime(0), 0);
             loop {
-                let mut window = Window::with_limit(start, ArrivalTime(latest), limit);
+                let mut window = Window::new(start, ArrivalTime(latest));
                 let rest = &instants[delivered..];
                 let taken = fill(&mut window, rest);
                 let end = window.end();
                 let records: usize = rest[..taken].iter().map(|(_, records)| records).sum();
                 prop_assert!(rest[..taken].iter().all(|(arrival, _)| *arrival < end.0 && *arrival >= start.0));
                 prop_assert!(rest[taken..].iter().all(|(arrival, _)| *arrival >= end.0));
-                if window.goes_on() && limit == ENTRIES_AT_MOST {
-                    prop_assert!(end >= start.plus_an_hour() && records >= RECORDS_ENOUGH && rest[taken].1 > 0);
+                if window.goes_on() {
+                    prop_assert!(end >= start.plus_an_hour() && records >= RECORDS_ENOUGH);
                 }
                 delivered += taken;
                 prop_assert!(!window.goes_on() || end > start);

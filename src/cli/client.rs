@@ -9,7 +9,9 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde::de::DeserializeOwned;
 
+use crate::config::Settings;
 use crate::model::ApiError;
+use crate::run_file::RunFile;
 
 /// A client with one bearer token.
 pub struct Client {
@@ -38,6 +40,15 @@ impl Client {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         Self { http: Http::builder(TokioExecutor::new()).build(connector), token }
+    }
+
+    /// A client of the daemon that runs on the configured store, if one does, and the address of its admin listener.
+    pub async fn of_daemon(settings: &Settings) -> Option<(Self, String)> {
+        let running = RunFile::read(&settings.store.path)?;
+        let client = Self::new(running.admin_key);
+        // A file without a daemon is left over from one that was killed.
+        let answer = client.call(Method::GET, &format!("{}/tokens", running.admin), None).await;
+        answer.is_ok_and(|answer| answer.status.is_success()).then_some((client, running.admin))
     }
 
     /// Sends one request; a body is JSON.

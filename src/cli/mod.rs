@@ -2,6 +2,7 @@
 
 mod check;
 mod client;
+mod events;
 mod explain;
 mod lead;
 mod page;
@@ -43,6 +44,9 @@ enum Command {
     /// Submit leads to a running daemon
     #[command(subcommand)]
     Lead(lead::Command),
+    /// Take in what partners report in files
+    #[command(subcommand)]
+    Events(events::Command),
     /// Tell for a lead, partner by partner and offer by offer, what matches and what does not
     Explain(explain::Arguments),
 }
@@ -56,6 +60,7 @@ pub fn run() -> ExitCode {
         Command::Check => check::run(config),
         Command::Token(command) => token::run(config, command),
         Command::Lead(command) => lead::run(config, command),
+        Command::Events(command) => events::run(config, command),
         Command::Explain(arguments) => explain::run(config, &arguments),
     }
 }

@@ -13,11 +13,13 @@ use uuid::Uuid;
 
 use super::client::Client;
 use super::page;
-use crate::admin::tokens::{Created, Listed, Revoked};
+use crate::admin::key_ring::{Created, Holder, KeyRing, Listed, New};
+use crate::admin::tokens::Revoked;
 use crate::config::Settings;
 use crate::model::TokenKind;
-use crate::run_file::RunFile;
-use crate::store::tokens::{NewToken, Tokens};
+use crate::partners::Book;
+use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind};
+use crate::store::tokens::NewToken;
 use crate::store::{Store, StoreOptions};
 
 /// What to do with tokens.
@@ -40,19 +42,26 @@ pub enum Command {
 
 /// `token create`
 #[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("holder").required(true).args(["company", "partner"])))]
 pub struct Create {
     /// Company that the token belongs to; made when there is none of this name
-    #[arg(long, value_name = "NAME")]
-    company: String,
-    /// What the token may do
-    #[arg(long)]
-    kind: Kind,
+    #[arg(long, value_name = "NAME", requires = "kind")]
+    company: Option<String>,
+    /// What the company's token may do
+    #[arg(long, conflicts_with = "partner")]
+    kind: Option<Kind>,
     /// Leads of this token are tests
-    #[arg(long)]
+    #[arg(long, conflicts_with = "partner")]
     test: bool,
     /// Set the company's look-back: the same person and products within so many minutes is a duplicate (409)
-    #[arg(long, value_name = "MINUTES")]
+    #[arg(long, value_name = "MINUTES", conflicts_with = "partner")]
     duplicate_look_back: Option<u32>,
+    /// Partner that the token belongs to, by the name of its file: it reports with it what became of its leads
+    #[arg(long, value_name = "KEY")]
+    partner: Option<String>,
+    /// Make a key that signs the query of `GET /partnerEvents`, for a partner that can only fire a URL
+    #[arg(long, requires = "partner")]
+    signing: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -79,9 +88,13 @@ async fn execute(settings: &Settings, command: Command) -> Result<(), String> {
     let keeper = Keeper::find(settings).await?;
     match command {
         Command::Create(create) => {
-            let created = keeper.create(create.into()).await?;
+            let created = keeper.create(create.wanted(settings)?).await?;
             page::print(created.token);
-            eprintln!("token {} of company {}; it is shown only now", created.id, created.company);
+            let holder = match created.holder {
+                Holder::Company(name) => format!("company {name}"),
+                Holder::Partner(key) => format!("partner {key}"),
+            };
+            eprintln!("token {} of {holder}; it is shown only now", created.id);
         }
         Command::List { json: true } => {
             let tokens = keeper.list().await?;
@@ -98,57 +111,67 @@ async fn execute(settings: &Settings, command: Command) -> Result<(), String> {
     keeper.close()
 }
 
-impl From<Create> for NewToken {
-    fn from(create: Create) -> Self {
-        Self {
-            company: create.company,
-            kind: match create.kind {
-                Kind::Publishable => TokenKind::Publishable,
-                Kind::Confidential => TokenKind::Confidential,
-            },
-            test: create.test,
-            duplicate_look_back_minutes: create.duplicate_look_back,
+impl Create {
+    /// What is to be made.
+    fn wanted(self, settings: &Settings) -> Result<New, String> {
+        if let Some(partner) = self.partner {
+            known_partner(&partner, settings)?;
+            let kind = if self.signing { PartnerKeyKind::Signing } else { PartnerKeyKind::Partner };
+            return Ok(New::Partner(NewPartnerKey { partner, kind }));
         }
+        Ok(New::Company(NewToken {
+            company: self.company.unwrap_or_default(),
+            kind: match self.kind {
+                Some(Kind::Confidential) => TokenKind::Confidential,
+                Some(Kind::Publishable) | None => TokenKind::Publishable,
+            },
+            test: self.test,
+            duplicate_look_back_minutes: self.duplicate_look_back,
+        }))
     }
+}
+
+/// A token of a partner that there is not would open nothing.
+fn known_partner(key: &str, settings: &Settings) -> Result<(), String> {
+    let path = &settings.partners.path;
+    let book =
+        Book::load(path).map_err(|_| "the partner files have faults; see `offerd check`".to_owned())?;
+    let partners = book.partners();
+    if partners.iter().any(|partner| partner.key == key) {
+        return Ok(());
+    }
+    let keys: Vec<&str> = partners.iter().map(|partner| partner.key.as_str()).collect();
+    Err(format!("there is no partner `{key}` in {}; there are: {}", path.display(), keys.join(", ")))
 }
 
 /// Who keeps the tokens now.
 enum Keeper {
     Daemon { client: Client, url: String },
-    Store { store: Store, tokens: Tokens },
+    Store { store: Store, key_ring: KeyRing },
 }
 
 impl Keeper {
     /// The running daemon, or else the store.
     async fn find(settings: &Settings) -> Result<Self, String> {
-        if let Some(running) = RunFile::read(&settings.store.path) {
-            let client = Client::new(running.admin_key);
-            let url = format!("{}/tokens", running.admin);
-            // A file without a daemon is left over from one that was killed.
-            if client.call(Method::GET, &url, None).await.is_ok_and(|answer| answer.status.is_success()) {
-                return Ok(Self::Daemon { client, url });
-            }
+        if let Some((client, admin)) = Client::of_daemon(settings).await {
+            return Ok(Self::Daemon { client, url: format!("{admin}/tokens") });
         }
         let options = StoreOptions::from(&settings.store);
         let store =
             Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
-        Ok(Self::Store { tokens: Tokens::of(store.clone()), store })
+        Ok(Self::Store { key_ring: KeyRing::of(store.clone()), store })
     }
 
-    async fn create(&self, new: NewToken) -> Result<Created, String> {
+    async fn create(&self, new: New) -> Result<Created, String> {
         match self {
             Self::Daemon { client, url } => {
                 let body = serde_json::to_vec(&new).map_err(|error| error.to_string())?;
                 client.call(Method::POST, url, Some(body)).await.map_err(|error| error.to_string())?.read()
             }
-            Self::Store { tokens, .. } => {
-                if let Some(fault) = Tokens::fault(&new) {
-                    return Err(fault);
-                }
-                let company = new.company.clone();
-                let (token, record) = tokens.create(new).await.map_err(|error| error.to_string())?;
-                Ok(Created { token, id: record.id, company })
-            }
+            Self::Store { key_ring, .. } => match KeyRing::fault(&new) {
+                Some(fault) => Err(fault),
+                None => key_ring.create(new).await.map_err(|error| error.to_string()),
+            },
         }
     }
 
@@ -157,7 +180,7 @@ impl Keeper {
             Self::Daemon { client, url } => {
                 client.call(Method::GET, url, None).await.map_err(|error| error.to_string())?.read()
             }
-            Self::Store { tokens, .. } => Ok(tokens.list().into_iter().map(Listed::from).collect()),
+            Self::Store { key_ring, .. } => Ok(key_ring.list()),
         }
     }
 
@@ -167,7 +190,7 @@ impl Keeper {
                 let answer = client.call(Method::DELETE, &format!("{url}/{id}"), None).await;
                 Ok(answer.map_err(|error| error.to_string())?.read::<Revoked>()?.found)
             }
-            Self::Store { tokens, .. } => tokens.revoke(id).await.map_err(|error| error.to_string()),
+            Self::Store { key_ring, .. } => key_ring.revoke(id).await.map_err(|error| error.to_string()),
         }
     }
 
@@ -180,16 +203,13 @@ impl Keeper {
 }
 
 fn table(tokens: &[Listed]) -> Table {
-    let mut table = page::table(["id", "company", "kind", "test", "created"]);
+    let mut table = page::table(["id", "holder", "kind", "test", "created"]);
     for token in tokens {
         let created = DateTime::<Utc>::from_timestamp_millis(token.created_at).unwrap_or_default();
         table.add_row([
             token.id.to_string(),
-            token.company.clone(),
-            match token.kind {
-                TokenKind::Publishable => "publishable".to_owned(),
-                TokenKind::Confidential => "confidential".to_owned(),
-            },
+            token.holder.name().to_owned(),
+            token.kind.word().to_owned(),
             if token.test { "test" } else { "" }.to_owned(),
             created.format("%Y-%m-%d %H:%M UTC").to_string(),
         ]);

@@ -18,6 +18,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use self::current::docs::Docs;
 use self::openapi::Addresses;
 use self::record_ids::RecordIds;
@@ -26,8 +28,12 @@ use crate::config::Settings;
 use crate::matching::Matchmaker;
 use crate::reference::Universities;
 use crate::store::Clock;
+use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
-use crate::web::{Authenticate, Caller, Cors, Drained, Limits, Listener, Router, Surface, Token, service};
+use crate::web::{
+    Authenticate, Caller, Cors, Drained, Limits, Listener, Principal, Router, SigningKey, Surface, Token,
+    service,
+};
 
 /// What the handlers work with.
 #[derive(Debug)]
@@ -38,6 +44,8 @@ pub struct App {
     pub feeds: Feeds,
     /// Companies and tokens.
     pub tokens: Tokens,
+    /// Keys with which partners report.
+    pub partner_keys: PartnerKeys,
     /// Names of universities.
     pub universities: Universities,
     /// Longest body, bytes.
@@ -59,8 +67,10 @@ impl App {
         let engine = matchmaker.engine();
         let docs = Docs::new(Addresses { api: &engine.base_url, integrations });
         let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), Clock::system());
+        let partner_keys = PartnerKeys::of(engine.store.clone());
         Self {
             matchmaker,
+            partner_keys,
             feeds,
             tokens,
             universities: Universities::load(),
@@ -74,14 +84,22 @@ impl App {
 }
 
 impl Authenticate for App {
-    fn caller(&self, token: &Token) -> Option<Caller> {
-        let (token, company) = self.tokens.find(token.as_str())?;
-        Some(Caller {
+    fn principal(&self, token: &Token) -> Option<Principal> {
+        let Some((token, company)) = self.tokens.find(token.as_str()) else {
+            let key = self.partner_keys.find(token.as_str())?;
+            return Some(Principal::Partner(key.partner.into()));
+        };
+        Some(Principal::Company(Caller {
             company: company.uuid,
             company_name: company.name.into(),
             kind: token.kind,
             test: token.test,
-        })
+        }))
+    }
+
+    fn signing_key(&self, id: Uuid) -> Option<SigningKey> {
+        let key = self.partner_keys.signing_key(id)?;
+        Some(SigningKey { partner: key.partner.into(), secret: key.secret? })
     }
 }
 

@@ -4,8 +4,8 @@
 use hyper::Method;
 
 use super::current::{
-    analytics, clicks, docs, featured_institutions, leads, offer_previews, rate_tables, ui_events,
-    universities, waiting,
+    analytics, clicks, docs, featured_institutions, leads, offer_previews, partner_events, rate_tables,
+    ui_events, universities, waiting,
 };
 use super::{App, v1};
 use crate::web::{Editions, Handler, Route, Scope, handler};
@@ -194,11 +194,29 @@ pub const API: &[ApiRoute] = &[
 ];
 
 /// The integrations listener, `{integrations_url}`.
-pub const INTEGRATIONS: &[ApiRoute] = &[Route {
-    method: Method::POST,
-    path: "/blocking/leads/rateTables",
-    scope: Scope::Publishable,
-    editions: Editions::All,
-    about: "Takes a lead and answers with its rate table once every partner has answered or run out of time.",
-    handler: handler!(rate_tables::submit_blocking, v1: v1::rate_tables::submit_blocking),
-}];
+pub const INTEGRATIONS: &[ApiRoute] = &[
+    Route {
+        method: Method::POST,
+        path: "/blocking/leads/rateTables",
+        scope: Scope::Publishable,
+        editions: Editions::All,
+        about: "Takes a lead and answers with its rate table once every partner has answered or run out of time.",
+        handler: handler!(rate_tables::submit_blocking, v1: v1::rate_tables::submit_blocking),
+    },
+    Route {
+        method: Method::POST,
+        path: "/partnerEvents",
+        scope: Scope::Partner,
+        editions: Editions::CurrentOnly,
+        about: "Takes in what a partner reports of a lead that it was asked about, or takes it back.",
+        handler: handler!(partner_events::report),
+    },
+    Route {
+        method: Method::GET,
+        path: "/partnerEvents",
+        scope: Scope::Signed,
+        editions: Editions::CurrentOnly,
+        about: "The same as a signed query, for partners that can only fire a URL.",
+        handler: handler!(partner_events::report_by_query),
+    },
+];

@@ -4,12 +4,17 @@ use chrono::{Duration, Utc};
 use uuid::Uuid;
 
 use super::engine::Engine;
+use super::history::action_at;
 use super::matchmaker::Unavailable;
 use super::reading;
 use super::record::table_of;
 use super::writing;
-use crate::model::{LeadAction, LeadActionType, Timestamp};
-use crate::partners::Terms;
+use crate::model::{LeadAction, LeadActionType};
+use crate::partners::declared::PayoutStep;
+use crate::partners::text::Imprint;
+use crate::partners::{SeatText, Terms};
+use crate::store::CommitError;
+use crate::store::entities::LeadRecord;
 
 /// How long an offer can be opened (facts, Offers over time).
 const OPEN_DAYS: i64 = 31;
@@ -43,25 +48,36 @@ pub async fn click(engine: &Engine, offer: Uuid, record: bool) -> Result<Click, 
     let Some(imprint) = &text.imprint else { return Ok(Click::Unknown) };
 
     if record {
-        let at = Timestamp::from(now);
-        let action = LeadAction {
-            uuid: Uuid::now_v7(),
-            action_type: action_of(&quote.terms),
-            action_date: at,
-            originator_key: Some(seat.key.clone()),
-            demand_sub_account_id: seat.sub_account_id,
-            reject_reason: None,
-            amount: None,
-            origination_fee: None,
-            offer_click_id: Some(now.timestamp_micros()),
-            created_at: at,
-            deleted_at: None,
-        };
         let lead = reading::lead(&engine.store, table.head().lead)?.ok_or(Unavailable)?;
-        engine.store.commit(writing::click(&lead, seat, &action)).await.map_err(|_| Unavailable)?;
+        let action = LeadAction {
+            offer_click_id: Some(now.timestamp_micros()),
+            ..action_at(seat, Uuid::now_v7(), action_of(&quote.terms), now.into())
+        };
+        write(engine, &lead, seat, &action, offer, imprint).await?;
     }
     let url = imprint.landing_url.replace("{clickId}", &offer.to_string());
     Ok(Click::Redirect(url.replace("{leadUuid}", &table.head().lead.to_string())))
+}
+
+/// Writes a click, with its payout where the offer earns one by its first click. Test leads earn nothing.
+async fn write(
+    engine: &Engine,
+    lead: &LeadRecord,
+    seat: &SeatText,
+    action: &LeadAction,
+    offer: Uuid,
+    imprint: &Imprint,
+) -> Result<(), Unavailable> {
+    let click = || writing::click(lead, seat, action);
+    let cents = imprint.payout.dollars(None) * 100.0;
+    if imprint.payout.on == PayoutStep::Click && cents > 0.0 && !lead.test {
+        let paid = writing::with_click_payout(click(), lead, offer, action.action_date, cents);
+        match engine.store.commit(paid).await {
+            Err(CommitError::Guard { .. }) => {} // it has earned its payout before
+            written => return written.map_err(|_| Unavailable),
+        }
+    }
+    engine.store.commit(click()).await.map_err(|_| Unavailable)
 }
 
 /// The lead action of opening an offer, by the array that it stands in.

@@ -8,7 +8,7 @@ use super::matchmaker::Unavailable;
 use super::outcome::Decision;
 use super::reading;
 use crate::model::{LeadAction, LeadActionType, LeadStatus, Timestamp};
-use crate::partners::Fingerprint;
+use crate::partners::{Fingerprint, SeatText};
 
 /// The lead actions of a lead, in the order in which they were recorded.
 ///
@@ -23,23 +23,12 @@ pub fn lead_actions(engine: &Engine, lead: Uuid) -> Result<Vec<LeadAction>, Unav
                 let Some(decision) = answer.outcome.decision() else { continue };
                 let seat = &folded.seats()[usize::from(answer.seat)];
                 let at = Timestamp::from_millis(answer.at).unwrap_or_default();
-                actions.push(LeadAction {
-                    uuid: action_uuid(table, answer.seat),
-                    action_type: match decision {
-                        Decision::Approved => LeadActionType::ApiApproved,
-                        Decision::Listed => LeadActionType::ApiListing,
-                        Decision::Rejected => LeadActionType::ApiRejected,
-                    },
-                    action_date: at,
-                    originator_key: Some(seat.key.clone()),
-                    demand_sub_account_id: seat.sub_account_id,
-                    reject_reason: None,
-                    amount: None,
-                    origination_fee: None,
-                    offer_click_id: None,
-                    created_at: at,
-                    deleted_at: None,
-                });
+                let action_type = match decision {
+                    Decision::Approved => LeadActionType::ApiApproved,
+                    Decision::Listed => LeadActionType::ApiListing,
+                    Decision::Rejected => LeadActionType::ApiRejected,
+                };
+                actions.push(action_at(seat, action_uuid(table, answer.seat), action_type, at));
             }
         }
     }
@@ -48,9 +37,32 @@ pub fn lead_actions(engine: &Engine, lead: Uuid) -> Result<Vec<LeadAction>, Unav
     Ok(actions)
 }
 
-/// The furthest step of the funnel that the actions reach (facts, Events).
+/// A step that was done with a seat's institution, of which the service learnt when it was done.
+pub(super) fn action_at(
+    seat: &SeatText,
+    uuid: Uuid,
+    action_type: LeadActionType,
+    at: Timestamp,
+) -> LeadAction {
+    LeadAction {
+        uuid,
+        action_type,
+        action_date: at,
+        originator_key: Some(seat.key.clone()),
+        demand_sub_account_id: seat.sub_account_id,
+        reject_reason: None,
+        amount: None,
+        origination_fee: None,
+        offer_click_id: None,
+        created_at: at,
+        deleted_at: None,
+    }
+}
+
+/// The furthest step of the funnel that the actions reach which were not taken back (facts, Events).
 pub fn status(actions: &[LeadAction]) -> LeadStatus {
-    actions.iter().fold(LeadStatus::INITIALIZED, |status, action| status.after(action.action_type))
+    let standing = actions.iter().filter(|action| action.deleted_at.is_none());
+    standing.fold(LeadStatus::INITIALIZED, |status, action| status.after(action.action_type))
 }
 
 /// A seat decides once per table, so table and seat name the action.

@@ -3,8 +3,11 @@
 //! [`matchmaker`] takes the lead in and starts a [`rate_table_actor`], which asks a [`partner_actor`] per seat within
 //! its [`budget`], reads every way an ask can end as one [`outcome`], moves the pure [`progress`] machine, folds the
 //! answers into the [`table`] and writes them ([`writing`], [`record`]) before it shows them. [`recovery`] goes on with
-//! what a crash has left pending. [`shown`] tells whether an offer that is reported was ever shown. The actors' [`messages`] stand on one page.
+//! what a crash has left pending. [`shown`] tells whether an offer that is reported was ever
+//! shown. What happens to an offer afterwards are a [`click`] and what its partner reports ([`partner_events`]), which
+//! [`attribution`] ties to the lead. The actors' [`messages`] stand on one page.
 
+pub mod attribution;
 pub mod budget;
 pub mod click;
 pub mod engine;
@@ -14,6 +17,7 @@ pub mod matchmaker;
 pub mod messages;
 pub mod outcome;
 pub mod partner_actor;
+pub mod partner_events;
 pub mod preview;
 pub mod progress;
 pub mod rate_table_actor;

@@ -182,9 +182,15 @@ impl Table {
     }
 
     /// An offer by its number, if it is shown: its seat and its quote.
-    pub fn offer(&self, number: u16) -> Option<(&SeatText, &Quote)> {
+    pub fn offer(&self, number: u16) -> Option<(&Arc<SeatText>, &Quote)> {
         let offer = self.arrays.iter().flatten().find(|offer| offer.number == number)?;
         Some((&self.seats[usize::from(offer.seat)], &offer.quote))
+    }
+
+    /// Every offer that is shown: its seat and its quote.
+    pub fn shown(&self) -> impl Iterator<Item = (&Arc<SeatText>, &Quote)> {
+        let offers = self.arrays.iter().flatten();
+        offers.map(|offer| (&self.seats[usize::from(offer.seat)], &offer.quote))
     }
 
     /// The specification's RateTable as JSON. `base_url` is where clicks go.

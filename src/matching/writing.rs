@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
+use super::attribution::Attribution;
 use super::outcome::Decision;
+use super::partner_events::ReportRecord;
 use super::record::{Answer, TableHead};
 use super::table::Table;
-use crate::model::{EventType, LeadAction};
+use crate::model::{EventType, LeadAction, ProductType, Timestamp};
 use crate::partners::SeatText;
-use crate::store::entities::{Entry, Happening, LeadRecord};
+use crate::store::entities::{Happening, LeadRecord, Payout, Tag};
 use crate::store::{Commit, Tree, codec};
 
 /// The first guard of [`lead`].
@@ -35,11 +37,9 @@ pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
         value.extend_from_slice(lead.uuid.as_bytes());
         commit = commit.put(Tree::Identities, key.clone(), value);
     }
-    let mut created = vec![of_lead(lead, EventType::LeadCreated, lead.created_at)];
-    created.extend(new_tags(lead, None));
-    commit
-        .put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead))
-        .append(lead.company, codec::encode(&created))
+    let commit = commit.put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead));
+    let commit = with_event(commit, lead.company, of_lead(lead, EventType::LeadCreated, lead.created_at));
+    with_tags(commit, lead.company, &new_tags(lead, None))
 }
 
 /// A lead that has grown, unless it has changed meanwhile.
@@ -47,17 +47,18 @@ pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
     let commit = Commit::new()
         .unchanged(Tree::Leads, earlier.uuid.as_bytes(), codec::encode_json(earlier))
         .put(Tree::Leads, grown.uuid.as_bytes(), codec::encode_json(grown));
-    let tags = new_tags(grown, Some(earlier));
-    if tags.is_empty() { commit } else { commit.append(grown.company, codec::encode(&tags)) }
+    with_tags(commit, grown.company, &new_tags(grown, Some(earlier)))
 }
 
 /// Adds a pending table of a lead to the lead's own commit.
 pub fn with_table(commit: Commit, lead: &LeadRecord, head: &TableHead) -> Commit {
-    let submitted = vec![of_lead(lead, EventType::AppSubmitted, head.created_at)];
-    let commit = commit
-        .put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head))
-        .put(Tree::LeadTables, [&lead.uuid.as_bytes()[..], head.uuid.as_bytes()].concat(), Vec::new())
-        .append(lead.company, codec::encode(&submitted));
+    let commit = commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head)).put(
+        Tree::LeadTables,
+        [&lead.uuid.as_bytes()[..], head.uuid.as_bytes()].concat(),
+        Vec::new(),
+    );
+    let submitted = of_lead(lead, EventType::AppSubmitted, head.created_at);
+    let commit = with_event(commit, lead.company, submitted);
     // A table without seats is complete as it is.
     if head.seats.is_empty() {
         commit
@@ -66,17 +67,29 @@ pub fn with_table(commit: Commit, lead: &LeadRecord, head: &TableHead) -> Commit
     }
 }
 
+/// Adds what happened to a lead of the company.
+fn with_event(commit: Commit, company: Uuid, happening: Happening) -> Commit {
+    commit.append(Tree::LeadEvents, company, codec::encode(&[happening][..]))
+}
+
+/// Adds how a lead of the company was tagged, if it was.
+fn with_tags(commit: Commit, company: Uuid, tags: &[Tag]) -> Commit {
+    if tags.is_empty() { commit } else { commit.append(Tree::LeadClientTags, company, codec::encode(tags)) }
+}
+
 /// Something that happened to a lead, tied to no institution.
-fn of_lead(lead: &LeadRecord, event_type: EventType, at: i64) -> Entry {
-    Entry::Event(Happening {
+fn of_lead(lead: &LeadRecord, event_type: EventType, at: i64) -> Happening {
+    Happening {
         event_type,
         lead: lead.uuid,
         lead_created_at: lead.created_at,
         at,
         institution: None,
         product_type: None,
+        amount_in_cents: None,
         test: lead.test,
-    })
+        cause: None,
+    }
 }
 
 /// Answers of one table, what they mean for the feeds, and, with the last of them, that the table is complete.
@@ -90,10 +103,10 @@ pub fn answers(
     let head = table.head();
     let mut commit =
         Commit::new().put(Tree::Answers, answer_key(head.uuid, sequence), codec::encode(&answers));
-    let decisions = answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer));
-    let entries: Vec<Entry> = decisions.map(Entry::Event).collect();
-    if !entries.is_empty() {
-        commit = commit.append(head.company, codec::encode(&entries));
+    let decisions: Vec<Happening> =
+        answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer)).collect();
+    if !decisions.is_empty() {
+        commit = commit.append(Tree::LeadEvents, head.company, codec::encode(&decisions));
     }
     if settles {
         commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes());
@@ -107,7 +120,7 @@ pub fn answer_key(table: Uuid, sequence: u16) -> Vec<u8> {
 }
 
 /// Each value of a lead's tags that it did not have earlier, once.
-fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Entry> {
+fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
     let pairs = |record: &'_ LeadRecord| -> BTreeSet<(String, String)> {
         let pairs = record.lead.client_tags.iter().flat_map(|tags| tags.pairs());
         pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
@@ -115,7 +128,7 @@ fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Entry> {
     let known = earlier.map(pairs).unwrap_or_default();
     let new = pairs(lead).into_iter().filter(|pair| !known.contains(pair));
     let created_at_ms = lead.updated_at;
-    new.map(|(key, value)| Entry::Tag { lead: lead.uuid, key, value, created_at_ms }).collect()
+    new.map(|(key, value)| Tag { lead: lead.uuid, key, value, created_at_ms }).collect()
 }
 
 /// An institution's decision, as the feeds tell it.
@@ -133,25 +146,108 @@ fn of_answer(table: &Table, lead_created_at: i64, answer: &Answer) -> Option<Hap
         at: answer.at,
         institution: Some((seat.institution, seat.partner.name.clone())),
         product_type: Some(seat.product_type),
+        amount_in_cents: None,
         test: table.head().test,
+        cause: None,
     })
 }
 
 /// A click on an offer of a seat: the lead event and the lead action.
 pub fn click(lead: &LeadRecord, seat: &SeatText, action: &LeadAction) -> Commit {
-    let happening = Happening {
-        event_type: EventType::OfferClicked,
+    let event =
+        with_institution(lead, EventType::OfferClicked, action.action_date, seat, Some(seat.product_type));
+    let commit =
+        Commit::new().put(Tree::LeadActions, action_key(lead.uuid, action), codec::encode_json(action));
+    with_event(commit, lead.company, Happening { cause: Some(action.uuid), ..event })
+}
+
+/// Adds to the commit of a click that it has earned its payout, unless one has before.
+pub fn with_click_payout(
+    commit: Commit,
+    lead: &LeadRecord,
+    offer: Uuid,
+    at: Timestamp,
+    cents: f64,
+) -> Commit {
+    commit
+        .absent(Tree::PaidClicks, offer.as_bytes())
+        .put(Tree::PaidClicks, offer.as_bytes(), Vec::new())
+        .append(Tree::LeadPayouts, lead.company, codec::encode(&[payout(lead.uuid, at, cents)][..]))
+}
+
+/// What a partner reported, with the lead event, the lead action and the payout that it becomes, unless it has reported
+/// under the same key before.
+pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit {
+    let receipt = &report.receipt;
+    let mut commit = with_report(Commit::new().absent(Tree::PartnerEvents, key), key, report);
+    if let Some(event_type) = receipt.event_type.event_type() {
+        let (at, product_type) = (receipt.occurred_at, receipt.product_type);
+        let event = with_institution(&about.lead, event_type, at, &about.seat, product_type);
+        let amount_in_cents = receipt.amount_in_cents;
+        let event = Happening { amount_in_cents, cause: Some(receipt.uuid), ..event };
+        commit = with_event(commit, report.company, event);
+    }
+    match receipt.payout_in_cents {
+        Some(cents) => with_payout(commit, report, receipt.created_at, cents.0),
+        None => commit,
+    }
+}
+
+/// A report that was taken back, unless it has changed meanwhile: its action is deleted and its payout taken back.
+pub fn revoked_report(key: &[u8], earlier: &ReportRecord, revoked: &ReportRecord) -> Commit {
+    let guarded = Commit::new().unchanged(Tree::PartnerEvents, key, codec::encode_json(earlier));
+    let commit = with_report(guarded, key, revoked);
+    let receipt = &revoked.receipt;
+    match (receipt.payout_in_cents, receipt.revoked_at) {
+        (Some(cents), Some(at)) => with_payout(commit, revoked, at, -cents.0),
+        _ => commit,
+    }
+}
+
+fn with_report(commit: Commit, key: &[u8], report: &ReportRecord) -> Commit {
+    let commit = commit.put(Tree::PartnerEvents, key, codec::encode_json(report));
+    match &report.action {
+        Some(action) => {
+            let key = action_key(report.receipt.lead_uuid, action);
+            commit.put(Tree::LeadActions, key, codec::encode_json(action))
+        }
+        None => commit,
+    }
+}
+
+fn action_key(lead: Uuid, action: &LeadAction) -> Vec<u8> {
+    [&lead.as_bytes()[..], action.uuid.as_bytes()].concat()
+}
+
+fn with_payout(commit: Commit, report: &ReportRecord, booked_at: Timestamp, cents: f64) -> Commit {
+    let booked = [payout(report.receipt.lead_uuid, booked_at, cents)];
+    commit.append(Tree::LeadPayouts, report.company, codec::encode(&booked[..]))
+}
+
+/// Only live leads earn.
+fn payout(lead: Uuid, booked_at: Timestamp, cents: f64) -> Payout {
+    Payout { lead, booked_at_ms: booked_at.millis(), cents, test: false }
+}
+
+/// Something that happened to a lead at the institution of a seat.
+fn with_institution(
+    lead: &LeadRecord,
+    event_type: EventType,
+    at: Timestamp,
+    seat: &SeatText,
+    product_type: Option<ProductType>,
+) -> Happening {
+    Happening {
+        event_type,
         lead: lead.uuid,
         lead_created_at: lead.created_at,
-        at: action.action_date.millis(),
+        at: at.millis(),
         institution: Some((seat.institution, seat.partner.name.clone())),
-        product_type: Some(seat.product_type),
+        product_type,
+        amount_in_cents: None,
         test: lead.test,
-    };
-    let key = [&lead.uuid.as_bytes()[..], action.uuid.as_bytes()].concat();
-    Commit::new()
-        .put(Tree::LeadActions, key, codec::encode_json(action))
-        .append(lead.company, codec::encode(&vec![Entry::Event(happening)]))
+        cause: None,
+    }
 }
 
 #[cfg(test)]
@@ -171,17 +267,17 @@ mod tests {
         }
     }
 
-    fn tag(value: &str) -> Entry {
+    fn tag(value: &str) -> Tag {
         let (key, value) = ("channel".to_owned(), value.to_owned());
-        Entry::Tag { lead: Uuid::from_u128(1), key, value, created_at_ms: 5 }
+        Tag { lead: Uuid::from_u128(1), key, value, created_at_ms: 5 }
     }
 
     #[test]
     fn each_value_of_a_tag_is_recorded_once() {
         let earlier = record(r#"{"clientTags":{"channel":["b","a","b"],"none":[]}}"#);
-        let entries = new_tags(&earlier, None);
-        assert_eq!(entries, [tag("a"), tag("b")]);
-        assert_eq!(codec::decode(&codec::encode(&entries)), Ok(entries));
+        let tags = new_tags(&earlier, None);
+        assert_eq!(tags, [tag("a"), tag("b")]);
+        assert_eq!(codec::decode(&codec::encode(&tags)), Ok(tags));
         let grown = record(r#"{"clientTags":{"channel":["a","c"]}}"#);
         assert_eq!(new_tags(&grown, Some(&earlier)), [tag("c")]);
         assert_eq!(new_tags(&record("{}"), None), []);

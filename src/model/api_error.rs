@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 /// One fault of a request. An answer carries all of them, as an array.
 ///
@@ -65,6 +66,14 @@ impl ApiError {
     /// A fault of the attribute at `path`.
     pub fn at(path: impl Into<String>, error_type: ErrorType, message: impl Into<String>) -> Self {
         Self { attribute: Some(path.into()), ..Self::new(error_type, message) }
+    }
+
+    /// A well-formed uuid at `path` that names no `noun` of the caller's.
+    pub fn unknown_uuid(path: impl Into<String>, noun: &str, uuid: Uuid) -> Self {
+        let message = format!("{noun} for UUID {uuid} does not exist");
+        Self::at(path, ErrorType::InvalidUuidReference, message)
+            .with("referenceType", noun)
+            .with("specified", uuid.to_string())
     }
 
     /// Adds one template variable.

@@ -15,6 +15,7 @@ use utoipa::openapi::{RefOr, Schema};
 
 use super::api_error::{ApiError, ErrorType};
 use super::attribute::{Attribute, AttributeKind, AttributeValue};
+use super::document;
 use super::fault::{Fault, Faults, Path};
 use super::schema::Components;
 
@@ -150,12 +151,13 @@ pub fn read<T: FromInput>(body: &[u8]) -> Result<T, Unreadable> {
 /// is.
 fn explain<T: FromInput>(json: &[u8]) -> Result<T, Unreadable> {
     let not_json = |message| Unreadable::NotJson(ApiError::new(ErrorType::Malformed, message));
+    let broken_at = |error: serde_json::Error| {
+        not_json(format!("the body is not JSON: see line {}, column {}", error.line(), error.column()))
+    };
     if json.trim_ascii().is_empty() {
         return Err(not_json("the body is empty, a JSON object is wanted".to_owned()));
     }
-    let document: Value = serde_json::from_slice(json).map_err(|error| {
-        not_json(format!("the body is not JSON: see line {}, column {}", error.line(), error.column()))
-    })?;
+    let document = document::parse(json).map_err(broken_at)?;
     if !document.is_object() {
         return Err(not_json(format!("the body must be a JSON object, got {}", kind_of(&document))));
     }
@@ -164,6 +166,7 @@ fn explain<T: FromInput>(json: &[u8]) -> Result<T, Unreadable> {
     if !faults.is_empty() {
         return Err(Unreadable::Faults(faults.into_errors()));
     }
+    let document: Value = serde_json::from_slice(json).map_err(broken_at)?;
     match Input::required().deserialize(document) {
         Ok(Some(read)) => Ok(read),
         Ok(None) | Err(_) => Err(not_json("the body cannot be read".to_owned())),

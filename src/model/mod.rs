@@ -25,6 +25,7 @@
 //! | SavingsOffer, its details | [`SavingsOffer`], [`SavingsOfferDetails`] | `savings_offer.rs` |
 //! | SpecialOffer | [`SpecialOffer`] | `special_offer.rs` |
 //! | Analytics, wrappers | [`LeadEvent`], [`LeadPayout`], [`LeadClientTag`], [`FeedPage`] | `analytics.rs` |
+//! | What partners report (ours) | [`PartnerReport`], [`PartnerEvent`], [`PartnerEventReceipt`] | `partner_event.rs` |
 //! | UI records | [`SessionInitNew`], [`SessionInit`], [`OfferDisplayNew`], [`OfferDisplay`] | `ui_event.rs` |
 //! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `featured_financial_institution.rs` |
 //! | Enumerations | [`ProductType`] … [`TermUnit`] | `enums/` |
@@ -45,6 +46,7 @@ mod card_benefit;
 mod client_tags;
 mod credit_bands;
 mod credit_card_offer;
+mod document;
 mod email;
 mod enumeration;
 mod enums;
@@ -64,6 +66,7 @@ mod mortgage_offer;
 mod offer;
 mod originator;
 mod partner;
+mod partner_event;
 mod percent;
 mod phone;
 pub(crate) mod plain_number;
@@ -108,6 +111,10 @@ pub use mortgage_offer::{MortgageOffer, MortgageOfferDetails};
 pub use offer::Offer;
 pub use originator::{Originator, OriginatorImage};
 pub use partner::Partner;
+pub use partner_event::{
+    ATTRIBUTES as PARTNER_REPORT_ATTRIBUTES, PartnerEvent, PartnerEventReceipt, PartnerReport,
+    PartnerReportFields, PayoutCents, Reference,
+};
 pub use percent::Percent;
 pub use phone::Phone;
 pub use rate_table::{PendingResponse, RateTable};

@@ -187,6 +187,10 @@ macro_rules! section {
         section! { @define [$section "." |lead| lead.$place.as_ref()] [stringify!($name)] $(#[doc = $about])* $name { $($fields)* } }
     };
 
+    ($(#[doc = $about:literal])* $name:ident as $noun:literal { $($fields:tt)* }) => {
+        section! { @define [] [$noun] $(#[doc = $about])* $name { $($fields)* } }
+    };
+
     ($(#[doc = $about:literal])* $name:ident { $($fields:tt)* }) => {
         section! { @define [] [stringify!($name)] $(#[doc = $about])* $name { $($fields)* } }
     };

@@ -6,8 +6,12 @@ use std::fmt;
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
 
-use super::input_kinds::has_shape;
+use super::fault::Fault;
+use super::input::{FromInput, Scalar};
+use super::input_kinds::{self, has_shape};
+use super::schema::{self, Components};
 
 /// A point in time to the millisecond, written in UTC: `2026-11-21T00:15:55.887Z`.
 ///
@@ -89,6 +93,20 @@ impl From<DateTime<Utc>> for Timestamp {
     /// Drops what is below the millisecond, so that a time equals itself after it was written and read.
     fn from(time: DateTime<Utc>) -> Self {
         Self(time.trunc_subsecs(3))
+    }
+}
+
+impl FromInput for Timestamp {
+    fn wanted() -> Cow<'static, str> {
+        "an ISO 8601 date-time".into()
+    }
+
+    fn describe(components: &mut Components) -> RefOr<Schema> {
+        schema::reference::<Self>(components)
+    }
+
+    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
+        input_kinds::text(found, Self::parse)
     }
 }
 

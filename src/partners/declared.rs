@@ -12,7 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::declaration::HumanDuration;
 use crate::model::{
-    AprType, CompoundingMethod, MortgageLoanType, ProductSubType, ProductType, ProvidedCreditRating, TermUnit,
+    AprType, CompoundingMethod, MortgageLoanType, PartnerEventType, ProductSubType, ProductType,
+    ProvidedCreditRating, TermUnit,
 };
 
 /// A whole partner file.
@@ -223,6 +224,15 @@ pub struct Payout {
     pub percent: Option<f64>,
 }
 
+impl Payout {
+    /// Dollars, to the cent, for a loan of so many dollars; without an amount a percentage is of nothing.
+    pub fn dollars(&self, amount: Option<f64>) -> f64 {
+        let share = self.percent.map(|percent| percent / 100.0 * amount.unwrap_or(0.0));
+        let dollars = self.fixed.unwrap_or(0.0) + share.unwrap_or(0.0);
+        (dollars * 100.0).round() / 100.0
+    }
+}
+
 /// The step of the funnel that earns a payout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -233,8 +243,29 @@ pub enum PayoutStep {
     Applied,
     /// The partner reported an approval.
     Approved,
+    /// The partner reported that it showed its products.
+    Listed,
+    /// The partner reported that a special offer was monetised.
+    Opened,
     /// The partner reported money paid out or an account opened.
     Funded,
+    /// The partner reported a conversion.
+    Conversion,
+}
+
+impl PayoutStep {
+    /// The step that a partner has reported; what came to nothing earns nothing.
+    pub const fn reported(event: PartnerEventType) -> Option<Self> {
+        match event {
+            PartnerEventType::Applied => Some(Self::Applied),
+            PartnerEventType::Approved => Some(Self::Approved),
+            PartnerEventType::Listed => Some(Self::Listed),
+            PartnerEventType::Opened => Some(Self::Opened),
+            PartnerEventType::Funded => Some(Self::Funded),
+            PartnerEventType::Conversion => Some(Self::Conversion),
+            PartnerEventType::Rejected | PartnerEventType::NotFunded => None,
+        }
+    }
 }
 
 /// How firm an offer is (facts, Firmness).

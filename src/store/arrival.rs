@@ -1,4 +1,4 @@
-//! Arrival times: what orders the happenings of a company, and what a feed's cursor points at.
+//! Arrival times: what orders the feeds of a company, and what a feed's cursor points at.
 
 use std::{
     fmt,
@@ -10,19 +10,19 @@ use uuid::Uuid;
 
 const KEY: usize = 28;
 
-/// The key of a happening. Keys of one company sort by arrival.
+/// The key of a record that was appended to a feed. Keys of one company sort by arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HappeningKey {
+pub struct FeedKey {
     /// Whose feed it is in.
     pub company: Uuid,
-    /// When the store took it, in microseconds since 1970; no two happenings share one.
+    /// When the store took it, in microseconds since 1970; no two records share one, in all feeds.
     pub arrival_us: u64,
-    /// Its place among the happenings of its commit, from 0.
+    /// Its place among the appended records of its commit, from 0.
     pub sequence: u32,
 }
 
-impl HappeningKey {
-    /// The first key a happening of `company` at or after `arrival_us` can have: where a scan begins.
+impl FeedKey {
+    /// The first key that a record of `company` at or after `arrival_us` can have: where a scan begins.
     pub fn first_at(company: Uuid, arrival_us: u64) -> Self {
         Self { company, arrival_us, sequence: 0 }
     }
@@ -36,7 +36,7 @@ impl HappeningKey {
         key
     }
 
-    /// Reads a stored key; `None` when it is not a happening's.
+    /// Reads a stored key; `None` when it is not of a feed.
     pub fn parse(key: &[u8]) -> Option<Self> {
         let (company, rest) = key.split_first_chunk::<16>()?;
         let (arrival, rest) = rest.split_first_chunk::<8>()?;
@@ -109,11 +109,11 @@ mod tests {
     #[test]
     fn keys_round_trip_and_sort_by_arrival() {
         let company = Uuid::from_u128(7);
-        let early = HappeningKey { company, arrival_us: 255, sequence: 9 };
-        let late = HappeningKey { company, arrival_us: 256, sequence: 0 };
-        assert_eq!(HappeningKey::parse(&early.to_bytes()), Some(early));
+        let early = FeedKey { company, arrival_us: 255, sequence: 9 };
+        let late = FeedKey { company, arrival_us: 256, sequence: 0 };
+        assert_eq!(FeedKey::parse(&early.to_bytes()), Some(early));
         assert!(early.to_bytes() < late.to_bytes());
-        assert_eq!(HappeningKey::parse(&early.to_bytes()[1..]), None);
+        assert_eq!(FeedKey::parse(&early.to_bytes()[1..]), None);
     }
 
     #[test]

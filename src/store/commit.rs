@@ -28,7 +28,7 @@ pub(super) enum Guard {
 pub(super) enum Write {
     Put { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
     Remove { tree: Tree, key: Vec<u8> },
-    Append { company: Uuid, payload: Vec<u8> },
+    Append { tree: Tree, company: Uuid, payload: Vec<u8> },
 }
 
 impl Commit {
@@ -68,10 +68,10 @@ impl Commit {
         self
     }
 
-    /// Writes a happening of `company` behind all earlier ones. The store gives it its arrival time, and so its key
-    /// ([`HappeningKey`](super::HappeningKey)).
-    pub fn append(mut self, company: Uuid, payload: impl Into<Vec<u8>>) -> Self {
-        self.writes.push(Write::Append { company, payload: payload.into() });
+    /// Writes what a feed of `company` tells next behind all that was appended before. `tree` is one of
+    /// [`Tree::FEEDS`]. The store gives the record its arrival time, and so its key ([`FeedKey`](super::FeedKey)).
+    pub fn append(mut self, tree: Tree, company: Uuid, payload: impl Into<Vec<u8>>) -> Self {
+        self.writes.push(Write::Append { tree, company, payload: payload.into() });
         self
     }
 }

@@ -1,4 +1,6 @@
-//! What more than one module keeps and reads: companies, tokens, leads, entries of the feeds.
+//! What more than one module keeps and reads: companies, tokens, leads, and what the feeds tell of.
+//!
+//! A feed is appended to by lists: the records of one list arrived at one instant. They are postcard.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -55,34 +57,6 @@ pub struct LeadRecord {
     pub lead: Lead,
 }
 
-/// What the feeds tell of. Appended in arrival order as a list: entries of one list arrived at one instant. Postcard, so
-/// a new variant goes last.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Entry {
-    /// Something happened to a lead.
-    Event(Happening),
-    /// A lead earned something.
-    Payout {
-        /// The lead.
-        lead: Uuid,
-        /// When it was booked, Unix milliseconds.
-        booked_at_ms: i64,
-        /// How much, in cents and fractions of them; less than nothing when it is taken back.
-        cents: f64,
-    },
-    /// A client tagged its lead.
-    Tag {
-        /// The lead.
-        lead: Uuid,
-        /// The tag.
-        key: String,
-        /// One of its values.
-        value: String,
-        /// When the tag came, Unix milliseconds.
-        created_at_ms: i64,
-    },
-}
-
 /// Something that happened to a lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Happening {
@@ -98,8 +72,38 @@ pub struct Happening {
     pub institution: Option<(Uuid, String)>,
     /// The product type of the offer it is tied to.
     pub product_type: Option<ProductType>,
+    /// The amount at stake, for what has one.
+    pub amount_in_cents: Option<i32>,
     /// Whether the lead is a test.
     pub test: bool,
+    /// What told of it, where the same may be told of twice in one instant: a click, a partner's report.
+    pub cause: Option<Uuid>,
+}
+
+/// What a lead earned the supply partner.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Payout {
+    /// Which lead.
+    pub lead: Uuid,
+    /// When it was booked, Unix milliseconds.
+    pub booked_at_ms: i64,
+    /// How much, in cents and fractions of them; less than nothing when it is taken back.
+    pub cents: f64,
+    /// Whether the lead is a test.
+    pub test: bool,
+}
+
+/// A value of a tag that a client gave its lead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tag {
+    /// The lead.
+    pub lead: Uuid,
+    /// The tag.
+    pub key: String,
+    /// One of its values.
+    pub value: String,
+    /// When the tag came, Unix milliseconds.
+    pub created_at_ms: i64,
 }
 
 #[cfg(test)]

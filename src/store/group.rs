@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use sled::{Batch, IVec};
 
 use super::{
-    arrival::{Arrivals, HappeningKey},
+    arrival::{Arrivals, FeedKey},
     broken::BrokenRecord,
     commit::{Commit, CommitError, Guard, Write},
     frame::{Frame, Reason, VALUE_LIMIT, frames, part_key},
@@ -55,9 +55,9 @@ impl<'a> Group<'a> {
             match write {
                 Write::Put { tree, key, payload } => self.put(*tree, key, payload)?,
                 Write::Remove { tree, key } => self.remove(*tree, key)?,
-                Write::Append { company, payload } => {
-                    let key = HappeningKey { company: *company, arrival_us: arrivals.next_us(), sequence };
-                    self.put(Tree::Happenings, &key.to_bytes(), payload)?;
+                Write::Append { tree, company, payload } => {
+                    let key = FeedKey { company: *company, arrival_us: arrivals.next_us(), sequence };
+                    self.put(*tree, &key.to_bytes(), payload)?;
                     sequence += 1;
                 }
             }
@@ -157,7 +157,10 @@ fn within_limits(commit: &Commit) -> Outcome {
         let (tree, length) = match write {
             Write::Put { tree, payload, .. } => (*tree, payload.len()),
             Write::Remove { tree, .. } => (*tree, 0),
-            Write::Append { payload, .. } => (Tree::Happenings, payload.len()),
+            Write::Append { tree, .. } if !Tree::FEEDS.contains(tree) => {
+                return Err(CommitError::Failed(format!("tree `{}` is no feed to append to", tree.name())));
+            }
+            Write::Append { tree, payload, .. } => (*tree, payload.len()),
         };
         if tree == Tree::Parts {
             return Err(CommitError::Failed("tree `parts` is written by the store alone".to_owned()));

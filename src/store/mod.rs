@@ -5,7 +5,7 @@
 //!    [`Store::commit`] puts it into a bounded queue before it returns; a full queue is [`CommitError::Busy`] at once.
 //! 2. The writer, one plain thread, wakes and takes what is queued, up to [`StoreOptions::group`]. It checks each guard
 //!    against what is stored under what the group has already taken in, so of two commits with one guard one wins (S5).
-//! 3. Happenings get their arrival time, later than any before, also after a restart or when the clock steps back (S6).
+//! 3. What is appended to a feed gets its arrival time, later than any before, also after a restart or when the clock steps back (S6).
 //! 4. The group becomes one `sled::Batch`: all trees lie in one sled tree, so the batch is atomic, for readers and for a
 //!    recovery after a crash. Large values lie in pieces, in the same batch.
 //! 5. `flush`, then `sync_data` on the store's own handle, since sled's flush does not reach the disk. Then every commit
@@ -34,6 +34,7 @@ mod group;
 mod health;
 mod open;
 mod options;
+pub mod partner_keys;
 mod queue;
 mod records;
 #[cfg(test)]
@@ -47,7 +48,7 @@ use std::{fmt, path::Path, sync::Arc};
 #[doc(hidden)]
 pub use self::disk::SyncFault;
 pub use self::{
-    arrival::{Clock, HappeningKey},
+    arrival::{Clock, FeedKey},
     broken::{BrokenRecord, ReadError},
     check::CheckReport,
     commit::{Commit, CommitError},

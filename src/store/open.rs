@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    arrival::{Arrivals, HappeningKey},
+    arrival::{Arrivals, FeedKey},
     broken::ReadError,
     commit::Commit,
     disk::Disk,
@@ -127,7 +127,7 @@ fn read_format(records: &Records, path: &Path) -> Result<Option<u32>, StoreError
     }
 }
 
-/// The arrival given out last; from the happenings themselves when the record of it is broken.
+/// The arrival given out last; from the feeds themselves when the record of it is broken.
 fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
     match records.get(Tree::Meta, LAST_ARRIVAL) {
         Ok(None) => return Ok(0),
@@ -140,9 +140,9 @@ fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
         Err(error) => return Err(error.into()),
     }
     let mut last_us = 0;
-    for happening in Scan::new(Arc::clone(records), Tree::Happenings, &[], &[]) {
-        let (key, _) = happening?;
-        last_us = HappeningKey::parse(&key).map_or(last_us, |key| last_us.max(key.arrival_us));
+    for record in Tree::FEEDS.into_iter().flat_map(|feed| Scan::new(Arc::clone(records), feed, &[], &[])) {
+        let (key, _) = record?;
+        last_us = FeedKey::parse(&key).map_or(last_us, |key| last_us.max(key.arrival_us));
     }
     Ok(last_us)
 }

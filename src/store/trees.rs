@@ -14,6 +14,8 @@ pub enum Tree {
     Companies,
     /// Hashed access tokens.
     Tokens,
+    /// Keys with which partners report.
+    PartnerKeys,
     /// Accepted leads.
     Leads,
     /// Who submitted which identity when, for the duplicate rule.
@@ -30,8 +32,16 @@ pub enum Tree {
     LeadTables,
     /// What was done with a lead since its tables were built.
     LeadActions,
-    /// What the feeds tell of, by company, in order of arrival.
-    Happenings,
+    /// What partners reported, by their own ids of it.
+    PartnerEvents,
+    /// Offers whose click has earned its payout.
+    PaidClicks,
+    /// The feed of lead events, by company, in order of arrival.
+    LeadEvents,
+    /// The feed of payouts, likewise.
+    LeadPayouts,
+    /// The feed of client tags, likewise.
+    LeadClientTags,
     /// Long texts that many records share.
     Texts,
     /// Continuations of large values.
@@ -63,7 +73,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 16] = [
+pub const TREES: [TreeRow; 21] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta",
         key: "name", value: "the format (u32), the last arrival (u64), the identity secret",
         writers: "store, daemon", readers: "store, daemon" },
@@ -73,6 +83,9 @@ pub const TREES: [TreeRow; 16] = [
     TreeRow { tree: Tree::Tokens, prefix: b't', name: "tokens",
         key: "sha-256 of the token", value: "id, company uuid, kind, test",
         writers: "admin, bootstrap", readers: "http, admin" },
+    TreeRow { tree: Tree::PartnerKeys, prefix: b'u', name: "partner_keys",
+        key: "sha-256 of the token, or of a signing key's id", value: "id, partner key, kind, what signatures are made with",
+        writers: "admin", readers: "http, admin" },
     TreeRow { tree: Tree::Leads, prefix: b'l', name: "leads",
         key: "lead uuid", value: "lead as accepted",
         writers: "matching", readers: "matching, http, analytics" },
@@ -97,9 +110,21 @@ pub const TREES: [TreeRow; 16] = [
     TreeRow { tree: Tree::LeadActions, prefix: b'e', name: "lead_actions",
         key: "lead uuid, action uuid", value: "lead action (JSON)",
         writers: "matching", readers: "matching" },
-    TreeRow { tree: Tree::Happenings, prefix: b'h', name: "happenings",
-        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of feed entries",
-        writers: "matching, http (key by the store)", readers: "analytics" },
+    TreeRow { tree: Tree::PartnerEvents, prefix: b'v', name: "partner_events",
+        key: "sha-256 of partner key and transaction id", value: "the report and its receipt (JSON)",
+        writers: "matching", readers: "matching" },
+    TreeRow { tree: Tree::PaidClicks, prefix: b'q', name: "paid_clicks",
+        key: "offer uuid", value: "nothing: the key says it",
+        writers: "matching", readers: "matching" },
+    TreeRow { tree: Tree::LeadEvents, prefix: b'h', name: "lead_events",
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of happenings",
+        writers: "matching (key by the store)", readers: "analytics" },
+    TreeRow { tree: Tree::LeadPayouts, prefix: b'y', name: "lead_payouts",
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of payouts",
+        writers: "matching (key by the store)", readers: "analytics" },
+    TreeRow { tree: Tree::LeadClientTags, prefix: b'g', name: "lead_client_tags",
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of tags",
+        writers: "matching (key by the store)", readers: "analytics" },
     TreeRow { tree: Tree::Texts, prefix: b'x', name: "texts",
         key: "fingerprint (16 bytes)", value: "a line for ourselves, then prepared JSON",
         writers: "matching", readers: "matching, http" },
@@ -115,6 +140,9 @@ pub const TREES: [TreeRow; 16] = [
 ];
 
 impl Tree {
+    /// The trees that are appended to, and whose keys are [`FeedKey`](super::FeedKey)s.
+    pub const FEEDS: [Self; 3] = [Self::LeadEvents, Self::LeadPayouts, Self::LeadClientTags];
+
     /// The row of this tree in [`TREES`].
     pub fn row(self) -> &'static TreeRow {
         &TREES[self as usize]

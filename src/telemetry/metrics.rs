@@ -45,6 +45,8 @@ pub const LIVE_TABLES: &str = "offerd_live_rate_tables";
 pub const TABLES_SETTLED: &str = "offerd_rate_tables_settled_total";
 /// Rate tables that went on after a restart.
 pub const TABLES_RECOVERED: &str = "offerd_recovered_rate_tables_total";
+/// What partners reported.
+pub const PARTNER_REPORTS: &str = "offerd_partner_reports_total";
 /// Leads that were not taken in.
 pub const SUBMITS_REFUSED: &str = "offerd_submits_refused_total";
 /// Seats beyond `matching.partners_per_lead`.
@@ -81,6 +83,7 @@ pub const METRICS: &[Metric] = &[
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
     counter(PARTNER_OUTCOMES, &["partner", "product_type", "outcome"], "How asks ended."),
     seconds(PARTNER_ANSWER_SECONDS, &["partner", "product_type"], "Time from ask to outcome."),
+    counter(PARTNER_REPORTS, &["partner", "outcome"], "What partners reported: new, known, refused."),
     counter(OFFERS_CUT, &["partner"], "Offers left out because of matching.offers_per_partner."),
     counter(LATE_ANSWERS, &[], "Answers that came after their seat had an outcome, and were dropped."),
     counter(TABLES_SETTLED, &[], "Rate tables completed."),

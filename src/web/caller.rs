@@ -1,4 +1,4 @@
-//! Who is calling: from the `Authorization` header to a company and what its token may do.
+//! Who is calling: from the `Authorization` header, or a signed query, to a company or a partner.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use hyper::header::AUTHORIZATION;
 use uuid::Uuid;
 
 use super::failure::Failure;
+use super::signature;
 use crate::model::TokenKind;
 
 /// An access token: two UUIDs joined by an underscore, in lower case. Never printed by `Debug`.
@@ -23,6 +24,19 @@ pub enum Scope {
     Publishable,
     /// A confidential token.
     Confidential,
+    /// A partner's token.
+    Partner,
+    /// A query signed with a partner's key ([`signature`]).
+    Signed,
+}
+
+/// Who was let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Principal {
+    /// A supply partner, by its token.
+    Company(Caller),
+    /// A partner institution, by its key.
+    Partner(Arc<str>),
 }
 
 /// The company behind a token.
@@ -38,10 +52,23 @@ pub struct Caller {
     pub test: bool,
 }
 
+/// A key that signs queries.
+pub struct SigningKey {
+    /// Key of the partner that holds it.
+    pub partner: Arc<str>,
+    /// What signatures are made with.
+    pub secret: String,
+}
+
 /// Knows the tokens in use.
 pub trait Authenticate {
-    /// The caller that `token` was issued to; `None` when it was not issued, or was revoked.
-    fn caller(&self, token: &Token) -> Option<Caller>;
+    /// Whom `token` was issued to; `None` when it was not issued, or was revoked.
+    fn principal(&self, token: &Token) -> Option<Principal>;
+
+    /// The signing key of this id; `None` when there is none, or it was revoked.
+    fn signing_key(&self, _id: Uuid) -> Option<SigningKey> {
+        None
+    }
 }
 
 impl Token {
@@ -79,29 +106,39 @@ impl fmt::Debug for Token {
     }
 }
 
-/// The caller of a request to a route that asks for `scope`; `None` when it asks for nothing.
+/// Who sent a request to a route that asks for `scope`; `None` when it asks for nothing.
 pub fn identify(
     scope: Scope,
     headers: &HeaderMap,
-    tokens: &impl Authenticate,
-) -> Result<Option<Caller>, Failure> {
+    query: &[(String, String)],
+    keys: &impl Authenticate,
+) -> Result<Option<Principal>, Failure> {
     if scope == Scope::None {
         return Ok(None);
     }
+    if scope == Scope::Signed {
+        let partner = signature::signer(query, keys)?;
+        return Ok(Some(Principal::Partner(partner)));
+    }
     let token = Token::of(headers)?;
-    let caller = tokens.caller(&token).ok_or_else(invalid)?;
-    authorize(scope, &caller)?;
-    Ok(Some(caller))
+    let principal = keys.principal(&token).ok_or_else(invalid)?;
+    authorize(scope, &principal)?;
+    Ok(Some(principal))
 }
 
-/// Refuses a caller whose token lacks `scope`, with 401 as the interface has it, not 403.
-pub fn authorize(scope: Scope, caller: &Caller) -> Result<(), Failure> {
-    match (scope, caller.kind) {
-        (Scope::Confidential, TokenKind::Publishable) => {
-            Err(Failure::unauthorized("Access token must be a confidential one"))
+/// Refuses a token that lacks `scope`, with 401 as the interface has it, not 403.
+fn authorize(scope: Scope, principal: &Principal) -> Result<(), Failure> {
+    let refusal = match (scope, principal) {
+        (Scope::Confidential, Principal::Company(caller)) if caller.kind == TokenKind::Publishable => {
+            "Access token must be a confidential one"
         }
-        (Scope::None | Scope::Publishable | Scope::Confidential, _) => Ok(()),
-    }
+        (Scope::Partner, Principal::Company(_)) => "Access token must be a partner's",
+        (Scope::Publishable | Scope::Confidential, Principal::Partner(_)) => {
+            "Access token must not be a partner's"
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::unauthorized(refusal))
 }
 
 fn invalid() -> Failure {

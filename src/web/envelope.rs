@@ -17,6 +17,7 @@ use super::caller::{self, Authenticate};
 use super::edition::Edition;
 use super::failure::Failure;
 use super::handler::{Context, Handler};
+use super::percent;
 use super::request::Request;
 use super::respond::{HeldTags, Reply};
 use super::router::Found;
@@ -93,13 +94,21 @@ async fn dispatch<A: Authenticate>(
             _ => Err(Failure::method_not_allowed(resource.allow())),
         };
     };
-    let caller = caller::identify(route.scope, &arrival.headers, &*surface.app)?;
+    let query = percent::decode_query(&arrival.query);
+    let principal =
+        caller::identify(route.scope, &arrival.headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
     let edition = Edition::requested(&arrival.headers, &surface.vendors);
     if !route.editions.include(edition) {
         return Err(Failure::unsupported_edition());
     }
-    let request = Request::new(id, arrival)?;
-    (route.handler)(Context { app: Arc::clone(&surface.app), request, params, caller, edition }).await
+    let query = match query {
+        Some(query) => query,
+        // Nothing that is written after an image's path keeps it from being shown.
+        None if resource.is_image() => Vec::new(),
+        None => return Err(Failure::bad_request("Query string is not percent-encoded UTF-8")),
+    };
+    let request = Request::new(id, arrival, query);
+    (route.handler)(Context { app: Arc::clone(&surface.app), request, params, principal, edition }).await
 }
 
 /// Our fault: logged once, without the payload, which may quote what a person sent.

@@ -51,10 +51,7 @@ impl Failure {
     /// 404: a well-formed UUID names nothing of the caller's company; `reference_type` is the noun
     /// (`RateTable`).
     pub fn unknown_uuid(reference_type: &str, uuid: Uuid) -> Self {
-        let message = format!("{reference_type} for UUID {uuid} does not exist");
-        let error = ApiError::new(ErrorType::InvalidUuidReference, message)
-            .with("referenceType", reference_type)
-            .with("specified", uuid.to_string());
+        let error = ApiError { attribute: None, ..ApiError::unknown_uuid("", reference_type, uuid) };
         Self::of(StatusCode::NOT_FOUND, error)
     }
 

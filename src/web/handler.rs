@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::caller::Caller;
+use super::caller::{Caller, Principal};
 use super::edition::Edition;
 use super::failure::Failure;
 use super::params::Params;
@@ -23,16 +23,32 @@ pub struct Context<A> {
     /// The values of the path parameters.
     pub params: Params,
     /// Who is calling; `None` exactly on routes of [`Scope::None`](super::Scope::None).
-    pub caller: Option<Caller>,
+    pub principal: Option<Principal>,
     /// The edition to answer in.
     pub edition: Edition,
 }
 
 impl<A> Context<A> {
-    /// The caller, on a route that asks for one.
+    /// The company that calls, on a route that asks for one.
     pub fn caller(&self) -> Result<&Caller, Failure> {
-        debug_assert!(self.caller.is_some(), "a route with a scope has a caller");
-        self.caller.as_ref().ok_or_else(|| Failure::unauthorized("Access token is missing"))
+        match &self.principal {
+            Some(Principal::Company(caller)) => Ok(caller),
+            _ => Err(self.not_asked_for()),
+        }
+    }
+
+    /// The key of the partner that calls, on a route that asks for one.
+    pub fn partner(&self) -> Result<&str, Failure> {
+        match &self.principal {
+            Some(Principal::Partner(partner)) => Ok(partner),
+            _ => Err(self.not_asked_for()),
+        }
+    }
+
+    /// Only a handler whose row asks for somebody else gets here.
+    fn not_asked_for(&self) -> Failure {
+        debug_assert!(false, "a route's scope is what its handler asks for");
+        Failure::unauthorized("Access token is missing")
     }
 }
 

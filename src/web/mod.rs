@@ -8,7 +8,7 @@
 //!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
 //! 3. [`router`] finds the row of the route table, or answers 404, 405, or `OPTIONS`; [`cors`] answers
 //!    preflights.
-//! 4. [`caller`] asks for the token that the row's [`Scope`] wants, [`edition`] whether the row is part of
+//! 4. [`caller`] asks for the token, or the [`signature`], that the row's [`Scope`] wants, [`edition`] whether the row is part of
 //!    what `Accept` asks for.
 //! 5. The [`Handler`] reads the body through [`request`], the query through [`query`], and gives a [`Reply`] or
 //!    a [`Failure`]; each is turned into an answer by one function, which `envelope` seals with id, CORS, cache
@@ -53,13 +53,14 @@ mod refusal;
 pub mod request;
 pub mod respond;
 pub mod router;
+pub mod signature;
 pub mod surface;
 mod unstalled;
 
 #[cfg(test)]
 mod tests;
 
-pub use caller::{Authenticate, Caller, Scope, Token};
+pub use caller::{Authenticate, Caller, Principal, Scope, SigningKey, Token};
 pub use cors::Cors;
 pub use edition::{Edition, Editions};
 pub use envelope::REQUEST_ID;

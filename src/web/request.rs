@@ -11,7 +11,6 @@ use uuid::Uuid;
 use super::arrival::{Arrival, BodyStream};
 use super::failure::Failure;
 use super::peer::Peer;
-use super::percent;
 
 /// One request. Deliberately not `Debug`: headers hold the token, the body holds a person.
 pub struct Request {
@@ -32,12 +31,10 @@ pub struct Request {
 }
 
 impl Request {
-    /// Decodes what arrived; a query that is not percent-encoded UTF-8 is a 400.
-    pub(super) fn new(id: Uuid, arrival: Arrival) -> Result<Self, Failure> {
-        let Arrival { method, path, query, headers, peer, body } = arrival;
-        let query = percent::decode_query(&query)
-            .ok_or_else(|| Failure::bad_request("Query string is not percent-encoded UTF-8"))?;
-        Ok(Self { id, method, path, query, headers, peer, body: Some(body), put_back: None })
+    /// What arrived, with its query decoded.
+    pub(super) fn new(id: Uuid, arrival: Arrival, query: Vec<(String, String)>) -> Self {
+        let Arrival { method, path, query: _, headers, peer, body } = arrival;
+        Self { id, method, path, query, headers, peer, body: Some(body), put_back: None }
     }
 
     /// The first query parameter of this name.

@@ -82,6 +82,9 @@ impl<H: Clone> Router<H> {
 
 impl<H> Router<H> {
     /// The resource of a path as it was sent. A literal beats a parameter; `/leads/` is not `/leads`.
+    ///
+    /// An image is found by the literals at both ends of its template alone, without parameters then: a page must not show
+    /// a broken image, whatever was written between them.
     pub fn find(&self, path: &str) -> Found<'_, H> {
         let Some(path) = path.strip_prefix('/') else { return Found::Nothing };
         // What cannot be decoded stands for itself, and names no literal.
@@ -91,6 +94,10 @@ impl<H> Router<H> {
             if let Some(params) = capture(&resource.segments, &segments) {
                 return Found::Resource(resource, params);
             }
+        }
+        let mut images = self.resources.iter().filter(|resource| resource.is_image());
+        if let Some(image) = images.find(|image| encloses(&image.segments, &segments)) {
+            return Found::Resource(image, Params::default());
         }
         if path.split('/').all(|text| percent::decode(text).is_some()) {
             Found::Nothing
@@ -104,6 +111,11 @@ impl<H> Resource<H> {
     /// The path template, which stands for the path in metrics and logs.
     pub fn template(&self) -> &'static str {
         self.template
+    }
+
+    /// Whether it is an image, which is shown however it is asked for.
+    pub fn is_image(&self) -> bool {
+        self.template.ends_with(".gif")
     }
 
     /// The methods that it takes, as `Allow` lists them.
@@ -165,6 +177,19 @@ fn capture(template: &[Segment], path: &[impl AsRef<str>]) -> Option<Params> {
     Some(params)
 }
 
+/// Tells whether a path begins and ends as a template does, up to its first and from its last parameter.
+fn encloses(template: &[Segment], path: &[impl AsRef<str>]) -> bool {
+    let is_literal = |segment: &&Segment| matches!(segment, Segment::Literal(_));
+    let begins = template.iter().take_while(is_literal).count();
+    let ends = template.iter().rev().take_while(is_literal).count();
+    let fits =
+        |(segment, text): (&Segment, &str)| matches!(segment, Segment::Literal(literal) if *literal == text);
+    let texts = path.iter().map(AsRef::as_ref);
+    path.len() >= begins + ends
+        && template[..begins].iter().zip(texts.clone()).all(fits)
+        && template.iter().rev().take(ends).zip(texts.rev()).all(fits)
+}
+
 fn allow_of<H>(routes: &[Route<H>]) -> HeaderValue {
     let mut methods: BTreeSet<&str> = routes.iter().map(|route| route.method.as_str()).collect();
     if methods.contains("GET") {
@@ -190,6 +215,7 @@ mod tests {
             row(Method::GET, "/leads/universities"),
             row(Method::POST, "/leads/{uuid}/rateTables"),
             row(Method::GET, "/"),
+            row(Method::GET, "/seen/{lead}/{offer}/pixel.gif"),
         ])
     }
 
@@ -224,6 +250,24 @@ mod tests {
         assert_eq!(params.get("uuid"), Some("a/b"));
         assert_eq!(template_of("/leads/%zz"), "/leads/{uuid}", "what cannot be decoded stands for itself");
         assert_eq!(template_of("/nowhere/%ff"), "undecodable");
+    }
+
+    #[test]
+    fn an_image_is_found_whatever_stands_between_its_ends() {
+        let image = "/seen/{lead}/{offer}/pixel.gif";
+        for between in ["/7/8", "/7", "", "/", "//", "///8", "/7/8/9", "/%ff/%zz", "/pixel.gif/pixel.gif"] {
+            assert_eq!(template_of(&format!("/seen{between}/pixel.gif")), image, "{between}");
+        }
+        for path in
+            ["/seen/7/8", "/seen/7/8/pixel.png", "/7/8/pixel.gif", "/pixel.gif", "/seen/7/8/pixel.gif/"]
+        {
+            assert_eq!(template_of(path), "nothing", "{path}");
+        }
+        let router = router();
+        let Found::Resource(_, params) = router.find("/seen/7/8/pixel.gif") else { panic!("not found") };
+        assert_eq!((params.get("lead"), params.get("offer")), (Some("7"), Some("8")));
+        let Found::Resource(_, params) = router.find("/seen/7/pixel.gif") else { panic!("not found") };
+        assert_eq!(params, Params::default());
     }
 
     #[test]

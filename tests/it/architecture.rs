@@ -18,7 +18,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("analytics", &["model", "store"]),
     ("web", &["model", "telemetry"]),
     ("http", &["model", "analytics", "matching", "reference", "store", "web", "config", "telemetry"]),
-    ("admin", &["model", "store", "web", "run_file", "telemetry"]),
+    ("admin", &["matching", "model", "store", "web", "run_file", "telemetry"]),
     ("bootstrap", &["model", "store", "run_file"]),
     (
         "daemon",
@@ -35,7 +35,10 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "telemetry",
         ],
     ),
-    ("cli", &["admin", "config", "daemon", "declaration", "model", "partners", "run_file", "store"]),
+    (
+        "cli",
+        &["admin", "config", "daemon", "declaration", "matching", "model", "partners", "run_file", "store"],
+    ),
 ];
 
 /// Crates that only these modules may name.
@@ -48,6 +51,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("actix_rt", &["matching", "daemon"]),
     ("clap", &["cli"]),
     ("comfy_table", &["cli"]),
+    ("csv", &["cli"]),
     ("indicatif", &["cli"]),
     ("tracing_subscriber", &["telemetry"]),
     ("metrics_exporter_prometheus", &["telemetry"]),

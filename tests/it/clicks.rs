@@ -1,10 +1,15 @@
 //! Opening an offer.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use hyper::Method;
+use offerd::matching::record::TableHead;
+use offerd::store::{Commit, Store, Tree, codec};
 use serde_json::Value;
 
-use crate::kit::Daemon;
+use crate::conformance::schema::{Edition, assert_conforms};
 use crate::kit::partners::partner;
+use crate::kit::{Daemon, Stopped};
 
 const LOAN: &str = r#"{
     "productTypes": ["loan", "savings"],
@@ -70,5 +75,43 @@ async fn an_unknown_offer_is_not_found() {
     let stranger = format!("{}/click/0193a7b2-1c7e-7d5a-9c11-2f6c5a0e4b77", daemon.api);
     for url in [beyond, whole_table, nonsense, stranger] {
         assert_eq!(daemon.request(Method::GET, &url, "", "").await.status, 404, "{url}");
+    }
+}
+
+/// Makes a stored table older.
+async fn age(stopped: &Stopped, table: &str, age: Duration) {
+    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let key = uuid::Uuid::try_parse(table).unwrap().into_bytes();
+    let head = store.get(Tree::RateTables, key).unwrap().expect("the table is stored");
+    let mut head: TableHead = codec::decode(&head).unwrap();
+    let then = (SystemTime::now() - age).duration_since(UNIX_EPOCH).unwrap();
+    head.created_at = i64::try_from(then.as_millis()).unwrap();
+    store.commit(Commit::new().put(Tree::RateTables, key, codec::encode(&head))).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_offer_can_be_opened_for_31_days_and_is_gone_then() {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let mut daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    let table = daemon.submit_blocking("{}").await.json();
+    let click = table["savingsOffers"][0]["url"].as_str().unwrap().replace(&daemon.api, "");
+    let lead = format!("/leads/{}", table["leadUuid"].as_str().unwrap());
+    let clicks = async |daemon: &Daemon| {
+        let lead = daemon.get(&lead).await.json();
+        let clicked = |action: &&Value| action["actionType"] == "clicked_savings_offer_link";
+        lead["leadActions"].as_array().unwrap().iter().filter(clicked).count()
+    };
+
+    for (days, status) in [(30, 302), (32, 410)] {
+        let (_, stopped) = daemon.terminate();
+        age(&stopped, table["uuid"].as_str().unwrap(), days * DAY).await;
+        daemon = stopped.start().await;
+        let answer = daemon.get(&click).await;
+        assert_eq!(answer.status, status, "after {days} days");
+        assert_eq!(clicks(&daemon).await, 1, "only the first is recorded");
+        if status == 410 {
+            assert_conforms(Edition::Current, "ApiErrors", &answer.json());
+            assert_eq!(answer.header("location"), None);
+        }
     }
 }

@@ -3,14 +3,18 @@
 
 mod analytics;
 mod architecture;
+mod bad_input;
 mod clicks;
 mod command_line;
+mod conformance;
 mod crash;
+mod event_import;
 mod growing_leads;
 mod kit;
 mod leads;
 mod offer_previews;
 mod openapi;
+mod partner_events;
 mod rate_tables;
 mod readme;
 mod repeats;

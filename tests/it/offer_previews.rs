@@ -25,10 +25,23 @@ async fn a_loan_is_previewed_as_a_range_and_never_personally() {
 
 #[tokio::test]
 async fn a_savings_preview_knows_the_deposit() {
-    let dear = partner("dear").savings("");
-    let daemon = Daemon::with_partners(vec![dear]).start().await;
-    let answer = daemon.get("/offerPreview/savingsOffers?maxDepositAmount=0&minDepositAmount=5000").await;
-    assert_eq!((answer.status, answer.json().as_array().unwrap().len()), (200, 1));
+    let dear = partner("dear").savings("").text().replace("minimum_deposit = 0", "minimum_deposit = 500.5");
+    let plan = Daemon::with_partners(vec![partner("free").savings("")]);
+    std::fs::write(plan.partners().join("dear.toml"), dear).unwrap();
+    let daemon = plan.start().await;
+    for (query, offers) in [
+        ("", 2),
+        ("?maxDepositAmount=0", 1),
+        ("?maxDepositAmount=500", 1),
+        ("?maxDepositAmount=501", 2),
+        ("?maxDepositAmount=9223372036854775807", 2),
+        ("?minDepositAmount=0", 1),
+        ("?minDepositAmount=501", 2),
+        ("?maxDepositAmount=0&minDepositAmount=5000", 1),
+    ] {
+        let answer = daemon.get(&format!("/offerPreview/savingsOffers{query}")).await;
+        assert_eq!((answer.status, answer.json().as_array().unwrap().len()), (200, offers), "{query}");
+    }
 }
 
 #[tokio::test]

@@ -41,7 +41,11 @@ async fn it_has_every_route_with_what_the_route_asks_for() {
     for route in API.iter().chain(INTEGRATIONS) {
         let operation = &document["paths"][route.path][route.method.as_str().to_lowercase()];
         assert_eq!(operation["summary"], route.about, "{} {}", route.method, route.path);
-        let wanted = if route.scope == Scope::None { json!([]) } else { json!([{"token": []}]) };
+        let wanted = match route.scope {
+            Scope::None => json!([]),
+            Scope::Publishable | Scope::Confidential | Scope::Partner => json!([{"token": []}]),
+            Scope::Signed => json!([{"signature": []}]),
+        };
         assert_eq!(operation["security"], wanted, "{} {}", route.method, route.path);
         assert_eq!(operation["responses"].get("401").is_some(), route.scope != Scope::None);
     }

@@ -152,17 +152,24 @@ async fn the_pixel_is_answered_without_a_token_whatever_the_path_says() {
     let shown = shown(&daemon).await;
     let field = |name: &str| shown[name].as_str().unwrap().to_owned();
     let known = format!("{}/{}/{}", field("leadUuid"), field("rateTableUuid"), field("offerUuid"));
-    for path in
-        [known.as_str(), "a/b/c", "%00/%ff/%zz", &format!("{STRANGER}/{STRANGER}/{STRANGER}"), "%00/%20/17"]
-    {
-        let url = format!("{}{DISPLAYS}/{path}/pixel.gif", daemon.api);
-        let answer = daemon.request(Method::GET, &url, "", "").await;
-        assert_eq!(answer.status, 200, "{path}");
-        assert_eq!(answer.header("content-type"), Some("image/gif"));
-        assert_eq!(answer.header("cache-control"), Some("no-store, no-cache, must-revalidate"));
-        assert_eq!(answer.header("pragma"), Some("no-cache"));
-        assert!(answer.body.starts_with(b"GIF89a\x01\x00\x01\x00") && answer.body.ends_with(b"\x3b"));
+    let strangers = format!("{STRANGER}/{STRANGER}/{STRANGER}");
+    let longer = format!("{known}/{known}");
+    let paths =
+        [&known, "a/b/c", "%00/%ff/%zz", &strangers, "%00/%20/17", "", "/", "//", "a//c", "a", &longer];
+    for path in paths.into_iter().flat_map(|path| [format!("/{path}"), format!("/{path}/")]) {
+        for query in ["", "?t=1", "?%zz"] {
+            let url = format!("{}{DISPLAYS}{path}/pixel.gif{query}", daemon.api);
+            let answer = daemon.request(Method::GET, &url, "", "").await;
+            assert_eq!(answer.status, 200, "{path}");
+            assert_eq!(answer.header("content-type"), Some("image/gif"));
+            assert_eq!(answer.header("cache-control"), Some("no-store, no-cache, must-revalidate"));
+            assert_eq!(answer.header("pragma"), Some("no-cache"));
+            assert!(answer.body.starts_with(b"GIF89a\x01\x00\x01\x00") && answer.body.ends_with(b"\x3b"));
+        }
     }
+    let shortest = format!("{}{DISPLAYS}/pixel.gif", daemon.api);
+    assert_eq!(daemon.request(Method::GET, &shortest, "", "").await.status, 200);
+    assert_eq!(daemon.request(Method::POST, &shortest, "", "").await.status, 405);
 }
 
 #[tokio::test]

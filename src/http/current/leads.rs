@@ -47,8 +47,8 @@ fn view(app: &App, caller: &Caller, record: LeadRecord) -> Result<Reply, Failure
     let instant = |millis| Timestamp::from_millis(millis).unwrap_or_default();
     let provider = caller.company_name.to_string();
     let mut view = LeadView::new(uuid, company, provider, test, instant(created_at), lead);
-    let last_action = actions.last().map(|action| action.created_at);
-    view.updated_at = last_action.max(Some(instant(updated_at))).unwrap_or_default();
+    let changes = actions.iter().map(|action| action.deleted_at.unwrap_or(action.created_at));
+    view.updated_at = changes.fold(instant(updated_at), Timestamp::max);
     view.status = history::status(&actions);
     view.lead_actions = actions;
     Reply::json(&view)

@@ -6,6 +6,7 @@ pub mod docs;
 pub mod featured_institutions;
 pub mod leads;
 pub mod offer_previews;
+pub mod partner_events;
 pub mod rate_tables;
 pub mod submission;
 pub mod ui_events;

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::http::App;
 use crate::matching::shown::{self, Shown, Unknown};
 use crate::model::{
-    ApiError, ErrorType, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, Unreadable,
+    ApiError, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, Unreadable,
 };
 use crate::store::{Commit, CommitError, Tree, codec};
 use crate::web::{Context, Failure, Params, Reply};
@@ -117,10 +117,7 @@ fn names_nothing(unknown: Unknown, shown: Shown) -> ApiError {
         Unknown::RateTable => ("rateTableUuid", "RateTable", shown.rate_table),
         Unknown::Offer => ("offerUuid", "Offer", shown.offer),
     };
-    let message = format!("{noun} for UUID {uuid} does not exist");
-    ApiError::at(attribute, ErrorType::InvalidUuidReference, message)
-        .with("referenceType", noun)
-        .with("specified", uuid.to_string())
+    ApiError::unknown_uuid(attribute, noun, uuid)
 }
 
 fn unavailable<E>(_: E) -> Failure {

@@ -19,8 +19,11 @@ use crate::http::routes::ApiRoute;
 use crate::model::{ApiError, Components, schema};
 use crate::web::{Editions, Failure, Scope};
 
-/// The name of the security scheme.
+/// The security scheme of tokens.
 pub const TOKEN: &str = "token";
+
+/// The security scheme of signed queries.
+pub const SIGNATURE: &str = "signature";
 
 const JSON: &str = "application/json";
 
@@ -185,7 +188,7 @@ impl Draft {
             .request_body(draft.body)
             .servers(servers.map(|server| [server]))
             .securities(Some(
-                (route.scope != Scope::None).then(|| SecurityRequirement::new::<_, _, &str>(TOKEN, [])),
+                scheme(route.scope).map(|scheme| SecurityRequirement::new::<_, _, &str>(scheme, [])),
             ));
         for (status, answer) in draft.answers {
             let (name, id) = headers::described("Request-Id");
@@ -244,6 +247,15 @@ impl Draft {
     }
 }
 
+/// How a caller shows who it is.
+fn scheme(scope: Scope) -> Option<&'static str> {
+    match scope {
+        Scope::None => None,
+        Scope::Publishable | Scope::Confidential | Scope::Partner => Some(TOKEN),
+        Scope::Signed => Some(SIGNATURE),
+    }
+}
+
 /// Any text.
 pub fn text() -> RefOr<Schema> {
     ObjectBuilder::new().schema_type(Type::String).into()
@@ -273,6 +285,11 @@ fn description(about: Option<&str>, route: &ApiRoute) -> String {
         Scope::None => "Asks for no token.",
         Scope::Publishable => "Asks for a token of either kind.",
         Scope::Confidential => "Asks for a confidential token.",
+        Scope::Partner => "Asks for a partner's token.",
+        Scope::Signed => {
+            "Asks for a signature: the HMAC-SHA256, in hexadecimal, keyed with the signing key, over the other parameters as \
+             `name=value`, sorted, a line feed after each."
+        }
     };
     let edition = match route.editions {
         Editions::All => "In both editions.",

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::model::{LeadView, OfferDisplay, RateTable, SessionInit};
+use crate::model::{LeadView, OfferDisplay, PartnerEventReceipt, RateTable, SessionInit};
 
 /// A rate table with an offer of three kinds, one partner outstanding.
 pub fn rate_table() -> RateTable {
@@ -22,6 +22,11 @@ pub fn session_init() -> SessionInit {
 /// The display of an offer.
 pub fn offer_display() -> OfferDisplay {
     read(include_str!("examples/offer_display.json"))
+}
+
+/// What became of a report.
+pub fn receipt() -> PartnerEventReceipt {
+    read(include_str!("examples/receipt.json"))
 }
 
 /// Reads an example of the program's own.

@@ -11,6 +11,7 @@ mod examples;
 mod headers;
 mod leads;
 mod offer_previews;
+mod partner_events;
 mod rate_tables;
 mod service;
 mod ui;
@@ -18,14 +19,15 @@ mod ui;
 use bytes::Bytes;
 use utoipa::openapi::info::{InfoBuilder, LicenseBuilder};
 use utoipa::openapi::path::{HttpMethod, PathItem, PathsBuilder};
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::server::{Server, ServerBuilder};
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{ComponentsBuilder, OpenApi, OpenApiBuilder};
 
-use self::draft::{Draft, TOKEN};
+use self::draft::{Draft, SIGNATURE, TOKEN};
 use super::routes::{API, ApiRoute, INTEGRATIONS};
 use crate::model::Components;
+use crate::web::signature;
 
 /// What a reader should know before the first operation.
 const ABOUT: &str = include_str!("about.md");
@@ -38,6 +40,7 @@ const TAGS: &[(&str, &str)] = &[
     (analytics::TAG, "What happened to the leads of a company, in the order of arrival, page by page."),
     (ui::EVENTS, "What a client's pages report."),
     (ui::UTILITIES, "What a client's pages look up."),
+    (partner_events::TAG, "What a partner reports of a lead that it was asked about."),
     (service::TAG, "The documentation itself."),
 ];
 
@@ -69,8 +72,14 @@ fn document(addresses: Addresses<'_>) -> OpenApi {
             }
         }
     }
-    let components =
-        ComponentsBuilder::new().schemas_from_iter(components).security_scheme(TOKEN, bearer()).build();
+    let components = ComponentsBuilder::new()
+        .schemas_from_iter(components)
+        .security_scheme(TOKEN, bearer())
+        .security_scheme(
+            SIGNATURE,
+            SecurityScheme::ApiKey(ApiKey::Query(ApiKeyValue::new(signature::SIGNATURE))),
+        )
+        .build();
     OpenApiBuilder::new()
         .info(
             InfoBuilder::new()
@@ -98,6 +107,7 @@ fn drafts(components: &mut Components) -> Vec<Draft> {
         offer_previews::operations,
         analytics::operations,
         ui::operations,
+        partner_events::operations,
         service::operations,
     ];
     sections.iter().flat_map(|section| section(components)).collect()

@@ -39,6 +39,58 @@ enumeration! {
 }
 
 enumeration! {
+    /// A step that a partner reports (ours).
+    PartnerEventType {
+        /// The person applied.
+        Applied = "applied",
+        /// The partner rejected the application.
+        Rejected = "rejected",
+        /// The partner approved the application.
+        Approved = "approved",
+        /// The partner showed the person its products.
+        Listed = "listed",
+        /// The person monetised a special offer.
+        Opened = "opened",
+        /// Money was paid out, or an account opened.
+        Funded = "funded",
+        /// The application came to nothing.
+        NotFunded = "notFunded",
+        /// Means what the partner says it means.
+        Conversion = "conversion",
+    }
+}
+
+impl PartnerEventType {
+    /// The lead event that it becomes; the feeds have none for what came to nothing.
+    pub const fn event_type(self) -> Option<EventType> {
+        match self {
+            Self::Applied => Some(EventType::Applied),
+            Self::Approved => Some(EventType::Approved),
+            Self::Listed => Some(EventType::Listed),
+            Self::Opened => Some(EventType::Opened),
+            Self::Funded => Some(EventType::Funded),
+            Self::Conversion => Some(EventType::Conversion),
+            Self::Rejected | Self::NotFunded => None,
+        }
+    }
+
+    /// The lead action that it becomes; a conversion is one of a special offer, or else no step of the funnel.
+    pub const fn action_type(self, of_special_offer: bool) -> Option<LeadActionType> {
+        match self {
+            Self::Applied => Some(LeadActionType::Applied),
+            Self::Rejected => Some(LeadActionType::Rejected),
+            Self::Approved => Some(LeadActionType::Approved),
+            Self::Listed => Some(LeadActionType::Listed),
+            Self::Opened => Some(LeadActionType::SpecialOfferConversion),
+            Self::Funded => Some(LeadActionType::Funded),
+            Self::NotFunded => Some(LeadActionType::NotFunded),
+            Self::Conversion if of_special_offer => Some(LeadActionType::SpecialOfferConversion),
+            Self::Conversion => None,
+        }
+    }
+}
+
+enumeration! {
     /// What happened, in the feed of lead events.
     EventType {
         /// A user enters the funnel.

@@ -15,6 +15,13 @@ enumeration! {
     }
 }
 
+impl ProductType {
+    /// Whether its offers are special offers.
+    pub const fn is_special(self) -> bool {
+        matches!(self, Self::Insurance | Self::LifeInsurance | Self::Other)
+    }
+}
+
 enumeration! {
     /// The finer kind of an offered product.
     ProductSubType {

@@ -145,7 +145,7 @@ impl CatalogOffer {
         let (terms, suitability, amount) = match &self.pricing {
             Pricing::Loan(loan) => {
                 let (mut terms, suitability, amount) = loan.quote(facts, personal).ok_or(NoTerms)?;
-                terms.payout = self.payout_in_dollars(Some(amount));
+                terms.payout = self.payout.dollars(Some(amount));
                 (Terms::Loan(terms), suitability, Some(amount))
             }
             Pricing::Card(card) => {
@@ -160,17 +160,11 @@ impl CatalogOffer {
                 (Terms::Savings(savings.quote(facts).ok_or(NoTerms)?), STATIC_SUITABILITY, None)
             }
             Pricing::Special(special) => {
-                (Terms::Special(special.quote(self.payout_in_dollars(None))), STATIC_SUITABILITY, None)
+                (Terms::Special(special.quote(self.payout.dollars(None))), STATIC_SUITABILITY, None)
             }
         };
-        let score = self.conversion_probability * self.payout_in_dollars(amount) * suitability;
+        let score = self.conversion_probability * self.payout.dollars(amount) * suitability;
         Ok(Quote { text: self.text.fingerprint, score: (score * 1e4).round() / 1e4, terms })
-    }
-
-    fn payout_in_dollars(&self, amount: Option<f64>) -> f64 {
-        let share = self.payout.percent.map(|percent| percent / 100.0 * amount.unwrap_or(0.0));
-        let dollars = self.payout.fixed.unwrap_or(0.0) + share.unwrap_or(0.0);
-        (dollars * 100.0).round() / 100.0
     }
 }
 

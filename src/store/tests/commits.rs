@@ -13,7 +13,7 @@ fn a_commit_writes_all_its_trees() {
         .absent(Tree::Leads, "lead")
         .put(Tree::Leads, "lead", "a lead")
         .put(Tree::RateTables, "table", "a table")
-        .append(company, "leadCreated");
+        .append(Tree::LeadEvents, company, "leadCreated");
     assert_eq!(store.commit_now(commit), Ok(()));
     assert_eq!(store.payload(Tree::Leads, "lead"), Some(b"a lead".to_vec()));
     assert_eq!(store.payload(Tree::RateTables, "table"), Some(b"a table".to_vec()));
@@ -28,7 +28,7 @@ fn a_refused_commit_writes_nothing() {
     store.commit_now(Commit::new().put(TREE, "taken", "first")).unwrap();
     let refused = Commit::new()
         .put(Tree::RateTables, "table", "a table")
-        .append(company, "leadCreated")
+        .append(Tree::LeadEvents, company, "leadCreated")
         .absent(TREE, "free")
         .absent(TREE, "taken");
     let found = b"first".to_vec();
@@ -96,8 +96,11 @@ fn a_value_over_the_limit_and_a_write_to_parts_are_refused_alone() {
     let store = inline(&directory);
     let too_large = Commit::new().put(TREE, "large", vec![0; VALUE_LIMIT + 1]);
     let parts = Commit::new().put(Tree::Parts, "part", "mine");
-    let outcomes = store.commit_group(&[too_large, parts, Commit::new().put(TREE, "small", "kept")]);
-    assert!(matches!(outcomes[..], [Err(CommitError::Failed(_)), Err(CommitError::Failed(_)), Ok(())]));
+    let no_feed = Commit::new().append(TREE, Uuid::nil(), "appended");
+    let kept = Commit::new().put(TREE, "small", "kept");
+    let outcomes = store.commit_group(&[too_large, parts, no_feed, kept]);
+    let refused = |outcome: &Outcome| matches!(outcome, Err(CommitError::Failed(_)));
+    assert!(outcomes[..3].iter().all(refused) && outcomes[3] == Ok(()), "{outcomes:?}");
     assert_eq!(store.health(), Health::Sound);
     assert_eq!(store.payload(TREE, "small"), Some(b"kept".to_vec()));
 }

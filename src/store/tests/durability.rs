@@ -43,8 +43,14 @@ fn arrivals_increase_over_restarts_and_while_the_clock_steps_back() {
         let now_us = Arc::clone(&now_us);
         options.clock = Clock::new(move || now_us.load(Ordering::SeqCst));
         let store = Store::open_inline_with(&options).unwrap();
-        store.commit_now(Commit::new().append(company, "first").append(company, "second")).unwrap();
-        store.commit_now(Commit::new().append(company, "third")).unwrap();
+        store
+            .commit_now(Commit::new().append(Tree::LeadEvents, company, "first").append(
+                Tree::LeadEvents,
+                company,
+                "second",
+            ))
+            .unwrap();
+        store.commit_now(Commit::new().append(Tree::LeadEvents, company, "third")).unwrap();
     }
     let store = inline(&directory);
     let feed = store.feed(company);
@@ -65,7 +71,7 @@ fn the_last_arrival_is_found_again_when_its_record_is_broken() {
     options.clock = Clock::new(|| 1_000);
     let append = |options: &StoreOptions| {
         let store = Store::open_inline_with(options).unwrap();
-        store.commit_now(Commit::new().append(company, "happening")).unwrap();
+        store.commit_now(Commit::new().append(Tree::LeadEvents, company, "happening")).unwrap();
         store.feed(company)
     };
     append(&options);

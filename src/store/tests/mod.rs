@@ -40,10 +40,10 @@ impl Store {
         self.get(tree, key).expect("a sound record")
     }
 
-    /// The keys of a company's happenings, in the order of the feed.
-    fn feed(&self, company: Uuid) -> Vec<HappeningKey> {
-        let happenings = self.scan(Tree::Happenings, company);
-        happenings.map(|entry| HappeningKey::parse(&entry.unwrap().0).expect("a happening's key")).collect()
+    /// The keys of a company's lead events, in the order of the feed.
+    fn feed(&self, company: Uuid) -> Vec<FeedKey> {
+        let records = self.scan(Tree::LeadEvents, company);
+        records.map(|record| FeedKey::parse(&record.unwrap().0).expect("a key of a feed")).collect()
     }
 }
 

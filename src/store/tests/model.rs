@@ -41,7 +41,7 @@ fn commit(steps: &[Step]) -> Commit {
             commit.put(TREES_USED[tree], [key], payload(time_ms, large))
         }
         Step::Remove((tree, key)) => commit.remove(TREES_USED[tree], [key]),
-        Step::Append => commit.append(COMPANY, "happening"),
+        Step::Append => commit.append(Tree::LeadEvents, COMPANY, "happening"),
     })
 }
 

@@ -31,7 +31,7 @@ impl Gate {
 
     /// Gives the writer a commit to be held in, and returns when it is.
     fn hold(&self, store: &Store) {
-        drop(store.commit(Commit::new().append(Uuid::nil(), "held")));
+        drop(store.commit(Commit::new().append(Tree::LeadEvents, Uuid::nil(), "held")));
         self.waiting.recv().unwrap();
     }
 }
@@ -108,7 +108,7 @@ async fn a_panic_below_fails_the_store_and_answers_everyone() {
     let mut options = StoreOptions::new(directory.path());
     options.clock = Clock::new(|| panic!("a panic on purpose"));
     let store = Store::open(options).unwrap();
-    let outcome = store.commit(Commit::new().append(Uuid::nil(), "x")).await;
+    let outcome = store.commit(Commit::new().append(Tree::LeadEvents, Uuid::nil(), "x")).await;
     assert!(matches!(outcome, Err(CommitError::Failed(_))));
     let later = store.commit(Commit::new().put(TREE, "later", "x")).await;
     assert!(matches!(later, Err(CommitError::Failed(_))));

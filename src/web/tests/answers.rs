@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::kit::{CONFIDENTIAL, PUBLISHABLE, UNISSUED, limits, start, start_with};
+use super::kit::{CONFIDENTIAL, PARTNER, PUBLISHABLE, UNISSUED, limits, start, start_with};
 
 const LEAD: &str = "GET /leads/6f2c1d3a-98b1-4c55-9d4e-0a1b2c3d4e5f";
 
@@ -85,6 +85,7 @@ async fn a_caller_without_the_right_token_gets_401() {
         (&[("Authorization", "Bearer x")], "Access token is invalid"),
         (&[("Authorization", UNISSUED)], "Access token is invalid"),
         (&[("Authorization", PUBLISHABLE)], "Access token must be a confidential one"),
+        (&[("Authorization", PARTNER)], "Access token must not be a partner's"),
         (&[("Authorization", CONFIDENTIAL), ("Authorization", CONFIDENTIAL)], "Access token is invalid"),
     ];
     for (headers, message) in cases {

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::model::TokenKind;
 use crate::web::{
     Authenticate, Caller, Context, Cors, Drained, Edition, Editions, Failure, Handler, Limits, Listener,
-    Reply, Route, Router, Scope, Surface, Token, handler, service,
+    Principal, Reply, Route, Router, Scope, Surface, Token, handler, service,
 };
 
 pub(super) const PUBLISHABLE: &str =
@@ -24,6 +24,8 @@ pub(super) const CONFIDENTIAL: &str =
     "Bearer 22222222-2222-4222-8222-222222222222_22222222-2222-4222-8222-222222222222";
 pub(super) const UNISSUED: &str =
     "Bearer 33333333-3333-4333-8333-333333333333_33333333-3333-4333-8333-333333333333";
+pub(super) const PARTNER: &str =
+    "Bearer 44444444-4444-4444-8444-444444444444_44444444-4444-4444-8444-444444444444";
 
 /// The cap of every body in these tests.
 pub(super) const BODY_CAP_BYTES: usize = 64;
@@ -40,13 +42,15 @@ pub(super) struct App {
 }
 
 impl Authenticate for App {
-    fn caller(&self, token: &Token) -> Option<Caller> {
+    fn principal(&self, token: &Token) -> Option<Principal> {
         let kind = match token.as_str().as_bytes()[0] {
             b'1' => TokenKind::Publishable,
             b'2' => TokenKind::Confidential,
+            b'4' => return Some(Principal::Partner("bank".into())),
             _ => return None,
         };
-        Some(Caller { company: Uuid::nil(), company_name: "Acme".into(), kind, test: true })
+        let caller = Caller { company: Uuid::nil(), company_name: "Acme".into(), kind, test: true };
+        Some(Principal::Company(caller))
     }
 }
 

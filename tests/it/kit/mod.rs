@@ -15,7 +15,10 @@ use hyper::{HeaderMap, Method, Request};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use offerd::analytics::{Feed, Feeds};
+use offerd::model::FeedPage;
 use offerd::run_file::RunFile;
+use offerd::store::{Clock, Store};
 use serde_json::Value;
 
 pub use partners::PartnerFile;
@@ -234,6 +237,15 @@ pub struct Stopped {
 }
 
 impl Stopped {
+    /// A company's feed from its beginning, as it will be in two hours, when all of it is old enough to be told.
+    pub fn feed_in_two_hours<F: Feed>(&self, company: &str) -> FeedPage<F::Record> {
+        let later = Clock::new(|| Clock::system().now_us() + 7_200_000_000);
+        let store = Store::open_inline(self.plan.store()).unwrap();
+        let feeds = Feeds::new(store, "https://offers.example".to_owned(), later);
+        let page = feeds.page::<F>(company.parse().unwrap(), Some("2020-08-01T00:00:00Z"));
+        page.unwrap_or_else(|refused| panic!("{refused:?}"))
+    }
+
     /// Starts it again on the same store.
     pub async fn start(self) -> Daemon {
         let mut daemon = self.plan.start_anew(false);

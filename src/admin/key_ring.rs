@@ -1,0 +1,157 @@
+//! Every token that there is, of companies and of partners, as the command line makes, lists and revokes them.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::model::TokenKind;
+use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind, PartnerKeys};
+use crate::store::tokens::{NewToken, Tokens};
+use crate::store::{CommitError, Store};
+
+/// What is to be made.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum New {
+    /// A token of a supply partner.
+    Company(NewToken),
+    /// A key of a partner institution.
+    Partner(NewPartnerKey),
+}
+
+/// A token that was just made.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Created {
+    /// The token, told only now.
+    pub token: String,
+    /// Names it from now on.
+    pub id: Uuid,
+    /// Whose it is.
+    #[serde(flatten)]
+    pub holder: Holder,
+}
+
+/// Whose a token is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Holder {
+    /// A company, by its name.
+    Company(String),
+    /// A partner, by its key.
+    Partner(String),
+}
+
+/// What a token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Kind {
+    /// A company's.
+    Company(TokenKind),
+    /// A partner's.
+    Partner(PartnerKeyKind),
+}
+
+/// A token as it is listed.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Listed {
+    /// Names it.
+    pub id: Uuid,
+    /// Whose it is.
+    #[serde(flatten)]
+    pub holder: Holder,
+    /// What it may do.
+    pub kind: Kind,
+    /// Whether its leads are tests.
+    pub test: bool,
+    /// Unix milliseconds.
+    pub created_at: i64,
+}
+
+/// Every token that there is: of companies, and of partners. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct KeyRing {
+    tokens: Tokens,
+    partner_keys: PartnerKeys,
+}
+
+impl KeyRing {
+    /// The tokens of a store.
+    pub fn of(store: Store) -> Self {
+        Self { tokens: Tokens::of(store.clone()), partner_keys: PartnerKeys::of(store) }
+    }
+
+    /// What keeps a token from being made, if anything.
+    pub fn fault(new: &New) -> Option<String> {
+        match new {
+            New::Company(new) => Tokens::fault(new),
+            New::Partner(_) => None,
+        }
+    }
+
+    /// Makes a token.
+    ///
+    /// # Errors
+    /// What the store said.
+    pub async fn create(&self, new: New) -> Result<Created, CommitError> {
+        match new {
+            New::Company(new) => {
+                let holder = Holder::Company(new.company.clone());
+                let (token, record) = self.tokens.create(new).await?;
+                Ok(Created { token, id: record.id, holder })
+            }
+            New::Partner(new) => {
+                let holder = Holder::Partner(new.partner.clone());
+                let (token, record) = self.partner_keys.create(new).await?;
+                Ok(Created { token, id: record.id, holder })
+            }
+        }
+    }
+
+    /// Every token, those of companies first, oldest first.
+    pub fn list(&self) -> Vec<Listed> {
+        let tokens = self.tokens.list().into_iter().map(|(token, company)| Listed {
+            id: token.id,
+            holder: Holder::Company(company.name),
+            kind: Kind::Company(token.kind),
+            test: token.test,
+            created_at: token.created_at,
+        });
+        let keys = self.partner_keys.list().into_iter().map(|key| Listed {
+            id: key.id,
+            holder: Holder::Partner(key.partner),
+            kind: Kind::Partner(key.kind),
+            test: false,
+            created_at: key.created_at,
+        });
+        tokens.chain(keys).collect()
+    }
+
+    /// Ends a token by its id. Tells whether there was one.
+    ///
+    /// # Errors
+    /// What the store said.
+    pub async fn revoke(&self, id: Uuid) -> Result<bool, CommitError> {
+        Ok(self.tokens.revoke(id).await? || self.partner_keys.revoke(id).await?)
+    }
+}
+
+impl Holder {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Company(name) | Self::Partner(name) => name,
+        }
+    }
+}
+
+impl Kind {
+    /// The word for it, as the command line and JSON have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Company(TokenKind::Publishable) => "publishable",
+            Self::Company(TokenKind::Confidential) => "confidential",
+            Self::Partner(PartnerKeyKind::Partner) => "partner",
+            Self::Partner(PartnerKeyKind::Signing) => "signing",
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `POST /partnerEvents`: what `offerd events import` calls on a running daemon.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::App;
+use crate::matching::Engine;
+use crate::matching::partner_events::{Recorded, ReportRefused, report_all};
+use crate::model::{ApiError, PartnerReport, Unreadable};
+use crate::web::{Context, Failure, Reply};
+
+/// Most reports that are sent at once.
+pub const AT_ONCE: usize = 256;
+
+/// Longest body: so many reports, each with the longest attributes there are.
+const MAX_BODY_BYTES: usize = AT_ONCE * 4096;
+
+/// Longest time that its arrival may take.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A report to be imported.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Imported {
+    /// Key of the partner that it is from.
+    pub partner: String,
+    /// The report, as the partner would send it.
+    pub report: Value,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// It was taken in.
+    New,
+    /// It had been taken in before.
+    Known,
+    /// Something about it is wrong.
+    Refused(Vec<ApiError>),
+}
+
+/// Takes in reports in their order.
+pub async fn import(engine: &Engine, imported: &[Imported]) -> Vec<Outcome> {
+    let read = imported.iter().map(|one| read(&one.report).map(|report| (one.partner.clone(), report)));
+    let read: Vec<Result<(String, PartnerReport), Vec<ApiError>>> = read.collect();
+    let reports: Vec<(String, PartnerReport)> = read.iter().flatten().cloned().collect();
+    let mut recorded = report_all(engine, &reports).await.into_iter();
+    let outcomes = read.into_iter().map(|read| match read {
+        Err(faults) => Outcome::Refused(faults),
+        Ok(_) => recorded.next().map_or(Outcome::Refused(Vec::new()), Outcome::from),
+    });
+    outcomes.collect()
+}
+
+/// Reads a report.
+///
+/// # Errors
+/// Everything that keeps it from being one.
+pub fn read(report: &Value) -> Result<PartnerReport, Vec<ApiError>> {
+    PartnerReport::read(report.to_string().as_bytes()).map_err(|unreadable| match unreadable {
+        Unreadable::NotJson(error) => vec![error],
+        Unreadable::Faults(faults) => faults,
+    })
+}
+
+pub(super) async fn take_in(mut context: Context<App>) -> Result<Reply, Failure> {
+    let body = context.request.read_body(MAX_BODY_BYTES, BODY_TIMEOUT).await?;
+    let imported: Vec<Imported> = serde_json::from_slice(&body)
+        .map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))?;
+    Reply::json(&import(&context.app.engine, &imported).await)
+}
+
+impl From<Result<Recorded, ReportRefused>> for Outcome {
+    fn from(recorded: Result<Recorded, ReportRefused>) -> Self {
+        match recorded {
+            Ok(Recorded::New(_)) => Self::New,
+            Ok(Recorded::Known(_)) => Self::Known,
+            Err(refused) => Self::Refused(vec![refused.error()]),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! `offerd events import FILE`
+//!
+//! With a running daemon the records go over its admin listener; without one the command opens the store itself.
+
+mod records;
+
+use std::fs::File;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand, ValueEnum};
+use hyper::Method;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use self::records::Format;
+use super::client::Client;
+use super::page;
+use crate::admin::partner_events::{AT_ONCE, Imported, Outcome, import};
+use crate::config::Settings;
+use crate::matching::texts::Texts;
+use crate::matching::{Engine, Rules};
+use crate::model::ApiError;
+use crate::partners::Book;
+use crate::store::{Store, StoreOptions};
+
+/// What to do with events.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Import what partners report, from a file: the records of `POST /partnerEvents`, each with its `partner`
+    Import(Import),
+}
+
+/// `events import`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A file of CSV has a line of attribute names first:
+
+  partner,transactionId,eventType,clickId,occurredAt,amountInCents
+  tidelark_savings,T-1,funded,01a1fcce-e71a-773e-b126-244629fac002,2026-11-20T10:00:00Z,1200000
+
+A file of NDJSON has an object a line:
+
+  {\"partner\":\"tidelark_savings\",\"transactionId\":\"T-1\",\"revoked\":true}
+
+A record that was imported or reported before is left as it is, so a file can be imported again.")]
+pub struct Import {
+    /// CSV or NDJSON; `-` reads standard input
+    file: PathBuf,
+    /// What the file is; found out from its first character when not given
+    #[arg(long)]
+    format: Option<FormatName>,
+    /// Partner that records belong to which name none
+    #[arg(long, value_name = "KEY")]
+    partner: Option<String>,
+    /// Check every line, and import nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FormatName {
+    /// Lines of fields, the first of which has the names
+    Csv,
+    /// An object a line
+    Ndjson,
+}
+
+/// Runs `offerd events`.
+pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
+    let settings = match super::settings(config) {
+        Ok(settings) => settings,
+        Err(code) => return code,
+    };
+    let Command::Import(arguments) = command;
+    match super::block_on(execute(&settings, &arguments)) {
+        Ok(tally) if tally.bad == 0 => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(message) => super::fail(message),
+    }
+}
+
+async fn execute(settings: &Settings, arguments: &Import) -> Result<Tally, String> {
+    let progress = Progress::start(&arguments.file);
+    let input = progress.watch(open(&arguments.file)?);
+    let format = arguments.format.map(|name| match name {
+        FormatName::Csv => Format::Csv,
+        FormatName::Ndjson => Format::Ndjson,
+    });
+    let records = records::read(input, format, arguments.partner.as_deref())?;
+    let importer = if arguments.dry_run { Importer::Nobody } else { Importer::find(settings).await? };
+
+    let mut tally = Tally::default();
+    let mut batch = Vec::with_capacity(AT_ONCE);
+    for record in records {
+        match record.imported {
+            Ok(imported) => batch.push((record.line, imported)),
+            Err(faults) => tally.refuse(&progress, record.line, &faults),
+        }
+        if batch.len() == AT_ONCE {
+            tally.add(&progress, importer.send(std::mem::take(&mut batch)).await?);
+        }
+    }
+    tally.add(&progress, importer.send(batch).await?);
+    progress.end();
+    page::print(tally.told(arguments.dry_run));
+    importer.close()?;
+    Ok(tally)
+}
+
+fn open(file: &Path) -> Result<Box<dyn Read>, String> {
+    if file == Path::new("-") {
+        return Ok(Box::new(std::io::stdin()));
+    }
+    let opened = File::open(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+    Ok(Box::new(opened))
+}
+
+/// Who takes the records in.
+enum Importer {
+    Daemon { client: Client, url: String },
+    Store { store: Store, engine: Box<Engine> },
+    Nobody,
+}
+
+impl Importer {
+    /// The running daemon, or else the store.
+    async fn find(settings: &Settings) -> Result<Self, String> {
+        if let Some((client, admin)) = Client::of_daemon(settings).await {
+            return Ok(Self::Daemon { client, url: format!("{admin}/partnerEvents") });
+        }
+        let options = StoreOptions::from(&settings.store);
+        let store =
+            Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+        // Reports are about tables that were shown, whose texts the store has; nobody is asked for offers.
+        let (texts, book) = (Texts::new(store.clone()), Book::of(Vec::new()));
+        let engine = Engine::new(store.clone(), texts, book, Rules::from(&settings.matching), String::new());
+        Ok(Self::Store { store, engine: Box::new(engine) })
+    }
+
+    /// Sends records, and tells what became of each line.
+    async fn send(&self, batch: Vec<(u64, Imported)>) -> Result<Vec<(u64, Outcome)>, String> {
+        let (lines, imported): (Vec<u64>, Vec<Imported>) = batch.into_iter().unzip();
+        if imported.is_empty() {
+            return Ok(Vec::new());
+        }
+        let outcomes: Vec<Outcome> = match self {
+            Self::Daemon { client, url } => {
+                let body = serde_json::to_vec(&imported).map_err(|error| error.to_string())?;
+                let answer = client.call(Method::POST, url, Some(body)).await;
+                answer.map_err(|error| error.to_string())?.read()?
+            }
+            Self::Store { engine, .. } => import(engine, &imported).await,
+            Self::Nobody => vec![Outcome::New; imported.len()],
+        };
+        Ok(lines.into_iter().zip(outcomes).collect())
+    }
+
+    fn close(self) -> Result<(), String> {
+        match self {
+            Self::Store { store, .. } => store.close().map_err(|error| error.to_string()),
+            Self::Daemon { .. } | Self::Nobody => Ok(()),
+        }
+    }
+}
+
+/// How many lines ended how.
+#[derive(Debug, Default)]
+struct Tally {
+    new: u64,
+    known: u64,
+    bad: u64,
+}
+
+impl Tally {
+    fn add(&mut self, progress: &Progress, outcomes: Vec<(u64, Outcome)>) {
+        for (line, outcome) in outcomes {
+            match outcome {
+                Outcome::New => self.new += 1,
+                Outcome::Known => self.known += 1,
+                Outcome::Refused(errors) => self.refuse(progress, line, &errors),
+            }
+        }
+        progress.tell(self);
+    }
+
+    /// Tells what is wrong with a line.
+    fn refuse(&mut self, progress: &Progress, line: u64, errors: &[ApiError]) {
+        self.bad += 1;
+        for error in errors {
+            let attribute = error.attribute.as_ref().map(|path| format!("`{path}` ")).unwrap_or_default();
+            let message = error.message.as_deref().unwrap_or("is refused");
+            progress.line(format!("{}:{line}: {attribute}{message}", progress.file));
+        }
+    }
+
+    fn told(&self, dry_run: bool) -> String {
+        let Self { new, known, bad } = self;
+        if dry_run {
+            return format!("{new} good, {bad} bad; nothing was imported");
+        }
+        format!("{new} imported, {known} known before, {bad} bad")
+    }
+}
+
+/// How far the file was read; on a terminal only.
+struct Progress {
+    file: String,
+    bar: ProgressBar,
+}
+
+impl Progress {
+    fn start(file: &Path) -> Self {
+        let length = file.metadata().ok().filter(|about| about.is_file()).map(|about| about.len());
+        let bar = match length {
+            _ if !std::io::stderr().is_terminal() => ProgressBar::hidden(),
+            Some(length) => ProgressBar::new(length)
+                .with_style(style("{bar:30} {percent:>3} %  {binary_bytes_per_sec}, {eta} left  {msg}")),
+            None => ProgressBar::no_length().with_style(style("{spinner} {binary_bytes}  {msg}")),
+        };
+        Self { file: file.display().to_string(), bar }
+    }
+
+    /// The input, counted as it is read.
+    fn watch(&self, input: Box<dyn Read>) -> impl Read + 'static {
+        self.bar.wrap_read(input)
+    }
+
+    fn tell(&self, tally: &Tally) {
+        self.bar.set_message(tally.told(false));
+    }
+
+    /// A line of its own, above the bar.
+    fn line(&self, text: String) {
+        self.bar.suspend(|| eprintln!("{text}"));
+    }
+
+    fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is well-formed")
+}

@@ -1,0 +1,56 @@
+//! `POST /partnerEvents`, `GET /partnerEvents`: what partners report, on the integrations listener.
+
+use hyper::{Method, StatusCode};
+
+use crate::http::App;
+use crate::matching::partner_events::{self, Recorded, ReportRefused};
+use crate::model::{PartnerReport, Unreadable};
+use crate::web::{Context, Failure, Reply};
+
+/// Seconds after which a partner may try again when the store cannot be read or written.
+const RETRY_AFTER_S: u32 = 5;
+
+/// Takes in a report: 201, or 200 when it had been taken in before.
+pub async fn report(mut context: Context<App>) -> Result<Reply, Failure> {
+    let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
+    let report = PartnerReport::read(&body).map_err(unreadable)?;
+    take_in(context, &report).await
+}
+
+/// Takes in a report whose attributes are query parameters. `HEAD` reports nothing.
+pub async fn report_by_query(context: Context<App>) -> Result<Reply, Failure> {
+    let parameters = context.request.query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let report = PartnerReport::from_texts(parameters).map_err(unreadable)?;
+    if context.request.method != Method::GET {
+        return Ok(Reply::empty(StatusCode::OK));
+    }
+    // Who can only fire a URL may not know 201.
+    Ok(take_in(context, &report).await?.status(StatusCode::OK))
+}
+
+async fn take_in(context: Context<App>, report: &PartnerReport) -> Result<Reply, Failure> {
+    let engine = context.app.matchmaker.engine();
+    match partner_events::report(engine, context.partner()?, report).await.map_err(refused)? {
+        Recorded::New(receipt) if receipt.revoked_at.is_none() => {
+            Ok(Reply::json(&receipt)?.status(StatusCode::CREATED))
+        }
+        Recorded::New(receipt) | Recorded::Known(receipt) => Reply::json(&receipt),
+    }
+}
+
+fn unreadable(unreadable: Unreadable) -> Failure {
+    match unreadable {
+        Unreadable::NotJson(error) => Failure::not_json(error),
+        Unreadable::Faults(faults) => Failure::malformed(faults),
+    }
+}
+
+fn refused(refused: ReportRefused) -> Failure {
+    let status = match refused {
+        ReportRefused::Fault(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        ReportRefused::OtherReport => StatusCode::CONFLICT,
+        ReportRefused::NothingToRevoke => StatusCode::NOT_FOUND,
+        ReportRefused::Unavailable => return Failure::overloaded(RETRY_AFTER_S),
+    };
+    Failure::malformed(vec![refused.error()]).with_status(status)
+}

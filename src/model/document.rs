@@ -1,0 +1,66 @@
+//! A body as the search for faults sees it.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// Deeper than any attribute lies; what lies deeper is left out.
+const DEPTH_MAX: usize = 8;
+
+/// Parses a body so that nothing that reading skips over can stop the search: whatever stands under unknown keys, the
+/// document is there. An array or an object that lies too deep is empty, a number that is too large is the largest, and
+/// text that is not Unicode is blank.
+///
+/// # Errors
+/// Where the body is not JSON.
+pub(super) fn parse(json: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice::<&RawValue>(json).map(|document| value(document, 0))
+}
+
+fn value(raw: &RawValue, depth: usize) -> Value {
+    let text = raw.get();
+    match text.bytes().next() {
+        Some(b'[') => Value::Array(if depth < DEPTH_MAX { elements(text, depth + 1) } else { Vec::new() }),
+        Some(b'{') => Value::Object(if depth < DEPTH_MAX { entries(text, depth + 1) } else { Map::new() }),
+        Some(b'"') => serde_json::from_str(text).unwrap_or_else(|_| Value::from("")),
+        Some(b'-') => serde_json::from_str(text).unwrap_or_else(|_| Value::from(f64::MIN)),
+        _ => serde_json::from_str(text).unwrap_or_else(|_| Value::from(f64::MAX)),
+    }
+}
+
+fn elements(text: &str, depth: usize) -> Vec<Value> {
+    let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+    elements.into_iter().map(|element| value(element, depth)).collect()
+}
+
+/// Of equal keys the last counts.
+fn entries(text: &str, depth: usize) -> Map<String, Value> {
+    let entries: BTreeMap<String, &RawValue> = serde_json::from_str(text).unwrap_or_default();
+    entries.into_iter().map(|(key, entry)| (key, value(entry, depth))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_can_be_read_is_read() {
+        let body = json!({"a": [1, -2.5, true, null, "é\n\"", {}], "b": {"c": {"d": []}}});
+        assert_eq!(parse(format!(" {body:#} ").as_bytes()).unwrap(), body);
+        assert_eq!(parse(br#"{"a":1,"a":2}"#).unwrap(), json!({"a": 2}));
+        for no_json in ["", "{", "{} {}", "[1,]", "\u{0}", r#"{"a":01}"#] {
+            assert!(parse(no_json.as_bytes()).is_err(), "{no_json}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_keeps_its_kind() {
+        let body = r#"{"number":1e400,"less":-1e400,"text":"\ud800","a":1}"#;
+        let read = json!({"number": f64::MAX, "less": f64::MIN, "text": "", "a": 1});
+        assert_eq!(parse(body.as_bytes()).unwrap(), read);
+        let deep = format!(r#"{{"deep":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(parse(deep.as_bytes()).unwrap(), json!({"deep": [[[[[[[[]]]]]]]]}));
+    }
+}

@@ -1,0 +1,333 @@
+//! What a partner reports of a lead that we sent it (ours; the specification only tells what becomes of it).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::api_error::{ApiError, ErrorType};
+use super::enums::{PartnerEventType, ProductType, RejectReason};
+use super::input::{self, Unreadable};
+use super::plain_number;
+use super::record::record;
+use super::section::section;
+use super::timestamp::Timestamp;
+
+/// Longest transaction id, bytes.
+const TRANSACTION_ID_BYTES: usize = 200;
+
+/// Highest payout, cents.
+const PAYOUT_CENTS_MAX: f64 = 1e9;
+
+section! {
+    /// The fields of a report before it is known what it reports.
+    PartnerReportFields as "PartnerReport" {
+        /// The partner's own id of what it reports: a report sent twice counts once.
+        transaction_id: String = "transactionId",
+        /// What happened.
+        event_type: PartnerEventType = "eventType",
+        /// The click that led to it, as the landing url carried it; the same as the offer's uuid.
+        click_id: Uuid = "clickId",
+        /// The offer.
+        offer_uuid: Uuid = "offerUuid",
+        /// The lead, where the partner knows no offer.
+        lead_uuid: Uuid = "leadUuid",
+        /// The product, where the partner knows no offer and was asked about several.
+        product_type: ProductType = "productType",
+        /// When it happened; when it was reported if not given.
+        occurred_at: Timestamp = "occurredAt",
+        /// The amount at stake, such as the loan's.
+        amount_in_cents: i32 = "amountInCents",
+        /// What the supply partner earns, in place of what the partner file says.
+        payout_in_cents: f64 = "payoutInCents",
+        /// Why the partner rejected the application.
+        reject_reason: RejectReason = "rejectReason",
+        /// Takes back what was reported under this transaction id.
+        revoked: bool = "revoked",
+    }
+}
+
+/// What a partner reports.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartnerReport {
+    /// Something happened to a lead.
+    Event(PartnerEvent),
+    /// What was reported under this transaction id is taken back.
+    Revocation(String),
+}
+
+/// Something that happened to a lead at a partner.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartnerEvent {
+    /// The partner's own id of it.
+    pub transaction_id: String,
+    /// What happened.
+    pub event_type: PartnerEventType,
+    /// To whom.
+    pub reference: Reference,
+    /// When; when it was reported if not given.
+    pub occurred_at: Option<Timestamp>,
+    /// The amount at stake.
+    pub amount_in_cents: Option<i32>,
+    /// What the supply partner earns, in place of what the partner file says.
+    pub payout_in_cents: Option<f64>,
+    /// Why the partner rejected the application.
+    pub reject_reason: Option<RejectReason>,
+}
+
+/// How a report names what it is about: by an offer, or else by a lead.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reference {
+    /// The click, which has the offer's uuid.
+    pub click_id: Option<Uuid>,
+    /// The offer.
+    pub offer_uuid: Option<Uuid>,
+    /// The lead.
+    pub lead_uuid: Option<Uuid>,
+    /// The product, where only the lead is named and the partner was asked about several.
+    pub product_type: Option<ProductType>,
+}
+
+impl Reference {
+    /// The offer, and the attribute that names it.
+    pub fn offer(&self) -> Option<(&'static str, Uuid)> {
+        let click = self.click_id.map(|offer| ("clickId", offer));
+        click.or(self.offer_uuid.map(|offer| ("offerUuid", offer)))
+    }
+}
+
+record! {
+    /// What became of a report.
+    PartnerEventReceipt {
+        required {
+            /// The report's id, and that of the lead action it became.
+            uuid: Uuid,
+            /// The partner's own id of it.
+            transaction_id: String,
+            /// What happened.
+            event_type: PartnerEventType,
+            /// To which lead.
+            lead_uuid: Uuid,
+            /// When it happened.
+            occurred_at: Timestamp,
+            /// When it was reported.
+            created_at: Timestamp,
+        }
+        optional {
+            /// The offer.
+            offer_uuid: Uuid,
+            /// The product.
+            product_type: ProductType,
+            /// The amount at stake.
+            amount_in_cents: i32,
+            /// What the supply partner earned by it.
+            payout_in_cents: PayoutCents,
+            /// Why the partner rejected the application.
+            reject_reason: RejectReason,
+            /// When it was taken back.
+            revoked_at: Timestamp,
+        }
+    }
+}
+
+/// An amount in cents and fractions of them; written without a fraction where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(transparent)]
+pub struct PayoutCents(#[serde(serialize_with = "plain_number::required")] pub f64);
+
+impl PartnerReport {
+    /// Reads a request body.
+    ///
+    /// # Errors
+    /// Everything that keeps it from being a report.
+    pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
+        let fields: PartnerReportFields = input::read(body)?;
+        fields.report().map_err(Unreadable::Faults)
+    }
+
+    /// Reads a report from attributes that are all text: query parameters, or the fields of a line of CSV.
+    ///
+    /// # Errors
+    /// Everything that keeps it from being a report.
+    pub fn from_texts<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Self, Unreadable> {
+        Self::read(Self::json_of(texts).to_string().as_bytes())
+    }
+
+    /// The request body that says the same as attributes that are all text.
+    pub fn json_of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Value {
+        let typed = texts.into_iter().map(|(name, text)| (name.to_owned(), typed(name, text)));
+        Value::Object(typed.collect::<Map<_, _>>())
+    }
+
+    /// The partner's own id of what is reported.
+    pub fn transaction_id(&self) -> &str {
+        match self {
+            Self::Event(event) => &event.transaction_id,
+            Self::Revocation(transaction_id) => transaction_id,
+        }
+    }
+}
+
+/// The names of a report's attributes.
+pub const ATTRIBUTES: [&str; 11] = [
+    "transactionId",
+    "eventType",
+    "clickId",
+    "offerUuid",
+    "leadUuid",
+    "productType",
+    "occurredAt",
+    "amountInCents",
+    "payoutInCents",
+    "rejectReason",
+    "revoked",
+];
+
+/// Numbers and flags are written as JSON writes them; a text that is none is told by whoever reads it.
+fn typed(name: &str, text: &str) -> Value {
+    let text = text.trim();
+    match name {
+        "amountInCents" | "payoutInCents" | "revoked" => {
+            serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+        }
+        _ => Value::from(text),
+    }
+}
+
+impl PartnerReportFields {
+    /// Puts the fields together, or tells all that is wrong with them.
+    fn report(self) -> Result<PartnerReport, Vec<ApiError>> {
+        let mut faults = Vec::new();
+        let transaction_id = self.transaction_id.clone().unwrap_or_default();
+        if transaction_id.is_empty() {
+            faults.push(missing("transactionId"));
+        } else if transaction_id.len() > TRANSACTION_ID_BYTES || transaction_id.contains(char::is_control) {
+            let wanted = format!("must be 1 to {TRANSACTION_ID_BYTES} bytes without control characters");
+            faults.push(ApiError::at("transactionId", ErrorType::Malformed, wanted));
+        }
+        if self.revoked == Some(true) {
+            return if faults.is_empty() {
+                Ok(PartnerReport::Revocation(transaction_id))
+            } else {
+                Err(faults)
+            };
+        }
+        if self.event_type.is_none() {
+            faults.push(missing("eventType"));
+        }
+        let reference = self.reference();
+        if let Err(fault) = &reference {
+            faults.push(fault.clone());
+        }
+        if self.amount_in_cents.is_some_and(|cents| cents < 0) {
+            faults.push(ApiError::at("amountInCents", ErrorType::Malformed, "must not be negative"));
+        }
+        if self.payout_in_cents.is_some_and(|cents| !(0.0..=PAYOUT_CENTS_MAX).contains(&cents)) {
+            let wanted = format!("must be a number from 0 to {PAYOUT_CENTS_MAX}");
+            faults.push(ApiError::at("payoutInCents", ErrorType::Malformed, wanted));
+        }
+        match (self.event_type, reference) {
+            (Some(event_type), Ok(reference)) if faults.is_empty() => {
+                Ok(PartnerReport::Event(PartnerEvent {
+                    transaction_id,
+                    event_type,
+                    reference,
+                    occurred_at: self.occurred_at,
+                    amount_in_cents: self.amount_in_cents,
+                    payout_in_cents: self.payout_in_cents,
+                    reject_reason: self.reject_reason,
+                }))
+            }
+            _ => Err(faults),
+        }
+    }
+
+    fn reference(&self) -> Result<Reference, ApiError> {
+        let &Self { click_id, offer_uuid, lead_uuid, product_type, .. } = self;
+        if click_id.is_some() && offer_uuid.is_some() && click_id != offer_uuid {
+            let message = "must be the clickId, when both are given";
+            return Err(ApiError::at("offerUuid", ErrorType::Malformed, message));
+        }
+        if click_id.or(offer_uuid).or(lead_uuid).is_none() {
+            let message = "must be given, or offerUuid, or leadUuid";
+            return Err(ApiError::at("clickId", ErrorType::Missing, message));
+        }
+        Ok(Reference { click_id, offer_uuid, lead_uuid, product_type })
+    }
+}
+
+fn missing(attribute: &str) -> ApiError {
+    ApiError::at(attribute, ErrorType::Missing, "must be given")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLICK: &str = "0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8001";
+
+    fn faults(body: &str) -> Vec<String> {
+        match PartnerReport::read(body.as_bytes()) {
+            Err(Unreadable::Faults(faults)) => {
+                faults.into_iter().filter_map(|fault| fault.attribute).collect()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_report_reads_the_same_as_json_and_as_texts() {
+        let json = format!(
+            r#"{{"transactionId":"T-1","eventType":"funded","clickId":"{CLICK}","amountInCents":1000000,
+                "payoutInCents":12.5,"occurredAt":"2026-11-20T10:00:00+0000"}}"#
+        );
+        let texts = [
+            ("transactionId", "T-1"),
+            ("eventType", "funded"),
+            ("clickId", CLICK),
+            ("amountInCents", "1000000"),
+            ("payoutInCents", "12.5"),
+            ("occurredAt", "2026-11-20T10:00:00+0000"),
+            ("rejectReason", ""),
+        ];
+        let read = PartnerReport::read(json.as_bytes()).unwrap();
+        assert_eq!(PartnerReport::from_texts(texts), Ok(read.clone()));
+        let PartnerReport::Event(event) = read else { panic!("{read:?}") };
+        assert_eq!(event.payout_in_cents, Some(12.5));
+    }
+
+    #[test]
+    fn a_transaction_id_of_digits_stays_text() {
+        let texts = [("transactionId", "007"), ("revoked", "true")];
+        assert_eq!(PartnerReport::from_texts(texts), Ok(PartnerReport::Revocation("007".to_owned())));
+    }
+
+    #[test]
+    fn everything_that_is_missing_is_told_at_once() {
+        assert_eq!(faults("{}"), ["transactionId", "eventType", "clickId"]);
+        assert_eq!(faults(r#"{"revoked":true}"#), ["transactionId"]);
+    }
+
+    #[test]
+    fn values_beyond_their_bounds_are_told() {
+        let wrong = format!(
+            r#"{{"transactionId":"a\u0007b","eventType":"applied","clickId":"{CLICK}","offerUuid":"{}",
+                "amountInCents":-1,"payoutInCents":1e10}}"#,
+            Uuid::nil()
+        );
+        assert_eq!(faults(&wrong), ["transactionId", "offerUuid", "amountInCents", "payoutInCents"]);
+        let texts =
+            [("transactionId", "T"), ("eventType", "applied"), ("leadUuid", CLICK), ("amountInCents", "x")];
+        assert!(PartnerReport::from_texts(texts).is_err());
+    }
+
+    #[test]
+    fn the_list_of_attributes_is_the_sections() {
+        let all: Map<String, Value> =
+            ATTRIBUTES.iter().map(|name| ((*name).to_owned(), Value::from(vec![0]))).collect();
+        let body = Value::Object(all).to_string();
+        assert_eq!(faults(&body), ATTRIBUTES, "an array fits none of them");
+    }
+}

@@ -1,0 +1,126 @@
+//! The keys with which partners report: a bearer token is kept as its SHA-256 only, a signing key as it is, since a
+//! signature is checked with it.
+
+use chrono::Utc;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{Commit, CommitError, Store, Tree, codec};
+
+/// How a partner shows who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PartnerKeyKind {
+    /// By a bearer token.
+    Partner,
+    /// By signing the query of a URL, where it can only fire one.
+    Signing,
+}
+
+/// A key of a partner. JSON, by the SHA-256 of the token, or of a signing key's id.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartnerKeyRecord {
+    /// Names the key in lists, in signed queries, and when it is revoked.
+    pub id: Uuid,
+    /// Key of the partner, the name of its file.
+    pub partner: String,
+    /// What it is.
+    pub kind: PartnerKeyKind,
+    /// What signatures are made with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// Unix milliseconds.
+    pub created_at: i64,
+}
+
+/// Never shows the secret.
+impl std::fmt::Debug for PartnerKeyRecord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { id, partner, kind, .. } = self;
+        write!(f, "PartnerKeyRecord({id}, {partner}, {kind:?})")
+    }
+}
+
+/// The partner keys of a store. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct PartnerKeys {
+    store: Store,
+}
+
+/// What a new key is for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewPartnerKey {
+    /// Key of the partner.
+    pub partner: String,
+    /// What it is to be.
+    pub kind: PartnerKeyKind,
+}
+
+impl PartnerKeys {
+    /// The keys of a store.
+    pub fn of(store: Store) -> Self {
+        Self { store }
+    }
+
+    /// Makes a key; once this returns it is accepted, now and after a crash. The returned secret is told nowhere else.
+    ///
+    /// # Errors
+    /// What the store said.
+    pub async fn create(&self, new: NewPartnerKey) -> Result<(String, PartnerKeyRecord), CommitError> {
+        let secret = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
+        let id = Uuid::now_v7();
+        let (found_by, kept) = match new.kind {
+            PartnerKeyKind::Partner => (secret.clone(), None),
+            PartnerKeyKind::Signing => (id.to_string(), Some(secret.clone())),
+        };
+        let created_at = Utc::now().timestamp_millis();
+        let record = PartnerKeyRecord { id, partner: new.partner, kind: new.kind, secret: kept, created_at };
+        let commit = Commit::new().put(Tree::PartnerKeys, digest(&found_by), codec::encode_json(&record));
+        self.store.commit(commit).await?;
+        Ok((secret, record))
+    }
+
+    /// The partner that a bearer token was made for.
+    pub fn find(&self, token: &str) -> Option<PartnerKeyRecord> {
+        self.read(token).filter(|record| record.kind == PartnerKeyKind::Partner)
+    }
+
+    /// A signing key by its id.
+    pub fn signing_key(&self, id: Uuid) -> Option<PartnerKeyRecord> {
+        self.read(&id.to_string()).filter(|record| record.kind == PartnerKeyKind::Signing)
+    }
+
+    /// Every key, oldest first.
+    pub fn list(&self) -> Vec<PartnerKeyRecord> {
+        let mut keys: Vec<PartnerKeyRecord> = self.records().map(|(_, record)| record).collect();
+        keys.sort_by_key(|key| (key.created_at, key.id));
+        keys
+    }
+
+    /// Ends a key by its id; once this returns it is refused, now and after a crash. Tells whether there was one.
+    ///
+    /// # Errors
+    /// What the store said.
+    pub async fn revoke(&self, id: Uuid) -> Result<bool, CommitError> {
+        let Some((key, _)) = self.records().find(|(_, record)| record.id == id) else { return Ok(false) };
+        self.store.commit(Commit::new().remove(Tree::PartnerKeys, key)).await?;
+        Ok(true)
+    }
+
+    fn records(&self) -> impl Iterator<Item = (Vec<u8>, PartnerKeyRecord)> {
+        let records = self.store.scan(Tree::PartnerKeys, []).filter_map(Result::ok);
+        records.filter_map(|(key, bytes)| Some((key.to_vec(), codec::decode_json(&bytes).ok()?)))
+    }
+
+    fn read(&self, found_by: &str) -> Option<PartnerKeyRecord> {
+        let bytes = self.store.get(Tree::PartnerKeys, digest(found_by)).ok().flatten()?;
+        codec::decode_json(&bytes).ok()
+    }
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}

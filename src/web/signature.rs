@@ -1,0 +1,132 @@
+//! Signed queries: how a partner shows who it is when all it can do is fire a URL.
+//!
+//! The query carries `keyId`, the id of its signing key, and `signature`: the HMAC-SHA256, in hexadecimal, keyed with the
+//! signing key's text, over the other parameters, `keyId` included, decoded, as `name=value`, sorted, a line feed after
+//! each. Sorting makes the signature survive networks that reorder parameters; that no value holds a control character
+//! keeps two queries from having one text. A query that is fired again is the same request again, so nothing expires.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use uuid::Uuid;
+
+use super::caller::{Authenticate, is_hyphenated_uuid};
+use super::failure::Failure;
+
+/// The parameter that names the signing key.
+pub const KEY_ID: &str = "keyId";
+
+/// The parameter that holds the signature.
+pub const SIGNATURE: &str = "signature";
+
+/// The signature of a query under a key.
+pub fn sign(query: &[(String, String)], secret: &str) -> String {
+    let mac = mac(query, secret).finalize().into_bytes();
+    mac.iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}"); // a String takes everything
+        text
+    })
+}
+
+/// The partner whose key has signed a query.
+pub(super) fn signer(query: &[(String, String)], keys: &impl Authenticate) -> Result<Arc<str>, Failure> {
+    let signature = only(query, SIGNATURE).ok_or_else(|| Failure::unauthorized("Signature is missing"))?;
+    let verified = only(query, KEY_ID)
+        .filter(|id| is_hyphenated_uuid(id))
+        .and_then(|id| keys.signing_key(Uuid::try_parse(id).ok()?))
+        .filter(|_| !query.iter().any(|(_, value)| value.contains(char::is_control)))
+        .filter(|key| mac(query, &key.secret).verify_slice(&bytes(signature).unwrap_or_default()).is_ok());
+    verified.map(|key| key.partner).ok_or_else(|| Failure::unauthorized("Signature is invalid"))
+}
+
+/// Takes the same time whatever it is compared with.
+fn mac(query: &[(String, String)], secret: &str) -> Hmac<Sha256> {
+    let mut signed: Vec<&(String, String)> = query.iter().filter(|(name, _)| name != SIGNATURE).collect();
+    signed.sort_unstable();
+    let mut mac = Hmac::new_from_slice(secret.as_bytes()).expect("HMAC takes a key of any length");
+    for (name, value) in signed {
+        mac.update(format!("{name}={value}\n").as_bytes());
+    }
+    mac
+}
+
+/// The value of a parameter that stands exactly once.
+fn only<'q>(query: &'q [(String, String)], name: &str) -> Option<&'q str> {
+    let mut values = query.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    values.next().filter(|_| values.next().is_none())
+}
+
+fn bytes(hexadecimal: &str) -> Option<Vec<u8>> {
+    let pairs = hexadecimal.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::caller::{Principal, SigningKey, Token};
+    use super::*;
+
+    const ID: &str = "0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8c01";
+
+    struct Keys;
+
+    impl Authenticate for Keys {
+        fn principal(&self, _: &Token) -> Option<Principal> {
+            None
+        }
+
+        fn signing_key(&self, id: Uuid) -> Option<SigningKey> {
+            (id.to_string() == ID).then(|| SigningKey { partner: "bank".into(), secret: "secret".to_owned() })
+        }
+    }
+
+    fn query(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn signed(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        let mut query = query(pairs);
+        query.push((SIGNATURE.to_owned(), sign(&query, "secret")));
+        query
+    }
+
+    #[test]
+    fn a_signature_is_the_hmac_of_the_sorted_parameters() {
+        // printf 'a=1\nkeyId=x\n' | openssl dgst -sha256 -hmac secret
+        let known = "fc746622fa786b2420eea311f4ae10afe7cffb971fa1a86ca9bfddb50e1e977c";
+        let made = sign(&query(&[("keyId", "x"), ("a", "1"), (SIGNATURE, "?")]), "secret");
+        assert_eq!(made, known);
+    }
+
+    #[test]
+    fn the_order_of_the_parameters_does_not_matter() {
+        let mut query = signed(&[("keyId", ID), ("transactionId", "T 1"), ("eventType", "applied")]);
+        query.reverse();
+        assert_eq!(signer(&query, &Keys).unwrap().as_ref(), "bank");
+    }
+
+    #[test]
+    fn what_was_changed_repeated_or_left_out_is_refused() {
+        let good = signed(&[("keyId", ID), ("transactionId", "T-1")]);
+        assert!(signer(&good, &Keys).is_ok());
+        type Parameters = Vec<(String, String)>;
+        let changes: [fn(&mut Parameters); 7] = [
+            |query| query[1].1 = "T-2".to_owned(),
+            |query| drop(query.remove(1)),
+            |query| query.push(query[1].clone()),
+            |query| query.push(query[2].clone()),
+            |query| query[2].1.truncate(62),
+            |query| query[2].1 = "é".repeat(32),
+            |query| query[0].1 = ID.replace('1', "2"),
+        ];
+        for change in changes {
+            let mut query = good.clone();
+            change(&mut query);
+            assert!(signer(&query, &Keys).is_err(), "{query:?}");
+        }
+        assert!(signer(&signed(&[("keyId", ID), ("a", "1\nb=2")]), &Keys).is_err());
+        assert!(signer(&[], &Keys).is_err());
+    }
+}

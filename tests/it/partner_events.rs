@@ -1,0 +1,349 @@
+//! What partners report, and what becomes of it.
+
+use hyper::Method;
+use offerd::analytics::{Events, Payouts};
+use offerd::model::{EventType, LeadEvent, ProductType};
+use offerd::web::signature;
+use serde_json::{Value, json};
+
+use crate::kit::partners::partner;
+use crate::kit::{Answer, Daemon};
+
+const LOAN: &str = r#"{
+    "productTypes": ["loan", "savings", "insurance"],
+    "loanInformation": {"loanAmount": 10000},
+    "creditInformation": {"providedCreditRating": "good"}
+}"#;
+
+/// A daemon with a lender, a company whose leads are live, and a lead of it.
+struct World {
+    daemon: Daemon,
+    company: String,
+    lender: String,
+    table: Value,
+}
+
+impl World {
+    async fn new() -> Self {
+        let lender = partner("lender").loan("").savings("").and(PAYS_BY_CLICK);
+        let daemon = Daemon::with_partners(vec![lender, partner("other").savings("")]).start().await;
+        let company = token(&daemon, &["--company", "Live", "--kind", "confidential"]);
+        let lender = token(&daemon, &["--partner", "lender"]);
+        let url = format!("{}/leads/rateTables", daemon.api);
+        let table = daemon.request(Method::POST, &url, &company, LOAN).await.json();
+        Self { daemon, company, lender, table }
+    }
+
+    fn lead_uuid(&self) -> &str {
+        self.table["leadUuid"].as_str().unwrap()
+    }
+
+    /// The lender's loan offer.
+    fn offer(&self) -> &str {
+        self.table["loanOffers"][0]["uuid"].as_str().unwrap()
+    }
+
+    async fn report(&self, report: &Value) -> Answer {
+        self.report_as(&self.lender, report).await
+    }
+
+    async fn report_as(&self, token: &str, report: &Value) -> Answer {
+        let url = format!("{}/partnerEvents", self.daemon.integrations);
+        self.daemon.request(Method::POST, &url, token, &report.to_string()).await
+    }
+
+    async fn lead(&self) -> Value {
+        let url = format!("{}/leads/{}", self.daemon.api, self.lead_uuid());
+        self.daemon.request(Method::GET, &url, &self.company, "").await.json()
+    }
+
+    async fn actions(&self, action_type: &str) -> Vec<Value> {
+        let lead = self.lead().await;
+        let actions = lead["leadActions"].as_array().unwrap().iter();
+        actions.filter(|action| action["actionType"] == action_type).cloned().collect()
+    }
+}
+
+/// The lender's cover pays by the click.
+const PAYS_BY_CLICK: &str = r#"
+[products.insurance]
+timeout = "2s"
+
+[[products.insurance.offers]]
+key = "cover"
+name = "Cover"
+description = "Pays by the click."
+landing_url = "https://lender.example/cover?click={clickId}&lead={leadUuid}"
+payout = { on = "click", fixed = 1.25 }
+conversion_probability = 1.0
+"#;
+
+/// Makes a token by the command line.
+fn token(daemon: &Daemon, arguments: &[&str]) -> String {
+    let output = daemon.command(&[&["token", "create"], arguments].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[tokio::test]
+async fn a_report_becomes_a_lead_action_and_the_lead_status() {
+    let world = World::new().await;
+    let report = json!({
+        "transactionId": "T-1", "eventType": "funded", "clickId": world.offer(), "amountInCents": 1_200_050,
+        "occurredAt": "2026-11-20T10:00:00Z",
+    });
+    let answer = world.report(&report).await;
+    assert_eq!(answer.status, 201, "{}", answer.json());
+    let receipt = answer.json();
+    assert_eq!(receipt["leadUuid"], world.lead_uuid());
+    assert_eq!(receipt["productType"], "loan");
+    assert_eq!(receipt["payoutInCents"], 10000);
+
+    assert_eq!(world.lead().await["status"], "funded");
+    let funded = world.actions("funded").await;
+    assert_eq!(funded.len(), 1);
+    assert_eq!(funded[0]["uuid"], receipt["uuid"]);
+    assert_eq!(funded[0]["originatorKey"], "lender");
+    assert_eq!(funded[0]["actionDate"], "2026-11-20T10:00:00.000Z");
+    assert_eq!(funded[0]["amount"], 12001);
+    assert!(funded[0]["demandSubAccountId"].is_i64());
+}
+
+#[tokio::test]
+async fn every_event_type_becomes_its_action() {
+    let world = World::new().await;
+    let actions = [
+        ("listed", Some("listed")),
+        ("applied", Some("applied")),
+        ("rejected", Some("rejected")),
+        ("approved", Some("approved")),
+        ("notFunded", Some("not_funded")),
+        ("funded", Some("funded")),
+        ("opened", Some("special_offer_conversion")),
+        ("conversion", None),
+    ];
+    for (event_type, action) in actions {
+        let report =
+            json!({"transactionId": event_type, "eventType": event_type, "offerUuid": world.offer()});
+        assert_eq!(world.report(&report).await.status, 201, "{event_type}");
+        if let Some(action) = action {
+            assert_eq!(world.actions(action).await.len(), 1, "{event_type}");
+        }
+    }
+    let rejected = json!({
+        "transactionId": "with a reason", "eventType": "rejected", "offerUuid": world.offer(),
+        "rejectReason": "low_fico",
+    });
+    assert_eq!(world.report(&rejected).await.status, 201);
+    assert_eq!(world.actions("rejected").await[1]["rejectReason"], "low_fico");
+}
+
+#[tokio::test]
+async fn a_report_that_is_sent_again_counts_once_also_after_a_crash() {
+    let world = World::new().await;
+    let report = json!({"transactionId": "T-1", "eventType": "applied", "clickId": world.offer()});
+    let first = world.report(&report).await;
+    let (company, lender, table) = (world.company.clone(), world.lender.clone(), world.table.clone());
+    let world = World { daemon: world.daemon.kill().start().await, company, lender, table };
+
+    let second = world.report(&report).await;
+    assert_eq!((first.status, second.status), (201, 200));
+    assert_eq!(first.json(), second.json());
+    assert_eq!(world.actions("applied").await.len(), 1);
+
+    let other = json!({"transactionId": "T-1", "eventType": "funded", "clickId": world.offer()});
+    let refused = world.report(&other).await;
+    assert_eq!((refused.status, refused.attributes()), (409, vec!["transactionId".to_owned()]));
+}
+
+#[tokio::test]
+async fn what_is_taken_back_counts_no_longer() {
+    let world = World::new().await;
+    let applied = json!({"transactionId": "T-1", "eventType": "applied", "clickId": world.offer()});
+    let funded = json!({"transactionId": "T-2", "eventType": "funded", "clickId": world.offer()});
+    assert_eq!(world.report(&applied).await.status, 201);
+    assert_eq!(world.report(&funded).await.status, 201);
+
+    let revocation = json!({"transactionId": "T-2", "revoked": true});
+    let revoked = world.report(&revocation).await;
+    assert_eq!(revoked.status, 200);
+    assert!(revoked.json()["revokedAt"].is_string());
+    assert_eq!(world.lead().await["status"], "applied");
+    assert!(world.actions("funded").await[0]["deletedAt"].is_string());
+
+    assert_eq!(world.report(&revocation).await.json(), revoked.json(), "once is enough");
+    assert_eq!(world.report(&funded).await.json(), revoked.json(), "what was taken back stays so");
+    let unknown = world.report(&json!({"transactionId": "T-3", "revoked": true})).await;
+    assert_eq!(unknown.status, 404);
+}
+
+#[tokio::test]
+async fn a_partner_that_knows_only_the_lead_reports_by_it() {
+    let world = World::new().await;
+    let report = json!({"transactionId": "T-1", "eventType": "funded", "leadUuid": world.lead_uuid()});
+    let receipt = world.report(&report).await.json();
+    assert!(receipt.get("productType").is_none(), "the lender was asked about three: {receipt}");
+    assert!(receipt.get("payoutInCents").is_none(), "they earn differently: {receipt}");
+
+    let report = json!({
+        "transactionId": "T-2", "eventType": "funded", "leadUuid": world.lead_uuid(), "productType": "savings",
+    });
+    let receipt = world.report(&report).await.json();
+    assert_eq!((&receipt["productType"], &receipt["payoutInCents"]), (&json!("savings"), &json!(5000)));
+
+    let report = json!({
+        "transactionId": "T-3", "eventType": "applied", "leadUuid": world.lead_uuid(), "payoutInCents": 0.5,
+    });
+    assert_eq!(world.report(&report).await.json()["payoutInCents"], 0.5, "the partner says what it pays");
+}
+
+#[tokio::test]
+async fn a_partner_reports_on_nothing_but_its_own() {
+    let world = World::new().await;
+    let other = token(&world.daemon, &["--partner", "other"]);
+    let offer = json!({"transactionId": "T", "eventType": "applied", "clickId": world.offer()});
+    let refused = world.report_as(&other, &offer).await;
+    assert_eq!((refused.status, refused.attributes()), (422, vec!["clickId".to_owned()]));
+    assert_eq!(refused.json()[0]["type"], "invalidUuidReference");
+
+    let nobody = "0193a7b2-1c7e-7d5a-9c11-2f6c5a0e4b77";
+    for (attribute, report) in [
+        ("offerUuid", json!({"transactionId": "T", "eventType": "applied", "offerUuid": nobody})),
+        ("leadUuid", json!({"transactionId": "T", "eventType": "applied", "leadUuid": nobody})),
+        (
+            "leadUuid",
+            json!({"transactionId": "T", "eventType": "applied", "clickId": world.offer(), "leadUuid": nobody}),
+        ),
+        (
+            "leadUuid",
+            json!({"transactionId": "T", "eventType": "applied", "leadUuid": world.lead_uuid(), "productType": "mortgage"}),
+        ),
+    ] {
+        let refused = world.report(&report).await;
+        assert_eq!((refused.status, refused.attributes()), (422, vec![attribute.to_owned()]), "{report}");
+    }
+    assert_eq!(world.report_as(&world.company, &offer).await.status, 401, "a company is no partner");
+    assert_eq!(world.report_as("", &offer).await.status, 401);
+    let url = format!("{}/leads/rateTables", world.daemon.api);
+    assert_eq!(world.daemon.request(Method::POST, &url, &world.lender, "{}").await.status, 401);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_report_is_told_at_once() {
+    let world = World::new().await;
+    let answer = world.report(&json!({"amountInCents": -1, "occurredAt": "2026-11-20T10:00:00Z"})).await;
+    assert_eq!(answer.status, 422);
+    assert_eq!(answer.attributes(), ["transactionId", "eventType", "clickId", "amountInCents"]);
+    let future = json!({
+        "transactionId": "T", "eventType": "applied", "clickId": world.offer(), "occurredAt": "2126-01-01T00:00:00Z",
+    });
+    assert_eq!(world.report(&future).await.attributes(), ["occurredAt"]);
+    let url = format!("{}/partnerEvents", world.daemon.integrations);
+    assert_eq!(world.daemon.request(Method::POST, &url, &world.lender, "[]").await.status, 400);
+}
+
+#[tokio::test]
+async fn a_network_that_can_only_fire_a_url_signs_it() {
+    let world = World::new().await;
+    let secret = token(&world.daemon, &["--partner", "lender", "--signing"]);
+    let listed = world.daemon.command(&["token", "list", "--json"]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let key = listed.as_array().unwrap().iter().find(|token| token["kind"] == "signing").unwrap();
+    assert_eq!(key["partner"], "lender");
+    assert!(!listed.to_string().contains(&secret));
+
+    let key_id = key["id"].as_str().unwrap();
+    let query: Vec<(String, String)> = [
+        ("keyId", key_id),
+        ("transactionId", "T 1"),
+        ("eventType", "applied"),
+        ("clickId", world.offer()),
+        ("amountInCents", "500"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .to_vec();
+    let url = |query: &[(String, String)], signature: &str| {
+        let pairs: Vec<String> =
+            query.iter().map(|(name, value)| format!("{name}={}", value.replace(' ', "%20"))).collect();
+        format!("{}/partnerEvents?{}&signature={signature}", world.daemon.integrations, pairs.join("&"))
+    };
+    let signature = signature::sign(&query, &secret);
+
+    let mut forged = query.clone();
+    forged[2].1 = "funded".to_owned();
+    assert_eq!(world.daemon.request(Method::GET, &url(&forged, &signature), "", "").await.status, 401);
+    let signed = url(&query, &signature);
+    assert_eq!(world.daemon.request(Method::HEAD, &signed, "", "").await.status, 200);
+    assert_eq!(world.actions("applied").await.len(), 0, "HEAD reports nothing");
+    for _ in 0..2 {
+        let answer = world.daemon.request(Method::GET, &signed, "", "").await;
+        assert_eq!((answer.status, &answer.json()["transactionId"]), (200, &json!("T 1")));
+    }
+    assert_eq!(world.actions("applied").await.len(), 1);
+
+    assert!(world.daemon.command(&["token", "revoke", key_id]).status.success());
+    assert_eq!(world.daemon.request(Method::GET, &signed, "", "").await.status, 401);
+}
+
+#[tokio::test]
+async fn a_token_is_for_a_partner_that_there_is() {
+    let world = World::new().await;
+    let refused = world.daemon.command(&["token", "create", "--partner", "lander"]);
+    assert!(!refused.status.success() && refused.stdout.is_empty());
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(told.contains("`lander`") && told.contains("lender"), "{told}");
+}
+
+#[tokio::test]
+async fn a_test_lead_earns_nothing() {
+    let world = World::new().await;
+    let table = world.daemon.submit(LOAN).await.json();
+    let offer = &table["loanOffers"][0]["uuid"];
+    let report = json!({"transactionId": "T", "eventType": "funded", "clickId": offer, "payoutInCents": 100});
+    let answer = world.report(&report).await;
+    assert_eq!(answer.status, 201);
+    assert!(answer.json().get("payoutInCents").is_none());
+}
+
+#[tokio::test]
+async fn a_report_stands_in_the_feeds_and_what_is_taken_back_is_a_payout_of_less_than_nothing() {
+    let world = World::new().await;
+    let cover = world.table["specialOffers"][0]["url"].as_str().unwrap();
+    for _ in 0..2 {
+        assert_eq!(world.daemon.request(Method::GET, cover, "", "").await.status, 302);
+    }
+    for transaction in ["T-1", "T-2"] {
+        let report = json!({
+            "transactionId": transaction, "eventType": "funded", "clickId": world.offer(),
+            "amountInCents": 1_000_000, "occurredAt": "2026-11-20T10:00:00Z",
+        });
+        assert_eq!(world.report(&report).await.status, 201);
+    }
+    let rejected = json!({"transactionId": "T-3", "eventType": "rejected", "clickId": world.offer()});
+    assert_eq!(world.report(&rejected).await.status, 201);
+    assert_eq!(world.report(&json!({"transactionId": "T-1", "revoked": true})).await.status, 200);
+
+    let lead = world.lead().await;
+    let company = lead["companyUUID"].as_str().unwrap();
+    let (_, stopped) = world.daemon.terminate();
+    let events = stopped.feed_in_two_hours::<Events>(company).data;
+    let payouts = stopped.feed_in_two_hours::<Payouts>(company).data;
+    let told = |event_type: EventType| -> Vec<&LeadEvent> {
+        events.iter().filter(|event| event.event_type == event_type).collect()
+    };
+    let funded = told(EventType::Funded);
+    assert_eq!(funded.len(), 2, "one a transaction");
+    assert_ne!(funded[0].id, funded[1].id);
+    assert_eq!(funded[0].amount_in_cents, Some(1_000_000));
+    assert_eq!(funded[0].event_created_at.to_string(), "2026-11-20T10:00:00.000Z");
+    assert_eq!(funded[0].financial_institution_name.as_deref(), Some("lender"));
+    assert_eq!(funded[0].product_type, Some(ProductType::Loan));
+    assert_eq!(told(EventType::OfferClicked).len(), 2);
+    assert!(
+        events.iter().all(|event| event.lead_uuid.to_string() == world.table["leadUuid"].as_str().unwrap())
+    );
+
+    // The second click earns nothing more.
+    let cents: Vec<f64> = payouts.iter().map(|payout| payout.payout_in_cents).collect();
+    assert_eq!(cents, [125.0, 10_000.0, 10_000.0, -10_000.0]);
+}

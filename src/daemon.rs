@@ -107,7 +107,7 @@ async fn live(
     let admin = admin::start(admin_listener, admin_app);
 
     let (stop, stopping) = watch::channel(false);
-    let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings));
+    let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
     let api = tokio::spawn(http::serve_api(api, Arc::clone(&app), &settings, stopped(stopping.clone())));
     let integrations =
         tokio::spawn(http::serve_integrations(integrations, app, &settings, stopped(stopping)));

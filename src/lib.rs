@@ -33,7 +33,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`model`] | the nouns of the specification, in its order and words; no I/O, no clock |
+//! | [`model`] | the nouns of the specification, in its order and words, and their schemas; no I/O, no clock |
 //! | [`declaration`] | how files written by an operator are read: every fault at once, with file, line and key |
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
@@ -42,7 +42,7 @@
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, router, caller, bodies, failures |
-//! | [`http`] | the public paths and what answers them; [`http::v1`] only what the older edition says differently |
+//! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics, tokens, on a thread of its own |
 //! | [`telemetry`] | logs and metrics |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
@@ -54,6 +54,8 @@
 //!
 //! - Imports go along the arrows only; `tests/it/architecture.rs` holds them.
 //! - Only `store` names sled, only `web` names warp, only `matching` (and `daemon`, which starts the threads) names actix.
+//! - Only `model` and `http` name utoipa: a schema stands beside what reads and writes its noun, an operation beside its
+//!   route. A route without an operation fails a test.
 //! - What was acknowledged is on the disk; what is shown is acknowledged.
 //! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`matching::progress`]).
 //! - A rate table keeps the seats that it started with, whatever is reloaded.

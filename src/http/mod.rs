@@ -2,10 +2,13 @@
 //!
 //! [`current`] answers. [`v1`] holds only what the older edition says differently: it translates on the way in and out.
 //!
+//! [`openapi`] describes all of it, to programs and to people.
+//!
 //! Thin: a handler gets the caller, reads the body, calls the matchmaker or the store, and returns a reply. How requests
 //! are served at all is [`crate::web`].
 
 pub mod current;
+pub mod openapi;
 pub mod record_ids;
 pub mod routes;
 pub mod v1;
@@ -15,9 +18,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use uuid::Uuid;
 
+use self::current::docs::Docs;
+use self::openapi::Addresses;
 use self::record_ids::RecordIds;
 use crate::analytics::Feeds;
 use crate::config::Settings;
@@ -52,15 +56,16 @@ pub struct App {
     pub fingerprint: u32,
     /// Numbers for the records of UI events.
     pub record_ids: RecordIds,
-    /// `GET /docs`
-    pub docs: Bytes,
+    /// The OpenAPI document and the page that shows it.
+    pub docs: Docs,
 }
 
 impl App {
-    /// An application by the settings.
-    pub fn new(matchmaker: Matchmaker, tokens: Tokens, settings: &Settings) -> Self {
+    /// An application by the settings; `integrations` is where its other listener is reached.
+    pub fn new(matchmaker: Matchmaker, tokens: Tokens, settings: &Settings, integrations: &str) -> Self {
         let made_with = format!("{} {}", env!("CARGO_PKG_VERSION"), matchmaker.engine().base_url);
         let engine = matchmaker.engine();
+        let docs = Docs::new(Addresses { api: &engine.base_url, integrations });
         let records_max = settings.analytics.page_records_max;
         let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), Clock::system(), records_max);
         let partner_keys = PartnerKeys::of(engine.store.clone());
@@ -74,7 +79,7 @@ impl App {
             body_timeout: settings.api.request_timeout,
             fingerprint: crc32fast::hash(made_with.as_bytes()),
             record_ids: RecordIds::default(),
-            docs: current::docs::page().into(),
+            docs,
         }
     }
 }

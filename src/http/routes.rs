@@ -1,4 +1,5 @@
-//! Every path of the public interface, on one page.
+//! Every path of the public interface, on one page. A new one needs its line in the README and its draft in
+//! [`super::openapi`]; tests say so.
 
 use hyper::Method;
 
@@ -168,11 +169,27 @@ pub const API: &[ApiRoute] = &[
     },
     Route {
         method: Method::GET,
+        path: "/openapi.json",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Describes the interface for programs, as an OpenAPI document.",
+        handler: handler!(docs::document),
+    },
+    Route {
+        method: Method::GET,
         path: "/docs",
         scope: Scope::None,
         editions: Editions::All,
-        about: "Lists the paths of the interface, as a page.",
+        about: "Shows the interface to people, who can try it there.",
         handler: handler!(docs::show),
+    },
+    Route {
+        method: Method::GET,
+        path: "/docs/{file}",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Answers with what that page is made of.",
+        handler: handler!(docs::file),
     },
 ];
 

@@ -1,14 +1,20 @@
 //! Records of the polled feeds, and the page they come in.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use super::enums::{EventType, ProductType};
 use super::plain_number;
+use super::schema::{self, Components};
 use super::timestamp::Timestamp;
 
 /// Something that happened to a lead.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeadEvent {
     /// A hash of lead, type and time, unique to the event.
@@ -23,23 +29,28 @@ pub struct LeadEvent {
     pub event_created_at: Timestamp,
     /// The amount at stake, for events that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub amount_in_cents: Option<i32>,
     /// The institution it happened with; the one to group by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub financial_institution_uuid: Option<Uuid>,
     /// That institution's name, which may change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub financial_institution_name: Option<String>,
     /// The product of the offer it happened with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub product_type: Option<ProductType>,
     /// Whether the lead is a test; told by the newer form of the feeds only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub is_test: Option<bool>,
 }
 
 /// What the supply partner earned by a lead.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeadPayout {
     /// The lead that earned it.
@@ -52,7 +63,7 @@ pub struct LeadPayout {
 }
 
 /// A value of a client tag.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeadClientTag {
     /// Equal for equal records, so that a client can drop the second.
@@ -86,6 +97,46 @@ pub type LeadEventResponse = FeedPage<LeadEvent>;
 pub type LeadPayoutResponse = FeedPage<LeadPayout>;
 /// A page of client tags.
 pub type LeadClientTagsResponse = FeedPage<LeadClientTag>;
+
+impl<T: ToSchema> PartialSchema for FeedPage<T> {
+    fn schema() -> RefOr<Schema> {
+        let next = "Where the next page is; always carries a `timestamp`.";
+        let more = "Whether there is something at `nextUrl` now; otherwise come back in an hour.";
+        let text = ObjectBuilder::new().schema_type(Type::String);
+        let flag = ObjectBuilder::new().schema_type(Type::Boolean);
+        ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some("One page of a feed."))
+            .property("nextUrl", text.description(Some(next)))
+            .property("shouldContinuePolling", flag.description(Some(more)))
+            .property("data", schema::array(schema::reference::<T>(&mut Components::new())))
+            .required("nextUrl")
+            .required("shouldContinuePolling")
+            .required("data")
+            .into()
+    }
+}
+
+/// Names the page of each feed as the specification does.
+macro_rules! named {
+    ($($page:ident of $record:ty,)+) => { $(
+        impl ToSchema for $page {
+            fn name() -> Cow<'static, str> {
+                stringify!($page).into()
+            }
+
+            fn schemas(components: &mut Components) {
+                schema::reference::<$record>(components);
+            }
+        }
+    )+ };
+}
+
+named! {
+    LeadEventResponse of LeadEvent,
+    LeadPayoutResponse of LeadPayout,
+    LeadClientTagsResponse of LeadClientTag,
+}
 
 #[cfg(test)]
 mod tests {

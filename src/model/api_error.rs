@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 /// One fault of a request. An answer carries all of them, as an array.
@@ -10,16 +11,19 @@ use uuid::Uuid;
 /// Never holds personal data: a message says what was wanted and what kind of thing was found, not the value of a
 /// personal attribute. `message` comes first when there is no `attribute`, because an old client cuts the text out of
 /// `[{"message":"…`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApiError {
     /// The attribute path (`refinanceLoans[1].interestRate`) or query parameter; absent when tied to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub attribute: Option<String>,
     /// English text for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub message: Option<String>,
     /// Classification for a program.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub error_type: Option<ErrorType>,
     /// Variables for a template.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -27,7 +31,7 @@ pub struct ApiError {
 }
 
 /// The closed set of `type` values (facts, Errors).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ErrorType {
     /// Something required is not there.

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::ToSchema;
 
 /// A card benefit by its display text.
 ///
-/// The set is open: beside the generic texts of [`CardBenefit::GENERIC`] stand those that name the programme of
+/// The set is open: beside the generic texts of `CardBenefit::GENERIC` stand those that name the programme of
 /// one company. Generic texts are not copied, since every card offer carries many of them.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
+#[schema(value_type = String)]
 pub struct CardBenefit(Cow<'static, str>);
 
 impl CardBenefit {

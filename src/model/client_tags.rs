@@ -6,9 +6,13 @@ use std::collections::BTreeMap;
 use serde::de::MapAccess;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::fault::{Fault, Faults, Path};
 use super::input::{FromInput, Input, find_field_faults, kind_of};
+use super::schema::{self, Components};
 
 /// Values under keys of the client's own choosing, by which it tells its leads apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,9 +26,30 @@ impl ClientTags {
     }
 }
 
+impl PartialSchema for ClientTags {
+    fn schema() -> RefOr<Schema> {
+        let components = &mut Components::new();
+        let values = Vec::<String>::describe(components);
+        let values = schema::optional(values, &["The values under the key."], components);
+        ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some(
+                "Values under keys of the client's own choosing, by which it tells its leads apart.",
+            ))
+            .additional_properties(Some(values))
+            .into()
+    }
+}
+
+impl ToSchema for ClientTags {}
+
 impl FromInput for ClientTags {
     fn wanted() -> Cow<'static, str> {
         "an object of arrays of strings".into()
+    }
+
+    fn describe(components: &mut Components) -> RefOr<Schema> {
+        schema::reference::<Self>(components)
     }
 
     fn from_map<'de, A: MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {

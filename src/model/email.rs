@@ -1,10 +1,12 @@
 //! Electronic mail addresses.
 
+use super::schema::Accepted;
 use super::text_format::text_format;
 
 text_format! {
     /// A mail address: a dot-atom, `@`, and a domain with at least one dot.
-    Email, "an email address", address
+    Email, "an email address",
+    Accepted::Pattern(r"^(?=.{0,254}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$"), address
 }
 
 /// The limit that the protocols set for a whole address.

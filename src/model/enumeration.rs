@@ -1,7 +1,9 @@
 //! The one macro behind every closed set of wire values.
 
+use utoipa::ToSchema;
+
 /// What all enumerations have in common, for code that works on any of them.
-pub trait Enumeration: Copy + Eq + 'static {
+pub trait Enumeration: Copy + Eq + ToSchema + 'static {
     /// Every value, in the order of the specification.
     const ALL: &'static [Self];
     /// The wire text of every value, in the same order.
@@ -28,12 +30,13 @@ pub fn one_of(values: &[&str]) -> String {
 macro_rules! enumeration {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $wire:literal,)+ }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, utoipa::ToSchema)]
         pub enum $name {
             $(
                 #[doc = concat!("`", $wire, "`")]
                 #[doc = ""]
                 $(#[$doc])*
+                #[schema(rename = $wire)]
                 $variant,
             )+
         }

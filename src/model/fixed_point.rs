@@ -4,7 +4,8 @@
 macro_rules! fixed_point {
     ($(#[$meta:meta])* $name:ident, $scale:literal, $wanted:literal) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, utoipa::ToSchema)]
+        #[schema(value_type = f64)]
         pub struct $name(i64);
 
         impl $name {

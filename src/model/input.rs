@@ -11,11 +11,13 @@ use std::marker::PhantomData;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use utoipa::openapi::{RefOr, Schema};
 
 use super::api_error::{ApiError, ErrorType};
 use super::attribute::{Attribute, AttributeKind, AttributeValue};
 use super::document;
 use super::fault::{Fault, Faults, Path};
+use super::schema::Components;
 
 /// A type that can stand in a field of a request body.
 pub trait FromInput: Sized {
@@ -24,6 +26,9 @@ pub trait FromInput: Sized {
 
     /// Says what is wanted, to follow "must be".
     fn wanted() -> Cow<'static, str>;
+
+    /// Describes all that is read; nouns are referred to, and join the components.
+    fn describe(components: &mut Components) -> RefOr<Schema>;
 
     /// Reads anything that is neither null, nor an array, nor an object.
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {

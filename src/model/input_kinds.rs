@@ -5,20 +5,32 @@ use std::borrow::Cow;
 use chrono::NaiveDate;
 use serde::de::{self, SeqAccess};
 use serde_json::Value;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::{RefOr, Schema};
 use uuid::Uuid;
 
 use super::attribute::{AttributeKind, AttributeValue};
 use super::enumeration::{Enumeration, one_of};
 use super::fault::{Fault, Faults, Path};
 use super::input::{FromInput, Input, Scalar, kind_of};
+use super::schema::{self, Components};
 
 macro_rules! integer {
-    ($($type:ty)+) => { $(
+    ($($type:ty: $format:ident)+) => { $(
         impl FromInput for $type {
             const KIND: Option<AttributeKind> = Some(AttributeKind::Number);
 
             fn wanted() -> Cow<'static, str> {
                 "an integer".into()
+            }
+
+            fn describe(_: &mut Components) -> RefOr<Schema> {
+                ObjectBuilder::new()
+                    .schema_type(Type::Integer)
+                    .format(Some(SchemaFormat::KnownFormat(KnownFormat::$format)))
+                    .minimum(Some(Self::MIN))
+                    .maximum(Some(Self::MAX))
+                    .into()
             }
 
             fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
@@ -44,13 +56,14 @@ macro_rules! integer {
     )+ };
 }
 
-integer! { i32 i64 }
+integer! { i32: Int32 i64: Int64 }
 
 /// The integer that a float without fraction stands for, if it is in range.
 fn integral(float: f64) -> Option<i64> {
-    // Both bounds are exact in binary; the upper one is the first float that is too large.
-    let in_range = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&float);
-    in_range.then_some(float as i64)
+    // Exact in binary, and the first float on either side that may stand for an integer out of range: integers that are
+    // too long come as the float that is nearest.
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    (float.abs() < LIMIT).then_some(float as i64)
 }
 
 impl FromInput for f64 {
@@ -58,6 +71,15 @@ impl FromInput for f64 {
 
     fn wanted() -> Cow<'static, str> {
         "a number".into()
+    }
+
+    fn describe(_: &mut Components) -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::Number)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Double)))
+            .minimum(Some(Self::MIN))
+            .maximum(Some(Self::MAX))
+            .into()
     }
 
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
@@ -78,6 +100,10 @@ impl FromInput for bool {
 
     fn wanted() -> Cow<'static, str> {
         "a boolean".into()
+    }
+
+    fn describe(_: &mut Components) -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::Boolean).into()
     }
 
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
@@ -107,6 +133,10 @@ impl FromInput for String {
         "a string".into()
     }
 
+    fn describe(_: &mut Components) -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).into()
+    }
+
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
         text(found, |text| Some(text.to_owned()))
     }
@@ -121,6 +151,10 @@ impl FromInput for NaiveDate {
 
     fn wanted() -> Cow<'static, str> {
         "a date `YYYY-MM-DD`".into()
+    }
+
+    fn describe(_: &mut Components) -> RefOr<Schema> {
+        schema::text("date")
     }
 
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
@@ -150,6 +184,10 @@ impl FromInput for Uuid {
         "a UUID".into()
     }
 
+    fn describe(_: &mut Components) -> RefOr<Schema> {
+        schema::text("uuid")
+    }
+
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
         const HYPHENATED_LENGTH: usize = 36;
         text(found, |text| Self::try_parse(text).ok().filter(|_| text.len() == HYPHENATED_LENGTH))
@@ -161,6 +199,10 @@ impl<E: Enumeration> FromInput for E {
 
     fn wanted() -> Cow<'static, str> {
         one_of(E::WIRE).into()
+    }
+
+    fn describe(components: &mut Components) -> RefOr<Schema> {
+        schema::reference::<E>(components)
     }
 
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
@@ -205,6 +247,10 @@ impl<T: Element> FromInput for Vec<T> {
         "an array".into()
     }
 
+    fn describe(components: &mut Components) -> RefOr<Schema> {
+        schema::array(T::describe(components))
+    }
+
     fn from_seq<'de, A: SeqAccess<'de>>(mut elements: A) -> Result<Self, A::Error> {
         let mut read = Self::new();
         while let Some(element) = elements.next_element_seed(Input::required())? {
@@ -242,6 +288,8 @@ mod tests {
         assert!(!reads::<i32>(Scalar::Float(2_147_483_648.0)));
         assert!(!reads::<i32>(Scalar::Integer(-2_147_483_649)));
         assert!(!reads::<i64>(Scalar::Float(9_223_372_036_854_775_808.0)));
+        assert!(!reads::<i64>(Scalar::Float(-9_223_372_036_854_775_808.0)), "it may stand for one less");
+        assert!(reads::<i64>(Scalar::Integer(i64::MIN)));
         assert!(!reads::<i32>(Scalar::Float(0.5)));
         let fault = i32::from_scalar(Scalar::Text("5000")).unwrap_err();
         assert_eq!(fault.to_string(), "must be an integer, got a string");

@@ -2,11 +2,12 @@
 
 use std::net::IpAddr;
 
+use super::schema::Accepted;
 use super::text_format::text_format;
 
 text_format! {
     /// An IPv4 or IPv6 address, kept in the usual short spelling.
-    IpAddress, "an IPv4 or IPv6 address", address
+    IpAddress, "an IPv4 or IPv6 address", Accepted::Formats(&["ipv4", "ipv6"]), address
 }
 
 impl IpAddress {

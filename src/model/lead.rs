@@ -10,7 +10,7 @@ use super::sections::*;
 
 section! {
     /// A lead as it is submitted (specification: LeadCreateData). No field is ever required.
-    Lead at lead {
+    Lead at lead as "LeadCreateData" {
         /// The products wanted; none means all of them.
         product_types: Vec<ProductType> = "productTypes",
         /// The id that the client gives the lead.

@@ -4,13 +4,14 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::enums::{LeadActionType, RejectReason};
 use super::timestamp::Timestamp;
 
 /// One step of a lead.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeadAction {
     /// The action's id.
@@ -21,25 +22,31 @@ pub struct LeadAction {
     pub action_date: Timestamp,
     /// The institution it was done with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub originator_key: Option<String>,
     /// The account that the institution is asked through.
     pub demand_sub_account_id: i64,
     /// Why the institution rejected the lead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub reject_reason: Option<RejectReason>,
     /// The amount of the loan, in dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub amount: Option<i32>,
     /// What granting the loan cost, in dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub origination_fee: Option<i32>,
     /// The click that led there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub offer_click_id: Option<i64>,
     /// When the service learnt of it.
     pub created_at: Timestamp,
     /// When it was taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub deleted_at: Option<Timestamp>,
 }
 
@@ -68,7 +75,7 @@ impl LeadActionType {
 }
 
 /// The furthest step that a lead has reached; a further one is greater.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
 pub struct LeadStatus(pub LeadActionType);
 

@@ -1,6 +1,7 @@
 //! A lead as it is read back.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::lead::Lead;
@@ -8,8 +9,9 @@ use super::lead_action::{LeadAction, LeadStatus};
 use super::timestamp::Timestamp;
 
 /// A stored lead (specification: Lead, output): what the client sent, and what became of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = Lead)]
 pub struct LeadView {
     /// The name of the company that sent the lead.
     pub lead_provider_name: String,
@@ -22,12 +24,15 @@ pub struct LeadView {
     pub company_uuid: Uuid,
     /// Links the leads of one user's visit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub session_uuid: Option<Uuid>,
     /// The company that referred the lead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub referral_company_uuid: Option<Uuid>,
     /// Internal tracking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub tracking_uuid: Option<Uuid>,
     /// Whether a test token sent the lead.
     pub is_test: bool,
@@ -39,6 +44,7 @@ pub struct LeadView {
     pub updated_at: Timestamp,
     /// The sections of the lead, without what stands above and what an output lead lacks.
     #[serde(flatten)]
+    #[schema(ignore)]
     sections: Lead,
 }
 

@@ -46,8 +46,6 @@ record! {
             product_sub_type_disclaimer: String,
             /// Where a click on the offer leads.
             url: String,
-            /// The originator's own name for the offer.
-            originator_id: String,
             /// The least that can be borrowed, in dollars.
             min_amount: i32,
             /// The unit to show the term in.
@@ -58,14 +56,26 @@ record! {
             apr_description: String,
             /// The instalment in words.
             monthly_payment_description: String,
-            /// The small print.
-            terms: String,
             /// The highest cost of a year.
             max_apr: Percent,
             /// The lowest cost of a year.
             min_apr: Percent,
             /// The middle between the two.
             mean_apr: Percent,
+            /// The value of showing the offer; compares with that of special offers.
+            #[serde(serialize_with = "super::plain_number::optional")]
+            recommendation_score: f64,
+            /// What a conversion earns.
+            payout: Money,
+            /// How likely a conversion is, from 0 to 1.
+            #[serde(serialize_with = "super::plain_number::optional")]
+            conversion_probability: f64,
+        }
+        nullable {
+            /// The originator's own name for the offer.
+            originator_id: String,
+            /// The small print.
+            terms: String,
             /// Deprecated spelling of `max_fee_rate`.
             fee_rate: Percent,
             /// The highest fee, in percent of the amount.
@@ -94,14 +104,6 @@ record! {
             min_total_payment: Money,
             /// The middle between the two.
             mean_total_payment: Money,
-            /// The value of showing the offer; compares with that of special offers.
-            #[serde(serialize_with = "super::plain_number::optional")]
-            recommendation_score: f64,
-            /// What a conversion earns.
-            payout: Money,
-            /// How likely a conversion is, from 0 to 1.
-            #[serde(serialize_with = "super::plain_number::optional")]
-            conversion_probability: f64,
         }
     }
 }

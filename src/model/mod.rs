@@ -1,8 +1,10 @@
 //! The nouns of the specification, in its order and words.
 //!
-//! `model` does no I/O, reads no clock and imports nothing of the rest of the crate. Lists stand once, in a macro's
-//! call: `enumeration!` for closed sets of values, `section!` for what clients send, `record!` for what is
-//! answered, `text_format!` for checked text, `fixed_point!` for exact decimals.
+//! `model` does no I/O, reads no clock and imports nothing of the rest of the crate. Beside serde it names utoipa, on
+//! purpose: the schema of a noun belongs beside what reads and writes it, or the two would drift apart.
+//!
+//! Lists stand once, in a macro's call: `enumeration!` for closed sets of values, `section!` for what clients send,
+//! `record!` for what is answered, `text_format!` for checked text, `fixed_point!` for exact decimals.
 //!
 //! | Specification | Rust | File |
 //! |---|---|---|
@@ -31,6 +33,7 @@
 //! | Smaller sets of v1 | `V1` and `nearest_in_v1` of each set | `v1_values.rs` |
 //! | Credit rating and score | [`CreditBands`] | `credit_bands.rs` |
 //! | ApiError | [`ApiError`] | `api_error.rs` |
+//! | Schemas of all these | `ToSchema` of each | by derive and macro; `schema.rs` |
 //! | Numbers and times | [`Money`], [`Percent`], [`Timestamp`] | `money.rs`, `percent.rs`, `timestamp.rs` |
 //! | Text formats | [`Phone`], [`Zipcode`], [`Ssn`], [`Email`], [`IpAddress`] | a file each |
 //!
@@ -70,6 +73,7 @@ pub(crate) mod plain_number;
 mod rate_table;
 mod record;
 mod savings_offer;
+pub(crate) mod schema;
 mod section;
 mod sections;
 mod special_offer;
@@ -108,13 +112,14 @@ pub use offer::Offer;
 pub use originator::{Originator, OriginatorImage};
 pub use partner::Partner;
 pub use partner_event::{
-    ATTRIBUTES as PARTNER_REPORT_ATTRIBUTES, PartnerEvent, PartnerEventReceipt, PartnerReport, PayoutCents,
-    Reference,
+    ATTRIBUTES as PARTNER_REPORT_ATTRIBUTES, PartnerEvent, PartnerEventReceipt, PartnerReport,
+    PartnerReportFields, PayoutCents, Reference,
 };
 pub use percent::Percent;
 pub use phone::Phone;
 pub use rate_table::{PendingResponse, RateTable};
 pub use savings_offer::{SavingsOffer, SavingsOfferDetails};
+pub(crate) use schema::Components;
 pub use sections::*;
 pub use special_offer::SpecialOffer;
 pub use ssn::Ssn;

@@ -1,11 +1,17 @@
 //! What offers of cards, mortgages and savings products have in common.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use super::enums::{ProductSubType, ProductType};
 use super::partner::Partner;
 use super::plain_number;
+use super::schema::{self, Components};
 
 /// An offer with the details of its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,4 +44,59 @@ pub struct Offer<D> {
     /// How customers rate the partner, out of 100; card offers have none.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "plain_number::optional")]
     pub consumer_rating: Option<f64>,
+}
+
+impl<D: ToSchema> PartialSchema for Offer<D> {
+    /// By hand, because one derived schema cannot have a name for each kind of details.
+    fn schema() -> RefOr<Schema> {
+        let noun = |name: Cow<'static, str>, about: &str| {
+            Ref::builder().ref_location_from_schema_name(name).description(Some(about)).build()
+        };
+        let text = |about: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(about));
+        let number = |about: &str| ObjectBuilder::new().schema_type(Type::Number).description(Some(about));
+        let uuid = schema::text("uuid");
+        ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .property("uuid", uuid)
+            .property("partner", noun(Partner::name(), "Who makes the offer."))
+            .property(
+                "marketplace",
+                noun(Partner::name(), "Through whom the offer came, if not from the partner."),
+            )
+            .property("productType", noun(ProductType::name(), "The kind of product."))
+            .property("productSubType", noun(ProductSubType::name(), "The finer kind of product."))
+            .property("url", text("Where a click on the offer leads; one for each shown offer."))
+            .property(
+                "recommendationScore",
+                number("The value of showing the offer, by which offers are sorted."),
+            )
+            .property("disclaimer", text("What must be said beside the offer."))
+            .property("productSubTypeDisclaimer", text("What must be said beside offers of this finer kind."))
+            .property("details", noun(D::name(), "What only offers of this kind have."))
+            .property(
+                "consumerRating",
+                number("How customers rate the partner, out of 100; card offers have none."),
+            )
+            .required("uuid")
+            .required("partner")
+            .required("productType")
+            .required("productSubType")
+            .required("url")
+            .required("details")
+            .into()
+    }
+}
+
+impl<D: ToSchema> ToSchema for Offer<D> {
+    /// `SavingsOffer`, of `SavingsOfferDetails`.
+    fn name() -> Cow<'static, str> {
+        D::name().trim_end_matches("Details").to_owned().into()
+    }
+
+    fn schemas(components: &mut Components) {
+        schema::reference::<Partner>(components);
+        schema::reference::<ProductType>(components);
+        schema::reference::<ProductSubType>(components);
+        schema::reference::<D>(components);
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::api_error::{ApiError, ErrorType};
@@ -20,7 +21,7 @@ const PAYOUT_CENTS_MAX: f64 = 1e9;
 
 section! {
     /// The fields of a report before it is known what it reports.
-    PartnerReportFields {
+    PartnerReportFields as "PartnerReport" {
         /// The partner's own id of what it reports: a report sent twice counts once.
         transaction_id: String = "transactionId",
         /// What happened.
@@ -132,7 +133,7 @@ record! {
 }
 
 /// An amount in cents and fractions of them; written without a fraction where there is none.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
 pub struct PayoutCents(#[serde(serialize_with = "plain_number::required")] pub f64);
 

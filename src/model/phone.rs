@@ -1,10 +1,12 @@
 //! Telephone numbers of the North American plan.
 
+use super::schema::Accepted;
 use super::text_format::text_format;
 
 text_format! {
     /// A telephone number, kept as its ten digits without separators and country code.
-    Phone, "a phone number of ten digits", ten_digits
+    Phone, "a phone number of ten digits",
+    Accepted::Pattern(r"^[ .()\[\]-]*(\+?[ .()\[\]-]*1[ .()\[\]-]*)?([0-9][ .()\[\]-]*){10}$"), ten_digits
 }
 
 /// Takes out what people put between digits, then an optional country code.

@@ -1,6 +1,7 @@
 //! The list of offers that match a lead.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::credit_card_offer::CreditCardOffer;
@@ -13,7 +14,7 @@ use super::savings_offer::SavingsOffer;
 use super::special_offer::SpecialOffer;
 
 /// Offers by kind, and who has not answered yet. Every array is always written: clients break without.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RateTable {
     /// The rate table's id.
@@ -22,32 +23,40 @@ pub struct RateTable {
     pub lead_uuid: Uuid,
     /// How much the lead wanted to borrow then, in dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub loan_amount: Option<i32>,
     /// Offers of credit cards.
     #[serde(default)]
+    #[schema(required = true)]
     pub credit_card_offers: Vec<CreditCardOffer>,
     /// Offers of loans and lines of credit.
     #[serde(default)]
+    #[schema(required = true)]
     pub loan_offers: Vec<LoanOffer>,
     /// Offers of mortgages.
     #[serde(default)]
+    #[schema(required = true)]
     pub mortgage_offers: Vec<MortgageOffer>,
     /// Offers of savings products.
     #[serde(default)]
+    #[schema(required = true)]
     pub savings_offers: Vec<SavingsOffer>,
     /// Offers of everything else.
     #[serde(default)]
+    #[schema(required = true)]
     pub special_offers: Vec<SpecialOffer>,
     /// Loan institutions that have not answered; deprecated, and what v1 clients go by.
     #[serde(default)]
+    #[schema(required = true)]
     pub pending_originators: Vec<Originator>,
     /// Partners that have not answered; once empty, no offer is ever added.
     #[serde(default)]
+    #[schema(required = true)]
     pub pending_responses: Vec<PendingResponse>,
 }
 
 /// A partner that has not answered yet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingResponse {
     /// Who was asked.

@@ -17,7 +17,7 @@
 /// Each field becomes a `pub field: Option<Type>`, written under its first wire name and left out when not given.
 /// The list also makes the fast reader and the collector of faults, both in
 /// [`FromInput`](crate::model::input::FromInput), and, for a section `at` a fixed place, its rows in the table of
-/// attributes. A `personal` field is never shown by `Debug`.
+/// attributes, and the schema of the section. A `personal` field is never shown by `Debug`.
 macro_rules! section {
     (@is_personal) => { false };
     (@is_personal personal) => { true };
@@ -41,14 +41,17 @@ macro_rules! section {
         }
     };
 
-    (@define [$($place:tt)*] $(#[$meta:meta])* $name:ident {
-        $($(#[$doc:meta])* $field:ident: $type:ty = $wire:literal $(| $alias:literal)* $(as $mark:ident)?,)+
+    (@define [$($place:tt)*] [$noun:expr] $(#[doc = $about:literal])* $name:ident {
+        $(
+            $(#[doc = $doc:literal])*
+            $field:ident: $type:ty = $wire:literal $(| $alias:literal)* $(as $mark:ident)?,
+        )+
     }) => {
-        $(#[$meta])*
+        $(#[doc = $about])*
         #[derive(Clone, Default, PartialEq, serde::Serialize)]
         pub struct $name {
             $(
-                $(#[$doc])*
+                $(#[doc = $doc])*
                 #[serde(rename = $wire, skip_serializing_if = "Option::is_none")]
                 pub $field: Option<$type>,
             )+
@@ -57,6 +60,12 @@ macro_rules! section {
         impl $crate::model::input::FromInput for $name {
             fn wanted() -> std::borrow::Cow<'static, str> {
                 "an object".into()
+            }
+
+            fn describe(
+                components: &mut $crate::model::schema::Components,
+            ) -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                $crate::model::schema::reference::<Self>(components)
             }
 
             fn from_map<'de, A: serde::de::MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
@@ -104,6 +113,46 @@ macro_rules! section {
             section! { @attributes [$($place)*] $($field: $type = $wire $($mark)?,)+ }
         }
 
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                use utoipa::openapi::schema::{ObjectBuilder, Type};
+                use $crate::model::{input::FromInput, schema};
+                let mut components = schema::Components::new();
+                let mut properties = ObjectBuilder::new()
+                    .schema_type(Type::Object)
+                    .description(Some(schema::sentence(&[$($about),*])));
+                $(
+                    let wanted = <$type as FromInput>::describe(&mut components);
+                    let field = schema::optional(wanted, &[$($doc),*], &mut components);
+                    $(
+                        let meaning = concat!("The same as `", $wire, "`, which counts if both are given.");
+                        let alias = schema::optional(
+                            <$type as FromInput>::describe(&mut components),
+                            &[meaning],
+                            &mut components,
+                        );
+                        properties = properties.property($alias, alias);
+                    )*
+                    properties = properties.property($wire, field);
+                )+
+                properties.into()
+            }
+        }
+
+        impl utoipa::ToSchema for $name {
+            fn name() -> std::borrow::Cow<'static, str> {
+                $noun.into()
+            }
+
+            fn schemas(components: &mut $crate::model::schema::Components) {
+                use $crate::model::{input::FromInput, schema};
+                $(
+                    let wanted = <$type as FromInput>::describe(components);
+                    schema::optional(wanted, &[], components);
+                )+
+            }
+        }
+
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let input = $crate::model::input::Input::<Self>::required();
@@ -130,16 +179,20 @@ macro_rules! section {
         }
     };
 
-    ($(#[$meta:meta])* $name:ident at lead { $($fields:tt)* }) => {
-        section! { @define ["" "" |lead| Some(lead)] $(#[$meta])* $name { $($fields)* } }
+    ($(#[doc = $about:literal])* $name:ident at lead as $noun:literal { $($fields:tt)* }) => {
+        section! { @define ["" "" |lead| Some(lead)] [$noun] $(#[doc = $about])* $name { $($fields)* } }
     };
 
-    ($(#[$meta:meta])* $name:ident at lead.$place:ident = $section:literal { $($fields:tt)* }) => {
-        section! { @define [$section "." |lead| lead.$place.as_ref()] $(#[$meta])* $name { $($fields)* } }
+    ($(#[doc = $about:literal])* $name:ident at lead.$place:ident = $section:literal { $($fields:tt)* }) => {
+        section! { @define [$section "." |lead| lead.$place.as_ref()] [stringify!($name)] $(#[doc = $about])* $name { $($fields)* } }
     };
 
-    ($(#[$meta:meta])* $name:ident { $($fields:tt)* }) => {
-        section! { @define [] $(#[$meta])* $name { $($fields)* } }
+    ($(#[doc = $about:literal])* $name:ident as $noun:literal { $($fields:tt)* }) => {
+        section! { @define [] [$noun] $(#[doc = $about])* $name { $($fields)* } }
+    };
+
+    ($(#[doc = $about:literal])* $name:ident { $($fields:tt)* }) => {
+        section! { @define [] [stringify!($name)] $(#[doc = $about])* $name { $($fields)* } }
     };
 }
 

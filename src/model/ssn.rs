@@ -1,11 +1,14 @@
 //! Social security numbers.
 
 use super::input_kinds::has_shape;
+use super::schema::Accepted;
 use super::text_format::text_format;
 
 text_format! {
     /// A social security number that may have been issued, kept as `AAA-GG-SSSS`.
-    Ssn, "a social security number `AAA-GG-SSSS` that can have been issued", issued
+    Ssn, "a social security number `AAA-GG-SSSS` that can have been issued",
+    Accepted::Pattern(r"^(?!000|666|9|([0-9])\1{2}-?\1{2}-?\1{4}|123-?45-?6789|219-?09-?9999|078-?05-?1120)[0-9]{3}(-(?!00)[0-9]{2}-|(?!00)[0-9]{2})(?!0000)[0-9]{4}$"),
+    issued
 }
 
 /// Numbers printed in advertisements and wallets, which people copy into forms.

@@ -1,11 +1,12 @@
 //! The one macro behind every checked text format.
 
-/// Defines a text type that only holds what `$parse` has let through, in its normal form.
+/// Defines a text type that only holds what `$parse` has let through, in its normal form. `$accepted` says as
+/// an [`Accepted`](crate::model::schema::Accepted) what it lets through.
 ///
 /// All of them identify a person, so `Debug` shows no value and there is no `Display`.
 macro_rules! text_format {
-    ($(#[$meta:meta])* $name:ident, $wanted:literal, $parse:expr) => {
-        $(#[$meta])*
+    ($(#[doc = $about:literal])* $name:ident, $wanted:literal, $accepted:expr, $parse:expr) => {
+        $(#[doc = $about])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(String);
 
@@ -41,12 +42,26 @@ macro_rules! text_format {
             }
         }
 
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                $crate::model::schema::checked_text($accepted, &[$($about),*])
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
+
         impl $crate::model::input::FromInput for $name {
             const KIND: Option<$crate::model::attribute::AttributeKind> =
                 Some($crate::model::attribute::AttributeKind::Text);
 
             fn wanted() -> std::borrow::Cow<'static, str> {
                 $wanted.into()
+            }
+
+            fn describe(
+                components: &mut $crate::model::schema::Components,
+            ) -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                $crate::model::schema::reference::<Self>(components)
             }
 
             fn from_scalar(

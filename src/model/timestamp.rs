@@ -5,16 +5,20 @@ use std::fmt;
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
 
 use super::fault::Fault;
 use super::input::{FromInput, Scalar};
 use super::input_kinds::{self, has_shape};
+use super::schema::{self, Components};
 
 /// A point in time to the millisecond, written in UTC: `2026-11-21T00:15:55.887Z`.
 ///
 /// Reading is more lenient: the offset may lack its colon, or be missing, which means UTC; up to nine digits of
 /// a second are read, and those below the millisecond dropped.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
+#[schema(value_type = String, format = DateTime)]
 pub struct Timestamp(DateTime<Utc>);
 
 impl Timestamp {
@@ -95,6 +99,10 @@ impl From<DateTime<Utc>> for Timestamp {
 impl FromInput for Timestamp {
     fn wanted() -> Cow<'static, str> {
         "an ISO 8601 date-time".into()
+    }
+
+    fn describe(components: &mut Components) -> RefOr<Schema> {
+        schema::reference::<Self>(components)
     }
 
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {

@@ -1,11 +1,12 @@
 //! Postal codes of the United States.
 
 use super::input_kinds::has_shape;
+use super::schema::Accepted;
 use super::text_format::text_format;
 
 text_format! {
     /// A postal code: five digits, or nine as `94105-1804`.
-    Zipcode, "a zipcode of five digits, or ZIP+4", zip_or_zip_4
+    Zipcode, "a zipcode of five digits, or ZIP+4", Accepted::Pattern(r"^[0-9]{5}([- ][0-9]{4})?$"), zip_or_zip_4
 }
 
 impl Zipcode {

@@ -55,6 +55,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("tracing_subscriber", &["telemetry"]),
     ("metrics_exporter_prometheus", &["telemetry"]),
+    ("utoipa", &["model", "http"]),
+    ("utoipa_swagger_ui", &["http"]),
 ];
 
 #[test]

@@ -13,6 +13,7 @@ mod growing_leads;
 mod kit;
 mod leads;
 mod offer_previews;
+mod openapi;
 mod partner_events;
 mod rate_tables;
 mod readme;

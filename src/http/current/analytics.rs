@@ -20,9 +20,9 @@ use crate::web::query::{self, Query};
 use crate::web::{Context, Failure, Reply, Request};
 
 /// The header that asks for the newer form.
-const API_VERSION: &str = "API-Version";
+pub const API_VERSION: &str = "API-Version";
 /// Its one value.
-const PROMPT_VERSION: &str = "2025-04-01";
+pub const PROMPT_VERSION: &str = "2025-04-01";
 
 /// Seconds after which a client may try again when the store cannot be read.
 const RETRY_AFTER_S: u32 = 5;

@@ -1,59 +1,86 @@
-//! `GET /docs`
+//! `GET /openapi.json`, `GET /docs`, `GET /docs/{file}`
 
-use crate::http::{App, routes};
-use crate::web::{Context, Failure, Reply, Scope};
+use std::sync::Arc;
 
-/// Shows the page that was made at start.
+use bytes::Bytes;
+use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue};
+use tracing::error;
+use utoipa_swagger_ui::Config;
+
+use crate::http::App;
+use crate::http::openapi::{self, Addresses};
+use crate::web::{Context, Failure, Reply};
+
+/// The page, which shows the document by means of Swagger UI.
+const PAGE: &str = include_str!("docs/page.html");
+
+/// Starts Swagger UI; a file of its own, because the page allows no script within.
+const START: &str = include_str!("docs/start.js");
+
+/// What the page loads: a start of ours, and Swagger UI.
+pub const FILES: &[&str] = &["start.js", "swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"];
+
+/// Files change with the program only.
+const KEPT: HeaderValue = HeaderValue::from_static("max-age=3600");
+
+/// The documentation, made at start.
+#[derive(Debug)]
+pub struct Docs {
+    document: Bytes,
+    policy: HeaderValue,
+}
+
+impl Docs {
+    /// The documentation of a service at these addresses.
+    pub fn new(addresses: Addresses<'_>) -> Self {
+        Self { document: openapi::json(addresses), policy: policy(addresses) }
+    }
+}
+
+/// Answers with the OpenAPI document.
+pub async fn document(context: Context<App>) -> Result<Reply, Failure> {
+    Ok(Reply::json_bytes(context.app.docs.document.clone()))
+}
+
+/// Shows the document to people.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
-    Ok(Reply::bytes("text/html; charset=utf-8", context.app.docs.clone()))
+    let page = Reply::bytes("text/html; charset=utf-8", PAGE);
+    Ok(page.header(CONTENT_SECURITY_POLICY, context.app.docs.policy.clone()))
 }
 
-/// Lists the paths of both listeners, from the route table.
-pub fn page() -> String {
-    format!(
-        "<!doctype html>
-<html lang=\"en\">
-<head>
-<meta charset=\"utf-8\">
-<meta name=\"viewport\" content=\"width=device-width\">
-<title>offerd: the interface</title>
-<style>
-:root {{ color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }}
-body {{ max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
-table {{ border-collapse: collapse; width: 100% }}
-th, td {{ text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid #8884 }}
-</style>
-</head>
-<body>
-<h1>offerd: the interface</h1>
-<p>Bodies are JSON. Requests carry <code>Authorization: Bearer &lt;token&gt;</code>; make a token with
-<code>offerd token create</code>. Failures answer with an array of errors, each with its <code>attribute</code>,
-<code>message</code> and <code>type</code>.</p>
-{}{}
-</body>
-</html>
-",
-        table("The api listener", routes::API),
-        table("The integrations listener", routes::INTEGRATIONS),
-    )
-}
-
-fn table(title: &str, routes: &[routes::ApiRoute]) -> String {
-    let row = |route: &routes::ApiRoute| {
-        let token = match route.scope {
-            Scope::None => "none",
-            Scope::Publishable => "any",
-            Scope::Confidential => "confidential",
-            Scope::Partner => "partner's",
-            Scope::Signed => "signature",
-        };
-        format!(
-            "<tr><td><code>{} {}</code></td><td>{token}</td><td>{}</td></tr>\n",
-            route.method, route.path, route.about
-        )
+/// Answers with a file that the page loads.
+pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
+    let name = context.params.get("file").unwrap_or_default();
+    if !FILES.contains(&name) {
+        return Err(Failure::not_found_path());
+    }
+    let bytes = if name == "start.js" { START.into() } else { swagger_ui(name)? };
+    let content_type = match name.rsplit('.').next() {
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        _ => "image/png",
     };
-    let rows: String = routes.iter().map(row).collect();
-    format!(
-        "<h2>{title}</h2>\n<table>\n<tr><th>Path</th><th>Token</th><th>What it does</th></tr>\n{rows}</table>\n"
-    )
+    Ok(Reply::bytes(content_type, bytes).header(CACHE_CONTROL, KEPT))
+}
+
+fn swagger_ui(name: &str) -> Result<Bytes, Failure> {
+    match utoipa_swagger_ui::serve(name, Arc::new(Config::default())) {
+        Ok(Some(file)) => Ok(file.bytes.into_owned().into()),
+        Ok(None) | Err(_) => {
+            error!(file = name, "Swagger UI has no such file");
+            Err(Failure::internal())
+        }
+    }
+}
+
+/// The page may load its own files, and try the two listeners; nothing else. Swagger UI sets styles on its elements. An
+/// address with a path allows what is below it only when it ends with a slash.
+fn policy(addresses: Addresses<'_>) -> HeaderValue {
+    let Addresses { api, integrations } = addresses;
+    let policy = format!(
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+         connect-src 'self' {api}/ {integrations}/; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    // An address that no header can hold cannot be tried either.
+    HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
 }

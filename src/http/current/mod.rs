@@ -8,7 +8,7 @@ pub mod leads;
 pub mod offer_previews;
 pub mod partner_events;
 pub mod rate_tables;
-mod submission;
+pub mod submission;
 pub mod ui_events;
 pub mod universities;
 pub mod waiting;

@@ -10,7 +10,7 @@ use crate::web::{Context, Failure};
 pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 
 /// Longest `Idempotency-Key`.
-const KEY_BYTES: usize = 255;
+pub const KEY_BYTES: usize = 255;
 
 /// The lead in the request's body.
 pub(super) async fn read_lead(context: &mut Context<App>) -> Result<Lead, Failure> {

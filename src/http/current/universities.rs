@@ -4,7 +4,7 @@ use crate::http::App;
 use crate::web::{Context, Failure, Reply, query};
 
 /// Most names in an answer.
-const LIMIT_MAX: i64 = 100;
+pub const LIMIT_MAX: i64 = 100;
 
 /// Lists the universities whose name holds a fragment, page by page.
 pub async fn list(context: Context<App>) -> Result<Reply, Failure> {

@@ -5,7 +5,7 @@ use crate::model::enumeration::enumeration;
 enumeration! {
     /// The lead's own statement of their credit.
     ///
-    /// The bands of scores behind the first four are in [`CreditBands`](crate::model::CreditBands).
+    /// The first four stand for bands of scores: see `CreditBands`.
     ProvidedCreditRating {
         Excellent = "excellent",
         Good = "good",

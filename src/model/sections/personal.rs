@@ -55,8 +55,7 @@ section! {
         military_veteran: bool = "militaryVeteran",
         /// Day of birth.
         date_of_birth: NaiveDate = "dateOfBirth" as personal,
-        /// Highest level of education, free text; v1 takes only some values of
-        /// [`EducationLevel`](crate::model::EducationLevel).
+        /// Highest level of education, free text; v1 takes only some values of `EducationLevel`.
         education_level: String = "educationLevel",
         /// Social security number.
         ssn: Ssn = "ssn" as personal,

@@ -1,0 +1,56 @@
+//! Leads as they are kept.
+
+use hyper::{Method, StatusCode};
+use utoipa::openapi::{RefOr, Required, Schema};
+use utoipa::{PartialSchema, ToSchema};
+use uuid::Uuid;
+
+use super::draft::Draft;
+use super::examples;
+use super::rate_tables::{LEADS, unfit, unknown};
+use crate::model::{Components, Lead, LeadView};
+use crate::web::Failure;
+
+/// The section of the document.
+pub const TAG: &str = "Leads";
+
+/// What an output lead does not have of what was sent (specification, Lead).
+const INPUT_ONLY: [&str; 2] = ["productTypes", "formCompleted"];
+
+/// The operations.
+pub fn operations(components: &mut Components) -> Vec<Draft> {
+    complete_view(components);
+    vec![
+        Draft::new(Method::GET, "/leads/{uuid}", TAG, "getLead")
+            .answers(StatusCode::OK, "The lead.", &examples::lead(), components)
+            .refuses(unknown("Lead"), "The company has no such lead."),
+        Draft::new(Method::PATCH, "/leads/{uuid}", TAG, "growLead")
+            .body::<Lead>(Required::True, LEADS, components)
+            .answers(StatusCode::OK, "The lead as it is now.", &examples::lead(), components)
+            .refuses(unknown("Lead"), "The company has no such lead.")
+            .refuses(Failure::conflict(Uuid::nil()), "The lead would be another that exists already.")
+            .refuses(unfit(), "Not a lead."),
+        Draft::new(Method::POST, "/leads", TAG, "createLead")
+            .body::<Lead>(Required::False, LEADS, components)
+            .answers(StatusCode::CREATED, "The lead.", &examples::lead(), components)
+            .with_header("Location")
+            .refuses(Failure::conflict(Uuid::nil()), "The lead exists already.")
+            .refuses(unfit(), "Not a lead."),
+    ]
+}
+
+/// The noun `Lead` is what the service adds and, flattened into it, the sections that were sent.
+fn complete_view(components: &mut Components) {
+    let (RefOr::T(Schema::Object(mut view)), RefOr::T(Schema::Object(sent))) =
+        (LeadView::schema(), Lead::schema())
+    else {
+        return;
+    };
+    for (name, schema) in sent.properties {
+        if !INPUT_ONLY.contains(&name.as_str()) {
+            view.properties.entry(name).or_insert(schema);
+        }
+    }
+    components.push((LeadView::name().into_owned(), view.into()));
+    LeadView::schemas(components);
+}

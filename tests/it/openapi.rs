@@ -1,0 +1,144 @@
+//! The OpenAPI document and the page that shows it.
+
+use std::collections::BTreeSet;
+
+use hyper::Method;
+use offerd::http::routes::{API, INTEGRATIONS};
+use offerd::model::{EventType, LeadActionType, LoanPurpose, ProductType, State, TermUnit};
+use offerd::web::Scope;
+use serde_json::{Value, json};
+
+use crate::kit::{Answer, Daemon};
+
+async fn daemon() -> Daemon {
+    Daemon::with_partners(Vec::new()).start().await
+}
+
+async fn without_token(daemon: &Daemon, path: &str) -> Answer {
+    daemon.request(Method::GET, &format!("{}{path}", daemon.api), "", "").await
+}
+
+async fn document(daemon: &Daemon) -> Value {
+    let answer = without_token(daemon, "/openapi.json").await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
+    answer.json()
+}
+
+#[tokio::test]
+async fn it_is_told_without_a_token_and_says_where_the_listeners_are() {
+    let daemon = daemon().await;
+    let document = document(&daemon).await;
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    assert_eq!(document["info"]["title"], "offerd");
+    assert_eq!(document["servers"], json!([{"url": daemon.api}]));
+    let blocking = &document["paths"]["/blocking/leads/rateTables"]["post"];
+    assert_eq!(blocking["servers"], json!([{"url": daemon.integrations}]));
+}
+
+#[tokio::test]
+async fn it_has_every_route_with_what_the_route_asks_for() {
+    let document = document(&daemon().await).await;
+    for route in API.iter().chain(INTEGRATIONS) {
+        let operation = &document["paths"][route.path][route.method.as_str().to_lowercase()];
+        assert_eq!(operation["summary"], route.about, "{} {}", route.method, route.path);
+        let wanted = match route.scope {
+            Scope::None => json!([]),
+            Scope::Publishable | Scope::Confidential | Scope::Partner => json!([{"token": []}]),
+            Scope::Signed => json!([{"signature": []}]),
+        };
+        assert_eq!(operation["security"], wanted, "{} {}", route.method, route.path);
+        assert_eq!(operation["responses"].get("401").is_some(), route.scope != Scope::None);
+    }
+}
+
+#[tokio::test]
+async fn it_has_every_value_of_the_enumerations() {
+    let document = document(&daemon().await).await;
+    for (name, values) in [
+        ("ProductType", ProductType::WIRE),
+        ("LoanPurpose", LoanPurpose::WIRE),
+        ("LeadActionType", LeadActionType::WIRE),
+        ("EventType", EventType::WIRE),
+        ("State", State::WIRE),
+        ("TermUnit", TermUnit::WIRE),
+    ] {
+        assert_eq!(document["components"]["schemas"][name]["enum"], json!(values), "{name}");
+    }
+}
+
+/// What the specification calls `req` is required, and an output lead lacks what only an input one has.
+#[tokio::test]
+async fn its_nouns_are_those_of_the_specification() {
+    let document = document(&daemon().await).await;
+    let noun = |name: &str| document["components"]["schemas"][name].clone();
+    let required = |name: &str| -> BTreeSet<String> {
+        serde_json::from_value(noun(name)["required"].clone()).unwrap_or_default()
+    };
+    let set = |names: &[&str]| -> BTreeSet<String> { names.iter().map(|name| (*name).to_owned()).collect() };
+    let table = [
+        "uuid",
+        "leadUuid",
+        "creditCardOffers",
+        "loanOffers",
+        "mortgageOffers",
+        "savingsOffers",
+        "specialOffers",
+        "pendingOriginators",
+        "pendingResponses",
+    ];
+    assert_eq!(required("RateTable"), set(&table));
+    assert_eq!(required("LeadCreateData"), set(&[]));
+    assert_eq!(
+        required("SpecialOffer"),
+        set(&["uuid", "name", "desc", "url", "partnerName", "partnerImageUrl"])
+    );
+    assert_eq!(required("OfferDisplayNew"), set(&["leadUuid", "rateTableUuid", "offerUuid"]));
+    assert_eq!(required("ApiError"), set(&[]));
+    for (noun_name, field, has) in [
+        ("LeadCreateData", "productTypes", true),
+        ("LeadCreateData", "formCompleted", true),
+        ("Lead", "productTypes", false),
+        ("Lead", "formCompleted", false),
+        ("Lead", "mortgageInformation", true),
+        ("Lead", "companyUUID", true),
+        ("LeadCoApplicantInformation", "zipCode", true),
+    ] {
+        assert_eq!(noun(noun_name)["properties"].get(field).is_some(), has, "{noun_name}.{field}");
+    }
+}
+
+/// The page loads only what the daemon has, and the browser is told to load nothing else.
+#[tokio::test]
+async fn the_page_needs_nothing_outside() {
+    let daemon = daemon().await;
+    let page = without_token(&daemon, "/docs").await;
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");
+    let addresses = |rule: &str| rule.split_whitespace().filter(|word| word.contains("://")).count();
+    assert_eq!(policy.split(';').map(addresses).sum::<usize>(), 2, "only the listeners: {policy}");
+
+    let page = String::from_utf8(page.body.to_vec()).unwrap();
+    assert!(page.contains("<title>offerd</title>"));
+    assert!(!page.contains("://"));
+    let sources = page.split(['"', '\'']).filter(|text| text.starts_with("docs/") || *text == "openapi.json");
+    let sources: Vec<&str> = sources.collect();
+    assert_eq!(sources.len(), 5, "{sources:?}");
+    for source in sources {
+        let answer = without_token(&daemon, &format!("/{source}")).await;
+        assert!(answer.status == 200 && !answer.body.is_empty(), "{source}");
+    }
+    assert_eq!(without_token(&daemon, "/docs/index.html").await.status, 404);
+}
+
+#[tokio::test]
+async fn no_reference_dangles() {
+    let document = document(&daemon().await).await;
+    let text = document.to_string();
+    let references: BTreeSet<&str> =
+        text.split(r##""$ref":"#"##).skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(references.len() > 50, "{}", references.len());
+    for reference in references {
+        assert!(document.pointer(reference).is_some(), "{reference}");
+    }
+}

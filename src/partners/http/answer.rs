@@ -1,0 +1,144 @@
+//! From a partner's answer to quotes, or to what else it means.
+
+use hyper::{HeaderMap, StatusCode};
+use hyper::header::CONTENT_TYPE;
+use minijinja::value::{Value as Mapped, ValueKind};
+
+use super::check::HttpSource;
+use super::document;
+use super::expression::{Expression, MappingError};
+use super::request::{Asked, context, text};
+use crate::model::{Enumeration, RejectReason};
+use crate::partners::catalog::{CatalogOffer, Figures};
+use crate::partners::{Facts, Quote};
+
+/// What an answer means.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answered {
+    /// Offers to the person; none when there are none, or none that could be shown.
+    Offers(Vec<Quote>),
+    /// The partner declines the person.
+    Declined(Option<RejectReason>),
+    /// The partner failed: the cause, without what it sent.
+    Failed(String),
+}
+
+/// An offer of an answer that is not shown, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    /// Its place in the answer, from 0.
+    pub position: usize,
+    /// Why, without what it says.
+    pub reason: String,
+}
+
+impl HttpSource {
+    /// Tells what an answer to `asked` means. `offers` are those of the catalog whose rules fit the lead.
+    ///
+    /// # Errors
+    /// The first mapping that could not be run.
+    pub fn answer<'c>(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &[u8],
+        facts: &Facts,
+        asked: &Asked,
+        offers: impl Fn(&str) -> Option<&'c CatalogOffer>,
+    ) -> Result<(Answered, Vec<Dropped>), MappingError> {
+        let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let response = match document::read(content_type, body) {
+            Ok(response) => response,
+            // Who fails does not always care for its own format.
+            Err(_) if !status.is_success() => Mapped::UNDEFINED,
+            Err(fault) => return Ok((Answered::Failed(format!("the answer {fault}")), Vec::new())),
+        };
+        let header = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+        let of_answer = minijinja::context! {
+            status => status.as_u16(),
+            header => header.collect::<std::collections::BTreeMap<_, _>>(),
+            response,
+        };
+        let context = minijinja::context! { ..of_answer, ..context(facts, asked, None) };
+
+        if self.answer.says("answer.error", &self.answer.error, &context)?.is_some_and(|said| said.is_true()) {
+            return Ok((Answered::Failed("the answer is an error".to_owned()), Vec::new()));
+        }
+        let declined = self.answer.says("answer.declined", &self.answer.declined, &context)?;
+        if let Some(declined) = declined.filter(Mapped::is_true) {
+            let reason = declined.as_str().map(|word| {
+                RejectReason::from_wire(word)
+                    .ok_or_else(|| MappingError::new("answer.declined", format!("must be {}", reasons())))
+            });
+            return Ok((Answered::Declined(reason.transpose()?), Vec::new()));
+        }
+        if !status.is_success() {
+            return Ok((Answered::Failed(format!("the answer has status {}", status.as_u16())), Vec::new()));
+        }
+        self.quotes(&context, facts, offers)
+    }
+
+    fn quotes<'c>(
+        &self,
+        context: &Mapped,
+        facts: &Facts,
+        offers: impl Fn(&str) -> Option<&'c CatalogOffer>,
+    ) -> Result<(Answered, Vec<Dropped>), MappingError> {
+        let list = self.answer.offers.run("answer.offers", context)?;
+        let list: Vec<Mapped> = match list.kind() {
+            ValueKind::Undefined | ValueKind::None => Vec::new(),
+            // In XML a list of one is no list.
+            ValueKind::Map => vec![list],
+            _ => match list.try_iter() {
+                Ok(list) => list.collect(),
+                Err(_) => return Err(MappingError::new("answer.offers", "is no list")),
+            },
+        };
+        let (mut quotes, mut dropped) = (Vec::new(), Vec::new());
+        for (position, offer) in list.into_iter().enumerate() {
+            let context = minijinja::context! { offer, ..context.clone() };
+            let figures = self.answer.figures(&context)?;
+            match figures.quote(facts, &offers) {
+                Ok(quote) => quotes.push(quote),
+                Err(reason) => dropped.push(Dropped { position, reason }),
+            }
+        }
+        Ok((Answered::Offers(quotes), dropped))
+    }
+}
+
+/// What an answer means, compiled.
+#[derive(Debug)]
+pub struct AnswerMapping {
+    pub(super) error: Option<Expression>,
+    pub(super) declined: Option<Expression>,
+    pub(super) offers: Expression,
+    pub(super) offer: Vec<(&'static str, Expression)>,
+}
+
+impl AnswerMapping {
+    fn says(
+        &self,
+        key: &str,
+        expression: &Option<Expression>,
+        context: &Mapped,
+    ) -> Result<Option<Mapped>, MappingError> {
+        expression.as_ref().map(|expression| expression.run(key, context)).transpose()
+    }
+
+    fn figures(&self, context: &Mapped) -> Result<Figures, MappingError> {
+        let mut figures = Figures::default();
+        for (name, expression) in &self.offer {
+            let key = format!("answer.offer.{name}");
+            let value = expression.run(&key, context)?;
+            if let Some(text) = text(&value).filter(|text| !text.is_empty()) {
+                figures.set(name, &text).map_err(|wanted| MappingError::new(&key, wanted))?;
+            }
+        }
+        Ok(figures)
+    }
+}
+
+fn reasons() -> String {
+    crate::model::one_of(RejectReason::WIRE)
+}

@@ -1,0 +1,140 @@
+//! The shape of `[products.<type>.http]`, as an operator writes it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use crate::declaration::HumanDuration;
+
+/// `[products.<type>.http]`: how a partner is asked over HTTP, and what its answers mean.
+///
+/// Texts are expressions of the mapping language unless it says otherwise, so a fixed text stands in quotes of its own:
+/// `channel = "'web'"`. They may use `lead` (the API's own attribute paths), `lead_uuid`, `rate_table_uuid`, `test`,
+/// `now` (ISO 8601, UTC), `age`, `credit_score`, `credit_rating`, and `secret.<name>`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Http {
+    /// The method; `POST` when absent.
+    pub method: Option<String>,
+    /// Where live leads are sent: a template whose values are percent-encoded.
+    pub url: String,
+    /// Where test leads are sent; without it the partner is not asked about them.
+    pub sandbox_url: Option<String>,
+    /// Parameters of the query.
+    #[serde(default)]
+    pub query: BTreeMap<String, String>,
+    /// Headers beside `Content-Type`.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// A body of JSON: tables and arrays as they are, numbers and flags as they are, texts as expressions. What an
+    /// expression leaves undefined is left out.
+    pub json: Option<toml::Table>,
+    /// A body of form fields.
+    pub form: Option<BTreeMap<String, String>>,
+    /// A body of XML: a template whose values are escaped.
+    pub xml: Option<String>,
+    /// How we show who we are, beside headers.
+    pub auth: Option<Auth>,
+    /// What must not stand in the file, by name.
+    #[serde(default)]
+    pub secrets: BTreeMap<String, Secret>,
+    /// What an answer means.
+    pub answer: Answer,
+    /// How the partner is reached.
+    #[serde(default)]
+    pub wire: Wire,
+}
+
+/// `auth`: how we show who we are.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Auth {
+    /// HTTP basic: user and password.
+    Basic {
+        /// The user.
+        user: String,
+        /// The password.
+        password: String,
+    },
+    /// OAuth 2 client credentials (RFC 6749, 4.4): a token is fetched, kept until it expires, and sent as a bearer.
+    #[serde(rename = "oauth2")]
+    OAuth2 {
+        /// Where tokens are fetched.
+        token_url: String,
+        /// Where tokens for test leads are fetched; `token_url` when absent.
+        sandbox_token_url: Option<String>,
+        /// The client's id.
+        client_id: String,
+        /// The client's secret.
+        client_secret: String,
+        /// What is asked for.
+        scope: Option<String>,
+    },
+}
+
+/// Where a secret is.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Secret {
+    /// In an environment variable.
+    Env(String),
+    /// In a file, whose last line end does not count.
+    File(PathBuf),
+}
+
+/// `answer`: what an answer means. Expressions may use `status` (a number), `header` (by lower-case name), `response`
+/// (JSON as it is; XML as its root element, each element a text or a table, repeated ones an array, attributes with an
+/// `@`; else a text), and all that requests may use but secrets.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// True, or a text, when the partner failed; a status other than 2xx is a failure unless `declined` says otherwise.
+    pub error: Option<String>,
+    /// True when the partner declines the person, or the reason as the API has it (`low_fico`).
+    pub declined: Option<String>,
+    /// The list of offers; `response.offers` when absent.
+    pub offers: Option<String>,
+    /// The figures of each offer, which may use `offer` too. `src/partners/catalog/answered.rs` tells which there are.
+    pub offer: BTreeMap<String, String>,
+}
+
+/// `wire`: how the partner is reached.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Wire {
+    /// Longest time to connect.
+    pub connect_timeout: HumanDuration,
+    /// Calls at once; beyond them the partner is not asked.
+    pub concurrency: usize,
+    /// Whether sending a request twice does no harm, so that one may be tried again.
+    pub idempotent: bool,
+    /// Whether the partner speaks HTTP/2.
+    pub http2: bool,
+    /// Whether answers may come compressed.
+    pub gzip: bool,
+    /// Longest answer, uncompressed, bytes.
+    pub max_response_bytes: usize,
+    /// Host names and addresses that may be private ones.
+    pub allow_addresses: Vec<String>,
+    /// PEM file with the certificate chain and the key that we show (mutual TLS).
+    pub client_certificate: Option<PathBuf>,
+    /// PEM file with the authorities that the partner's certificate may be from, beside the public ones.
+    pub authorities: Option<PathBuf>,
+}
+
+impl Default for Wire {
+    fn default() -> Self {
+        Self {
+            connect_timeout: std::time::Duration::from_secs(2).into(),
+            concurrency: 64,
+            idempotent: false,
+            http2: false,
+            gzip: false,
+            max_response_bytes: 256 * 1024,
+            allow_addresses: Vec::new(),
+            client_certificate: None,
+            authorities: None,
+        }
+    }
+}

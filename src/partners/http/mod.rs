@@ -1,0 +1,30 @@
+//! Partners that live elsewhere: what is sent to them, and what their answers mean, written by an operator as mappings.
+//!
+//! # The language
+//! Mappings are written in Jinja, by the crate `minijinja`: every leaf of a request, and every figure of an answer, is an
+//! expression (`lead.loanInformation.loanAmount * 100`), and a body of XML is a template. Chosen because lenders' APIs need
+//! arithmetic, dates, conditionals and defaults, and bodies that are not JSON; because it is bounded (each run has its
+//! `FUEL`, and there is no recursion, no file, no environment and no clock to reach); and because of its cost.
+//! `cargo bench --bench engine` shows it beside reading the lead.
+//!
+//! # The way of a call
+//! [`declared`] is what `[products.<type>.http]` may say; [`check`] compiles it to an [`HttpSource`], or tells every fault
+//! with file, line and key: syntax, unknown attributes of the lead, unknown filters. [`HttpSource::request`] makes a request
+//! of a lead, [`document`] reads the body of an answer, [`HttpSource::answer`] makes [`Answered`] of it. All three are
+//! pure: who sends the request, and how long that may take, is the caller's.
+//!
+//! A partner answers with offers of its own catalog: an answer names one by its key (and term) and gives the figures; text,
+//! payout and what the law wants to be shown stand in the file, prepared and stored as those of any catalog offer. What
+//! the file does not declare is not shown.
+
+pub mod answer;
+pub mod check;
+pub mod declared;
+pub mod document;
+pub mod expression;
+pub mod request;
+pub mod secret;
+
+pub use answer::Answered;
+pub use check::HttpSource;
+pub use request::{Asked, HttpRequest};

@@ -14,6 +14,12 @@ impl From<HumanDuration> for Duration {
     }
 }
 
+impl From<Duration> for HumanDuration {
+    fn from(duration: Duration) -> Self {
+        Self(duration)
+    }
+}
+
 impl<'de> Deserialize<'de> for HumanDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = match toml::Value::deserialize(deserializer)? {

@@ -55,7 +55,8 @@ pub async fn click(engine: &Engine, offer: Uuid, record: bool) -> Result<Click, 
         };
         write(engine, &lead, seat, &action, offer, imprint).await?;
     }
-    let url = imprint.landing_url.replace("{clickId}", &offer.to_string());
+    let landing_url = quote.landing_url.as_ref().unwrap_or(&imprint.landing_url);
+    let url = landing_url.replace("{clickId}", &offer.to_string());
     Ok(Click::Redirect(url.replace("{leadUuid}", &table.head().lead.to_string())))
 }
 

@@ -85,6 +85,8 @@ pub struct Product {
     pub paused: bool,
     /// Answers as if over a network.
     pub simulate: Option<Simulate>,
+    /// Asks the partner over HTTP, which then answers the figures of its catalog's offers.
+    pub http: Option<super::http::declared::Http>,
     /// The catalog.
     #[serde(default)]
     pub offers: Vec<Offer>,

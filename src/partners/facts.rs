@@ -166,7 +166,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn age(&self) -> Option<f64> {
+    /// Years since the date of birth.
+    pub fn age(&self) -> Option<f64> {
         let born = self.lead.personal_information.as_ref()?.date_of_birth?;
         let had_birthday = (self.today.month(), self.today.day()) >= (born.month(), born.day());
         Some(f64::from(self.today.year() - born.year() - i32::from(!had_birthday)))

@@ -2,7 +2,7 @@
 //!
 //! [`declared`] is what a file may say; [`check`] makes [`partner::Seat`]s of it; [`book::Book`] compiles their rules
 //! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`text`] is prepared at load and
-//! whose [`quote`] is made per lead. [`explain`] tells why not.
+//! whose [`quote`] is made per lead; [`mod@http`] asks partners that live elsewhere. [`explain`] tells why not.
 
 pub mod book;
 pub mod catalog;
@@ -12,6 +12,7 @@ pub mod eligibility;
 pub mod explain;
 pub mod facts;
 pub mod finance;
+pub mod http;
 pub mod index;
 pub mod partner;
 pub mod quote;

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::catalog::CatalogOffer;
 use super::declared::FailureKind;
 use super::eligibility::Rule;
+use super::http::HttpSource;
 use super::text::Text;
 use crate::model::{Originator, Partner, ProductType};
 
@@ -46,6 +47,8 @@ pub struct Seat {
     pub rule: Rule,
     /// How it pretends to be far away.
     pub simulate: Option<Simulate>,
+    /// How it is asked over HTTP; without it the catalog answers.
+    pub http: Option<HttpSource>,
     /// Its catalog.
     pub offers: Vec<CatalogOffer>,
     /// What the tables that it sits at must know of it.

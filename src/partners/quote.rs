@@ -18,6 +18,8 @@ pub struct Quote {
     pub score: f64,
     /// What depends on the lead.
     pub terms: Terms,
+    /// Where a click leads, when the partner has a place of its own for this person; else where the text says.
+    pub landing_url: Option<String>,
 }
 
 /// The part of an offer that depends on the lead, by the array of the rate table it stands in.

@@ -102,9 +102,11 @@ impl Figures {
                 self.flags.insert(name, flag);
             }
             Some(Kind::Number(least, most)) => {
-                let number = text.trim().parse().ok().filter(|number: &f64| {
-                    (least as f64..=most as f64).contains(number)
-                });
+                let number = text
+                    .trim()
+                    .parse()
+                    .ok()
+                    .filter(|number: &f64| (least as f64..=most as f64).contains(number));
                 let number = number.ok_or_else(|| format!("must be a number from {least} to {most}"))?;
                 self.numbers.insert(name, number);
             }

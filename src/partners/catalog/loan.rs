@@ -11,8 +11,8 @@ use super::super::partner::Identity;
 use super::super::quote::{LoanTerms, Spread};
 use super::super::text::{Ending, Text, money};
 use super::{
-    Band, PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, Personal, STATIC_SUITABILITY, at_standing,
-    hundredths, rated, rating_bit, standing,
+    Band, FiguresBy, PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, Personal, STATIC_SUITABILITY,
+    at_standing, hundredths, rated, rating_bit, standing,
 };
 use crate::model::{
     AprType, LoanPurpose, Money, Originator, ProductSubType, ProductType, TermUnit, plain_number,
@@ -40,13 +40,14 @@ const SUB_TYPES: &[ProductSubType] = &[
 ];
 
 /// Checks a declared loan; one for each of its terms.
-pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Vec<Loan> {
+pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut Checker) -> Vec<Loan> {
+    let priced = figures == FiguresBy::Catalog;
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
     let amount = check.range("amount", offer.amount, 1.0, 10_000_000.0);
     let unit = offer.term_unit.unwrap_or(TermUnit::Month);
     check.given("apr_type", offer.apr_type.is_some());
     check.given("terms", !offer.terms.is_empty());
-    check.given("bands", !offer.bands.is_empty());
+    check.given("bands", !offer.bands.is_empty() || !priced);
     if matches!(sub_type, Some(ProductSubType::SecuredLoan | ProductSubType::LineOfCredit)) {
         check.given("sub_type_disclaimer", offer.sub_type_disclaimer.is_some());
     }
@@ -80,7 +81,7 @@ pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Vec<Loan
             .map(|(band, _)| *band)
             .collect(),
     };
-    offer.terms.iter().map(|term| loan(*term)).filter(|loan| !loan.bands.is_empty()).collect()
+    offer.terms.iter().map(|term| loan(*term)).filter(|loan| !loan.bands.is_empty() || !priced).collect()
 }
 
 impl Loan {
@@ -240,8 +241,13 @@ impl Loan {
         }
     }
 
+    /// Dollars that can be borrowed.
+    pub(super) fn amount(&self) -> (f64, f64) {
+        self.amount
+    }
+
     /// Monthly payments, unless the term is open or of days.
-    fn months(&self) -> Option<u32> {
+    pub(super) fn months(&self) -> Option<u32> {
         match self.unit {
             TermUnit::Month => Some(self.term.unsigned_abs()),
             TermUnit::Year => Some(self.term.unsigned_abs() * 12),

@@ -3,11 +3,14 @@
 //! One file a kind of offer, with the same verbs in the same order: `declared` checks what the partner file says,
 //! `rule` says which leads it is for, `text` prepares what does not depend on the lead, `quote` prices it for one lead.
 
+mod answered;
 mod card;
 mod loan;
 mod mortgage;
 mod savings;
 mod special;
+
+pub use answered::Figures;
 
 use super::check::Checker;
 use super::declared;
@@ -37,6 +40,15 @@ pub struct CatalogOffer {
     pub pricing: Pricing,
 }
 
+/// Who says what an offer costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FiguresBy {
+    /// The bands of the file.
+    Catalog,
+    /// The partner's answers.
+    Partner,
+}
+
 /// How an offer is priced, by kind.
 #[derive(Debug)]
 pub enum Pricing {
@@ -59,6 +71,7 @@ impl CatalogOffer {
         product_type: ProductType,
         identity: &Identity,
         rule: &Rule,
+        figures: FiguresBy,
         check: &mut Checker,
     ) -> Vec<Self> {
         let Some(own) = check.rule(&offer.eligibility) else { return Vec::new() };
@@ -71,11 +84,16 @@ impl CatalogOffer {
         if offer.firmness != declared::Firmness::Static && !identity.partner.supports_personalized_offers {
             check.at("firmness", "needs `partner.supports_personalized_offers = true`");
         }
+        if figures == FiguresBy::Partner && !offer.bands.is_empty() {
+            check.at("bands", "is for offers that the file prices; this partner answers the figures");
+        }
         let variants = match product_type {
-            ProductType::Loan => loan::declared(offer, check).into_iter().map(Pricing::Loan).collect(),
+            ProductType::Loan => {
+                loan::declared(offer, figures, check).into_iter().map(Pricing::Loan).collect()
+            }
             ProductType::CreditCard => one(card::declared(offer, check).map(Pricing::Card)),
-            ProductType::Mortgage => one(mortgage::declared(offer, check).map(Pricing::Mortgage)),
-            ProductType::Savings => one(savings::declared(offer, check).map(Pricing::Savings)),
+            ProductType::Mortgage => one(mortgage::declared(offer, figures, check).map(Pricing::Mortgage)),
+            ProductType::Savings => one(savings::declared(offer, figures, check).map(Pricing::Savings)),
             ProductType::Insurance | ProductType::LifeInsurance | ProductType::Other => {
                 one(special::declared(offer, product_type, check).map(Pricing::Special))
             }
@@ -163,8 +181,14 @@ impl CatalogOffer {
                 (Terms::Special(special.quote(self.payout.dollars(None))), STATIC_SUITABILITY, None)
             }
         };
+        Ok(self.scored(terms, suitability, amount))
+    }
+
+    /// The quote with its expected value; `amount` is what a percentage of the payout is of.
+    fn scored(&self, terms: Terms, suitability: f64, amount: Option<f64>) -> Quote {
         let score = self.conversion_probability * self.payout.dollars(amount) * suitability;
-        Ok(Quote { text: self.text.fingerprint, score: (score * 1e4).round() / 1e4, terms })
+        let score = (score * 1e4).round() / 1e4;
+        Quote { text: self.text.fingerprint, score, terms, landing_url: None }
     }
 }
 

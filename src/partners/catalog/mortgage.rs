@@ -10,7 +10,7 @@ use super::super::finance;
 use super::super::partner::Identity;
 use super::super::quote::MortgageTerms;
 use super::super::text::{Ending, OfferText, Text};
-use super::{Band, at_standing, hundredths, rated, rating_bit, standing, thousandths};
+use super::{Band, FiguresBy, at_standing, hundredths, rated, rating_bit, standing, thousandths};
 use crate::model::{MortgageAdjustmentType, MortgageLoanType, MortgageType, ProductSubType, ProductType};
 
 /// A mortgage of one kind.
@@ -31,11 +31,11 @@ const SUB_TYPES: &[ProductSubType] = &[ProductSubType::Purchase, ProductSubType:
 const NEAR_PAR: f64 = 0.125;
 
 /// Checks a declared mortgage.
-pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Option<Mortgage> {
+pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut Checker) -> Option<Mortgage> {
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
     let amount = check.range("amount", offer.amount, 1.0, 100_000_000.0);
     check.given("loan_type", offer.loan_type.is_some());
-    check.given("bands", !offer.bands.is_empty());
+    check.given("bands", !offer.bands.is_empty() || figures == FiguresBy::Partner);
     check.given("reference_amount", offer.reference_amount.is_some());
     check.between("reference_amount", offer.reference_amount.map(f64::from), 1.0, 100_000_000.0);
     check.between("closing_costs", offer.closing_costs, 0.0, 1_000_000.0);
@@ -99,13 +99,28 @@ impl Mortgage {
             // A lender credit beyond the costs is no negative finance charge.
             apr: thousandths(finance::apr(amount - net_closing_costs.max(0.0), payment, months)),
             loan_term: months as i32,
-            adjustment_type: match band.price_adjustment {
-                points if points > NEAR_PAR => MortgageAdjustmentType::Points,
-                credit if credit < -NEAR_PAR => MortgageAdjustmentType::Credits,
-                _ => MortgageAdjustmentType::Par,
-            },
+            adjustment_type: adjustment(band.price_adjustment),
         };
         Some((terms, amount))
+    }
+
+    /// What the file says of it, whoever says its figures.
+    pub(super) fn terms(&self) -> MortgageTerms {
+        MortgageTerms {
+            interest_rate: 0.0,
+            loan_type: self.loan_type,
+            price_adjustment: 0.0,
+            monthly_payment: 0.0,
+            net_closing_costs: self.closing_costs,
+            apr: 0.0,
+            loan_term: self.months() as i32,
+            adjustment_type: MortgageAdjustmentType::Par,
+        }
+    }
+
+    /// Dollars that are lent to who names no amount.
+    pub(super) fn reference_amount(&self) -> f64 {
+        self.reference_amount
     }
 
     fn months(&self) -> u32 {
@@ -113,6 +128,15 @@ impl Mortgage {
             MortgageLoanType::FifteenYearFixed => 180,
             _ => 360,
         }
+    }
+}
+
+/// What points paid, or credit received, in percent make a mortgage.
+pub(super) fn adjustment(price_adjustment: f64) -> MortgageAdjustmentType {
+    match price_adjustment {
+        points if points > NEAR_PAR => MortgageAdjustmentType::Points,
+        credit if credit < -NEAR_PAR => MortgageAdjustmentType::Credits,
+        _ => MortgageAdjustmentType::Par,
     }
 }
 

@@ -10,7 +10,7 @@ use super::super::finance;
 use super::super::partner::Identity;
 use super::super::quote::SavingsTerms;
 use super::super::text::{Ending, OfferText, Text, money, percent};
-use super::{Band, hundredths, rated, rating_bit, thousandths};
+use super::{Band, FiguresBy, hundredths, rated, rating_bit, thousandths};
 use crate::model::{
     AttributeValue, CompoundingMethod, Money, Percent, ProductSubType, ProductType, Timestamp,
 };
@@ -36,11 +36,11 @@ const SUB_TYPES: &[ProductSubType] = &[
 ];
 
 /// Checks a declared savings product.
-pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Option<Savings> {
+pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut Checker) -> Option<Savings> {
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
     check.given("compounding", offer.compounding.is_some());
     check.given("minimum_deposit", offer.minimum_deposit.is_some());
-    check.given("bands", !offer.bands.is_empty());
+    check.given("bands", !offer.bands.is_empty() || figures == FiguresBy::Partner);
     check.between("minimum_deposit", offer.minimum_deposit, 0.0, 1e9);
     check.between("monthly_fee", offer.monthly_fee, 0.0, 1e6);
     check.between("introductory_rate", offer.introductory_rate, 0.0, 100.0);
@@ -81,6 +81,11 @@ impl Savings {
         };
         let text = OfferText::new(ProductType::Savings, self.sub_type, offer, identity, Some(details));
         Text::new(Ending::Details, &text, Some(offer.imprint()))
+    }
+
+    /// How interest is compounded.
+    pub(super) fn compounding(&self) -> CompoundingMethod {
+        self.compounding
     }
 
     /// Rate and yield for the lead's deposit; the first band's where the lead names none.

@@ -3,12 +3,15 @@
 mod conditions;
 mod values;
 
+pub use values::is_absolute_url;
+
 use std::sync::Arc;
 
-use super::catalog::CatalogOffer;
+use super::catalog::{CatalogOffer, FiguresBy};
 use super::declared::{self, DeclaredPartner};
 use super::eligibility::{Condition, Rule, Test};
 use super::facts::Subject;
+use super::http::HttpSource;
 use super::partner::{Identity, Seat, SeatText, Simulate};
 use super::text::{Ending, Text};
 use crate::declaration::{Fault, Source};
@@ -55,13 +58,18 @@ fn within(path: &str, other: &str) -> bool {
 }
 
 /// Collects the faults of one partner file; knows the place that is being checked.
-pub(super) struct Checker<'a> {
+pub(in crate::partners) struct Checker<'a> {
     source: &'a Source,
     path: Vec<String>,
     faults: Vec<Fault>,
 }
 
 impl Checker<'_> {
+    /// How many faults there are so far.
+    pub fn count(&self) -> usize {
+        self.faults.len()
+    }
+
     fn identity(&mut self, key: &str, declared: &declared::Identity) -> Identity {
         self.url("image_url", &declared.image_url);
         for (size, url) in &declared.images {
@@ -128,7 +136,8 @@ impl Checker<'_> {
                     check.at("key", format!("`{}` stands twice", offer.key));
                 }
                 let rule = rule.clone().unwrap_or_else(Rule::always);
-                offers.extend(CatalogOffer::declared(offer, product_type, identity, &rule, check));
+                let figures = if product.http.is_some() { FiguresBy::Partner } else { FiguresBy::Catalog };
+                offers.extend(CatalogOffer::declared(offer, product_type, identity, &rule, figures, check));
             });
         }
         if product.offers.is_empty() {
@@ -136,6 +145,13 @@ impl Checker<'_> {
         }
         if offers.len() > MAX_OFFERS {
             self.at("offers", format!("must be at most {MAX_OFFERS}, terms counted, got {}", offers.len()));
+        }
+
+        let http = product.http.as_ref().map(|http| {
+            self.within("http", |check| HttpSource::declared(http, product_type, product.paused, check))
+        });
+        if product.http.is_some() && product.simulate.is_some() {
+            self.at("simulate", "is for partners that are not asked over HTTP; use their sandbox");
         }
 
         let text = SeatText {
@@ -155,6 +171,7 @@ impl Checker<'_> {
             timeout: self.duration("timeout", product.timeout),
             rule: rule?,
             simulate,
+            http: http.flatten(),
             offers,
             text: Text::new(Ending::Whole, &text, None),
             known_as: Arc::new(text),

@@ -48,7 +48,7 @@ impl Checker<'_> {
     }
 
     /// Wants a time that somebody may really wait for.
-    pub(super) fn duration(&mut self, key: &str, duration: HumanDuration) -> Duration {
+    pub fn duration(&mut self, key: &str, duration: HumanDuration) -> Duration {
         let duration = Duration::from(duration);
         if duration.is_zero() || duration > LONGEST {
             self.at(key, format!("must be more than 0s and at most {LONGEST:?}, got {duration:?}"));
@@ -73,9 +73,7 @@ impl Checker<'_> {
 
     /// Wants an absolute URL.
     pub fn url(&mut self, key: &str, url: &str) {
-        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-        let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
-        if host.is_empty() || url.contains(char::is_whitespace) {
+        if !is_absolute_url(url) {
             self.at(key, format!("must be an absolute http or https URL, got `{url}`"));
         }
     }
@@ -213,6 +211,13 @@ impl Checker<'_> {
             self.at(&format!("card.{key}"), "is not an attribute of CreditCardOfferDetails");
         }
     }
+}
+
+/// Whether a text is an absolute http or https URL.
+pub fn is_absolute_url(url: &str) -> bool {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    !host.is_empty() && !url.contains(char::is_whitespace)
 }
 
 fn is_key(name: &str) -> bool {

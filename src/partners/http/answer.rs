@@ -1,14 +1,16 @@
 //! From a partner's answer to quotes, or to what else it means.
 
+use std::collections::BTreeMap;
+
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
-use hyper::header::CONTENT_TYPE;
 use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::check::HttpSource;
 use super::document;
 use super::expression::{Expression, MappingError};
 use super::request::{Asked, context, text};
-use crate::model::{Enumeration, RejectReason};
+use crate::model::RejectReason;
 use crate::partners::catalog::{CatalogOffer, Figures};
 use crate::partners::{Facts, Quote};
 
@@ -53,15 +55,17 @@ impl HttpSource {
             Err(_) if !status.is_success() => Mapped::UNDEFINED,
             Err(fault) => return Ok((Answered::Failed(format!("the answer {fault}")), Vec::new())),
         };
-        let header = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+        let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
+        let header = headers.iter().filter_map(|(name, value)| Some((name.to_string(), text(value)?)));
         let of_answer = minijinja::context! {
             status => status.as_u16(),
-            header => header.collect::<std::collections::BTreeMap<_, _>>(),
+            header => header.collect::<BTreeMap<String, String>>(),
             response,
         };
-        let context = minijinja::context! { ..of_answer, ..context(facts, asked, None) };
+        let context = minijinja::context! { ..of_answer, ..context(facts, asked, BTreeMap::new()) };
 
-        if self.answer.says("answer.error", &self.answer.error, &context)?.is_some_and(|said| said.is_true()) {
+        if self.answer.says("answer.error", &self.answer.error, &context)?.is_some_and(|said| said.is_true())
+        {
             return Ok((Answered::Failed("the answer is an error".to_owned()), Vec::new()));
         }
         let declined = self.answer.says("answer.declined", &self.answer.declined, &context)?;

@@ -17,7 +17,7 @@ use crate::declaration::HumanDuration;
 pub struct Http {
     /// The method; `POST` when absent.
     pub method: Option<String>,
-    /// Where live leads are sent: a template whose values are percent-encoded.
+    /// Where live leads are sent: a template, in which a value of a path is written `{{ lead_uuid|urlencode }}`.
     pub url: String,
     /// Where test leads are sent; without it the partner is not asked about them.
     pub sandbox_url: Option<String>,

@@ -1,6 +1,6 @@
 //! The body of an answer as a value: JSON as it is, XML as tables and texts, anything else as a text.
 
-use minijinja::value::Value as Mapped;
+use minijinja::value::{Serde, Value as Mapped};
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::{Map, Value};
 
@@ -22,11 +22,11 @@ pub fn read(content_type: Option<&str>, body: &[u8]) -> Result<Mapped, String> {
     if media_type.ends_with("json") || matches!(first, Some(b'{' | b'[')) {
         let value: Value = serde_json::from_slice(body)
             .map_err(|error| format!("is not JSON: see line {}, column {}", error.line(), error.column()))?;
-        return Ok(Mapped::from_serialize(value));
+        return Ok(Mapped::from(Serde(value)));
     }
     let text = std::str::from_utf8(body).map_err(|_| "is not UTF-8".to_owned())?;
     if media_type.ends_with("xml") || first == Some(&b'<') {
-        return Ok(Mapped::from_serialize(xml(text)?));
+        return Ok(Mapped::from(Serde(xml(text)?)));
     }
     Ok(Mapped::from(text))
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use chrono::{NaiveDate, format::StrftimeItems};
-use minijinja::value::Value;
+use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use crate::model::Timestamp;
@@ -169,7 +169,8 @@ fn date(text: &Value, format: &str) -> Result<Value, Error> {
         day.or_else(|| Timestamp::parse(text).map(|time| time.to_utc().date_naive()))
     });
     let midnight = day.and_then(|day| day.and_hms_opt(0, 0, 0)).map(|midnight| midnight.and_utc());
-    Ok(midnight.map_or(Value::UNDEFINED, |time| Value::from(time.format_with_items(items.iter()).to_string())))
+    Ok(midnight
+        .map_or(Value::UNDEFINED, |time| Value::from(time.format_with_items(items.iter()).to_string())))
 }
 
 fn syntax(error: Error) -> String {
@@ -184,7 +185,9 @@ fn syntax(error: Error) -> String {
 fn unknown_words(error: &Option<Error>) -> Result<(), String> {
     use ErrorKind::{UnknownFilter, UnknownFunction, UnknownMethod, UnknownTest};
     match error {
-        Some(error) if matches!(error.kind(), UnknownFilter | UnknownFunction | UnknownMethod | UnknownTest) => {
+        Some(error)
+            if matches!(error.kind(), UnknownFilter | UnknownFunction | UnknownMethod | UnknownTest) =>
+        {
             Err(format!("names what there is not: {}", error.detail().unwrap_or_default()))
         }
         _ => Ok(()),
@@ -192,7 +195,7 @@ fn unknown_words(error: &Option<Error>) -> Result<(), String> {
 }
 
 fn empty() -> Value {
-    Value::from_serialize(serde_json::Map::new())
+    Value::from(Serde(serde_json::Map::new()))
 }
 
 fn sorted(names: HashSet<String>) -> BTreeSet<String> {
@@ -205,10 +208,10 @@ mod tests {
     use serde_json::json;
 
     fn run(text: &str) -> Result<serde_json::Value, MappingError> {
-        let context = Value::from_serialize(json!({
+        let context = Value::from(Serde(json!({
             "lead": {"amount": 12_000, "phone": "(206) 555-0100", "born": "1990-02-28", "rating": "good"},
             "now": "2026-11-21T23:30:00.000Z",
-        }));
+        })));
         let value = Expression::compile(text).unwrap().run("key", &context)?;
         Ok(serde_json::to_value(&value).unwrap())
     }
@@ -244,7 +247,9 @@ mod tests {
             let found = Expression::compile(text).unwrap_err();
             assert!(found.contains(fault), "{text}: {found}");
         }
-        assert!(Template::compile("<a>{% if %}</a>", AutoEscape::Html).unwrap_err().contains("is no mapping"));
+        assert!(
+            Template::compile("<a>{% if %}</a>", AutoEscape::Html).unwrap_err().contains("is no mapping")
+        );
     }
 
     #[test]
@@ -263,7 +268,7 @@ mod tests {
     #[test]
     fn values_cannot_break_out_of_xml() {
         let template = Template::compile("<Name>{{ name }}</Name>", AutoEscape::Html).unwrap();
-        let context = Value::from_serialize(json!({"name": "<a>&\"'"}));
+        let context = Value::from(Serde(json!({"name": "<a>&\"'"})));
         let text = template.run("key", &context).unwrap();
         assert_eq!(roxmltree::Document::parse(&text).unwrap().root_element().text(), Some("<a>&\"'"));
     }

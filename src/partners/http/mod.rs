@@ -18,6 +18,7 @@
 //! the file does not declare is not shown.
 
 pub mod answer;
+pub mod auth;
 pub mod check;
 pub mod declared;
 pub mod document;
@@ -28,3 +29,4 @@ pub mod secret;
 pub use answer::Answered;
 pub use check::HttpSource;
 pub use request::{Asked, HttpRequest};
+pub use secret::Secrets;

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method};
-use minijinja::value::{Value as Mapped, ValueKind};
+use minijinja::value::{Serde, Value as Mapped, ValueKind};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::check::HttpSource;
 use super::expression::{Expression, MappingError, Template};
-use super::secret::Secret;
+use super::secret::Secrets;
 use crate::model::Timestamp;
 use crate::partners::Facts;
 
@@ -73,13 +73,18 @@ impl HttpSource {
     ///
     /// # Errors
     /// The first mapping that could not be run.
-    pub fn request(&self, facts: &Facts, asked: &Asked) -> Result<Option<HttpRequest>, MappingError> {
+    pub fn request(
+        &self,
+        facts: &Facts,
+        asked: &Asked,
+        secrets: Secrets,
+    ) -> Result<Option<HttpRequest>, MappingError> {
         let (key, url) = match (&self.sandbox_url, asked.test) {
             (Some(sandbox), true) => ("sandbox_url", sandbox),
             (None, true) => return Ok(None),
             (_, false) => ("url", &self.url),
         };
-        let context = context(facts, asked, Some(&self.secrets));
+        let context = context(facts, asked, self.revealed(secrets));
         let mut url = url.run(key, &context)?;
         let query = fields("query", &self.query, &context)?;
         if !query.is_empty() {
@@ -97,6 +102,7 @@ impl HttpSource {
                 headers.insert(name.clone(), value);
             }
         }
+        headers.extend(self.basic(&context)?.map(|credentials| (AUTHORIZATION, credentials)));
         let (content_type, body) = match &self.body {
             Body::Empty => (None, Bytes::new()),
             Body::Json(shape) => {
@@ -148,15 +154,10 @@ impl Shape {
 }
 
 /// What mappings may use of a lead; requests also of the secrets.
-pub(super) fn context(
-    facts: &Facts,
-    asked: &Asked,
-    secrets: Option<&BTreeMap<String, Secret>>,
-) -> Mapped {
-    let revealed = secrets.into_iter().flatten().map(|(name, secret)| (name.as_str(), secret.reveal()));
+pub(super) fn context(facts: &Facts, asked: &Asked, secrets: BTreeMap<String, String>) -> Mapped {
     let rating = facts.rating().map(|rating| rating.as_str());
     minijinja::context! {
-        lead => Mapped::from_serialize(facts.lead()),
+        lead => Mapped::from(Serde(facts.lead())),
         lead_uuid => asked.lead.to_string(),
         rate_table_uuid => asked.rate_table.to_string(),
         test => asked.test,
@@ -164,7 +165,7 @@ pub(super) fn context(
         age => facts.age(),
         credit_score => facts.credit_score(),
         credit_rating => rating,
-        secret => revealed.collect::<BTreeMap<_, _>>(),
+        secret => secrets,
     }
 }
 

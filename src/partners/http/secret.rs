@@ -5,6 +5,15 @@ use std::fmt;
 
 use super::declared;
 
+/// Whether a request is made to be sent, or to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Secrets {
+    /// With the secrets in it.
+    Real,
+    /// With `***` in their places.
+    Masked,
+}
+
 /// A secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);

@@ -1,0 +1,112 @@
+//! How we show a partner who we are, beside headers: HTTP basic (RFC 7617), OAuth 2 client credentials (RFC 6749, 4.4).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use hyper::{HeaderMap, Method, StatusCode};
+use minijinja::value::Value as Mapped;
+use serde::Deserialize;
+
+use super::check::{Auth, HttpSource};
+use super::expression::{Expression, MappingError};
+use super::request::{HttpRequest, text};
+use super::secret::Secrets;
+
+/// How long a token is kept whose answer does not say.
+const TOKEN_LIFE: Duration = Duration::from_secs(300);
+
+/// A token that a partner's authorization server has given.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BearerToken {
+    /// What is sent.
+    pub authorization: HeaderValue,
+    /// How long it is good for.
+    pub life: Duration,
+}
+
+impl HttpSource {
+    /// The request that fetches a token; `None` when none is needed.
+    ///
+    /// # Errors
+    /// The mapping that could not be run.
+    pub fn token_request(&self, test: bool, secrets: Secrets) -> Result<Option<HttpRequest>, MappingError> {
+        let Some(Auth::OAuth2 { token_url, sandbox_token_url, client_id, client_secret, scope }) = &self.auth
+        else {
+            return Ok(None);
+        };
+        let context = minijinja::context! { test, secret => self.revealed(secrets) };
+        let client_id = given("auth.oauth2.client_id", client_id, &context)?;
+        let client_secret = given("auth.oauth2.client_secret", client_secret, &context)?;
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.append_pair("grant_type", "client_credentials");
+        form.append_pair("client_id", &client_id).append_pair("client_secret", &client_secret);
+        if let Some(scope) = scope {
+            form.append_pair("scope", scope);
+        }
+        let headers = [(CONTENT_TYPE, "application/x-www-form-urlencoded"), (ACCEPT, "application/json")];
+        let sandbox = sandbox_token_url.as_ref().filter(|_| test);
+        Ok(Some(HttpRequest {
+            method: Method::POST,
+            url: sandbox.unwrap_or(token_url).clone(),
+            headers: headers
+                .map(|(name, value)| (name, HeaderValue::from_static(value)))
+                .into_iter()
+                .collect(),
+            body: form.finish().into(),
+        }))
+    }
+
+    /// The credentials of HTTP basic, where they are asked for.
+    pub(super) fn basic(&self, context: &Mapped) -> Result<Option<HeaderValue>, MappingError> {
+        let Some(Auth::Basic { user, password }) = &self.auth else { return Ok(None) };
+        let user = given("auth.basic.user", user, context)?;
+        let password = given("auth.basic.password", password, context)?;
+        let credentials = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
+        let value = HeaderValue::try_from(credentials);
+        value.map(Some).map_err(|_| MappingError::new("auth.basic", "makes no header"))
+    }
+
+    /// The secrets as mappings see them.
+    pub(super) fn revealed(&self, secrets: Secrets) -> BTreeMap<String, String> {
+        let revealed = self.secrets.iter().map(|(name, secret)| {
+            let text = match (secrets, secret) {
+                (Secrets::Real, Some(secret)) => secret.reveal().to_owned(),
+                (Secrets::Real, None) => return None,
+                (Secrets::Masked, _) => "***".to_owned(),
+            };
+            Some((name.clone(), text))
+        });
+        revealed.flatten().collect()
+    }
+}
+
+impl BearerToken {
+    /// Reads the answer of an authorization server (RFC 6749, 5.1).
+    ///
+    /// # Errors
+    /// What is wrong with it, without what it says.
+    pub fn read(status: StatusCode, _: &HeaderMap, body: &[u8]) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Granted {
+            access_token: String,
+            expires_in: Option<f64>,
+        }
+        if !status.is_success() {
+            return Err(format!("the token answer has status {}", status.as_u16()));
+        }
+        let granted: Granted =
+            serde_json::from_slice(body).map_err(|_| "the token answer has no access_token".to_owned())?;
+        let mut authorization = HeaderValue::try_from(format!("Bearer {}", granted.access_token))
+            .map_err(|_| "the token is no text for a header".to_owned())?;
+        authorization.set_sensitive(true);
+        let life = granted.expires_in.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        Ok(Self { authorization, life: life.unwrap_or(TOKEN_LIFE) })
+    }
+}
+
+fn given(key: &str, expression: &Expression, context: &Mapped) -> Result<String, MappingError> {
+    text(&expression.run(key, context)?).ok_or_else(|| MappingError::new(key, "gives nothing"))
+}

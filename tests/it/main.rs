@@ -1,6 +1,7 @@
 //! The specification as tests: the real binary over its sockets, one module a subject.
 #![allow(clippy::unwrap_used)] // a test that unwraps in vain has found something
 
+mod adapter_cases;
 mod analytics;
 mod architecture;
 mod bad_input;

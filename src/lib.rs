@@ -78,3 +78,4 @@ pub mod run_file;
 pub mod store;
 pub mod telemetry;
 pub mod web;
+pub mod wire;

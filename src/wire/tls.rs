@@ -53,7 +53,7 @@ impl Trust {
         let Some(identity) = identity else {
             return Ok(config.with_no_client_auth());
         };
-        let chain = certificates(&identity.chain, "client certificate")?;
+        let chain = certificates(&identity.chain, "client certificates")?;
         // The parser's error is not passed on: it may hold the line that it stumbled over.
         let key = PrivateKeyDer::from_pem_slice(&identity.key)
             .map_err(|_| "the client key is not a private key in PEM".to_owned())?;
@@ -68,6 +68,6 @@ fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, 
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
-        _ => Err(format!("the {what} holds no certificate in PEM")),
+        _ => Err(format!("no certificate in PEM among the {what}")),
     }
 }

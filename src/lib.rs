@@ -29,6 +29,7 @@
 //!                      └→ admin ─┼→ web ────────────────────┘
 //!                                └→ run_file
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
+//!      wire: names telemetry only
 //! ```
 //!
 //! | module | holds |
@@ -44,6 +45,7 @@
 //! | [`web`] | serving HTTP at all: accept loop, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics, tokens, on a thread of its own |
+//! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
 //! | [`telemetry`] | logs and metrics |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
 //!
@@ -53,7 +55,8 @@
 //! # Invariants
 //!
 //! - Imports go along the arrows only; `tests/it/architecture.rs` holds them.
-//! - Only `store` names sled, only `web` names warp, only `matching` (and `daemon`, which starts the threads) names actix.
+//! - Only `store` names sled, only `web` names warp, only `wire` names rustls, only `matching` (and `daemon`, which starts the
+//!   threads) names actix.
 //! - Only `model` and `http` name utoipa: a schema stands beside what reads and writes its noun, an operation beside its
 //!   route. A route without an operation fails a test.
 //! - What was acknowledged is on the disk; what is shown is acknowledged.
@@ -80,3 +83,4 @@ pub mod run_file;
 pub mod store;
 pub mod telemetry;
 pub mod web;
+pub mod wire;

@@ -15,7 +15,8 @@ use crate::run_file::RunFile;
 
 /// A client with one bearer token.
 pub struct Client {
-    http: Http<HttpConnector, Full<Bytes>>,
+    /// Boxed, since hyper-util's is several hundred bytes with HTTP/2.
+    http: Box<Http<HttpConnector, Full<Bytes>>>,
     token: String,
 }
 
@@ -39,7 +40,7 @@ impl Client {
     pub fn new(token: String) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
-        Self { http: Http::builder(TokioExecutor::new()).build(connector), token }
+        Self { http: Box::new(Http::builder(TokioExecutor::new()).build(connector)), token }
     }
 
     /// A client of the daemon that runs on the configured store, if one does, and the address of its admin listener.

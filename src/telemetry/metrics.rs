@@ -71,6 +71,18 @@ pub const STORE_GROUP_COMMITS: &str = "offerd_store_group_commits";
 pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
 /// Stored records that could not be read.
 pub const STORE_BROKEN_RECORDS: &str = "offerd_store_broken_records_total";
+/// Connections made to far systems.
+pub const WIRE_CONNECTIONS: &str = "offerd_wire_connections_total";
+/// Requests that got a connection.
+pub const WIRE_REQUESTS: &str = "offerd_wire_requests_total";
+/// Calls under way.
+pub const WIRE_IN_FLIGHT: &str = "offerd_wire_in_flight";
+/// Calls without a reply.
+pub const WIRE_ERRORS: &str = "offerd_wire_errors_total";
+/// Calls sent again.
+pub const WIRE_RETRIES: &str = "offerd_wire_retries_total";
+/// Where breakers stand.
+pub const WIRE_BREAKER_STATE: &str = "offerd_wire_breaker_state";
 
 /// Every metric there is.
 #[rustfmt::skip]
@@ -95,6 +107,12 @@ pub const METRICS: &[Metric] = &[
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
     seconds(STORE_COMMIT_SECONDS, &[], "Time from queueing a commit to its acknowledgement."),
     counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
+    counter(WIRE_CONNECTIONS, &["pool"], "Connections made to far systems."),
+    counter(WIRE_REQUESTS, &["pool"], "Requests that got a connection; those beyond the connections made reused one."),
+    gauge(WIRE_IN_FLIGHT, &["pool", "lane"], "Calls under way."),
+    counter(WIRE_ERRORS, &["pool", "lane", "cause"], "Calls without a reply: refused (busy, breaker_open, no_time, bad_url, forbidden_address) or failed."),
+    counter(WIRE_RETRIES, &["pool", "lane"], "Calls sent again."),
+    gauge(WIRE_BREAKER_STATE, &["pool", "lane"], "Where breakers stand: 0 closed, 1 half-open, 2 open."),
 ];
 
 const fn counter(name: &'static str, labels: &'static [&'static str], help: &'static str) -> Metric {

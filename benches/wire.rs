@@ -1,0 +1,147 @@
+//! What a call costs beside a bare client's, in CPU time: `cargo bench --bench wire`.
+//!
+//! A lead of 10 partners: ten calls at a time, each over a pool of its own, to one server in another thread. Both
+//! clients run on this thread, by turns, and only this thread's CPU time counts: the server's share and the waiting do
+//! not. The bare client is hyper-util's, with nothing but nodelay, and a body read whole.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use http_body_util::{BodyExt, Full};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use offerd::wire::{Call, Lane, LaneRules, PanelRules, PoolRules, Wire};
+use rustix::time::{ClockId, clock_gettime};
+use tokio::net::TcpListener;
+use tokio::time::Instant;
+
+/// Partners of a lead.
+const PARTNERS: usize = 10;
+/// Leads of one round; the clients take turns round by round.
+const LEADS: u32 = 400;
+/// Rounds; the median of them is what counts.
+const ROUNDS: usize = 21;
+/// The most that a call may cost, as a multiple of the bare client's.
+const BAR: f64 = 1.5;
+
+const REQUEST: &[u8] = include_bytes!("../tests/leads/personal_loan.json");
+const ANSWER: &[u8] = &[b'x'; 1024];
+
+fn main() {
+    let server = serve();
+    let url = format!("http://{server}/offers");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let wire = Wire::new(PanelRules::default()).expect("a wire");
+        let lanes: Vec<Lane> = (0..PARTNERS).map(|number| lane(&wire, number)).collect();
+        let bare: Vec<Bare> = (0..PARTNERS).map(|_| bare_client()).collect();
+        // Connections are made beforehand.
+        let through_lanes = async || drop(join_all(lanes.iter().map(|lane| through_lane(lane, &url))).await);
+        let through_bare =
+            async || drop(join_all(bare.iter().map(|client| through_bare(client, &url))).await);
+        for _ in 0..50 {
+            through_lanes().await;
+            through_bare().await;
+        }
+        let mut rounds = Vec::new();
+        for _ in 0..ROUNDS {
+            let ours = cpu_of(&through_lanes).await;
+            let theirs = cpu_of(&through_bare).await;
+            rounds.push((ours.as_secs_f64() / theirs.as_secs_f64(), ours, theirs));
+        }
+        rounds.sort_by(|one, two| one.0.total_cmp(&two.0));
+        let (ratio, ours, theirs) = rounds[ROUNDS / 2];
+        println!("CPU time of the client for a lead of {PARTNERS} partners, median of {ROUNDS} rounds");
+        println!("lanes        {:>7.1} µs", micros(ours));
+        println!("hyper-util   {:>7.1} µs", micros(theirs));
+        println!(
+            "ratio        {ratio:>7.2} (from {:.2} to {:.2}; the bar is {BAR})",
+            rounds[0].0,
+            rounds[ROUNDS - 1].0
+        );
+        assert!(ratio <= BAR, "a call costs more than {BAR} times that of a bare client");
+    });
+}
+
+/// CPU time of this thread for one lead.
+async fn cpu_of(lead: impl AsyncFn()) -> Duration {
+    let before = cpu();
+    for _ in 0..LEADS {
+        lead().await;
+    }
+    (cpu() - before) / LEADS
+}
+
+/// User and system time of this thread so far.
+fn cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).expect("less than a second"))
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+fn lane(wire: &Wire, number: usize) -> Lane {
+    let rules = PoolRules { allow_addresses: vec!["127.0.0.1".to_owned()], ..PoolRules::default() };
+    let pool = wire.pool(&format!("partner {number}"), rules).expect("a pool");
+    pool.lane("loan", LaneRules::default())
+}
+
+async fn through_lane(lane: &Lane, url: &str) {
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    let body = Bytes::from_static(REQUEST);
+    let call = Call { method: Method::POST, url: url.to_owned(), headers, body, idempotent: false };
+    let reply = lane.call(call, Instant::now() + Duration::from_secs(30)).await.expect("a reply");
+    assert_eq!(reply.body.len(), ANSWER.len());
+    lane.judged(true);
+}
+
+type Bare = Client<HttpConnector, Full<Bytes>>;
+
+fn bare_client() -> Bare {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    Client::builder(TokioExecutor::new()).build(connector)
+}
+
+async fn through_bare(client: &Bare, url: &str) {
+    let request = Request::post(url)
+        .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+        .body(Full::new(Bytes::from_static(REQUEST)))
+        .expect("a request");
+    let response = client.request(request).await.expect("a response");
+    let body = response.into_body().collect().await.expect("a body").to_bytes();
+    assert_eq!(body.len(), ANSWER.len());
+}
+
+/// Serves on a thread of its own until the process ends.
+fn serve() -> SocketAddr {
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            tell.send(listener.local_addr().expect("an address")).expect("the bench waits for it");
+            loop {
+                let (stream, _) = listener.accept().await.expect("a connection");
+                stream.set_nodelay(true).expect("a TCP socket");
+                let service = service_fn(async |request: Request<hyper::body::Incoming>| {
+                    request.into_body().collect().await.expect("a whole request");
+                    Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(ANSWER))))
+                });
+                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+            }
+        });
+    });
+    told.recv().expect("the server starts")
+}

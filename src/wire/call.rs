@@ -1,0 +1,55 @@
+//! What is sent, and what comes back.
+
+use bytes::Bytes;
+use hyper::{HeaderMap, Method, StatusCode};
+
+/// One request.
+#[derive(Clone)]
+pub struct Call {
+    /// Its method.
+    pub method: Method,
+    /// Its absolute URL, without user or password.
+    pub url: String,
+    /// Its headers; those that frame the body (`content-length`, `transfer-encoding`) are the wire's own.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Bytes,
+    /// Whether sending it twice does no harm.
+    pub idempotent: bool,
+}
+
+/// One answer, whatever its status.
+#[derive(Clone)]
+pub struct Reply {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers; those that spoke of gzip are gone.
+    pub headers: HeaderMap,
+    /// Its whole body, gzip undone.
+    pub body: Bytes,
+    /// How often the call was sent for it, attempts that did not come through included.
+    pub sent: u8,
+}
+
+/// Headers and bodies hold personal data and secrets: only sizes are shown.
+impl std::fmt::Debug for Call {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Call")
+            .field("method", &self.method)
+            .field("headers", &self.headers.len())
+            .field("body", &self.body.len())
+            .field("idempotent", &self.idempotent)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Reply")
+            .field("status", &self.status)
+            .field("headers", &self.headers.len())
+            .field("body", &self.body.len())
+            .field("sent", &self.sent)
+            .finish()
+    }
+}

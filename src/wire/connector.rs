@@ -1,0 +1,86 @@
+//! Connections: resolved, checked, connected and secured, all within the connect timeout.
+
+use std::future::Future;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::Uri;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioIo;
+use metrics::Counter;
+use rustls::ClientConfig;
+use tokio::net::TcpStream;
+use tower_service::Service;
+
+use super::address::AddressRules;
+use super::error::{CallError, Phase};
+use super::resolver::GuardedResolver;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Makes the connections of one pool.
+#[derive(Clone)]
+pub(super) struct Connector {
+    inner: HttpsConnector<HttpConnector<GuardedResolver>>,
+    rules: Arc<AddressRules>,
+    timeout: Duration,
+    made: Counter,
+}
+
+impl Connector {
+    pub(super) fn new(
+        tls: ClientConfig,
+        http2: bool,
+        rules: Arc<AddressRules>,
+        timeout: Duration,
+        made: Counter,
+    ) -> Self {
+        let mut tcp = HttpConnector::new_with_resolver(GuardedResolver::new(Arc::clone(&rules)));
+        tcp.set_nodelay(true);
+        tcp.enforce_http(false);
+        // Several addresses share it; a single one may take it whole.
+        tcp.set_connect_timeout(Some(timeout));
+        let schemes = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+        let inner = if http2 {
+            schemes.enable_all_versions().wrap_connector(tcp)
+        } else {
+            schemes.enable_http1().wrap_connector(tcp)
+        };
+        Self { inner, rules, timeout, made }
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        if !literal_passes(&self.rules, &uri) {
+            return Box::pin(std::future::ready(Err(CallError::ForbiddenAddress.into())));
+        }
+        let connecting = tokio::time::timeout(self.timeout, self.inner.call(uri));
+        let made = self.made.clone();
+        Box::pin(async move {
+            let connection =
+                connecting.await.map_err(|_| CallError::TimedOut { during: Phase::Connect })??;
+            made.increment(1);
+            Ok(connection)
+        })
+    }
+}
+
+/// Whether a host that is itself an address may be connected to: such a host is never resolved.
+fn literal_passes(rules: &AddressRules, uri: &Uri) -> bool {
+    let host = uri.host().unwrap_or_default();
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    bare.parse::<IpAddr>().ok().is_none_or(|address| rules.allow(bare, address))
+}

@@ -1,0 +1,169 @@
+//! Why a call has no reply.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+/// Why a call has no reply. Shown, each is one sentence without anything of the payload or the URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CallError {
+    /// As many calls as the lane may have were already under way.
+    Busy,
+    /// The lane's breaker keeps calls back.
+    BreakerOpen,
+    /// The deadline had passed before anything was begun.
+    NoTime,
+    /// The URL is not an absolute one of http or https, or names a user.
+    BadUrl,
+    /// The host is at an address which is not allowed.
+    ForbiddenAddress,
+    /// The host has no address.
+    Unresolved,
+    /// No connection could be made.
+    Connect,
+    /// The far side's certificate was not accepted, ours was not, or the two had no protocol in common.
+    Tls,
+    /// Time ran out.
+    TimedOut {
+        /// While waiting for what.
+        during: Phase,
+    },
+    /// The connection ended before the answer did.
+    Broken,
+    /// The answer is longer than the pool allows, as it came or with gzip undone.
+    TooLarge,
+    /// The answer is not HTTP, or in an encoding that was not asked for.
+    Malformed,
+}
+
+/// What a call was waiting for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// A connection: name, TCP and TLS.
+    Connect,
+    /// The head of the answer.
+    Head,
+    /// The body of the answer.
+    Body,
+}
+
+impl CallError {
+    /// As a label of metrics.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::BreakerOpen => "breaker_open",
+            Self::NoTime => "no_time",
+            Self::BadUrl => "bad_url",
+            Self::ForbiddenAddress => "forbidden_address",
+            Self::Unresolved => "unresolved",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::TimedOut { during: Phase::Connect } => "timed_out_connect",
+            Self::TimedOut { during: Phase::Head } => "timed_out_head",
+            Self::TimedOut { during: Phase::Body } => "timed_out_body",
+            Self::Broken => "broken",
+            Self::TooLarge => "too_large",
+            Self::Malformed => "malformed",
+        }
+    }
+
+    /// Whether it speaks against the far side. What we did not even try does not.
+    pub fn blames_far_side(self) -> bool {
+        !matches!(self, Self::Busy | Self::BreakerOpen | Self::NoTime | Self::BadUrl | Self::ForbiddenAddress)
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Busy => "as many calls as allowed were already under way",
+            Self::BreakerOpen => "the breaker is open after too many failures",
+            Self::NoTime => "the deadline had passed before the call",
+            Self::BadUrl => "the URL is not an absolute http or https URL without a user",
+            Self::ForbiddenAddress => {
+                "the host is at a private, local or reserved address that is not allowed"
+            }
+            Self::Unresolved => "the host name has no address",
+            Self::Connect => "no connection could be made",
+            Self::Tls => "the two sides did not agree on TLS",
+            Self::TimedOut { during: Phase::Connect } => "time ran out while connecting",
+            Self::TimedOut { during: Phase::Head } => "time ran out before the answer began",
+            Self::TimedOut { during: Phase::Body } => "time ran out before the answer was complete",
+            Self::Broken => "the connection ended before the answer was complete",
+            Self::TooLarge => "the answer is longer than allowed",
+            Self::Malformed => "the answer is not HTTP as it was asked for",
+        })
+    }
+}
+
+impl Error for CallError {}
+
+/// A failed attempt: why, and whether the far side can have seen anything of the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Failed {
+    pub(super) error: CallError,
+    pub(super) never_sent: bool,
+}
+
+impl Failed {
+    /// After the request may have been sent.
+    pub(super) fn sent(error: CallError) -> Self {
+        Self { error, never_sent: false }
+    }
+
+    /// What hyper's client says when there is no head.
+    pub(super) fn of_request(error: &hyper_util::client::legacy::Error) -> Self {
+        let cause = cause(error);
+        if error.is_connect() {
+            return Self { error: cause.unwrap_or(CallError::Connect), never_sent: true };
+        }
+        // hyper cancels only what it has not begun to write.
+        let never_sent = chain(error)
+            .any(|error| error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled));
+        Self { error: cause.unwrap_or(CallError::Broken), never_sent }
+    }
+
+    /// What hyper says when a body ends early.
+    pub(super) fn of_body(error: &hyper::Error) -> Self {
+        Self::sent(cause(error).unwrap_or(CallError::Broken))
+    }
+
+    /// Whether another attempt could end otherwise and do no harm.
+    pub(super) fn may_repeat(self, idempotent: bool) -> bool {
+        use CallError::{Broken, Connect, TimedOut, Unresolved};
+        matches!(self.error, Broken | Connect | Unresolved | TimedOut { during: Phase::Connect })
+            && (self.never_sent || idempotent)
+    }
+}
+
+/// The first error of the chain that says more than "it broke".
+fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
+    chain(error).find_map(|error| {
+        if let Some(ours) = error.downcast_ref::<CallError>() {
+            return Some(*ours);
+        }
+        if error.is::<rustls::Error>() {
+            return Some(CallError::Tls);
+        }
+        let hyper = error.downcast_ref::<hyper::Error>()?;
+        if hyper.is_parse_too_large() {
+            Some(CallError::TooLarge)
+        } else {
+            hyper.is_parse().then_some(CallError::Malformed)
+        }
+    })
+}
+
+/// An error and what is behind it.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| behind(*error))
+}
+
+/// What caused an error. An `io::Error` hides the error that it wraps from `source`.
+fn behind<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref::<io::Error>() {
+        Some(io) => io.get_ref().map(|inner| inner as &(dyn Error + 'static)),
+        None => error.source(),
+    }
+}

@@ -1,0 +1,107 @@
+//! How much of all lanes may be kept out at once: when most of a panel fails, the cause is more likely on our side.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Limits of all breakers together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PanelRules {
+    /// Share of all lanes that may be ejected at once. Unless it is 0, one always may: else a small panel had no breakers.
+    pub max_ejected_percent: u8,
+    /// Breakers count and log, and refuse nothing.
+    pub simulate_only: bool,
+}
+
+impl Default for PanelRules {
+    fn default() -> Self {
+        Self { max_ejected_percent: 50, simulate_only: false }
+    }
+}
+
+/// All lanes, and how many of them are ejected.
+#[derive(Debug)]
+pub(super) struct Panel {
+    rules: PanelRules,
+    count: Mutex<Count>,
+}
+
+#[derive(Debug, Default)]
+struct Count {
+    lanes: u64,
+    ejected: u64,
+}
+
+impl Panel {
+    pub(super) fn new(rules: PanelRules) -> Result<Self, String> {
+        if rules.max_ejected_percent > 100 {
+            return Err(format!("at most 100 percent can be ejected, not {}", rules.max_ejected_percent));
+        }
+        Ok(Self { rules, count: Mutex::default() })
+    }
+
+    /// Whether breakers only count.
+    pub(super) fn simulates(&self) -> bool {
+        self.rules.simulate_only
+    }
+
+    /// A lane has come.
+    pub(super) fn join(&self) {
+        self.count().lanes += 1;
+    }
+
+    /// A lane has gone.
+    pub(super) fn leave(&self, ejected: bool) {
+        let mut count = self.count();
+        count.lanes -= 1;
+        count.ejected -= u64::from(ejected);
+    }
+
+    /// Takes a lane out, if there is room.
+    pub(super) fn eject(&self) -> bool {
+        let mut count = self.count();
+        let percent = u64::from(self.rules.max_ejected_percent);
+        let most = (count.lanes * percent / 100).max(percent.min(1));
+        let room = count.ejected < most;
+        count.ejected += u64::from(room);
+        room
+    }
+
+    /// A lane that was taken out is back.
+    pub(super) fn restore(&self) {
+        self.count().ejected -= 1;
+    }
+
+    /// Nothing panics while it is held.
+    fn count(&self) -> MutexGuard<'_, Count> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel(max_ejected_percent: u8, lanes: usize) -> Panel {
+        let panel = Panel::new(PanelRules { max_ejected_percent, simulate_only: false }).unwrap();
+        (0..lanes).for_each(|_| panel.join());
+        panel
+    }
+
+    #[test]
+    fn no_more_than_the_share_is_ejected() {
+        let panel = panel(50, 5);
+        assert!(panel.eject());
+        assert!(panel.eject());
+        assert!(!panel.eject());
+        panel.restore();
+        assert!(panel.eject());
+        panel.leave(true);
+        assert!(panel.eject());
+    }
+
+    #[test]
+    fn of_a_small_panel_one_may_go_unless_none_may() {
+        assert!(panel(10, 1).eject());
+        assert!(!panel(0, 1).eject());
+        assert!(Panel::new(PanelRules { max_ejected_percent: 101, simulate_only: false }).is_err());
+    }
+}

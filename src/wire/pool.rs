@@ -1,0 +1,211 @@
+//! How one far system is reached: its connections, and one attempt at a request.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING};
+use hyper::http::uri::Scheme;
+use hyper::{HeaderMap, Method, Request, Uri};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::capture_connection;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use metrics::{Counter, counter};
+use tokio::time::{Instant, timeout_at};
+
+use super::address::AddressRules;
+use super::body::{self, BodyRules};
+use super::call::{Call, Reply};
+use super::connector::Connector;
+use super::error::{CallError, Failed, Phase};
+use super::lane::{Lane, LaneRules};
+use super::panel::Panel;
+use super::tls::{ClientIdentity, Trust};
+use crate::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
+
+/// Most bytes of an answer's head.
+const HEAD_BYTES: u32 = 64 * 1024;
+/// How often an HTTP/2 connection is asked whether it still lives, while it is in use.
+const PING_EVERY: Duration = Duration::from_secs(10);
+/// How long it may take to say so.
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How one far system is reached.
+#[derive(Debug, Clone)]
+pub struct PoolRules {
+    /// Longest wait for a connection: name, TCP and TLS.
+    pub connect_timeout: Duration,
+    /// How long an unused connection is kept.
+    pub idle_timeout: Duration,
+    /// How many of them.
+    pub max_idle: usize,
+    /// Whether HTTP/2 is spoken: by ALPN over TLS, by prior knowledge in the clear.
+    pub http2: bool,
+    /// Whether gzip is asked for, and undone.
+    pub gzip: bool,
+    /// Most bytes of a body, as it comes and with gzip undone.
+    pub max_response_bytes: usize,
+    /// Host names, addresses and networks that are allowed though they are not public.
+    pub allow_addresses: Vec<String>,
+    /// Who we are, for mutual TLS.
+    pub identity: Option<ClientIdentity>,
+    /// CAs that are trusted beside the public ones, as PEM.
+    pub extra_roots: Option<Vec<u8>>,
+}
+
+impl Default for PoolRules {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(2),
+            idle_timeout: Duration::from_secs(60),
+            max_idle: 32,
+            http2: false,
+            gzip: false,
+            max_response_bytes: 1024 * 1024,
+            allow_addresses: Vec::new(),
+            identity: None,
+            extra_roots: None,
+        }
+    }
+}
+
+/// The connections to one far system. Cheap to clone; all its lanes share them.
+#[derive(Clone)]
+pub struct Pool(Arc<Inner>);
+
+type HttpClient = Client<Connector, Full<Bytes>>;
+
+struct Inner {
+    name: String,
+    panel: Arc<Panel>,
+    secure: HttpClient,
+    /// Differs from `secure` where HTTP/2 must be known beforehand.
+    plain: HttpClient,
+    body: BodyRules,
+    requests: Counter,
+}
+
+impl Pool {
+    pub(super) fn new(
+        name: &str,
+        rules: PoolRules,
+        trust: &Trust,
+        panel: &Arc<Panel>,
+    ) -> Result<Self, String> {
+        let tls = trust.config(rules.identity.as_ref(), rules.extra_roots.as_deref())?;
+        let connector = Connector::new(
+            tls,
+            rules.http2,
+            Arc::new(AddressRules::new(&rules.allow_addresses)?),
+            rules.connect_timeout,
+            counter!(WIRE_CONNECTIONS, "pool" => name.to_owned()),
+        );
+        let secure = client(&rules, connector.clone(), false);
+        let plain = if rules.http2 { client(&rules, connector, true) } else { secure.clone() };
+        Ok(Self(Arc::new(Inner {
+            name: name.to_owned(),
+            panel: Arc::clone(panel),
+            secure,
+            plain,
+            body: BodyRules { most: rules.max_response_bytes, gzip: rules.gzip },
+            requests: counter!(WIRE_REQUESTS, "pool" => name.to_owned()),
+        })))
+    }
+
+    /// A kind of traffic with limits of its own; `name` labels its metrics.
+    pub fn lane(&self, name: &str, rules: LaneRules) -> Lane {
+        Lane::new(self.clone(), Arc::clone(&self.0.panel), name, rules)
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// What is sent for a call, however often.
+    pub(super) fn prepare(&self, call: Call) -> Result<Prepared, CallError> {
+        let uri = Uri::try_from(call.url).map_err(|_| CallError::BadUrl)?;
+        let authority = uri.authority().ok_or(CallError::BadUrl)?;
+        let secure = match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTPS => true,
+            Some(scheme) if *scheme == Scheme::HTTP => false,
+            _ => return Err(CallError::BadUrl),
+        };
+        if authority.as_str().contains('@') || authority.host().is_empty() {
+            return Err(CallError::BadUrl);
+        }
+        let mut headers = call.headers;
+        headers.remove(CONTENT_LENGTH);
+        headers.remove(TRANSFER_ENCODING);
+        if self.0.body.gzip {
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        Ok(Prepared { method: call.method, uri, secure, headers, body: call.body })
+    }
+
+    /// One attempt, until the deadline.
+    pub(super) async fn attempt(&self, prepared: &Prepared, deadline: Instant) -> Result<Reply, Failed> {
+        let mut request = prepared.request();
+        let connection = capture_connection(&mut request);
+        let client = if prepared.secure { &self.0.secure } else { &self.0.plain };
+        let head = timeout_at(deadline, client.request(request)).await;
+        let connected = connection.connection_metadata().is_some();
+        if connected {
+            self.0.requests.increment(1);
+        }
+        let response = head
+            .map_err(|_| {
+                let during = if connected { Phase::Head } else { Phase::Connect };
+                Failed { error: CallError::TimedOut { during }, never_sent: !connected }
+            })?
+            .map_err(|error| Failed::of_request(&error))?;
+        let (mut head, body) = response.into_parts();
+        let body = timeout_at(deadline, body::whole(body, &mut head.headers, self.0.body))
+            .await
+            .map_err(|_| Failed::sent(CallError::TimedOut { during: Phase::Body }))??;
+        Ok(Reply { status: head.status, headers: head.headers, body, sent: 1 })
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Pool").field("name", &self.0.name).finish_non_exhaustive()
+    }
+}
+
+fn client(rules: &PoolRules, connector: Connector, http2_only: bool) -> HttpClient {
+    Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(rules.idle_timeout)
+        .pool_max_idle_per_host(rules.max_idle)
+        .http1_max_buf_size(HEAD_BYTES as usize)
+        .http2_only(http2_only)
+        .http2_max_header_list_size(HEAD_BYTES)
+        .http2_keep_alive_interval(PING_EVERY)
+        .http2_keep_alive_timeout(PING_TIMEOUT)
+        // The retry budget is asked first.
+        .retry_canceled_requests(false)
+        .build(connector)
+}
+
+/// A call that can be sent.
+pub(super) struct Prepared {
+    method: Method,
+    uri: Uri,
+    secure: bool,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Prepared {
+    fn request(&self) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(self.body.clone()));
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        request
+    }
+}

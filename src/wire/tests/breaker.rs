@@ -1,0 +1,177 @@
+//! The breaker as the pure machine that it is.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use tokio::time::Instant;
+
+use crate::wire::breaker::{Breaker, Turn};
+use crate::wire::{BreakerRules, BreakerState};
+
+const RULES: BreakerRules = BreakerRules {
+    window: Duration::from_secs(10),
+    minimum_calls: 4,
+    failure_percent: 50,
+    open_for: Duration::from_secs(5),
+    open_ceiling: Duration::from_secs(30),
+    probes: 2,
+    successes: 3,
+};
+
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+fn fail(breaker: &mut Breaker, now: Instant, times: u32) -> Option<Turn> {
+    (0..times).map(|_| breaker.judge(now, false, || true)).last().flatten()
+}
+
+#[test]
+fn it_opens_at_the_share_but_not_before_the_minimum() {
+    let now = Instant::now();
+    let mut breaker = Breaker::new(RULES);
+    assert_eq!(fail(&mut breaker, now, 3), None);
+    assert_eq!(breaker.judge(now, true, || true), Some(Turn::Opened(seconds(5))));
+    assert_eq!(breaker.state(), BreakerState::Open);
+    assert_eq!(breaker.ejected_since(), Some(now));
+
+    let mut healthy = Breaker::new(RULES);
+    for ok in [true, true, true, false, false] {
+        assert_eq!(healthy.judge(now, ok, || true), None);
+    }
+    // Three of six.
+    assert_eq!(healthy.judge(now, false, || true), Some(Turn::Opened(seconds(5))));
+}
+
+#[test]
+fn failures_that_have_left_the_window_do_not_count() {
+    let now = Instant::now();
+    let mut breaker = Breaker::new(RULES);
+    assert_eq!(fail(&mut breaker, now, 3), None);
+    assert_eq!(fail(&mut breaker, now + seconds(10), 3), None);
+    assert_eq!(breaker.state(), BreakerState::Closed);
+}
+
+#[test]
+fn probes_close_it_or_open_it_for_twice_as_long() {
+    let mut now = Instant::now();
+    let mut breaker = Breaker::new(RULES);
+    fail(&mut breaker, now, 4);
+    for open_for in [5, 10, 20, 30, 30].map(seconds) {
+        assert!(!breaker.admits(now + open_for - Duration::from_millis(1)), "{open_for:?}");
+        now += open_for;
+        assert!(breaker.admits(now) && breaker.admits(now));
+        assert_eq!(breaker.state(), BreakerState::HalfOpen);
+        assert!(!breaker.admits(now), "two probes at a time");
+        let again = (2 * open_for).min(RULES.open_ceiling);
+        assert_eq!(breaker.judge(now, false, || false), Some(Turn::Opened(again)), "no room is asked for");
+        assert_eq!(breaker.judge(now, true, || true), None, "the other probe comes too late");
+    }
+    now += seconds(30);
+    assert!(breaker.admits(now) && breaker.admits(now));
+    assert_eq!(breaker.judge(now, true, || true), None);
+    assert!(breaker.admits(now), "a place is free again");
+    assert_eq!(breaker.judge(now, true, || true), None);
+    assert_eq!(breaker.judge(now, true, || true), Some(Turn::Closed));
+    assert_eq!((breaker.state(), breaker.ejected_since()), (BreakerState::Closed, None));
+    assert_eq!(fail(&mut breaker, now, 3), None, "what was before is forgotten");
+}
+
+#[test]
+fn it_starts_from_the_beginning_once_it_has_been_well() {
+    for (well_for, open_for) in [(9, 10), (10, 5)] {
+        let mut now = Instant::now();
+        let mut breaker = Breaker::new(RULES);
+        fail(&mut breaker, now, 4);
+        now += seconds(5);
+        for _ in 0..3 {
+            assert!(breaker.admits(now));
+            breaker.judge(now, true, || true);
+        }
+        assert_eq!(fail(&mut breaker, now + seconds(well_for), 4), Some(Turn::Opened(seconds(open_for))));
+    }
+}
+
+#[test]
+fn without_room_it_stays_closed_and_says_so_once() {
+    let now = Instant::now();
+    let mut breaker = Breaker::new(RULES);
+    fail(&mut breaker, now, 3);
+    assert_eq!(breaker.judge(now, false, || false), Some(Turn::Held));
+    assert_eq!(breaker.judge(now, false, || false), None);
+    assert!(breaker.admits(now));
+    // Once it has been well it would be news again; and it opens when there is room.
+    let later = now + seconds(20);
+    assert_eq!(breaker.judge(later, true, || false), None);
+    assert_eq!([(); 3].map(|()| breaker.judge(later, false, || false)), [None, None, Some(Turn::Held)]);
+    assert_eq!(breaker.judge(later, false, || true), Some(Turn::Opened(seconds(5))));
+}
+
+#[test]
+fn probes_that_nobody_judges_do_not_hold_their_places_for_ever() {
+    let mut now = Instant::now();
+    let mut breaker = Breaker::new(RULES);
+    fail(&mut breaker, now, 4);
+    now += seconds(5);
+    assert!(breaker.admits(now) && breaker.admits(now) && !breaker.admits(now));
+    assert!(breaker.admits(now + seconds(10)));
+    let mut given_up = Breaker::new(RULES);
+    fail(&mut given_up, now, 4);
+    now += seconds(5);
+    assert!(given_up.admits(now) && given_up.admits(now) && !given_up.admits(now));
+    given_up.forget();
+    assert!(given_up.admits(now) && !given_up.admits(now));
+}
+
+proptest! {
+    /// Whatever happens: it opens on enough failures only, keeps calls back for as long as it said, and never lets
+    /// more probes through than it may.
+    #[test]
+    fn it_keeps_its_rules(steps in prop::collection::vec((0_u64..4_000, 0_u8..4, any::<bool>()), 1..400)) {
+        let mut now = Instant::now();
+        let mut breaker = Breaker::new(RULES);
+        let mut judged_while_closed = 0_u32;
+        let mut kept_until = None;
+        let mut probes = 0_u32;
+        let mut last_probe = now;
+        for (millis, step, room) in steps {
+            now += Duration::from_millis(millis);
+            let before = breaker.state();
+            if step == 0 {
+                let admitted = breaker.admits(now);
+                prop_assert_eq!(admitted || before != BreakerState::Closed, true);
+                prop_assert!(!(admitted && kept_until.is_some_and(|until| now < until)));
+                if breaker.state() == BreakerState::HalfOpen && admitted {
+                    if before == BreakerState::Open || now >= last_probe + RULES.open_for {
+                        probes = 0;
+                    }
+                    probes += 1;
+                    last_probe = now;
+                    prop_assert!(probes <= RULES.probes);
+                }
+                continue;
+            }
+            let ok = step == 1;
+            let turn = breaker.judge(now, ok, || room);
+            probes = probes.saturating_sub(1);
+            judged_while_closed += u32::from(before == BreakerState::Closed);
+            match turn {
+                Some(Turn::Opened(open_for)) => {
+                    prop_assert!(before == BreakerState::HalfOpen || judged_while_closed >= RULES.minimum_calls);
+                    prop_assert!(before == BreakerState::HalfOpen || room);
+                    prop_assert!(open_for >= RULES.open_for && open_for <= RULES.open_ceiling);
+                    kept_until = Some(now + open_for);
+                    judged_while_closed = 0;
+                    prop_assert_eq!(breaker.state(), BreakerState::Open);
+                }
+                Some(Turn::Closed) => {
+                    prop_assert!(ok && before == BreakerState::HalfOpen);
+                    prop_assert_eq!(breaker.state(), BreakerState::Closed);
+                }
+                Some(Turn::Held) => prop_assert!(!room && breaker.state() == BreakerState::Closed),
+                None => prop_assert_eq!(breaker.state(), before),
+            }
+            prop_assert_eq!(breaker.ejected_since().is_none(), breaker.state() == BreakerState::Closed);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What happens when time runs out. The clock runs until the far side has come to the point, and then jumps.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::kit::{Server, answer, far, lane, near, post, request, send};
+use crate::wire::{CallError, Phase, PoolRules};
+
+/// More than the socket buffers of both sides hold.
+const MORE_THAN_BUFFERED: usize = 24 * 1024 * 1024;
+
+#[tokio::test]
+async fn a_far_side_that_never_answers_is_left_at_the_deadline() {
+    let (asked, left) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (tell_asked, tell_left) = (Arc::clone(&asked), Arc::clone(&left));
+    let server = Server::run(move |mut stream, _| {
+        let (asked, left) = (Arc::clone(&tell_asked), Arc::clone(&tell_left));
+        async move {
+            request(&mut stream).await.unwrap();
+            asked.notify_one();
+            // The end of the connection, or its reset.
+            assert!(stream.read_u8().await.is_err());
+            left.notify_one();
+        }
+    })
+    .await;
+    let lane = lane(near());
+    let deadline = far();
+    let calling = tokio::spawn({
+        let (lane, call) = (lane.clone(), post(server.url()));
+        async move { lane.call(call, deadline).await }
+    });
+    asked.notified().await;
+    assert_eq!(lane.state().in_flight, 1);
+    tokio::time::pause();
+    let timed_out = calling.await.unwrap().unwrap_err();
+    assert_eq!(timed_out, CallError::TimedOut { during: Phase::Head });
+    left.notified().await;
+    let state = lane.state();
+    assert_eq!((state.in_flight, state.calls, state.failed), (0, 1, 1));
+}
+
+#[tokio::test]
+async fn a_body_without_end_is_left_at_the_deadline() {
+    let under_way = Arc::new(Notify::new());
+    let tell = Arc::clone(&under_way);
+    let server = Server::run(move |mut stream, _| {
+        let under_way = Arc::clone(&tell);
+        async move {
+            request(&mut stream).await.unwrap();
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", 2 * MORE_THAN_BUFFERED);
+            stream.write_all(head.as_bytes()).await.unwrap();
+            stream.write_all(&vec![b'x'; MORE_THAN_BUFFERED]).await.unwrap();
+            under_way.notify_one();
+            assert!(stream.read_u8().await.is_err());
+        }
+    })
+    .await;
+    let lane = lane(PoolRules { max_response_bytes: usize::MAX, ..near() });
+    let url = server.url();
+    let calling = tokio::spawn(async move { send(&lane, url).await });
+    under_way.notified().await;
+    tokio::time::pause();
+    assert_eq!(calling.await.unwrap().unwrap_err(), CallError::TimedOut { during: Phase::Body });
+}
+
+#[tokio::test]
+async fn a_handshake_without_end_is_left_at_the_connect_timeout() {
+    let connect_timeout = Duration::from_secs(600);
+    let waited = handshake_without_end(connect_timeout).await;
+    assert!(waited < 2 * connect_timeout, "the deadline was an hour away, and it took {waited:?}");
+}
+
+#[tokio::test]
+async fn a_handshake_without_end_is_left_at_the_deadline() {
+    let connect_timeout = Duration::from_secs(36_000);
+    let waited = handshake_without_end(connect_timeout).await;
+    assert!(waited < connect_timeout / 2, "the deadline was an hour away, and it took {waited:?}");
+}
+
+/// How long, by the clock that jumps, a call waits for a far side that never answers the TLS handshake.
+async fn handshake_without_end(connect_timeout: Duration) -> Duration {
+    let greeted = Arc::new(Notify::new());
+    let tell = Arc::clone(&greeted);
+    let server = Server::run(move |mut stream, _| {
+        let greeted = Arc::clone(&tell);
+        async move {
+            stream.read_u8().await.unwrap();
+            greeted.notify_one();
+            while stream.read_u8().await.is_ok() {}
+        }
+    })
+    .await;
+    let lane = lane(PoolRules { connect_timeout, ..near() });
+    let url = format!("https://127.0.0.1:{}/", server.port);
+    let begun = Instant::now();
+    let calling = tokio::spawn(async move { (send(&lane, url).await, Instant::now()) });
+    greeted.notified().await;
+    tokio::time::pause();
+    let (result, ended) = calling.await.unwrap();
+    assert_eq!(result.unwrap_err(), CallError::TimedOut { during: Phase::Connect });
+    ended - begun
+}
+
+#[tokio::test]
+async fn a_deadline_that_has_passed_sends_nothing() {
+    let server = Server::always(answer("200 OK", "")).await;
+    let lane = lane(near());
+    assert_eq!(lane.call(post(server.url()), Instant::now()).await.unwrap_err(), CallError::NoTime);
+    assert_eq!(server.connections(), 0);
+    assert_eq!(lane.state().calls, 0);
+}

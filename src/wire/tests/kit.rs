@@ -1,0 +1,134 @@
+//! Small servers, and lanes that reach them.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::{HeaderMap, Method};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
+
+use crate::wire::{Call, CallError, Lane, LaneRules, PanelRules, Pool, PoolRules, Reply, Wire};
+
+/// A server on a port of its own.
+pub(super) struct Server {
+    pub(super) port: u16,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Server {
+    /// Runs `script` on each connection, with its number.
+    pub(super) async fn run<F, Fut>(script: F) -> Self
+    where
+        F: Fn(TcpStream, usize) -> Fut + Send + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&connections);
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(script(stream, counted.fetch_add(1, Ordering::SeqCst)));
+            }
+        });
+        Self { port, connections }
+    }
+
+    /// Answers every request of every connection with the same bytes.
+    pub(super) async fn always(answer: impl Into<Vec<u8>>) -> Self {
+        let answer: Arc<[u8]> = answer.into().into();
+        Self::run(move |mut stream, _| {
+            let answer = Arc::clone(&answer);
+            async move {
+                while request(&mut stream).await.is_some() && stream.write_all(&answer).await.is_ok() {}
+            }
+        })
+        .await
+    }
+
+    /// How many connections it has accepted.
+    pub(super) fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+
+    /// An address that is a literal.
+    pub(super) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/offers?ssn=123456789", self.port)
+    }
+}
+
+/// A port at which nobody listens.
+pub(super) async fn closed_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port()
+}
+
+/// Reads one request, head and body; none at the end of the connection.
+pub(super) async fn request(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
+    let mut read = Vec::new();
+    loop {
+        if let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") {
+            let head = String::from_utf8(read[..end].to_vec()).unwrap().to_ascii_lowercase();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let length: usize = length.map_or(0, |length| length.parse().unwrap());
+            if read.len() >= end + 4 + length {
+                return Some(String::from_utf8(read).unwrap());
+            }
+        }
+        if stream.read_buf(&mut read).await.ok()? == 0 {
+            return None;
+        }
+    }
+}
+
+/// An answer with this status and body.
+pub(super) fn answer(status: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
+/// Rules that reach this machine.
+pub(super) fn near() -> PoolRules {
+    PoolRules {
+        allow_addresses: vec!["127.0.0.1".to_owned(), "localhost".to_owned()],
+        ..PoolRules::default()
+    }
+}
+
+/// Rules by which nothing is sent twice.
+pub(super) fn once() -> LaneRules {
+    let mut rules = LaneRules::default();
+    rules.retry.attempts = 1;
+    rules
+}
+
+pub(super) fn pool(rules: PoolRules) -> Pool {
+    Wire::new(PanelRules::default()).unwrap().pool("lender", rules).unwrap()
+}
+
+pub(super) fn lane(rules: PoolRules) -> Lane {
+    pool(rules).lane("loan", once())
+}
+
+pub(super) fn post(url: impl Into<String>) -> Call {
+    Call {
+        method: Method::POST,
+        url: url.into(),
+        headers: HeaderMap::new(),
+        body: Bytes::from_static(b"{\"amount\":5000}"),
+        idempotent: false,
+    }
+}
+
+/// A deadline that no test waits for, unless it lets the clock jump.
+pub(super) fn far() -> Instant {
+    Instant::now() + Duration::from_secs(3_600)
+}
+
+/// Sends a call that is to be answered in time.
+pub(super) async fn send(lane: &Lane, url: impl Into<String>) -> Result<Reply, CallError> {
+    lane.call(post(url), far()).await
+}

@@ -1,0 +1,73 @@
+//! Whom we trust, and who we are.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::client::ClientConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{RootCertStore, crypto};
+
+/// A certificate with which we show who we are, for mutual TLS.
+#[derive(Clone)]
+pub struct ClientIdentity {
+    /// The certificate and those above it, as PEM.
+    pub chain: Vec<u8>,
+    /// Its private key, as PEM.
+    pub key: Vec<u8>,
+}
+
+/// The key is a secret.
+impl fmt::Debug for ClientIdentity {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ClientIdentity").finish_non_exhaustive()
+    }
+}
+
+/// Who may vouch for a far side.
+#[derive(Debug)]
+pub(super) struct Trust {
+    public: RootCertStore,
+}
+
+impl Trust {
+    /// The public CAs.
+    pub(super) fn public() -> Self {
+        Self { public: webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect() }
+    }
+
+    /// How to speak TLS as `identity`, trusting `extra_roots` too.
+    pub(super) fn config(
+        &self,
+        identity: Option<&ClientIdentity>,
+        extra_roots: Option<&[u8]>,
+    ) -> Result<ClientConfig, String> {
+        let mut roots = self.public.clone();
+        for root in extra_roots.map(|pem| certificates(pem, "roots")).transpose()?.into_iter().flatten() {
+            roots.add(root).map_err(|error| format!("a certificate of the roots cannot be used: {error}"))?;
+        }
+        let config = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| format!("TLS cannot be set up: {error}"))?
+            .with_root_certificates(roots);
+        let Some(identity) = identity else {
+            return Ok(config.with_no_client_auth());
+        };
+        let chain = certificates(&identity.chain, "client certificates")?;
+        // The parser's error is not passed on: it may hold the line that it stumbled over.
+        let key = PrivateKeyDer::from_pem_slice(&identity.key)
+            .map_err(|_| "the client key is not a private key in PEM".to_owned())?;
+        config
+            .with_client_auth_cert(chain, key)
+            .map_err(|error| format!("the client certificate and its key cannot be used: {error}"))
+    }
+}
+
+/// The certificates of a PEM text; none is an error.
+fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found),
+        _ => Err(format!("no certificate in PEM among the {what}")),
+    }
+}

@@ -1,0 +1,104 @@
+//! How calls ended lately.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Parts of a window; what is older than all of them is forgotten a part at a time.
+const SLICES: usize = 10;
+
+/// Calls, and how many of them failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) calls: u32,
+    pub(super) failed: u32,
+}
+
+impl Tally {
+    /// Whether at least `percent` of the calls failed.
+    pub(super) fn failed_percent(self, percent: u8) -> bool {
+        u64::from(self.failed) * 100 >= u64::from(self.calls) * u64::from(percent)
+    }
+}
+
+/// A tally that slides along with time.
+#[derive(Debug, Clone)]
+pub(super) struct Window {
+    slice: Duration,
+    slices: [Tally; SLICES],
+    /// When slice number 0 began: with the first call.
+    origin: Option<Instant>,
+    /// Number of the newest slice, counted from the origin.
+    newest: u128,
+}
+
+impl Window {
+    pub(super) fn new(length: Duration) -> Self {
+        let slice = (length / SLICES as u32).max(Duration::from_millis(1));
+        Self { slice, slices: [Tally::default(); SLICES], origin: None, newest: 0 }
+    }
+
+    /// Counts a call that has ended.
+    pub(super) fn add(&mut self, now: Instant, ok: bool) {
+        let number = self.number(now);
+        self.forget_before(number);
+        let slice = &mut self.slices[(self.newest % SLICES as u128) as usize];
+        slice.calls += 1;
+        slice.failed += u32::from(!ok);
+    }
+
+    /// The calls of the window that ends now.
+    pub(super) fn tally(&self, now: Instant) -> Tally {
+        let mut window = self.clone();
+        let number = window.number(now);
+        window.forget_before(number);
+        window.slices.iter().fold(Tally::default(), |sum, slice| Tally {
+            calls: sum.calls + slice.calls,
+            failed: sum.failed + slice.failed,
+        })
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.slices = [Tally::default(); SLICES];
+    }
+
+    fn number(&mut self, now: Instant) -> u128 {
+        let origin = *self.origin.get_or_insert(now);
+        now.saturating_duration_since(origin).as_nanos() / self.slice.as_nanos()
+    }
+
+    /// Makes `number` the newest slice; time never runs back.
+    fn forget_before(&mut self, number: u128) {
+        let passed = number.saturating_sub(self.newest).min(SLICES as u128);
+        for step in 1..=passed {
+            self.slices[((self.newest + step) % SLICES as u128) as usize] = Tally::default();
+        }
+        if passed == SLICES as u128 {
+            self.clear();
+        }
+        self.newest = self.newest.max(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_leave_the_window_as_they_entered() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut window = Window::new(Duration::from_secs(10));
+        window.add(at(0), false);
+        window.add(at(5), true);
+        window.add(at(5), false);
+        assert_eq!(window.tally(at(9)), Tally { calls: 3, failed: 2 });
+        assert_eq!(window.tally(at(10)), Tally { calls: 2, failed: 1 });
+        assert_eq!(window.tally(at(14)), Tally { calls: 2, failed: 1 });
+        assert_eq!(window.tally(at(15)), Tally::default());
+        assert_eq!(window.tally(at(3_600)), Tally::default());
+        window.add(at(3_600), true);
+        assert_eq!(window.tally(at(3_600)), Tally { calls: 1, failed: 0 });
+    }
+}

@@ -16,6 +16,7 @@ use crate::admin::{self, Health};
 use crate::bootstrap;
 use crate::config::Settings;
 use crate::http;
+use crate::matching::lines::Lines;
 use crate::matching::{Engine, Matchmaker, recovery, texts::Texts};
 use crate::partners::Book;
 use crate::run_file::RunFile;
@@ -86,7 +87,9 @@ async fn live(
             Arbiter::with_tokio_rt(move || runtime)
         })
         .collect();
-    let engine = Engine::new(store.clone(), texts, book, (&settings.matching).into(), base_url);
+    let lines = Lines::new(settings.wire);
+    lines.open(&book).map_err(|faults| faults.join("; "))?;
+    let engine = Engine::new(store.clone(), texts, book, lines, (&settings.matching).into(), base_url);
     let secret = identity_secret(&store).await?;
     let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect(), &secret);
     recovery::recover(&matchmaker).await;
@@ -157,7 +160,7 @@ async fn live(
 /// that it started with.
 async fn reload(matchmaker: &Matchmaker, settings: &Settings) {
     match Book::load(&settings.partners.path) {
-        Ok(book) => match matchmaker.engine().texts.keep(&book).await {
+        Ok(book) => match take_in(matchmaker, &book).await {
             Ok(()) => {
                 info!(partners = book.partners().len(), offers = book.offers(), "partners reloaded");
                 matchmaker.engine().set_book(book);
@@ -171,6 +174,13 @@ async fn reload(matchmaker: &Matchmaker, settings: &Settings) {
             error!(faults = faults.len(), "partners not reloaded; the book stays as it was");
         }
     }
+}
+
+/// What a book needs before leads are matched with it: its texts in the store, its lines open.
+async fn take_in(matchmaker: &Matchmaker, book: &Book) -> Result<(), String> {
+    let engine = matchmaker.engine();
+    engine.texts.keep(book).await.map_err(|failure| failure.to_string())?;
+    engine.lines.open(book).map_err(|faults| faults.join("; "))
 }
 
 fn open_store(settings: &Settings) -> Result<Store, Fatal> {

@@ -16,6 +16,7 @@ use clap::{Parser, Subcommand};
 
 use crate::config::Settings;
 use crate::declaration::Fault;
+use crate::matching::lines::Lines;
 use crate::partners::Book;
 
 /// Bad configuration (`EX_USAGE`); the unit does not start again on it.
@@ -75,8 +76,16 @@ fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), ExitCode
     let (settings, mut faults) = Settings::inspect(config);
     let Some(settings) = settings else { return Err(tell(&faults)) };
     match Book::load(&settings.partners.path) {
-        Ok(book) if faults.is_empty() => Ok((settings, book)),
-        Ok(_) => Err(tell(&faults)),
+        Ok(book) => {
+            let closed = Lines::new(settings.wire).open(&book).err().into_iter().flatten();
+            faults.extend(closed.map(|message| Fault {
+                file: Some(settings.partners.path.clone()),
+                line: None,
+                key: "wire".to_owned(),
+                message,
+            }));
+            if faults.is_empty() { Ok((settings, book)) } else { Err(tell(&faults)) }
+        }
         Err(of_partners) => {
             faults.extend(of_partners);
             Err(tell(&faults))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::raw::{Raw, RawApi, RawLog, RawMatching, RawStore};
 use super::settings::{
     AnalyticsSettings, ApiSettings, DescribedSetting, ListenerSettings, LogSettings, MatchingSettings,
-    PathSettings, Settings, ShutdownSettings, StoreSettings, TokenSettings,
+    PathSettings, Settings, ShutdownSettings, StoreSettings, TokenSettings, WireSettings,
 };
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging;
@@ -34,6 +34,16 @@ pub(super) fn checked(raw: Raw, described: Vec<DescribedSetting>, found: &mut Fo
         admin: ListenerSettings { listen: admin_listen },
         api: api(raw.api, api_listen, found),
         matching,
+        wire: WireSettings {
+            max_ejected_percent: count(
+                "wire.max_ejected_percent",
+                raw.wire.max_ejected_percent,
+                0,
+                100,
+                found,
+            ) as u8,
+            simulate_only: raw.wire.simulate_only,
+        },
         analytics: AnalyticsSettings {
             page_records_max: count(
                 "analytics.page_records_max",

@@ -13,5 +13,5 @@ mod tests;
 pub use layers::DEFAULTS;
 pub use settings::{
     ApiSettings, DescribedSetting, ListenerSettings, LogSettings, MatchingSettings, PathSettings, Settings,
-    ShutdownSettings, StoreSettings, TokenSettings,
+    ShutdownSettings, StoreSettings, TokenSettings, WireSettings,
 };

@@ -14,6 +14,7 @@ pub(super) struct Raw {
     pub admin: RawListener,
     pub matching: RawMatching,
     pub analytics: RawAnalytics,
+    pub wire: RawWire,
     pub store: RawStore,
     pub partners: RawPath,
     pub tokens: RawTokens,
@@ -55,6 +56,13 @@ pub(super) struct RawMatching {
     pub actor_threads: i64,
     pub partners_per_lead: i64,
     pub offers_per_partner: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawWire {
+    pub max_ejected_percent: i64,
+    pub simulate_only: bool,
 }
 
 #[derive(Debug, Deserialize)]

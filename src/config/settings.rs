@@ -26,6 +26,8 @@ pub struct Settings {
     pub matching: MatchingSettings,
     /// `[analytics]`
     pub analytics: AnalyticsSettings,
+    /// `[wire]`
+    pub wire: WireSettings,
     /// `[store]`
     pub store: StoreSettings,
     /// `[partners]`
@@ -94,6 +96,15 @@ pub struct MatchingSettings {
     pub partners_per_lead: usize,
     /// Offers of one seat in one table.
     pub offers_per_partner: usize,
+}
+
+/// `[wire]`
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WireSettings {
+    /// Share of the lines to partners that breakers may keep out at once.
+    pub max_ejected_percent: u8,
+    /// Breakers count and log, and keep nobody out.
+    pub simulate_only: bool,
 }
 
 /// `[analytics]`

@@ -10,6 +10,7 @@ use tracing::error;
 use uuid::Uuid;
 
 use super::budget::TimeRules;
+use super::lines::Lines;
 use super::messages::Snapshot;
 use super::rate_table_actor::RateTableActor;
 use super::table::Table;
@@ -47,6 +48,8 @@ pub struct Engine {
     book: RwLock<Arc<Book>>,
     /// Limits and times.
     pub rules: Rules,
+    /// The lines to partners that live elsewhere.
+    pub lines: Lines,
     /// Where clicks go.
     pub base_url: String,
     /// The tables that have an actor.
@@ -73,9 +76,9 @@ impl From<&MatchingSettings> for Rules {
 
 impl Engine {
     /// An engine without live tables.
-    pub fn new(store: Store, texts: Texts, book: Book, rules: Rules, base_url: String) -> Self {
+    pub fn new(store: Store, texts: Texts, book: Book, lines: Lines, rules: Rules, base_url: String) -> Self {
         let book = RwLock::new(Arc::new(book));
-        Self { store, texts, book, rules, base_url, live: LiveTables::default() }
+        Self { store, texts, book, lines, rules, base_url, live: LiveTables::default() }
     }
 
     /// The book as of now; who holds it keeps it, whatever is loaded later.

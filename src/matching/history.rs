@@ -28,7 +28,10 @@ pub fn lead_actions(engine: &Engine, lead: Uuid) -> Result<Vec<LeadAction>, Unav
                     Decision::Listed => LeadActionType::ApiListing,
                     Decision::Rejected => LeadActionType::ApiRejected,
                 };
-                actions.push(action_at(seat, action_uuid(table, answer.seat), action_type, at));
+                actions.push(LeadAction {
+                    reject_reason: answer.outcome.reject_reason(),
+                    ..action_at(seat, action_uuid(table, answer.seat), action_type, at)
+                });
             }
         }
     }

@@ -9,6 +9,7 @@ use chrono::NaiveDate;
 
 use super::outcome::Outcome;
 use crate::model::{CreditBands, Lead};
+use crate::partners::http::Asked;
 
 /// To a partner actor: answer for this lead.
 #[derive(Debug, Clone, Message)]
@@ -22,6 +23,8 @@ pub struct RequestOffers {
     pub bands: CreditBands,
     /// Drawn from the table's own id; decides what a simulated partner does.
     pub draw: u64,
+    /// The ids, and whether it is a test.
+    pub asked: Asked,
     /// Time to answer in.
     pub budget: Duration,
 }

@@ -5,7 +5,8 @@
 //! answers into the [`table`] and writes them ([`writing`], [`record`]) before it shows them. [`recovery`] goes on with
 //! what a crash has left pending. [`shown`] tells whether an offer that is reported was ever
 //! shown. What happens to an offer afterwards are a [`click`] and what its partner reports ([`partner_events`]), which
-//! [`attribution`] ties to the lead. The actors' [`messages`] stand on one page.
+//! [`attribution`] ties to the lead. [`lines`] lead to the partners that live elsewhere.
+//! The actors' [`messages`] stand on one page.
 
 pub mod attribution;
 pub mod budget;
@@ -13,6 +14,7 @@ pub mod click;
 pub mod engine;
 pub mod history;
 pub mod identity;
+pub mod lines;
 pub mod matchmaker;
 pub mod messages;
 pub mod outcome;

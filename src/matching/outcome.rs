@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::RejectReason;
 use crate::partners::Quote;
 
 /// The end of one ask.
@@ -26,6 +27,10 @@ pub enum NoOfferReason {
     NoTime,
     /// Second look was not needed: a first-look partner had a loan offer.
     NotNeeded,
+    /// The partner rejected the person, and said why.
+    Rejected(RejectReason),
+    /// The lead is a test, and the partner has no sandbox.
+    NoSandbox,
 }
 
 /// What failed.
@@ -37,6 +42,14 @@ pub enum Failure {
     Panicked,
     /// The partner left the book while a restart had its table pending.
     Gone,
+    /// The request could not be made of the lead.
+    Request,
+    /// The partner could not be reached, or the connection broke.
+    Unreachable,
+    /// The partner was not called: as many calls as allowed were under way, or it had failed too often.
+    HeldBack,
+    /// The answer could not be read, or was an error.
+    Answer,
 }
 
 impl Outcome {
@@ -47,9 +60,15 @@ impl Outcome {
             Self::NoOffers(NoOfferReason::Declined) => "declined",
             Self::NoOffers(NoOfferReason::NoTime) => "no_time",
             Self::NoOffers(NoOfferReason::NotNeeded) => "not_needed",
+            Self::NoOffers(NoOfferReason::Rejected(_)) => "rejected",
+            Self::NoOffers(NoOfferReason::NoSandbox) => "no_sandbox",
             Self::Failed(Failure::Refused) => "refused",
             Self::Failed(Failure::Panicked) => "panicked",
             Self::Failed(Failure::Gone) => "gone",
+            Self::Failed(Failure::Request) => "bad_request",
+            Self::Failed(Failure::Unreachable) => "unreachable",
+            Self::Failed(Failure::HeldBack) => "held_back",
+            Self::Failed(Failure::Answer) => "bad_answer",
             Self::TimedOut => "timed_out",
         }
     }
@@ -62,6 +81,14 @@ impl Outcome {
         }
     }
 
+    /// Why the institution rejected the person, if it did and said so.
+    pub fn reject_reason(&self) -> Option<RejectReason> {
+        match self {
+            Self::NoOffers(NoOfferReason::Rejected(reason)) => Some(*reason),
+            _ => None,
+        }
+    }
+
     /// The institution's decision on the person: approved with at least one pre-approved or pre-qualified offer,
     /// rejected when it answered with none at all (facts, Events). Static offers are no decision, and neither is a
     /// partner that was not asked or did not answer.
@@ -71,7 +98,7 @@ impl Outcome {
                 Some(Decision::Approved)
             }
             Self::Offers(_) => Some(Decision::Listed),
-            Self::NoOffers(NoOfferReason::Declined) => Some(Decision::Rejected),
+            Self::NoOffers(NoOfferReason::Declined | NoOfferReason::Rejected(_)) => Some(Decision::Rejected),
             Self::NoOffers(_) | Self::Failed(_) | Self::TimedOut => None,
         }
     }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use metrics::counter;
+use tokio::time::Instant;
 
+use super::lines::{Line, Question};
 use super::messages::RequestOffers;
 use super::outcome::{Failure, NoOfferReason, Outcome};
 use crate::partners::declared::FailureKind;
@@ -21,27 +23,49 @@ pub struct PartnerActor {
     offers: Vec<usize>,
     /// Most offers it may answer with.
     most: usize,
+    /// How it is reached, when it lives elsewhere.
+    line: Option<Line>,
 }
 
 impl PartnerActor {
     /// A seat with the offers that fit.
-    pub fn new(seat: Arc<Seat>, offers: Vec<usize>, most: usize) -> Self {
-        Self { seat, offers, most }
+    pub fn new(seat: Arc<Seat>, offers: Vec<usize>, most: usize, line: Option<Line>) -> Self {
+        Self { seat, offers, most, line }
     }
 
     /// The catalog's answer.
     fn answer(&self, request: &RequestOffers) -> Outcome {
         let facts = Facts::new(&request.lead, request.today, request.bands);
         let quotes = self.offers.iter().filter_map(|offer| self.seat.offers[*offer].quote(&facts).ok());
-        let mut quotes: Vec<Quote> = quotes.collect();
-        if quotes.len() > self.most {
-            let cut = quotes.len() - self.most;
-            counter!(OFFERS_CUT, "partner" => self.seat.identity.key.clone()).increment(cut as u64);
-            quotes.sort_by(|one, two| two.score.total_cmp(&one.score));
-            quotes.truncate(self.most);
-        }
+        let quotes = best(&self.seat, quotes.collect(), self.most);
         if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
     }
+
+    /// The answer of a partner that lives elsewhere. Mappings take their time, so that is a task of its own, on a thread
+    /// that others take work from; and a panic in it is an outcome.
+    fn asked(&self, line: Line, request: RequestOffers) -> ResponseFuture<Outcome> {
+        let (seat, offers, most) = (Arc::clone(&self.seat), self.offers.clone(), self.most);
+        let RequestOffers { lead, today, bands, draw: _, asked, budget } = request;
+        let question = Question { lead, today, bands, asked, deadline: Instant::now() + budget };
+        let asking = tokio::spawn(async move {
+            match line.ask(&seat, &offers, &question).await {
+                Outcome::Offers(quotes) => Outcome::Offers(best(&seat, quotes, most)),
+                other => other,
+            }
+        });
+        Box::pin(async move { asking.await.unwrap_or(Outcome::Failed(Failure::Panicked)) })
+    }
+}
+
+/// As many quotes as a seat may have, those with the highest score.
+fn best(seat: &Seat, mut quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
+    if quotes.len() > most {
+        let cut = quotes.len() - most;
+        counter!(OFFERS_CUT, "partner" => seat.identity.key.clone()).increment(cut as u64);
+        quotes.sort_by(|one, two| two.score.total_cmp(&one.score));
+        quotes.truncate(most);
+    }
+    quotes
 }
 
 impl Actor for PartnerActor {
@@ -52,6 +76,9 @@ impl Handler<RequestOffers> for PartnerActor {
     type Result = ResponseFuture<Outcome>;
 
     fn handle(&mut self, request: RequestOffers, _: &mut Context<Self>) -> Self::Result {
+        if let Some(line) = self.line.clone() {
+            return self.asked(line, request);
+        }
         let answer = self.answer(&request);
         let Some(simulate) = self.seat.simulate else {
             return Box::pin(std::future::ready(answer));

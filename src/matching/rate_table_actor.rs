@@ -26,6 +26,7 @@ use super::record::Answer;
 use super::table::Table;
 use super::writing;
 use crate::model::{CreditBands, Lead, ProductType};
+use crate::partners::http::Asked;
 use crate::partners::{Fit, SeatText};
 use crate::store::CommitError;
 use crate::telemetry::metrics::{
@@ -155,7 +156,7 @@ impl RateTableActor {
     pub fn new(engine: Arc<Engine>, start: Start) -> Self {
         let budget = Budget::until(start.deadline, engine.rules.time);
         let prompt: Vec<bool> =
-            start.fits.iter().map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.simulate.is_none())).collect();
+            start.fits.iter().map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once())).collect();
         let noted = (0..prompt.len()).map(|seat| !start.table.progress().is_pending(seat)).collect();
         Self {
             engine,
@@ -197,10 +198,17 @@ impl RateTableActor {
                 today: Utc::now().date_naive(),
                 bands: self.start.bands,
                 draw: self.draw(seat),
+                asked: Asked {
+                    lead: self.table().head().lead,
+                    rate_table: self.table().head().uuid,
+                    test: self.table().head().test,
+                    now: Utc::now(),
+                },
                 budget,
             };
-            let partner =
-                PartnerActor::new(fit.seat, fit.offers, self.engine.rules.offers_per_partner).start();
+            let line = self.engine.lines.of(&fit.seat);
+            let most = self.engine.rules.offers_per_partner;
+            let partner = PartnerActor::new(fit.seat, fit.offers, most, line).start();
             asks.push(async move {
                 let asked_at = Instant::now();
                 let outcome = match partner.send(request).timeout(budget).await {

@@ -11,10 +11,12 @@ use uuid::Uuid;
 
 use super::budget::TimeRules;
 use super::engine::{Engine, Rules};
+use super::lines::Lines;
 use super::matchmaker::{Matchmaker, Refused, Submission};
 use super::messages::{Snapshot, Until};
 use super::recovery::recover;
 use super::texts::Texts;
+use crate::config::WireSettings;
 use crate::model::{CreditBands, Lead};
 use crate::partners::Book;
 use crate::store::{Store, StoreOptions, SyncFault};
@@ -66,7 +68,14 @@ async fn matchmaker(store: Store, partners: &[PartnerFile], rules: Rules) -> Mat
     let texts = Texts::new(store.clone());
     let book = book(partners);
     texts.keep(&book).await.unwrap();
-    let engine = Engine::new(store, texts, book, rules, "http://offers.example".to_owned());
+    let engine = Engine::new(
+        store,
+        texts,
+        book,
+        Lines::new(WireSettings::default()),
+        rules,
+        "http://offers.example".to_owned(),
+    );
     Matchmaker::new(engine, vec![Arbiter::current()], b"secret")
 }
 

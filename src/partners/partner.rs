@@ -57,6 +57,13 @@ pub struct Seat {
     pub text: Text,
 }
 
+impl Seat {
+    /// Whether its answer takes no time.
+    pub fn answers_at_once(&self) -> bool {
+        self.simulate.is_none() && self.http.is_none()
+    }
+}
+
 /// How a catalog partner pretends to be far away.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Simulate {

@@ -35,6 +35,10 @@ pub enum Kind {
 pub const PARTNER_OUTCOMES: &str = "offerd_partner_outcomes_total";
 /// Time from ask to outcome.
 pub const PARTNER_ANSWER_SECONDS: &str = "offerd_partner_answer_seconds";
+/// Time that a partner over HTTP takes to answer.
+pub const PARTNER_CALL_SECONDS: &str = "offerd_partner_call_seconds";
+/// Time that its mappings take.
+pub const PARTNER_MAPPING_SECONDS: &str = "offerd_partner_mapping_seconds";
 /// Offers beyond `matching.offers_per_partner`.
 pub const OFFERS_CUT: &str = "offerd_offers_cut_total";
 /// Outcomes that came after their seat had one.
@@ -98,6 +102,8 @@ pub const METRICS: &[Metric] = &[
     counter(PARTNER_OUTCOMES, &["partner", "product_type", "outcome"], "How asks ended."),
     seconds(PARTNER_ANSWER_SECONDS, &["partner", "product_type"], "Time from ask to outcome."),
     counter(PARTNER_REPORTS, &["partner", "outcome"], "What partners reported: new, known, refused."),
+    seconds(PARTNER_CALL_SECONDS, &["partner", "product_type"], "Time from a call over HTTP to its whole answer."),
+    seconds(PARTNER_MAPPING_SECONDS, &["partner", "product_type"], "Time that request and answer take to be mapped."),
     counter(OFFERS_CUT, &["partner"], "Offers left out because of matching.offers_per_partner."),
     counter(LATE_ANSWERS, &[], "Answers that came after their seat had an outcome, and were dropped."),
     counter(TABLES_SETTLED, &[], "Rate tables completed."),

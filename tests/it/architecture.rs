@@ -14,7 +14,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("store", &["model", "config", "telemetry"]),
     ("partners", &["model", "declaration", "telemetry"]),
     ("reference", &["model", "partners"]),
-    ("matching", &["model", "partners", "store", "config", "telemetry"]),
+    ("matching", &["model", "partners", "store", "wire", "config", "telemetry"]),
     ("analytics", &["model", "store", "telemetry"]),
     ("web", &["model", "telemetry"]),
     ("wire", &["telemetry"]),

@@ -11,6 +11,7 @@ mod conformance;
 mod crash;
 mod event_import;
 mod growing_leads;
+mod http_partners;
 mod kit;
 mod leads;
 mod offer_previews;

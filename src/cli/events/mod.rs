@@ -18,6 +18,7 @@ use super::client::Client;
 use super::page;
 use crate::admin::partner_events::{AT_ONCE, Imported, Outcome, import};
 use crate::config::Settings;
+use crate::matching::lines::Lines;
 use crate::matching::texts::Texts;
 use crate::matching::{Engine, Rules};
 use crate::model::ApiError;
@@ -134,7 +135,8 @@ impl Importer {
             Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
         // Reports are about tables that were shown, whose texts the store has; nobody is asked for offers.
         let (texts, book) = (Texts::new(store.clone()), Book::of(Vec::new()));
-        let engine = Engine::new(store.clone(), texts, book, Rules::from(&settings.matching), String::new());
+        let (lines, rules) = (Lines::new(settings.wire), Rules::from(&settings.matching));
+        let engine = Engine::new(store.clone(), texts, book, lines, rules, String::new());
         Ok(Self::Store { store, engine: Box::new(engine) })
     }
 

@@ -271,10 +271,10 @@ impl Band {
     }
 }
 
-/// The condition that the lead's rating, when known, falls into one of the bands.
+/// The condition that the lead's rating, when known, falls into one of the bands, if there are any.
 fn rated(bands: &[Band]) -> Option<Condition> {
     let ratings = bands.iter().fold(0, |all, band| all | band.ratings);
-    (ratings != ALL_RATINGS).then(|| {
+    (!bands.is_empty() && ratings != ALL_RATINGS).then(|| {
         let rating = super::facts::Subject::of("creditInformation.providedCreditRating");
         Condition::or_missing(rating, super::eligibility::Test::Category(ratings))
     })

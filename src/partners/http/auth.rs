@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
-use hyper::{HeaderMap, Method, StatusCode};
+use hyper::{Method, StatusCode};
 use minijinja::value::Value as Mapped;
 use serde::Deserialize;
 
@@ -88,7 +88,7 @@ impl BearerToken {
     ///
     /// # Errors
     /// What is wrong with it, without what it says.
-    pub fn read(status: StatusCode, _: &HeaderMap, body: &[u8]) -> Result<Self, String> {
+    pub fn read(status: StatusCode, body: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Granted {
             access_token: String,

@@ -1,6 +1,7 @@
 //! The kit: a real daemon on a store of its own, partners in a few words, and a client.
 #![allow(dead_code, missing_docs, clippy::unwrap_used)] // each test binary and benchmark uses a part of it
 
+pub mod far_side;
 pub mod partners;
 
 use std::io::{BufRead, BufReader};

@@ -114,6 +114,14 @@ conversion_probability = 1.0
         self
     }
 
+    /// The same with a part in other words.
+    #[must_use]
+    pub fn replaced(mut self, part: &str, with: &str) -> Self {
+        assert!(self.products.contains(part), "`{part}` is not in {}", self.products);
+        self.products = self.products.replacen(part, with, 1);
+        self
+    }
+
     /// The whole file.
     pub fn text(&self) -> String {
         let key = &self.key;

@@ -1,0 +1,277 @@
+//! The lines to partners that are asked over HTTP: how a seat's request gets there and what its answer means.
+//!
+//! A line is the seat's lane on the wire, with its breaker, and the token of its authorization server. Lines outlive a
+//! reload of the partner files where what reaches the partner has not changed, so that a breaker stays open and
+//! connections stay warm.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use chrono::NaiveDate;
+use metrics::histogram;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tracing::warn;
+
+use super::outcome::{Failure, NoOfferReason, Outcome};
+use crate::config::WireSettings;
+use crate::model::{CreditBands, Lead, ProductType};
+use crate::partners::http::auth::BearerToken;
+use crate::partners::http::check::WireRules;
+use crate::partners::http::{Answered, Asked, HttpRequest, HttpSource, Secrets};
+use crate::partners::{Book, Facts, Quote, Seat};
+use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
+use crate::wire::{
+    Call, CallError, ClientIdentity, Lane, LaneRules, LaneState, PanelRules, PoolRules, Reply, Wire,
+};
+
+/// How long before its end a token is fetched anew.
+const TOKEN_MARGIN: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// Who a line leads to.
+type Place = (String, ProductType);
+
+/// The lines of the book of the day.
+pub struct Lines {
+    wire: Wire,
+    lines: RwLock<HashMap<Place, Line>>,
+}
+
+/// The line to one seat. Cheap to clone.
+#[derive(Clone)]
+pub struct Line {
+    lane: Lane,
+    rules: WireRules,
+    /// By whether leads are tests: the sandbox gives tokens of its own.
+    tokens: [Arc<Mutex<Option<(BearerToken, Instant)>>>; 2],
+}
+
+/// What a partner is asked, owned, so that it can be taken to any thread.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The lead.
+    pub lead: Arc<Lead>,
+    /// The day it is priced on.
+    pub today: NaiveDate,
+    /// How scores become ratings.
+    pub bands: CreditBands,
+    /// The ids, and whether it is a test.
+    pub asked: Asked,
+    /// When there must be an answer.
+    pub deadline: Instant,
+}
+
+impl Lines {
+    /// No lines yet.
+    pub fn new(settings: WireSettings) -> Self {
+        let WireSettings { max_ejected_percent, simulate_only } = settings;
+        let wire = Wire::new(PanelRules { max_ejected_percent, simulate_only });
+        Self { wire: wire.expect("settings hold no more than a hundred percent"), lines: RwLock::default() }
+    }
+
+    /// Opens the lines of a book, and keeps those that are the same. Nothing is changed on a fault.
+    ///
+    /// # Errors
+    /// Every line that cannot be opened, with its partner.
+    pub fn open(&self, book: &Book) -> Result<(), Vec<String>> {
+        let mut lines = HashMap::new();
+        let mut faults = Vec::new();
+        for seat in book.seats() {
+            let Some(source) = &seat.http else { continue };
+            let place = (seat.identity.key.clone(), seat.product_type);
+            let same = self.of(seat).filter(|line| line.rules == source.wire);
+            match same.map_or_else(|| self.line(seat, &source.wire), Ok) {
+                Ok(line) => drop(lines.insert(place, line)),
+                Err(fault) => faults.push(format!("{}, {}: {fault}", seat.identity.key, seat.product_type)),
+            }
+        }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        *self.lines.write().unwrap_or_else(PoisonError::into_inner) = lines;
+        Ok(())
+    }
+
+    /// The line to a seat.
+    pub fn of(&self, seat: &Seat) -> Option<Line> {
+        let lines = self.lines.read().unwrap_or_else(PoisonError::into_inner);
+        lines.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
+    }
+
+    fn line(&self, seat: &Seat, rules: &WireRules) -> Result<Line, String> {
+        let identity = rules.client_certificate.as_ref();
+        let pool = PoolRules {
+            connect_timeout: rules.connect_timeout,
+            http2: rules.http2,
+            gzip: rules.gzip,
+            max_response_bytes: rules.max_response_bytes,
+            allow_addresses: rules.allow_addresses.clone(),
+            // One file holds both.
+            identity: identity.map(|pem| ClientIdentity { chain: pem.clone(), key: pem.clone() }),
+            extra_roots: rules.authorities.clone(),
+            max_idle: rules.concurrency,
+            ..PoolRules::default()
+        };
+        let lane = LaneRules { concurrency: rules.concurrency, ..LaneRules::default() };
+        let pool = self.wire.pool(&seat.identity.key, pool)?;
+        let lane = pool.lane(seat.product_type.as_str(), lane);
+        Ok(Line { lane, rules: rules.clone(), tokens: Default::default() })
+    }
+}
+
+impl Line {
+    /// Asks a seat, of whose offers those at `offers` fit the lead. Whatever goes wrong is told in one line of the log,
+    /// without a word of what was sent or answered.
+    pub async fn ask(&self, seat: &Seat, offers: &[usize], question: &Question) -> Outcome {
+        let Some(source) = &seat.http else { return Outcome::NoOffers(NoOfferReason::Declined) };
+        let (outcome, cause) = match self.exchange(source, seat, offers, question).await {
+            Ok(outcome) => return outcome,
+            Err(trouble) => trouble.outcome(),
+        };
+        warn!(
+            partner = seat.identity.key,
+            product_type = seat.product_type.as_str(),
+            rate_table = %question.asked.rate_table,
+            outcome = outcome.word(),
+            cause,
+            "a partner gave no answer that could be used"
+        );
+        outcome
+    }
+
+    /// How the lane stands, for display.
+    pub fn state(&self) -> LaneState {
+        self.lane.state()
+    }
+
+    async fn exchange(
+        &self,
+        source: &HttpSource,
+        seat: &Seat,
+        offers: &[usize],
+        question: &Question,
+    ) -> Result<Outcome, Trouble> {
+        let begun = std::time::Instant::now();
+        let facts = Facts::new(&question.lead, question.today, question.bands);
+        let request = source.request(&facts, &question.asked, Secrets::Real);
+        let Some(mut request) = request.map_err(|error| Trouble::Request(error.to_string()))? else {
+            return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox));
+        };
+        let mut mapping = begun.elapsed();
+        if let Some(token) = self.token(source, question).await? {
+            request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
+        }
+
+        let labels =
+            [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.as_str().to_owned())];
+        let called = std::time::Instant::now();
+        let reply = self.send(request, question.deadline).await.map_err(Trouble::Call)?;
+        histogram!(PARTNER_CALL_SECONDS, &labels).record(called.elapsed().as_secs_f64());
+
+        let begun = std::time::Instant::now();
+        let offer = |name: &str| {
+            let fitting = offers.iter().map(|position| &seat.offers[*position]);
+            fitting.into_iter().find(|offer| name.is_empty() && offers.len() == 1 || offer.name == name)
+        };
+        let Reply { status, headers, body, .. } = &reply;
+        let answered = source.answer(*status, headers, body, &facts, &question.asked, offer);
+        mapping += begun.elapsed();
+        histogram!(PARTNER_MAPPING_SECONDS, &labels).record(mapping.as_secs_f64());
+        let answered = answered.map_err(|error| Trouble::Answer(error.to_string()));
+        // A partner that declines is well; one that answers with garbage or an error is not.
+        self.lane.judged(matches!(&answered, Ok((Answered::Offers(_) | Answered::Declined(_), _))));
+        let (answered, dropped) = answered?;
+        for offer in dropped {
+            warn!(
+                partner = seat.identity.key,
+                product_type = seat.product_type.as_str(),
+                position = offer.position,
+                reason = offer.reason,
+                "an offer of a partner is not shown"
+            );
+        }
+        Ok(match answered {
+            Answered::Offers(quotes) => offered(quotes),
+            Answered::Declined(Some(reason)) => Outcome::NoOffers(NoOfferReason::Rejected(reason)),
+            Answered::Declined(None) => Outcome::NoOffers(NoOfferReason::Declined),
+            Answered::Failed(cause) => return Err(Trouble::Answer(cause)),
+        })
+    }
+
+    /// The token of the partner's authorization server, fetched by the first who needs it; the others wait for that one.
+    async fn token(&self, source: &HttpSource, question: &Question) -> Result<Option<BearerToken>, Trouble> {
+        let test = question.asked.test;
+        let request = source.token_request(test, Secrets::Real);
+        let Some(request) = request.map_err(|error| Trouble::Request(error.to_string()))? else {
+            return Ok(None);
+        };
+        let fetching = async {
+            let mut kept = self.tokens[usize::from(test)].lock().await;
+            if let Some((token, until)) = kept.as_ref()
+                && Instant::now() < *until
+            {
+                return Ok(token.clone());
+            }
+            let reply = self.send(request, question.deadline).await.map_err(Trouble::Call)?;
+            let token = BearerToken::read(reply.status, &reply.body);
+            self.lane.judged(token.is_ok());
+            let token = token.map_err(Trouble::Answer)?;
+            *kept = Some((token.clone(), Instant::now() + token.life.saturating_sub(TOKEN_MARGIN)));
+            Ok(token)
+        };
+        let fetched = tokio::time::timeout_at(question.deadline, fetching).await;
+        fetched.unwrap_or(Err(Trouble::TimedOut)).map(Some)
+    }
+
+    async fn send(&self, request: HttpRequest, deadline: Instant) -> Result<Reply, CallError> {
+        let HttpRequest { method, url, headers, body } = request;
+        let call = Call { method, url, headers, body, idempotent: self.rules.idempotent };
+        self.lane.call(call, deadline).await
+    }
+}
+
+fn offered(quotes: Vec<Quote>) -> Outcome {
+    if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
+}
+
+/// Why there is no answer that could be used. No part of what was sent or answered stands in it.
+enum Trouble {
+    Request(String),
+    Call(CallError),
+    Answer(String),
+    TimedOut,
+}
+
+impl Trouble {
+    /// How the ask ends, and the cause in words.
+    fn outcome(self) -> (Outcome, String) {
+        match self {
+            Self::Request(cause) => (Outcome::Failed(Failure::Request), cause),
+            Self::Answer(cause) => (Outcome::Failed(Failure::Answer), cause),
+            Self::TimedOut => (Outcome::TimedOut, "time ran out while a token was fetched".to_owned()),
+            Self::Call(error) => {
+                let outcome = match error {
+                    CallError::TimedOut { .. } | CallError::NoTime => Outcome::TimedOut,
+                    CallError::Busy | CallError::BreakerOpen => Outcome::Failed(Failure::HeldBack),
+                    CallError::TooLarge | CallError::Malformed => Outcome::Failed(Failure::Answer),
+                    _ => Outcome::Failed(Failure::Unreachable),
+                };
+                (outcome, error.to_string())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = self.lines.read().unwrap_or_else(PoisonError::into_inner);
+        f.debug_list().entries(lines.keys()).finish()
+    }
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lane.fmt(f)
+    }
+}

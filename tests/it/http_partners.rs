@@ -1,0 +1,244 @@
+//! Partners that live elsewhere: asked over HTTP, and never a harm to the rest.
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::kit::far_side::{Deed, FarSide};
+use crate::kit::partners::{PartnerFile, partner};
+use crate::kit::{Daemon, sample};
+
+/// A lender that is asked at `url`; `more` are further keys of `[products.loan.http]` and what follows.
+fn far_lender(key: &str, url: &str, more: &str) -> PartnerFile {
+    partner(key).and(&format!(
+        r#"
+[products.loan]
+timeout = "3s"
+needs = ["loanInformation.loanAmount"]
+
+[[products.loan.offers]]
+key = "far"
+sub_type = "personal_loan"
+landing_url = "https://{key}.example/apply?click={{clickId}}"
+amount = {{ min = 1000, max = 50000 }}
+terms = [24, 36]
+apr_type = "fixed"
+payout = {{ on = "funded", percent = 2.0 }}
+conversion_probability = 0.1
+
+[products.loan.http]
+url = "{url}"
+sandbox_url = "{url}"
+json = {{ amount = "lead.loanInformation.loanAmount", ssn = "lead.personalInformation.ssn", id = "lead_uuid" }}
+wire = {{ allow_addresses = ["127.0.0.1"], connect_timeout = "1s" }}
+answer = {{ declined = "response.no", offer = {{ key = "'far'", term = "offer.term", apr = "offer.apr", pre_qualified = "true", landing_url = "offer.link" }} }}
+{more}
+"#
+    ))
+}
+
+fn offers() -> Deed {
+    let offers = json!({"offers": [
+        {"term": 36, "apr": 9.5, "link": "https://far.example/yours?c={clickId}"},
+        {"term": 24, "apr": 8.75},
+    ]});
+    Deed::Json(200, offers.to_string())
+}
+
+#[tokio::test]
+async fn its_answer_becomes_offers_and_a_click_leads_where_it_says() {
+    let far = FarSide::start(|_| offers()).await;
+    let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/quote"), "")]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    let loans = table["loanOffers"].as_array().unwrap();
+    assert_eq!(loans.len(), 2, "{table} {}", daemon.log());
+    let yours = loans.iter().find(|offer| offer["termLength"] == 36).unwrap();
+    assert_eq!((&yours["maxApr"], &yours["preQualified"]), (&json!(9.5), &json!(true)));
+    assert_eq!(yours["maxMonthlyPayment"], 320.33);
+
+    let request = &far.received()[0];
+    assert!(request.head.starts_with("POST /quote HTTP/1.1"), "{}", request.head);
+    let sent: Value = serde_json::from_str(&request.body).unwrap();
+    assert_eq!(sent, json!({"amount": 10000, "ssn": "536-22-8714", "id": table["leadUuid"]}));
+
+    let click = daemon.request(Method::GET, yours["url"].as_str().unwrap(), "", "").await;
+    let uuid = yours["uuid"].as_str().unwrap();
+    assert_eq!(click.header("location"), Some(format!("https://far.example/yours?c={uuid}").as_str()));
+    let poll = daemon.rate_table(table["uuid"].as_str().unwrap()).await.json();
+    assert_eq!(poll, table, "a later poll is the same");
+}
+
+#[tokio::test]
+async fn who_declines_says_why() {
+    let far = FarSide::start(|_| Deed::Json(200, json!({"no": "low_fico"}).to_string())).await;
+    let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["loanOffers"], json!([]));
+    let lead = daemon.get(&format!("/leads/{}", table["leadUuid"].as_str().unwrap())).await.json();
+    let action = &lead["leadActions"][0];
+    assert_eq!(
+        (&action["actionType"], &action["rejectReason"]),
+        (&json!("api_rejected"), &json!("low_fico"))
+    );
+}
+
+#[tokio::test]
+async fn one_bad_partner_never_hurts_the_rest() {
+    let good = FarSide::start(|_| offers()).await;
+    let bad =
+        [Deed::Garbage, Deed::Drip, Deed::Reset, Deed::Silence, Deed::Json(500, "Maren Tolliver".to_owned())];
+    let mut partners = vec![far_lender("good", &good.url("/"), "")];
+    let mut bad_sides = Vec::new();
+    for (nth, deed) in bad.into_iter().enumerate() {
+        let side = FarSide::start(move |_| deed.clone()).await;
+        partners.push(far_lender(&format!("bad_{nth}"), &side.url("/"), ""));
+        bad_sides.push(side);
+    }
+    // Nobody listens there any more.
+    let dead = { FarSide::start(|_| offers()).await.address };
+    partners.push(far_lender("dead", &format!("http://127.0.0.1:{}/", unused_port(dead.port())), ""));
+    partners.push(
+        partner("panics").loan(r#"simulate = { delay = "1ms", failure = "panic", failure_rate = 1.0 }"#),
+    );
+
+    let daemon = Daemon::with_partners(partners).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    let institutions: Vec<&str> = table["loanOffers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|offer| offer["originator"]["key"].as_str().unwrap())
+        .collect();
+    assert_eq!(institutions, ["good", "good"], "{table}");
+    assert_eq!(table["pendingResponses"], json!([]));
+
+    let log = daemon.log();
+    for key in ["bad_0", "bad_1", "bad_2", "bad_3", "bad_4", "dead"] {
+        let line =
+            log.lines().find(|line| line.contains(key)).unwrap_or_else(|| panic!("{key} is not in {log}"));
+        assert!(line.contains("cause"), "{line}");
+    }
+    for personal in ["Maren", "536-22-8714", "maren.tolliver"] {
+        assert!(!log.contains(personal), "{log}");
+    }
+}
+
+/// A port that was free a moment ago, and is not `taken`.
+fn unused_port(taken: u16) -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    assert_ne!(port, taken);
+    port
+}
+
+#[tokio::test]
+async fn a_token_is_fetched_once_and_sent_with_each_request() {
+    let far = FarSide::start(|request| match request.head.split_whitespace().nth(1) {
+        Some("/token") => Deed::Json(200, json!({"access_token": "t0k3n", "expires_in": 3600}).to_string()),
+        _ => offers(),
+    })
+    .await;
+    let auth = format!(
+        "secrets = {{ id = {{ file = \"{0}\" }} }}\nauth = {{ oauth2 = {{ token_url = \"{1}\", client_id = \"secret.id\", client_secret = \"'s3cret'\", scope = \"quotes\" }} }}",
+        secret_file("client-7"),
+        far.url("/token"),
+    );
+    let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/quote"), &auth)]).start().await;
+    for _ in 0..3 {
+        let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+        assert_eq!(table["loanOffers"].as_array().unwrap().len(), 2);
+    }
+    let received = far.received();
+    let (tokens, quotes): (Vec<_>, Vec<_>) =
+        received.iter().partition(|one| one.head.starts_with("POST /token"));
+    assert_eq!((tokens.len(), quotes.len()), (1, 3));
+    assert_eq!(
+        tokens[0].body,
+        "grant_type=client_credentials&client_id=client-7&client_secret=s3cret&scope=quotes"
+    );
+    assert!(quotes.iter().all(|quote| quote.head.to_lowercase().contains("authorization: bearer t0k3n")));
+    let log = daemon.log();
+    assert!(!log.contains("t0k3n") && !log.contains("s3cret"), "{log}");
+}
+
+/// A file that holds a secret, for as long as the test's process lives.
+fn secret_file(secret: &str) -> String {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path().keep().unwrap();
+    std::fs::write(&path, format!("{secret}\n")).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_test_lead_reaches_the_sandbox_only() {
+    let (live, sandbox) = (FarSide::start(|_| offers()).await, FarSide::start(|_| offers()).await);
+    let with_sandbox = far_lender("with_sandbox", &sandbox.url("/"), "");
+    let with_sandbox = with_sandbox
+        .replaced(&format!("\nurl = \"{}\"", sandbox.url("/")), &format!("\nurl = \"{}\"", live.url("/")));
+    let without = far_lender("without", &live.url("/"), "");
+    let without = without.replaced(&format!("sandbox_url = \"{}\"", live.url("/")), "");
+    let daemon = Daemon::with_partners(vec![with_sandbox, without]).start().await;
+
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["loanOffers"].as_array().unwrap().len(), 2, "only the one with a sandbox answers");
+    assert_eq!((live.received().len(), sandbox.received().len()), (0, 1));
+
+    let made = daemon.command(&["token", "create", "--company", "Live", "--kind", "publishable"]);
+    let token = String::from_utf8(made.stdout).unwrap();
+    let url = format!("{}/blocking/leads/rateTables", daemon.integrations);
+    let table = daemon.request(Method::POST, &url, token.trim(), &sample("personal_loan")).await.json();
+    assert_eq!(table["loanOffers"].as_array().unwrap().len(), 4);
+    assert_eq!((live.received().len(), sandbox.received().len()), (2, 1));
+}
+
+#[tokio::test]
+async fn a_private_address_is_called_only_where_the_file_names_it() {
+    let far = FarSide::start(|_| offers()).await;
+    let lender = far_lender("far", &far.url("/"), "").replaced("allow_addresses = [\"127.0.0.1\"], ", "");
+    let daemon = Daemon::with_partners(vec![lender]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["loanOffers"], json!([]));
+    assert!(far.received().is_empty());
+    assert!(daemon.log().contains("private, local or reserved"), "{}", daemon.log());
+}
+
+#[tokio::test]
+async fn who_mostly_fails_is_kept_out() {
+    let far = FarSide::start(|_| Deed::Json(500, "{}".to_owned())).await;
+    let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;
+    for _ in 0..40 {
+        daemon.submit_blocking(sample("personal_loan")).await;
+    }
+    let called = far.received().len();
+    assert!(called < 40, "{called} calls");
+    let metrics = daemon.request(Method::GET, &format!("{}/metrics", daemon.admin), "", "").await;
+    let metrics = String::from_utf8(metrics.body.to_vec()).unwrap();
+    assert!(
+        metrics
+            .lines()
+            .any(|line| line.starts_with("offerd_partner_outcomes_total") && line.contains("held_back"))
+    );
+    assert!(metrics.contains("offerd_wire_breaker_state"), "{metrics}");
+}
+
+#[tokio::test]
+async fn faults_of_mappings_are_told_with_file_and_line() {
+    let lender = far_lender(
+        "far",
+        "https://far.example/",
+        "headers = { X-Key = \"secret.missing\", X-Other = \"lead.loanInformation.loanAmonut\" }",
+    );
+    let lender = lender.replaced("apr = \"offer.apr\"", "apr = \"offer.apr|percent\", aprr = \"1\"");
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    lender.write(daemon.partners());
+    let output = daemon.command(&["check"]);
+    assert_eq!(output.status.code(), Some(64));
+    let told = String::from_utf8(output.stderr).unwrap();
+    for wanted in [
+        "`secret.missing`, which `secrets` does not name",
+        "did you mean `lead.loanInformation.loanAmount`?",
+        "names what there is not",
+        "aprr",
+    ] {
+        assert!(told.contains(wanted), "{wanted} is not in {told}");
+    }
+    assert!(told.lines().filter(|line| line.contains("far.toml:")).count() >= 4, "{told}");
+}

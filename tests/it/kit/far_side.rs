@@ -1,0 +1,126 @@
+//! A partner's own system: a small HTTP server that answers, or misbehaves, as it is told.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// A request as it came in.
+#[derive(Debug, Clone)]
+pub struct Received {
+    /// Request line and headers, in lower case but for the first line's target.
+    pub head: String,
+    pub body: String,
+}
+
+/// What the far side does with a request.
+#[derive(Debug, Clone)]
+pub enum Deed {
+    /// Answers with JSON.
+    Json(u16, String),
+    /// Answers with something that is no HTTP.
+    Garbage,
+    /// Begins an answer and never ends it.
+    Drip,
+    /// Hangs up.
+    Reset,
+    /// Never answers.
+    Silence,
+}
+
+/// A running far side.
+pub struct FarSide {
+    pub address: SocketAddr,
+    received: Arc<Mutex<Vec<Received>>>,
+}
+
+impl FarSide {
+    /// A far side that decides by the request.
+    pub async fn start(decide: impl Fn(&Received) -> Deed + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound listener has an address");
+        let received = Arc::<Mutex<Vec<Received>>>::default();
+        let (decide, log) = (Arc::new(decide), Arc::clone(&received));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (decide, log) = (Arc::clone(&decide), Arc::clone(&log));
+                tokio::spawn(async move { serve(stream, &*decide, &log).await });
+            }
+        });
+        Self { address, received }
+    }
+
+    /// Where it is reached.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// What it has received so far.
+    pub fn received(&self) -> Vec<Received> {
+        self.received.lock().expect("nobody panics while holding it").clone()
+    }
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    decide: &(dyn Fn(&Received) -> Deed + Sync),
+    log: &Mutex<Vec<Received>>,
+) {
+    while let Some(request) = read(&mut stream).await {
+        let deed = decide(&request);
+        log.lock().expect("nobody panics while holding it").push(request);
+        let sent = match deed {
+            Deed::Json(status, body) => {
+                let head = format!(
+                    "HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                    body.len()
+                );
+                stream.write_all(format!("{head}{body}").as_bytes()).await
+            }
+            Deed::Garbage => stream.write_all(b"\x00\x01 this is no HTTP\r\n\r\n").await,
+            Deed::Drip => {
+                let head =
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n";
+                let _ = stream.write_all(head.as_bytes()).await;
+                loop {
+                    if stream.write_all(b" ").await.is_err() {
+                        return;
+                    }
+                    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                }
+            }
+            Deed::Reset => return,
+            Deed::Silence => std::future::pending().await,
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads one request; `None` when the other side has hung up.
+async fn read(stream: &mut TcpStream) -> Option<Received> {
+    let mut bytes = Vec::new();
+    loop {
+        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+            let lower = head.to_ascii_lowercase();
+            let length = lower.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let length: usize = length.map_or(0, |length| length.trim().parse().expect("a number"));
+            while bytes.len() < end + 4 + length {
+                fill(stream, &mut bytes).await?;
+            }
+            let body = String::from_utf8_lossy(&bytes[end + 4..end + 4 + length]).into_owned();
+            return Some(Received { head, body });
+        }
+        fill(stream, &mut bytes).await?;
+    }
+}
+
+async fn fill(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<()> {
+    let mut chunk = [0; 4096];
+    let read = stream.read(&mut chunk).await.ok().filter(|read| *read > 0)?;
+    bytes.extend_from_slice(&chunk[..read]);
+    Some(())
+}

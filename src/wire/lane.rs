@@ -3,17 +3,16 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use metrics::{Counter, Gauge, counter, gauge};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::breaker::{Breaker, BreakerRules, BreakerState, Turn};
 use super::call::{Call, Reply};
 use super::error::{CallError, Failed};
+use super::figures::Figures;
 use super::panel::Panel;
 use super::pool::{Pool, Prepared};
 use super::retry::{RetryBudget, RetryRules};
-use crate::telemetry::metrics::{WIRE_BREAKER_STATE, WIRE_ERRORS, WIRE_IN_FLIGHT, WIRE_RETRIES};
 
 /// Limits of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,17 +68,15 @@ struct Inner {
     attempts: u8,
     breaker: Mutex<Breaker>,
     retries: Mutex<RetryBudget>,
-    in_flight: Gauge,
-    breaker_state: Gauge,
-    retried: Counter,
+    figures: Figures,
 }
 
 impl Lane {
     pub(super) fn new(pool: Pool, panel: Arc<Panel>, name: &str, rules: LaneRules) -> Self {
         panel.join();
         let concurrency = rules.concurrency.min(Semaphore::MAX_PERMITS);
-        let labels = [("pool", pool.name().to_owned()), ("lane", name.to_owned())];
         Self(Arc::new(Inner {
+            figures: Figures::new(pool.name(), name),
             pool,
             name: name.to_owned(),
             panel,
@@ -88,9 +85,6 @@ impl Lane {
             attempts: rules.retry.attempts.max(1),
             breaker: Mutex::new(Breaker::new(rules.breaker)),
             retries: Mutex::new(RetryBudget::new(rules.retry)),
-            in_flight: gauge!(WIRE_IN_FLIGHT, &labels),
-            breaker_state: gauge!(WIRE_BREAKER_STATE, &labels),
-            retried: counter!(WIRE_RETRIES, &labels),
         }))
     }
 
@@ -99,7 +93,7 @@ impl Lane {
     pub async fn call(&self, call: Call, deadline: Instant) -> Result<Reply, CallError> {
         let result = self.0.call(call, deadline).await;
         if let Err(error) = &result {
-            self.0.count(*error);
+            self.0.figures.error(*error);
         }
         result
     }
@@ -155,14 +149,14 @@ impl Inner {
             let before = breaker.state();
             let admitted = breaker.admits(Instant::now());
             if breaker.state() != before {
-                self.show(&breaker);
+                self.figures.breaker(breaker.state());
             }
             admitted
         };
         if !admitted && !self.panel.simulates() {
             return Err(CallError::BreakerOpen);
         }
-        self.in_flight.increment(1.0);
+        self.figures.begun();
         Ok(UnderWay { lane: self, deadline, ended: false })
     }
 
@@ -180,7 +174,7 @@ impl Inner {
                 Ok(reply) => return Ok(Reply { sent, ..reply }),
                 Err(failed) if sent < self.attempts && self.may_repeat(failed, idempotent, deadline) => {
                     sent += 1;
-                    self.retried.increment(1);
+                    self.figures.retried();
                 }
                 Err(failed) => return Err(failed.error),
             }
@@ -196,9 +190,9 @@ impl Inner {
     fn judge(&self, ok: bool) {
         let now = Instant::now();
         let mut breaker = self.breaker();
-        let tally = breaker.tally(now);
         let Some(turn) = breaker.judge(now, ok, || self.panel.eject()) else { return };
-        self.show(&breaker);
+        let tally = breaker.tally(now);
+        self.figures.breaker(breaker.state());
         drop(breaker);
         let (pool, lane, simulated) = (self.pool.name(), &*self.name, self.panel.simulates());
         match turn {
@@ -218,6 +212,8 @@ impl Inner {
                 tracing::warn!(
                     pool,
                     lane,
+                    calls = tally.calls,
+                    failed = tally.failed,
                     "breaker stays closed: as much of the panel as allowed is ejected"
                 );
             }
@@ -226,20 +222,6 @@ impl Inner {
                 tracing::info!(pool, lane, simulated, "breaker closed");
             }
         }
-    }
-
-    /// Shows the breaker's state as a figure: 0 closed, 1 half-open, 2 open.
-    fn show(&self, breaker: &Breaker) {
-        self.breaker_state.set(match breaker.state() {
-            BreakerState::Closed => 0.0,
-            BreakerState::HalfOpen => 1.0,
-            BreakerState::Open => 2.0,
-        });
-    }
-
-    fn count(&self, error: CallError) {
-        let (pool, lane) = (self.pool.name().to_owned(), self.name.clone());
-        counter!(WIRE_ERRORS, "pool" => pool, "lane" => lane, "cause" => error.label()).increment(1);
     }
 
     /// Nothing panics while it is held; the same holds of the budget.
@@ -280,7 +262,7 @@ impl UnderWay<'_> {
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.lane.in_flight.decrement(1.0);
+        self.lane.figures.ended();
         if self.ended {
             return;
         }

@@ -20,6 +20,7 @@ pub mod breaker;
 mod call;
 mod connector;
 mod error;
+mod figures;
 mod lane;
 mod panel;
 mod pool;

@@ -1,0 +1,57 @@
+//! What is shown of a lane as metrics.
+
+use metrics::{Counter, Gauge, counter, gauge};
+
+use super::breaker::BreakerState;
+use super::error::CallError;
+use crate::telemetry::metrics::{WIRE_BREAKER_STATE, WIRE_ERRORS, WIRE_IN_FLIGHT, WIRE_RETRIES};
+
+/// The metrics of one lane, looked up once.
+pub(super) struct Figures {
+    labels: [(&'static str, String); 2],
+    in_flight: Gauge,
+    breaker_state: Gauge,
+    retried: Counter,
+}
+
+impl Figures {
+    pub(super) fn new(pool: &str, lane: &str) -> Self {
+        let labels = [("pool", pool.to_owned()), ("lane", lane.to_owned())];
+        Self {
+            in_flight: gauge!(WIRE_IN_FLIGHT, &labels),
+            breaker_state: gauge!(WIRE_BREAKER_STATE, &labels),
+            retried: counter!(WIRE_RETRIES, &labels),
+            labels,
+        }
+    }
+
+    /// A call was begun.
+    pub(super) fn begun(&self) {
+        self.in_flight.increment(1.0);
+    }
+
+    /// It has ended.
+    pub(super) fn ended(&self) {
+        self.in_flight.decrement(1.0);
+    }
+
+    /// A call was sent again.
+    pub(super) fn retried(&self) {
+        self.retried.increment(1);
+    }
+
+    /// The breaker stands elsewhere.
+    pub(super) fn breaker(&self, state: BreakerState) {
+        self.breaker_state.set(match state {
+            BreakerState::Closed => 0.0,
+            BreakerState::HalfOpen => 1.0,
+            BreakerState::Open => 2.0,
+        });
+    }
+
+    /// A call has no reply.
+    pub(super) fn error(&self, error: CallError) {
+        let [(_, pool), (_, lane)] = self.labels.clone();
+        counter!(WIRE_ERRORS, "pool" => pool, "lane" => lane, "cause" => error.label()).increment(1);
+    }
+}

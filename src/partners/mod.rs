@@ -2,7 +2,7 @@
 //!
 //! [`declared`] is what a file may say; [`check`] makes [`partner::Seat`]s of it; [`book::Book`] compiles their rules
 //! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`text`] is prepared at load and
-//! whose [`quote`] is made per lead. [`explain`] tells why not.
+//! whose [`quote`] is made per lead. [`limits`] say when and how often a seat is asked. [`explain`] tells why not.
 
 pub mod book;
 pub mod catalog;
@@ -13,6 +13,7 @@ pub mod explain;
 pub mod facts;
 pub mod finance;
 pub mod index;
+pub mod limits;
 pub mod partner;
 pub mod quote;
 pub mod text;
@@ -20,6 +21,7 @@ pub mod zip_state;
 
 pub use book::{Book, Fit};
 pub use facts::Facts;
+pub use limits::{Exclusive, Limits};
 pub use partner::{Identity, Seat, SeatText};
 pub use quote::{Quote, Terms};
 pub use text::{Fingerprint, Text};

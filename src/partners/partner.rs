@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::catalog::CatalogOffer;
 use super::declared::FailureKind;
 use super::eligibility::Rule;
+use super::limits::{Exclusive, Limits};
 use super::text::Text;
 use crate::model::{Originator, Partner, ProductType};
 
@@ -40,6 +41,10 @@ pub struct Seat {
     pub second_look: bool,
     /// Taken out of the panel for now.
     pub paused: bool,
+    /// When and how often it is asked.
+    pub limits: Limits,
+    /// Among whom it takes a lead alone.
+    pub exclusive: Option<Exclusive>,
     /// Longest wait for its answer.
     pub timeout: Duration,
     /// Which leads it is asked about.

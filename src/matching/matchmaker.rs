@@ -14,9 +14,12 @@ use tokio::time::Instant;
 use tracing::error;
 use uuid::Uuid;
 
+use super::asks::Asks;
 use super::engine::{Engine, Rules};
 use super::identity::identity_key;
+use super::limiter::Round;
 use super::messages::{AwaitTable, GetRateTable, Settle, Snapshot, Until};
+use super::progress::Standing;
 use super::rate_table_actor::{RateTableActor, Start};
 use super::reading;
 use super::record::{TableHead, table_uuid};
@@ -24,7 +27,7 @@ use super::repeat::{Known, Repeat, UnderWay};
 use super::table::Table;
 use super::writing::{self, IdentityLookBack, LEAD_EXISTS};
 use crate::model::{CreditBands, Lead, ProductType};
-use crate::partners::{Facts, Fit};
+use crate::partners::{Facts, Fit, Seat};
 use crate::store::entities::LeadRecord;
 use crate::store::{Commit, CommitError, Tree};
 use crate::telemetry::metrics::{SEATS_CUT, SUBMITS_REFUSED};
@@ -211,8 +214,8 @@ impl Matchmaker {
         repeat: Option<&Repeat>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
-        let fits = self.fitting(&Facts::new(&record.lead, Utc::now().date_naive(), record.bands));
-        let head = self.head(&record, &fits);
+        let (round, fits) = self.fitting(&record);
+        let head = self.head(&record, &fits, round.at);
 
         // From here on the table has its time, whatever the store takes.
         let deadline = Instant::now() + self.rules().time.deadline;
@@ -221,7 +224,12 @@ impl Matchmaker {
             Some(repeat) => repeat.remember(commit, head.uuid),
             None => commit,
         };
-        self.engine.store.commit(commit).await.map_err(|failure| refusal(&record, failure))?;
+        if let Err(failure) = self.engine.store.commit(commit).await {
+            let asked = fits.iter().filter(|fit| Self::asked_at_once(fit, &record));
+            let asked = asked.map(|fit| (fit.seat.identity.key.as_str(), fit.seat.product_type));
+            self.engine.limiter.give_back(round, asked);
+            return Err(refusal(&record, failure));
+        }
 
         let (company, uuid) = (record.company, head.uuid);
         let seats = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
@@ -231,6 +239,8 @@ impl Matchmaker {
             lead: Arc::new(record.lead),
             table: Table::new(Arc::new(head), seats),
             fits: fits.into_iter().map(Some).collect(),
+            asks: Asks::default(),
+            resumed: false,
             sequence: 0,
             deadline,
             permit: Some(permit),
@@ -297,11 +307,11 @@ impl Matchmaker {
         let record = reading::lead(&self.engine.store, head.lead).ok().flatten();
         let lead = record.as_ref().map(|record| record.lead.clone());
 
-        let now = Utc::now();
+        let today = Utc::now().date_naive();
         let bands = record.as_ref().map(|record| record.bands).unwrap_or_default();
-        let mut fitting = lead.as_ref().map_or_else(Vec::new, |lead| {
-            self.engine.book().fitting(&Facts::new(lead, now.date_naive(), bands))
-        });
+        let mut fitting = lead
+            .as_ref()
+            .map_or_else(Vec::new, |lead| self.engine.book().fitting(&Facts::new(lead, today, bands)));
         let seats = stored.seats().iter();
         let fits = seats.map(|seat| {
             let same =
@@ -309,7 +319,7 @@ impl Matchmaker {
             fitting.iter().position(same).map(|position| fitting.swap_remove(position))
         });
         // A clock that stepped back gives nobody more time than a new lead has.
-        let left = u64::try_from(head.deadline - now.timestamp_millis()).unwrap_or(0);
+        let left = u64::try_from(head.deadline - self.engine.limiter.now()).unwrap_or(0);
         let left = Duration::from_millis(left).min(self.rules().time.deadline);
         self.start(Start {
             lead_created_at: record.map_or(head.created_at, |record| record.created_at),
@@ -317,6 +327,8 @@ impl Matchmaker {
             lead: Arc::new(lead.unwrap_or_default()),
             bands,
             table: stored,
+            asks: reading::asks(&self.engine.store, table)?,
+            resumed: true,
             sequence: reading::next_answer(&self.engine.store, table),
             deadline: Instant::now() + left,
             // A table that was taken in stays in, even where more are recovered than are admitted.
@@ -341,20 +353,41 @@ impl Matchmaker {
         &self.engine.rules
     }
 
-    /// The seats that are asked or held: second look only for a lead that wants other products too.
-    fn fitting(&self, facts: &Facts) -> Vec<Fit> {
-        let mut fits = self.engine.book().fitting(facts);
-        if fits.len() > self.rules().partners_per_lead {
-            let cut = fits.len() - self.rules().partners_per_lead;
+    /// The seats that are asked or held, in the order of the book: those that fit and whose limits let them be asked.
+    /// Held ones are let through as far as there is room, since they count only when second look begins.
+    fn fitting(&self, record: &LeadRecord) -> (Round, Vec<Fit>) {
+        let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands);
+        let fits = self.engine.book().fitting(&facts);
+        let most = self.rules().partners_per_lead;
+        let at_once: Vec<bool> = fits.iter().map(|fit| Self::asked_at_once(fit, record)).collect();
+        let asked: Vec<&Seat> =
+            fits.iter().zip(&at_once).filter(|(_, at_once)| **at_once).map(|(fit, _)| &*fit.seat).collect();
+        let (round, verdicts) = self.engine.limiter.admit(record.test, most, &asked);
+
+        let mut room = most - verdicts.iter().filter(|verdict| verdict.is_ok()).count();
+        let mut cut = verdicts.iter().filter(|verdict| **verdict == Err(None)).count();
+        let mut verdicts = verdicts.into_iter();
+        let mut hold = || {
+            let held = room > 0;
+            (room, cut) = if held { (room - 1, cut) } else { (room, cut + 1) };
+            held
+        };
+        let mut let_through = |at_once: bool| if at_once { verdicts.next() == Some(Ok(())) } else { hold() };
+        let through =
+            fits.into_iter().zip(at_once).filter_map(|(fit, at_once)| let_through(at_once).then_some(fit));
+        let through = through.collect();
+        if cut > 0 {
             counter!(SEATS_CUT).increment(cut as u64);
-            fits.truncate(self.rules().partners_per_lead);
         }
-        fits
+        (round, through)
     }
 
-    fn head(&self, record: &LeadRecord, fits: &[Fit]) -> TableHead {
-        let wanted = record.lead.product_types.as_deref().unwrap_or_default();
-        let created_at = Utc::now().timestamp_millis();
+    /// Whether a seat is asked without waiting for others.
+    fn asked_at_once(fit: &Fit, record: &LeadRecord) -> bool {
+        Standing::at_start(fit.seat.second_look, wants_loans(&record.lead)) == Standing::Asked
+    }
+
+    fn head(&self, record: &LeadRecord, fits: &[Fit], created_at: i64) -> TableHead {
         let deadline = created_at + self.rules().time.deadline.as_millis() as i64;
         TableHead {
             uuid: table_uuid(),
@@ -362,7 +395,7 @@ impl Matchmaker {
             company: record.company,
             test: record.test,
             loan_amount: record.lead.loan_information.as_ref().and_then(|loan| loan.loan_amount),
-            wants_loans: wanted.is_empty() || wanted.contains(&ProductType::Loan),
+            wants_loans: wants_loans(&record.lead),
             created_at,
             deadline,
             seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
@@ -394,6 +427,12 @@ impl Matchmaker {
             Until::Prompt | Until::After(_) => await_for(actor, until, self.rules().submit_wait).await,
         }
     }
+}
+
+/// Whether a lead asks for loans, so that second look waits for them.
+fn wants_loans(lead: &Lead) -> bool {
+    let wanted = lead.product_types.as_deref().unwrap_or_default();
+    wanted.is_empty() || wanted.contains(&ProductType::Loan)
 }
 
 /// Waits for an actor, at most so long; then shows the table as it is.

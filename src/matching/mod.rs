@@ -7,15 +7,18 @@
 //! shown. What happens to an offer afterwards are a [`click`] and what its partner reports ([`partner_events`]), which
 //! [`attribution`] ties to the lead. The actors' [`messages`] stand on one page.
 
+pub mod asks;
 pub mod attribution;
 pub mod budget;
 pub mod click;
 pub mod engine;
 pub mod history;
 pub mod identity;
+pub mod limiter;
 pub mod matchmaker;
 pub mod messages;
 pub mod outcome;
+pub mod owed;
 pub mod partner_actor;
 pub mod partner_events;
 pub mod preview;

@@ -26,6 +26,8 @@ pub enum NoOfferReason {
     NoTime,
     /// Second look was not needed: a first-look partner had a loan offer.
     NotNeeded,
+    /// Second look was needed, but the partner's limits or an exclusive partner kept it from being asked.
+    HeldBack,
 }
 
 /// What failed.
@@ -47,6 +49,7 @@ impl Outcome {
             Self::NoOffers(NoOfferReason::Declined) => "declined",
             Self::NoOffers(NoOfferReason::NoTime) => "no_time",
             Self::NoOffers(NoOfferReason::NotNeeded) => "not_needed",
+            Self::NoOffers(NoOfferReason::HeldBack) => "held_back",
             Self::Failed(Failure::Refused) => "refused",
             Self::Failed(Failure::Panicked) => "panicked",
             Self::Failed(Failure::Gone) => "gone",

@@ -384,7 +384,7 @@ impl Matchmaker {
 
     /// Whether a seat is asked without waiting for others.
     fn asked_at_once(fit: &Fit, record: &LeadRecord) -> bool {
-        Standing::at_start(fit.seat.second_look, wants_loans(&record.lead)) == Standing::Asked
+        Standing::at_start(fit.seat.second_look, record.lead.asks_for(ProductType::Loan)) == Standing::Asked
     }
 
     fn head(&self, record: &LeadRecord, fits: &[Fit], created_at: i64) -> TableHead {
@@ -395,7 +395,7 @@ impl Matchmaker {
             company: record.company,
             test: record.test,
             loan_amount: record.lead.loan_information.as_ref().and_then(|loan| loan.loan_amount),
-            wants_loans: wants_loans(&record.lead),
+            wants_loans: record.lead.asks_for(ProductType::Loan),
             created_at,
             deadline,
             seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
@@ -427,12 +427,6 @@ impl Matchmaker {
             Until::Prompt | Until::After(_) => await_for(actor, until, self.rules().submit_wait).await,
         }
     }
-}
-
-/// Whether a lead asks for loans, so that second look waits for them.
-fn wants_loans(lead: &Lead) -> bool {
-    let wanted = lead.product_types.as_deref().unwrap_or_default();
-    wanted.is_empty() || wanted.contains(&ProductType::Loan)
 }
 
 /// Waits for an actor, at most so long; then shows the table as it is.

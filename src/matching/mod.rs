@@ -21,6 +21,7 @@ pub mod outcome;
 pub mod owed;
 pub mod partner_actor;
 pub mod partner_events;
+pub mod pausing;
 pub mod preview;
 pub mod progress;
 pub mod rate_table_actor;

@@ -10,6 +10,7 @@ mod event_import;
 mod growing_leads;
 mod kit;
 mod leads;
+mod limits;
 mod offer_previews;
 mod partner_events;
 mod rate_tables;

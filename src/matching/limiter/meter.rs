@@ -161,3 +161,19 @@ impl Tally {
         newer.take_while(|(period, _)| *period >= periods.start).map(|(_, amount)| amount).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_are_counted_apart_whatever_their_order_and_old_ones_are_forgotten() {
+        let mut tally = Tally::default();
+        for (period, amount) in [(5, 1), (7, 2), (6, 3), (5, 4), (7, -1)] {
+            tally.add(period, amount, 10);
+        }
+        assert_eq!([tally.sum(5..6), tally.sum(6..7), tally.sum(7..8), tally.sum(5..8)], [5, 3, 1, 9]);
+        tally.add(16, 1, 10);
+        assert_eq!(tally.sum(0..100), 3 + 1 + 1);
+    }
+}

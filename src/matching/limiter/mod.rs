@@ -23,7 +23,8 @@ pub use standing::{SeatStanding, State};
 use super::owed::Owed;
 use super::texts::Texts;
 use crate::model::ProductType;
-use crate::partners::{Exclusive, Seat};
+use crate::partners::Seat;
+use crate::partners::limits::displaced;
 use crate::store::pauses::{Pause, Pauses};
 use crate::store::{Clock, Store};
 use crate::telemetry::metrics::SEATS_HELD_BACK;
@@ -83,7 +84,8 @@ impl Limiter {
         // The time is read under the lock, so that no minute is counted from after the next has begun.
         let round = Round { at: self.now(), test };
         let mut denials: Vec<Option<Denied>> = seats.iter().map(|seat| counts.denial(seat, round)).collect();
-        leave_to_the_exclusive(seats, &mut denials);
+        let taken = displaced(seats, |nth| denials[nth].is_none());
+        taken.iter().for_each(|(seat, _)| denials[*seat] = Some(Denied::Exclusive));
         let mut left = most;
         let verdicts: Vec<Result<(), Option<Denied>>> = denials
             .iter()
@@ -126,6 +128,15 @@ impl Limiter {
         self.counts().meter(&owed.partner, owed.product_type).book(owed.at, -owed.cents);
     }
 
+    /// Whether a seat is paused from the command line.
+    pub fn is_paused(&self, seat: &Seat) -> bool {
+        let counts = self.counts();
+        counts
+            .0
+            .get(&seat.identity.key)
+            .is_some_and(|partner| partner.paused_since(seat.product_type).is_some())
+    }
+
     /// Who is paused from the command line from now on.
     pub fn set_pauses(&self, pauses: &[Pause]) {
         let mut counts = self.counts();
@@ -162,34 +173,18 @@ impl Counts {
     /// What keeps a seat from being asked, if anything but others.
     fn denial(&mut self, seat: &Seat, round: Round) -> Option<Denied> {
         let partner = self.partner(&seat.identity.key);
-        let whole = partner.paused_since;
-        let meter = &mut partner.meters[usize::from(seat.product_type.ordinal())];
-        match whole.or(meter.paused_since) {
-            Some(_) => Some(Denied::Paused),
-            None if round.test => None,
-            None => meter.denial(&seat.limits, round.at),
+        if partner.paused_since(seat.product_type).is_some() {
+            return Some(Denied::Paused);
         }
+        let meter = &mut partner.meters[usize::from(seat.product_type.ordinal())];
+        if round.test { None } else { meter.denial(&seat.limits, round.at) }
     }
 }
 
-/// Of the seats that nothing is against, those go that an exclusive one leaves no lead to.
-fn leave_to_the_exclusive(seats: &[&Seat], denials: &mut [Option<Denied>]) {
-    for group_wide in [false, true] {
-        for taker in 0..seats.len() {
-            let Some(exclusive) = seats[taker].exclusive.as_ref().filter(|_| denials[taker].is_none()) else {
-                continue;
-            };
-            if matches!(exclusive, Exclusive::Group(_)) != group_wide {
-                continue;
-            }
-            for other in 0..seats.len() {
-                let among = seats[other].product_type == seats[taker].product_type
-                    && (!group_wide || seats[other].exclusive == seats[taker].exclusive);
-                if other != taker && among && denials[other].is_none() {
-                    denials[other] = Some(Denied::Exclusive);
-                }
-            }
-        }
+impl OfPartner {
+    /// Since when it is not asked about a product type, because the command line said so.
+    fn paused_since(&self, product_type: ProductType) -> Option<i64> {
+        self.paused_since.or(self.meters[usize::from(product_type.ordinal())].paused_since)
     }
 }
 

@@ -92,10 +92,10 @@ impl Limiter {
         let at = self.now();
         let denial = counts.denial(seat, Round { at, test: false });
         let partner = counts.partner(&seat.identity.key);
-        let whole = partner.paused_since;
+        let paused_since = partner.paused_since(seat.product_type);
         let meter = &mut partner.meters[usize::from(seat.product_type.ordinal())];
         let day = meter.day(limits, at);
-        let since = whole.or(meter.paused_since).and_then(DateTime::from_timestamp_millis);
+        let since = paused_since.and_then(DateTime::from_timestamp_millis);
         let (asked_this_minute, asked_today) = (meter.asked_in_minute(at), meter.asked_in(&day));
         let owed_today = meter.owed_in(&day) / 100.0;
         drop(counts);

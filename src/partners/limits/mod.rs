@@ -3,6 +3,7 @@
 //! Pure: [`crate::matching::limiter`] counts, this tells what the counts may be.
 
 pub mod declared;
+mod exclusive;
 mod schedule;
 
 use std::ops::Range;
@@ -10,6 +11,7 @@ use std::ops::Range;
 use chrono::{DateTime, Days, Duration, NaiveDate, TimeZone, Utc};
 use chrono_tz::Tz;
 
+pub use exclusive::{Exclusive, displaced};
 pub use schedule::{Schedule, Window};
 
 /// The limits of a seat.
@@ -25,15 +27,6 @@ pub struct Limits {
     pub time_zone: Tz,
     /// When it is asked.
     pub schedule: Schedule,
-}
-
-/// Among whom a seat takes a lead alone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Exclusive {
-    /// Among all seats of its product type.
-    Product,
-    /// Among the seats of its product type that name this group too.
-    Group(String),
 }
 
 impl Default for Limits {

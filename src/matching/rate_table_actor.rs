@@ -441,9 +441,9 @@ impl RateTableActor {
             Until::Settled => progress.settled(),
             Until::After(version) => self.table().answers() != version,
             Until::Prompt => {
-                // What second look is about to ask is as good as asked.
-                let held = progress.standing(Standing::Held).filter(|seat| self.asks.is_released(*seat));
-                !progress.standing(Standing::Asked).chain(held).any(|seat| self.prompt[seat])
+                // Whom second look asks is known when it is written.
+                let deciding = self.asks.second_look_at != self.written_asks.second_look_at;
+                !deciding && !progress.standing(Standing::Asked).any(|seat| self.prompt[seat])
             }
         }
     }

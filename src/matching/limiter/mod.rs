@@ -8,8 +8,6 @@
 mod meter;
 mod recount;
 mod standing;
-#[cfg(test)]
-mod tests;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

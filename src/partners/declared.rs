@@ -87,7 +87,7 @@ pub struct Product {
     /// When and how often it is asked.
     #[serde(default)]
     pub limits: Limits,
-    /// Takes the leads that it is asked about alone: `true`, or the name of a group.
+    /// Takes the leads that it is asked about alone: `true`, or the name of a group. [`Exclusive`] says among whom.
     pub exclusive: Option<Exclusive>,
     /// Answers as if over a network.
     pub simulate: Option<Simulate>,

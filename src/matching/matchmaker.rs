@@ -17,20 +17,19 @@ use uuid::Uuid;
 use super::asks::Asks;
 use super::engine::{Engine, Rules};
 use super::identity::identity_key;
-use super::limiter::Round;
 use super::messages::{AwaitTable, GetRateTable, Settle, Snapshot, Until};
-use super::progress::Standing;
 use super::rate_table_actor::{RateTableActor, Start};
 use super::reading;
 use super::record::{TableHead, table_uuid};
 use super::repeat::{Known, Repeat, UnderWay};
+use super::seating::Seating;
 use super::table::Table;
 use super::writing::{self, IdentityLookBack, LEAD_EXISTS};
 use crate::model::{CreditBands, Lead, ProductType};
-use crate::partners::{Facts, Fit, Seat};
+use crate::partners::{Facts, Fit};
 use crate::store::entities::LeadRecord;
 use crate::store::{Commit, CommitError, Tree};
-use crate::telemetry::metrics::{SEATS_CUT, SUBMITS_REFUSED};
+use crate::telemetry::metrics::SUBMITS_REFUSED;
 
 /// Takes leads in, and shows rate tables. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -214,8 +213,8 @@ impl Matchmaker {
         repeat: Option<&Repeat>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
-        let (round, fits) = self.fitting(&record);
-        let head = self.head(&record, &fits, round.at);
+        let seating = Seating::of(&self.engine, &record);
+        let head = self.head(&record, &seating);
 
         // From here on the table has its time, whatever the store takes.
         let deadline = Instant::now() + self.rules().time.deadline;
@@ -225,13 +224,12 @@ impl Matchmaker {
             None => commit,
         };
         if let Err(failure) = self.engine.store.commit(commit).await {
-            let asked = fits.iter().filter(|fit| Self::asked_at_once(fit, &record));
-            let asked = asked.map(|fit| (fit.seat.identity.key.as_str(), fit.seat.product_type));
-            self.engine.limiter.give_back(round, asked);
+            seating.give_back(&self.engine);
             return Err(refusal(&record, failure));
         }
 
         let (company, uuid) = (record.company, head.uuid);
+        let fits = seating.fits;
         let seats = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let actor = self.start(Start {
             lead_created_at: record.created_at,
@@ -353,41 +351,8 @@ impl Matchmaker {
         &self.engine.rules
     }
 
-    /// The seats that are asked or held, in the order of the book: those that fit and whose limits let them be asked.
-    /// Held ones are let through as far as there is room, since they count only when second look begins.
-    fn fitting(&self, record: &LeadRecord) -> (Round, Vec<Fit>) {
-        let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands);
-        let fits = self.engine.book().fitting(&facts);
-        let most = self.rules().partners_per_lead;
-        let at_once: Vec<bool> = fits.iter().map(|fit| Self::asked_at_once(fit, record)).collect();
-        let asked: Vec<&Seat> =
-            fits.iter().zip(&at_once).filter(|(_, at_once)| **at_once).map(|(fit, _)| &*fit.seat).collect();
-        let (round, verdicts) = self.engine.limiter.admit(record.test, most, &asked);
-
-        let mut room = most - verdicts.iter().filter(|verdict| verdict.is_ok()).count();
-        let mut cut = verdicts.iter().filter(|verdict| **verdict == Err(None)).count();
-        let mut verdicts = verdicts.into_iter();
-        let mut hold = || {
-            let held = room > 0;
-            (room, cut) = if held { (room - 1, cut) } else { (room, cut + 1) };
-            held
-        };
-        let mut let_through = |at_once: bool| if at_once { verdicts.next() == Some(Ok(())) } else { hold() };
-        let through =
-            fits.into_iter().zip(at_once).filter_map(|(fit, at_once)| let_through(at_once).then_some(fit));
-        let through = through.collect();
-        if cut > 0 {
-            counter!(SEATS_CUT).increment(cut as u64);
-        }
-        (round, through)
-    }
-
-    /// Whether a seat is asked without waiting for others.
-    fn asked_at_once(fit: &Fit, record: &LeadRecord) -> bool {
-        Standing::at_start(fit.seat.second_look, record.lead.asks_for(ProductType::Loan)) == Standing::Asked
-    }
-
-    fn head(&self, record: &LeadRecord, fits: &[Fit], created_at: i64) -> TableHead {
+    fn head(&self, record: &LeadRecord, seating: &Seating) -> TableHead {
+        let created_at = seating.round.at;
         let deadline = created_at + self.rules().time.deadline.as_millis() as i64;
         TableHead {
             uuid: table_uuid(),
@@ -398,7 +363,7 @@ impl Matchmaker {
             wants_loans: record.lead.asks_for(ProductType::Loan),
             created_at,
             deadline,
-            seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+            seats: seating.fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
         }
     }
 

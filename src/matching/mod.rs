@@ -1,6 +1,6 @@
 //! Matching: how a lead becomes a rate table.
 //!
-//! [`matchmaker`] takes the lead in, asks the [`limiter`] who may be asked, and starts a [`rate_table_actor`], which asks a [`partner_actor`] per seat within
+//! [`matchmaker`] takes the lead in, seats those who fit it ([`seating`], [`limiter`]) and starts a [`rate_table_actor`], which asks a [`partner_actor`] per seat within
 //! its [`budget`], reads every way an ask can end as one [`outcome`], moves the pure [`progress`] machine, folds the
 //! answers into the [`table`] and writes them ([`writing`], [`record`]) before it shows them. [`recovery`] goes on with
 //! what a crash has left pending. [`shown`] tells whether an offer that is reported was ever
@@ -29,6 +29,7 @@ pub mod reading;
 pub mod record;
 pub mod recovery;
 pub mod repeat;
+pub mod seating;
 pub mod shown;
 pub mod table;
 #[cfg(test)]

@@ -19,7 +19,7 @@ use tracing::{error, warn};
 use super::asks::Asks;
 use super::budget::Budget;
 use super::engine::Engine;
-use super::limiter::Round;
+use super::limiter::{Round, Verdict};
 use super::messages::{AwaitTable, GetRateTable, PartnerAnswered, RequestOffers, Settle, Snapshot, Until};
 use super::outcome::{Failure, NoOfferReason, Outcome};
 use super::partner_actor::PartnerActor;
@@ -341,8 +341,10 @@ impl RateTableActor {
         self.asks.second_look_at = Some(round.at);
         for (seat, verdict) in seats.into_iter().zip(verdicts) {
             match verdict {
-                Ok(()) => self.asks.released.push(seat as u16),
-                Err(_) => self.take_in(seat, Outcome::NoOffers(NoOfferReason::HeldBack)),
+                Verdict::Asked => self.asks.released.push(seat as u16),
+                Verdict::Denied(_) | Verdict::NoRoom => {
+                    self.take_in(seat, Outcome::NoOffers(NoOfferReason::HeldBack))
+                }
             }
         }
     }

@@ -49,6 +49,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("warp", &["web"]),
     ("actix", &["matching"]),
     ("actix_rt", &["matching", "daemon"]),
+    ("chrono_tz", &["partners", "matching"]),
     ("clap", &["cli"]),
     ("comfy_table", &["cli"]),
     ("csv", &["cli"]),

@@ -43,6 +43,17 @@ pub struct Round {
     pub test: bool,
 }
 
+/// Whether a seat is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is, and was counted.
+    Asked,
+    /// It is not, for this reason.
+    Denied(Denied),
+    /// It is not, since as many others are as may be.
+    NoRoom,
+}
+
 /// What is counted, by partner.
 #[derive(Debug, Default)]
 struct Counts(HashMap<String, OfPartner>);
@@ -70,14 +81,9 @@ impl Limiter {
         i64::try_from(self.clock.now_us() / 1000).unwrap_or(i64::MAX)
     }
 
-    /// Tells of each seat whether it is asked, and counts those that are, `most` at most; the rest is refused without a
-    /// reason. Of seats that are asked together an exclusive one is asked alone.
-    pub fn admit(
-        &self,
-        test: bool,
-        most: usize,
-        seats: &[&Seat],
-    ) -> (Round, Vec<Result<(), Option<Denied>>>) {
+    /// Tells of each seat whether it is asked, and counts those that are, `most` at most. Of seats that are asked together
+    /// an exclusive one is asked alone.
+    pub fn admit(&self, test: bool, most: usize, seats: &[&Seat]) -> (Round, Vec<Verdict>) {
         let mut counts = self.counts();
         // The time is read under the lock, so that no minute is counted from after the next has begun.
         let round = Round { at: self.now(), test };
@@ -85,18 +91,17 @@ impl Limiter {
         let taken = displaced(seats, |nth| denials[nth].is_none());
         taken.iter().for_each(|(seat, _)| denials[*seat] = Some(Denied::Exclusive));
         let mut left = most;
-        let verdicts: Vec<Result<(), Option<Denied>>> = denials
-            .iter()
-            .map(|denial| {
-                if denial.is_some() || left == 0 {
-                    return Err(*denial);
-                }
+        let mut verdict = |denial: &Option<Denied>| match denial {
+            Some(denied) => Verdict::Denied(*denied),
+            None if left == 0 => Verdict::NoRoom,
+            None => {
                 left -= 1;
-                Ok(())
-            })
-            .collect();
+                Verdict::Asked
+            }
+        };
+        let verdicts: Vec<Verdict> = denials.iter().map(&mut verdict).collect();
         if !test {
-            let asked = seats.iter().zip(&verdicts).filter(|(_, verdict)| verdict.is_ok());
+            let asked = seats.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Asked);
             asked
                 .for_each(|(seat, _)| counts.meter(&seat.identity.key, seat.product_type).count(round.at, 1));
         }

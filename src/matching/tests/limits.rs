@@ -8,8 +8,9 @@ use chrono::{DateTime, Utc};
 use futures_util::future::join_all;
 
 use super::*;
-use crate::matching::limiter::{SeatStanding, State};
+use crate::matching::limiter::{SeatStanding, State, Verdict};
 use crate::matching::pausing::{self, Pausable};
+use crate::matching::preview::{self, Preview};
 
 /// A clock in the past, where it can be moved on without overtaking the uuids that tables are given.
 #[derive(Clone)]
@@ -156,6 +157,63 @@ fn of_submits_at_once_no_more_are_asked_than_may_be() {
     });
 }
 
+#[test]
+fn threads_that_ask_at_once_are_let_through_no_more_often_than_may_be() {
+    paused(async {
+        let world = World::of(&[limited(partner("capped").loan(""), "loan", "per_day = 50")]).await;
+        let engine = world.matchmaker.engine();
+        let book = engine.book();
+        let ask = || {
+            let admitted = (0..40).map(|_| engine.limiter.admit(false, 1, &[&book.seats()[0]]).1);
+            admitted.filter(|verdicts| *verdicts == [Verdict::Asked]).count()
+        };
+        let let_through: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(let_through, 50);
+    });
+}
+
+#[test]
+fn changed_files_change_limits_and_keep_what_was_counted() {
+    paused(async {
+        let hand = Hand::days_ago(3, "10:00:00");
+        let with = |limits: &str| [limited(partner("capped").loan(""), "loan", limits)];
+        let world = World::with_clock(&with("per_day = 1"), rules(), hand.clock()).await;
+        let asked = async || loan_offers(&world.submit(Until::Settled).await);
+        assert_eq!((asked().await, asked().await), (1, 0));
+        world.matchmaker.engine().set_book(book(&with("per_day = 2")));
+        assert_eq!((asked().await, asked().await), (1, 0));
+        // Where it is another day by now, the day begins later, and what came before it does not count.
+        hand.advance(Duration::from_secs(6 * 3600));
+        assert_eq!(asked().await, 0);
+        world.matchmaker.engine().set_book(book(&with("per_day = 2\ntime_zone = 'Asia/Tokyo'")));
+        assert_eq!(asked().await, 1);
+    });
+}
+
+#[test]
+fn a_paused_partner_is_not_previewed() {
+    paused(async {
+        let world = World::of(&[partner("one").savings(""), partner("two").savings("")]).await;
+        let engine = world.matchmaker.engine();
+        let shown = || {
+            let product_type = crate::model::ProductType::Savings;
+            let preview = Preview { product_type, lead: Lead::default(), max_deposit: None };
+            serde_json::from_slice::<Value>(&preview::show(engine, preview))
+                .unwrap()
+                .as_array()
+                .unwrap()
+                .len()
+        };
+        assert_eq!(shown(), 2);
+        let what = Pausable { partner: "p0".to_owned(), product_type: None };
+        pausing::pause(engine, &what).await.unwrap();
+        assert_eq!(shown(), 1);
+    });
+}
+
 /// What happens to the service.
 #[derive(Debug, Clone)]
 enum Step {
@@ -197,7 +255,7 @@ proptest! {
     #[test]
     fn no_window_ever_holds_more_asks_than_its_cap(steps in prop::collection::vec(any_step(), 1..25)) {
         paused(async {
-            let hand = Hand::days_ago(20, "04:58:20");
+            let hand = Hand::days_ago(30, "04:58:20");
             let caps = format!("per_minute = {MINUTE_CAP}\nper_day = {DAY_CAP}\ntime_zone = 'America/New_York'");
             // Both are slow, so that a crash finds them asked and without an answer.
             let slow = simulate("2s");

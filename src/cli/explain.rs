@@ -11,7 +11,7 @@ use comfy_table::{Cell, Color, Table};
 
 use super::lead::read_lead;
 use super::page;
-use super::partners::running_standings;
+use super::partners::{running_standings, told};
 use crate::matching::limiter::{SeatStanding, State};
 use crate::model::CreditBands;
 use crate::partners::explain::{Explanation, Refusal, SeatExplanation, explain};
@@ -70,7 +70,7 @@ fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Refusal> {
         State::Capped => "fewer asks than its cap",
         State::OverBudget => "payouts below its budget",
     };
-    Some(Refusal { wanted: wanted.to_owned(), found: standing.told() })
+    Some(Refusal { wanted: wanted.to_owned(), found: told(standing) })
 }
 
 fn table(explanation: &Explanation, arguments: &Arguments) -> Table {

@@ -17,7 +17,7 @@ pub fn table(standings: &[SeatStanding]) -> Table {
         table.add_row([
             Cell::new(&standing.partner),
             Cell::new(standing.product_type),
-            Cell::new(standing.told()).fg(color),
+            Cell::new(told(standing)).fg(color),
             Cell::new(of(standing.asked_this_minute, standing.per_minute)),
             Cell::new(of(standing.asked_today, standing.per_day)),
             Cell::new(payouts),
@@ -26,17 +26,15 @@ pub fn table(standings: &[SeatStanding]) -> Table {
     table
 }
 
-impl SeatStanding {
-    /// The state in words, with the time that goes with it.
-    pub fn told(&self) -> String {
-        let words = self.state.words();
-        match (self.state, self.since, self.until) {
-            (State::PausedByCommand, Some(since), _) => format!("{words} since {}", page::moment(since)),
-            (State::Active, _, Some(until)) => format!("{words}, closes {}", page::moment(until)),
-            (State::Active, _, None) => words.to_owned(),
-            (_, _, Some(until)) => format!("{words} until {}", page::moment(until)),
-            (_, _, None) => words.to_owned(),
-        }
+/// The state of a seat in words, with the time that goes with it.
+pub fn told(standing: &SeatStanding) -> String {
+    let words = standing.state.words();
+    match (standing.state, standing.since, standing.until) {
+        (State::PausedByCommand, Some(since), _) => format!("{words} since {}", page::moment(since)),
+        (State::Active, _, Some(until)) => format!("{words}, closes {}", page::moment(until)),
+        (State::Active, _, None) => words.to_owned(),
+        (_, _, Some(until)) => format!("{words} until {}", page::moment(until)),
+        (_, _, None) => words.to_owned(),
     }
 }
 

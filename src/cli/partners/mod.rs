@@ -12,6 +12,7 @@ use clap::{Args, Subcommand};
 
 use self::keeper::Keeper;
 pub use self::keeper::running_standings;
+pub use self::list::told;
 use super::page;
 use crate::config::Settings;
 use crate::matching::pausing::Pausable;

@@ -7,6 +7,9 @@
 //! tells whether an offer that is reported was ever shown. What happens to an offer afterwards are a [`click`] and
 //! what its partner reports ([`partner_events`]), which [`attribution`] ties to the lead. The actors' [`messages`]
 //! stand on one page.
+//!
+//! The [`limiter`] counts from the records whom a table asked ([`asks`]) and what its leads earned ([`owed`]); [`pausing`]
+//! is how the command line takes a partner out.
 
 pub mod asks;
 pub mod attribution;

@@ -1,10 +1,11 @@
 //! The costs of one lead, inside the process: `cargo bench --bench engine`.
 
 use std::hint::black_box;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use offerd::matching::limiter::Limiter;
 use offerd::matching::outcome::Outcome;
 use offerd::matching::record::{Answer, TableHead, table_uuid};
 use offerd::matching::table::Table;
@@ -13,8 +14,8 @@ use offerd::model::{AttributeKind, CreditBands, Lead};
 use offerd::partners::eligibility::{Condition, Test};
 use offerd::partners::facts::Subject;
 use offerd::partners::index::Index;
-use offerd::partners::{Book, Facts, Fit};
-use offerd::store::{Store, StoreOptions};
+use offerd::partners::{Book, Facts, Fit, Seat};
+use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
 
 const LEAD: &[u8] = include_bytes!("../tests/leads/personal_loan.json");
 
@@ -181,5 +182,78 @@ fn rate_table(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, parse, eligibility, rate_table);
+/// A seat that is limited in every way.
+fn limited_partner(nth: usize) -> (PathBuf, String) {
+    let text = format!(
+        r#"[partner]
+uuid = "00000000-0000-8000-8000-{nth:012}"
+name = "Partner {nth}"
+description = "One of many."
+disclaimer = "None."
+image_url = "https://partner.example/logo.png"
+sub_account_id = 1
+[products.other]
+timeout = "5s"
+[products.other.limits]
+per_minute = 4000000000
+per_day = 4000000000
+per_day_budget = 1e12
+time_zone = "America/New_York"
+schedule = [ {{ from = "00:00", to = "12:00" }}, {{ from = "12:00", to = "24:00" }} ]
+[[products.other.offers]]
+key = "one"
+name = "One"
+description = "One."
+landing_url = "https://partner.example/"
+payout = {{ on = "click", fixed = 1.0 }}
+conversion_probability = 1.0
+"#
+    );
+    (PathBuf::from(format!("partner_{nth}.toml")), text)
+}
+
+/// Holding the seats of a lead to their limits, with a whole day counted, and counting that day again.
+fn limits(criterion: &mut Criterion) {
+    const SEATS: usize = 100;
+    const TABLES: usize = 10_000;
+    let book = Book::from_texts((0..SEATS).map(limited_partner)).expect("the partners are good");
+    let directory = tempfile::tempdir().expect("a directory for the store");
+    let store = Store::open(StoreOptions::new(directory.path())).expect("a store");
+    let texts = Texts::new(store.clone());
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(texts.keep(&book)).expect("texts are stored");
+    let now = chrono::Utc::now().timestamp_millis();
+    for chunk in 0..TABLES / 1_000 {
+        let commit = (0..1_000).fold(Commit::new(), |commit, nth| {
+            let head = TableHead {
+                uuid: table_uuid(),
+                lead: uuid::Uuid::now_v7(),
+                company: uuid::Uuid::now_v7(),
+                test: false,
+                loan_amount: None,
+                wants_loans: false,
+                created_at: now - ((chunk * 1_000 + nth) * 8_640) as i64,
+                deadline: now,
+                seats: book.seats().iter().map(|seat| seat.text.fingerprint).collect(),
+            };
+            commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(&head))
+        });
+        runtime.block_on(store.commit(commit)).expect("heads are stored");
+    }
+
+    let mut group = criterion.benchmark_group("limits");
+    let limiter = Limiter::of(&store, &texts, Clock::system());
+    let seats: Vec<&Seat> = book.seats().iter().map(|seat| &**seat).collect();
+    group.throughput(Throughput::Elements(SEATS as u64));
+    group.bench_function(format!("admit/{SEATS}_seats"), |bencher| {
+        bencher.iter(|| limiter.admit(false, SEATS, black_box(&seats)));
+    });
+    group.sample_size(10).throughput(Throughput::Elements(TABLES as u64));
+    group.bench_function(format!("recount/{TABLES}_tables"), |bencher| {
+        bencher.iter(|| Limiter::of(&store, &texts, Clock::system()));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, parse, eligibility, rate_table, limits);
 criterion_main!(benches);

@@ -6,6 +6,7 @@
 //!    cap into a [`model::Lead`], in one pass, or answers with every fault and its attribute path.
 //! 2. [`matching::matchmaker`] asks for a permit (else 503), and [`partners::book`] which seats fit: a seat is a
 //!    partner's place at the tables of one product type. Its rules are compiled to bitsets, so this takes microseconds.
+//!    [`matching::limiter`] leaves out the seats that are paused, closed, at a cap or over their budget.
 //! 3. The lead, its pending table and `leadCreated` are written as one commit, guarded against duplicates (else 409).
 //!    [`store`] acknowledges when it is on the disk. From here on the table will be complete by its deadline, whatever
 //!    happens to the client or to the process.
@@ -61,11 +62,12 @@
 //!   route. A route without an operation fails a test.
 //! - What was acknowledged is on the disk; what is shown is acknowledged.
 //! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`matching::progress`]).
+//! - What a cap counts is derived from what is stored, so a restart counts the same ([`matching::limiter`]).
 //! - A rate table keeps the seats that it started with, whatever is reloaded.
 //! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
 //! - A panic is an outcome, never the end of the process: `panic = "unwind"` in every profile.
 //! - No log, metric or error holds personal data: messages say what was wanted and the kind of thing that was found.
-//! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times and feeds share [`store::Clock`]), an expression engine on the hot path.
+//! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times, feeds and limits share [`store::Clock`]), an expression engine on the hot path.
 
 pub mod admin;
 pub mod analytics;

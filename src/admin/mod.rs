@@ -4,12 +4,13 @@
 //! - `GET /livez` answers while the process runs
 //! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
-//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents` are for the command line, with the key of the
-//!   run file
+//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET /partners`, `POST /partners/pause` and
+//!   `/partners/resume` are for the command line, with the key of the run file
 
 mod health;
 pub mod key_ring;
 pub mod partner_events;
+mod partners;
 pub mod tokens;
 
 use std::sync::Arc;
@@ -71,6 +72,21 @@ const ROUTES: &[Route<Handler<App>>] = &[
         "Takes in what partners report.",
         handler!(partner_events::take_in),
     ),
+    route(
+        Method::GET,
+        "/partners",
+        Scope::Confidential,
+        "Tells who is asked, and how often.",
+        handler!(partners::list),
+    ),
+    route(
+        Method::POST,
+        "/partners/pause",
+        Scope::Confidential,
+        "Pauses a partner.",
+        handler!(partners::pause),
+    ),
+    route(Method::POST, "/partners/resume", Scope::Confidential, "Ends a pause.", handler!(partners::resume)),
     route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
 ];
 
@@ -143,7 +159,7 @@ impl Authenticate for App {
 fn index_page(run_file: &RunFile) -> String {
     let RunFile { api, integrations, .. } = run_file;
     let rows =
-        ROUTES.iter().map(|route| format!("{:<7}{:<14}{}\n", route.method.as_str(), route.path, route.about));
+        ROUTES.iter().map(|route| format!("{:<7}{:<17}{}\n", route.method.as_str(), route.path, route.about));
     format!(
         "offerd {}\n\napi            {api}\nintegrations   {integrations}\n\n{}",
         env!("CARGO_PKG_VERSION"),
@@ -170,6 +186,8 @@ async fn ready(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 async fn show_metrics(context: Context<App>) -> Result<Reply, Failure> {
+    let engine = &context.app.engine;
+    engine.limiter.measure(&engine.book());
     let text = context.app.metrics.render();
     let version = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Ok(Reply::bytes("text/plain", text).header(CONTENT_TYPE, version))

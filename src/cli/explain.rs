@@ -1,4 +1,6 @@
 //! `offerd explain FILE`
+//!
+//! Caps, budgets and pauses are those of the running daemon, if one runs; the rest is what the files say.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,9 +11,11 @@ use comfy_table::{Cell, Color, Table};
 
 use super::lead::read_lead;
 use super::page;
+use super::partners::{running_standings, told};
+use crate::matching::limiter::{SeatStanding, State};
 use crate::model::CreditBands;
-use crate::partners::Facts;
 use crate::partners::explain::{Explanation, Refusal, SeatExplanation, explain};
+use crate::partners::{Facts, Seat};
 
 /// `offerd explain`
 #[derive(Debug, Args)]
@@ -28,8 +32,8 @@ pub struct Arguments {
 
 /// Runs `offerd explain`.
 pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
-    let book = match super::settings_and_book(config) {
-        Ok((_, book)) => book,
+    let (settings, book) = match super::settings_and_book(config) {
+        Ok(loaded) => loaded,
         Err(code) => return code,
     };
     let lead = match read_lead(&arguments.file) {
@@ -42,11 +46,31 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
         return super::fail(format!("there is no partner `{key}`"));
     }
 
-    let facts = Facts::new(&lead, Utc::now().date_naive(), CreditBands::CURRENT);
-    let explanation = explain(&book, &facts);
+    let standings = match super::block_on(running_standings(&settings)) {
+        Ok(standings) => standings,
+        Err(message) => return super::fail(message),
+    };
+    let now = Utc::now();
+    let facts = Facts::new(&lead, now.date_naive(), CreditBands::CURRENT);
+    let explanation = explain(&book, &facts, now, &|seat| counted_against(&standings, seat));
     page::print(table(&explanation, arguments));
     page::print(summary(&explanation));
     ExitCode::SUCCESS
+}
+
+/// What the running daemon has counted against a seat. Its schedule and its file tell of themselves.
+fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Refusal> {
+    let of_seat = |standing: &&SeatStanding| {
+        standing.partner == seat.identity.key && standing.product_type == seat.product_type
+    };
+    let standing = standings.iter().find(of_seat)?;
+    let wanted = match standing.state {
+        State::Active | State::PausedByFile | State::OutsideSchedule => return None,
+        State::PausedByCommand => "not paused",
+        State::Capped => "fewer asks than its cap",
+        State::OverBudget => "payouts below its budget",
+    };
+    Some(Refusal { wanted: wanted.to_owned(), found: told(standing) })
 }
 
 fn table(explanation: &Explanation, arguments: &Arguments) -> Table {

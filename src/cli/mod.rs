@@ -6,6 +6,7 @@ mod events;
 mod explain;
 mod lead;
 mod page;
+mod partners;
 mod serve;
 mod token;
 
@@ -48,6 +49,9 @@ enum Command {
     /// Take in what partners report in files
     #[command(subcommand)]
     Events(events::Command),
+    /// Show, pause and resume partners, of a running daemon or of a stopped one's store
+    #[command(subcommand)]
+    Partners(partners::Command),
     /// Tell for a lead, partner by partner and offer by offer, what matches and what does not
     Explain(explain::Arguments),
 }
@@ -62,6 +66,7 @@ pub fn run() -> ExitCode {
         Command::Token(command) => token::run(config, command),
         Command::Lead(command) => lead::run(config, command),
         Command::Events(command) => events::run(config, command),
+        Command::Partners(command) => partners::run(config, command),
         Command::Explain(arguments) => explain::run(config, &arguments),
     }
 }

@@ -1,5 +1,6 @@
 //! How tables and figures look on a terminal.
 
+use chrono::{DateTime, Utc};
 use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, LineStyle, Row, Table};
 
@@ -26,6 +27,16 @@ pub fn print(text: impl std::fmt::Display) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => eprintln!("offerd: cannot print: {error}"),
         _ => {}
     }
+}
+
+/// A moment, to the minute.
+pub fn moment(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// A moment given as Unix milliseconds, to the minute.
+pub fn moment_of(millis: i64) -> String {
+    moment(DateTime::from_timestamp_millis(millis).unwrap_or_default())
 }
 
 /// Dollars, with cents unless there are none: `$1,234.50`, `$95`.

@@ -5,7 +5,6 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand, ValueEnum};
 use comfy_table::Table;
 use hyper::Method;
@@ -205,13 +204,12 @@ impl Keeper {
 fn table(tokens: &[Listed]) -> Table {
     let mut table = page::table(["id", "holder", "kind", "test", "created"]);
     for token in tokens {
-        let created = DateTime::<Utc>::from_timestamp_millis(token.created_at).unwrap_or_default();
         table.add_row([
             token.id.to_string(),
             token.holder.name().to_owned(),
             token.kind.word().to_owned(),
             if token.test { "test" } else { "" }.to_owned(),
-            created.format("%Y-%m-%d %H:%M UTC").to_string(),
+            page::moment_of(token.created_at),
         ]);
     }
     table

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::engine::Engine;
 use super::history::action_at;
 use super::matchmaker::Unavailable;
+use super::owed::Owed;
 use super::reading;
 use super::record::table_of;
 use super::writing;
@@ -73,9 +74,11 @@ async fn write(
     let cents = imprint.payout.dollars(None) * 100.0;
     if imprint.payout.on == PayoutStep::Click && cents > 0.0 && !lead.test {
         let paid = writing::with_click_payout(click(), lead, offer, action.action_date, cents);
-        match engine.store.commit(paid).await {
+        let (partner, at) = (seat.key.clone(), action.action_date.millis());
+        let owed = Owed { partner, product_type: seat.product_type, at, cents };
+        match engine.store.commit(owed.write(paid, action.uuid)).await {
             Err(CommitError::Guard { .. }) => {} // it has earned its payout before
-            written => return written.map_err(|_| Unavailable),
+            written => return written.map(|()| engine.limiter.book(&owed)).map_err(|_| Unavailable),
         }
     }
     engine.store.commit(click()).await.map_err(|_| Unavailable)

@@ -10,6 +10,7 @@ use tracing::error;
 use uuid::Uuid;
 
 use super::budget::TimeRules;
+use super::limiter::Limiter;
 use super::lines::Lines;
 use super::messages::Snapshot;
 use super::rate_table_actor::RateTableActor;
@@ -17,7 +18,7 @@ use super::table::Table;
 use super::texts::Texts;
 use crate::config::MatchingSettings;
 use crate::partners::Book;
-use crate::store::Store;
+use crate::store::{Clock, Store};
 use crate::telemetry::metrics::LIVE_TABLES;
 
 /// The limits and times of matching; `matching.*` in the settings.
@@ -50,6 +51,8 @@ pub struct Engine {
     pub rules: Rules,
     /// The lines to partners that live elsewhere.
     pub lines: Lines,
+    /// Who may be asked, and who was.
+    pub limiter: Limiter,
     /// Where clicks go.
     pub base_url: String,
     /// The tables that have an actor.
@@ -75,10 +78,24 @@ impl From<&MatchingSettings> for Rules {
 }
 
 impl Engine {
-    /// An engine without live tables.
+    /// An engine without live tables. Counts what the store says was asked lately.
     pub fn new(store: Store, texts: Texts, book: Book, lines: Lines, rules: Rules, base_url: String) -> Self {
+        Self::with_clock(store, texts, book, lines, rules, base_url, Clock::system())
+    }
+
+    /// Like [`new`](Self::new), with a clock of one's own, for tests.
+    pub fn with_clock(
+        store: Store,
+        texts: Texts,
+        book: Book,
+        lines: Lines,
+        rules: Rules,
+        base_url: String,
+        clock: Clock,
+    ) -> Self {
+        let limiter = Limiter::of(&store, &texts, clock);
         let book = RwLock::new(Arc::new(book));
-        Self { store, texts, book, lines, rules, base_url, live: LiveTables::default() }
+        Self { store, texts, book, lines, rules, limiter, base_url, live: LiveTables::default() }
     }
 
     /// The book as of now; who holds it keeps it, whatever is loaded later.

@@ -10,11 +10,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use chrono::NaiveDate;
 use metrics::histogram;
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tracing::warn;
 
 use super::outcome::{Failure, NoOfferReason, Outcome};
+use super::token_cache::TokenCache;
 use crate::config::WireSettings;
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::http::auth::BearerToken;
@@ -25,9 +25,6 @@ use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
 use crate::wire::{
     Call, CallError, ClientIdentity, Lane, LaneRules, LaneState, PanelRules, PoolRules, Reply, Wire,
 };
-
-/// How long before its end a token is fetched anew.
-const TOKEN_MARGIN: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// Who a line leads to.
 type Place = (String, ProductType);
@@ -44,7 +41,7 @@ pub struct Line {
     lane: Lane,
     rules: WireRules,
     /// By whether leads are tests: the sandbox gives tokens of its own.
-    tokens: [Arc<Mutex<Option<(BearerToken, Instant)>>>; 2],
+    tokens: [Arc<TokenCache>; 2],
 }
 
 /// What a partner is asked, owned, so that it can be taken to any thread.
@@ -199,28 +196,21 @@ impl Line {
         })
     }
 
-    /// The token of the partner's authorization server, fetched by the first who needs it; the others wait for that one.
+    /// The token of the partner's authorization server, where it wants one.
     async fn token(&self, source: &HttpSource, question: &Question) -> Result<Option<BearerToken>, Trouble> {
         let test = question.asked.test;
         let request = source.token_request(test, Secrets::Real);
         let Some(request) = request.map_err(|error| Trouble::Request(error.to_string()))? else {
             return Ok(None);
         };
-        let fetching = async {
-            let mut kept = self.tokens[usize::from(test)].lock().await;
-            if let Some((token, until)) = kept.as_ref()
-                && Instant::now() < *until
-            {
-                return Ok(token.clone());
-            }
+        let fetch = async {
             let reply = self.send(request, question.deadline).await.map_err(Trouble::Call)?;
             let token = BearerToken::read(reply.status, &reply.body);
             self.lane.judged(token.is_ok());
-            let token = token.map_err(Trouble::Answer)?;
-            *kept = Some((token.clone(), Instant::now() + token.life.saturating_sub(TOKEN_MARGIN)));
-            Ok(token)
+            token.map_err(Trouble::Answer)
         };
-        let fetched = tokio::time::timeout_at(question.deadline, fetching).await;
+        let cache = &self.tokens[usize::from(test)];
+        let fetched = tokio::time::timeout_at(question.deadline, cache.get(fetch)).await;
         fetched.unwrap_or(Err(Trouble::TimedOut)).map(Some)
     }
 
@@ -253,7 +243,7 @@ impl Trouble {
             Self::Call(error) => {
                 let outcome = match error {
                     CallError::TimedOut { .. } | CallError::NoTime => Outcome::TimedOut,
-                    CallError::Busy | CallError::BreakerOpen => Outcome::Failed(Failure::HeldBack),
+                    CallError::Busy | CallError::BreakerOpen => Outcome::Failed(Failure::KeptOut),
                     CallError::TooLarge | CallError::Malformed => Outcome::Failed(Failure::Answer),
                     _ => Outcome::Failed(Failure::Unreachable),
                 };

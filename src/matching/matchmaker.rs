@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use tracing::error;
 use uuid::Uuid;
 
+use super::asks::Asks;
 use super::engine::{Engine, Rules};
 use super::identity::identity_key;
 use super::messages::{AwaitTable, GetRateTable, Settle, Snapshot, Until};
@@ -21,13 +22,14 @@ use super::rate_table_actor::{RateTableActor, Start};
 use super::reading;
 use super::record::{TableHead, table_uuid};
 use super::repeat::{Known, Repeat, UnderWay};
+use super::seating::Seating;
 use super::table::Table;
 use super::writing::{self, IdentityLookBack, LEAD_EXISTS};
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::{Facts, Fit};
 use crate::store::entities::LeadRecord;
 use crate::store::{Commit, CommitError, Tree};
-use crate::telemetry::metrics::{SEATS_CUT, SUBMITS_REFUSED};
+use crate::telemetry::metrics::SUBMITS_REFUSED;
 
 /// Takes leads in, and shows rate tables. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -211,8 +213,8 @@ impl Matchmaker {
         repeat: Option<&Repeat>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
-        let fits = self.fitting(&Facts::new(&record.lead, Utc::now().date_naive(), record.bands));
-        let head = self.head(&record, &fits);
+        let seating = Seating::of(&self.engine, &record);
+        let head = self.head(&record, &seating);
 
         // From here on the table has its time, whatever the store takes.
         let deadline = Instant::now() + self.rules().time.deadline;
@@ -221,9 +223,13 @@ impl Matchmaker {
             Some(repeat) => repeat.remember(commit, head.uuid),
             None => commit,
         };
-        self.engine.store.commit(commit).await.map_err(|failure| refusal(&record, failure))?;
+        if let Err(failure) = self.engine.store.commit(commit).await {
+            seating.give_back(&self.engine);
+            return Err(refusal(&record, failure));
+        }
 
         let (company, uuid) = (record.company, head.uuid);
+        let fits = seating.fits;
         let seats = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let actor = self.start(Start {
             lead_created_at: record.created_at,
@@ -231,6 +237,8 @@ impl Matchmaker {
             lead: Arc::new(record.lead),
             table: Table::new(Arc::new(head), seats),
             fits: fits.into_iter().map(Some).collect(),
+            asks: Asks::default(),
+            resumed: false,
             sequence: 0,
             deadline,
             permit: Some(permit),
@@ -297,11 +305,11 @@ impl Matchmaker {
         let record = reading::lead(&self.engine.store, head.lead).ok().flatten();
         let lead = record.as_ref().map(|record| record.lead.clone());
 
-        let now = Utc::now();
+        let today = Utc::now().date_naive();
         let bands = record.as_ref().map(|record| record.bands).unwrap_or_default();
-        let mut fitting = lead.as_ref().map_or_else(Vec::new, |lead| {
-            self.engine.book().fitting(&Facts::new(lead, now.date_naive(), bands))
-        });
+        let mut fitting = lead
+            .as_ref()
+            .map_or_else(Vec::new, |lead| self.engine.book().fitting(&Facts::new(lead, today, bands)));
         let seats = stored.seats().iter();
         let fits = seats.map(|seat| {
             let same =
@@ -309,7 +317,7 @@ impl Matchmaker {
             fitting.iter().position(same).map(|position| fitting.swap_remove(position))
         });
         // A clock that stepped back gives nobody more time than a new lead has.
-        let left = u64::try_from(head.deadline - now.timestamp_millis()).unwrap_or(0);
+        let left = u64::try_from(head.deadline - self.engine.limiter.now()).unwrap_or(0);
         let left = Duration::from_millis(left).min(self.rules().time.deadline);
         self.start(Start {
             lead_created_at: record.map_or(head.created_at, |record| record.created_at),
@@ -317,6 +325,8 @@ impl Matchmaker {
             lead: Arc::new(lead.unwrap_or_default()),
             bands,
             table: stored,
+            asks: reading::asks(&self.engine.store, table)?,
+            resumed: true,
             sequence: reading::next_answer(&self.engine.store, table),
             deadline: Instant::now() + left,
             // A table that was taken in stays in, even where more are recovered than are admitted.
@@ -341,20 +351,8 @@ impl Matchmaker {
         &self.engine.rules
     }
 
-    /// The seats that are asked or held: second look only for a lead that wants other products too.
-    fn fitting(&self, facts: &Facts) -> Vec<Fit> {
-        let mut fits = self.engine.book().fitting(facts);
-        if fits.len() > self.rules().partners_per_lead {
-            let cut = fits.len() - self.rules().partners_per_lead;
-            counter!(SEATS_CUT).increment(cut as u64);
-            fits.truncate(self.rules().partners_per_lead);
-        }
-        fits
-    }
-
-    fn head(&self, record: &LeadRecord, fits: &[Fit]) -> TableHead {
-        let wanted = record.lead.product_types.as_deref().unwrap_or_default();
-        let created_at = Utc::now().timestamp_millis();
+    fn head(&self, record: &LeadRecord, seating: &Seating) -> TableHead {
+        let created_at = seating.round.at;
         let deadline = created_at + self.rules().time.deadline.as_millis() as i64;
         TableHead {
             uuid: table_uuid(),
@@ -362,10 +360,10 @@ impl Matchmaker {
             company: record.company,
             test: record.test,
             loan_amount: record.lead.loan_information.as_ref().and_then(|loan| loan.loan_amount),
-            wants_loans: wanted.is_empty() || wanted.contains(&ProductType::Loan),
+            wants_loans: record.lead.asks_for(ProductType::Loan),
             created_at,
             deadline,
-            seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+            seats: seating.fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
         }
     }
 

@@ -1,25 +1,32 @@
 //! Matching: how a lead becomes a rate table.
 //!
-//! [`matchmaker`] takes the lead in and starts a [`rate_table_actor`], which asks a [`partner_actor`] per seat within
-//! its [`budget`], reads every way an ask can end as one [`outcome`], moves the pure [`progress`] machine, folds the
-//! answers into the [`table`] and writes them ([`writing`], [`record`]) before it shows them. [`recovery`] goes on with
-//! what a crash has left pending. [`shown`] tells whether an offer that is reported was ever
-//! shown. What happens to an offer afterwards are a [`click`] and what its partner reports ([`partner_events`]), which
-//! [`attribution`] ties to the lead. [`lines`] lead to the partners that live elsewhere.
-//! The actors' [`messages`] stand on one page.
+//! [`matchmaker`] takes the lead in, seats those who fit it ([`seating`], [`limiter`]) and starts a
+//! [`rate_table_actor`], which asks a [`partner_actor`] per seat within its [`budget`], reads every way an ask can
+//! end as one [`outcome`], moves the pure [`progress`] machine, folds the answers into the [`table`] and writes them
+//! ([`writing`], [`record`]) before it shows them. [`recovery`] goes on with what a crash has left pending. [`shown`]
+//! tells whether an offer that is reported was ever shown. What happens to an offer afterwards are a [`click`] and
+//! what its partner reports ([`partner_events`]), which [`attribution`] ties to the lead. [`lines`] lead to the partners
+//! that live elsewhere. The actors' [`messages`] stand on one page.
+//!
+//! The [`limiter`] counts from the records whom a table asked ([`asks`]) and what its leads earned ([`owed`]); [`pausing`]
+//! is how the command line takes a partner out.
 
+pub mod asks;
 pub mod attribution;
 pub mod budget;
 pub mod click;
 pub mod engine;
 pub mod history;
 pub mod identity;
+pub mod limiter;
 pub mod lines;
 pub mod matchmaker;
 pub mod messages;
 pub mod outcome;
+pub mod owed;
 pub mod partner_actor;
 pub mod partner_events;
+pub mod pausing;
 pub mod preview;
 pub mod progress;
 pub mod rate_table_actor;
@@ -27,11 +34,13 @@ pub mod reading;
 pub mod record;
 pub mod recovery;
 pub mod repeat;
+pub mod seating;
 pub mod shown;
 pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod texts;
+pub mod token_cache;
 pub mod writing;
 
 pub use engine::{Engine, Rules};

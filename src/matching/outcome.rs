@@ -31,6 +31,8 @@ pub enum NoOfferReason {
     Rejected(RejectReason),
     /// The lead is a test, and the partner has no sandbox.
     NoSandbox,
+    /// Second look was needed, but the partner's limits or an exclusive partner kept it from being asked.
+    HeldBack,
 }
 
 /// What failed.
@@ -47,7 +49,7 @@ pub enum Failure {
     /// The partner could not be reached, or the connection broke.
     Unreachable,
     /// The partner was not called: as many calls as allowed were under way, or it had failed too often.
-    HeldBack,
+    KeptOut,
     /// The answer could not be read, or was an error.
     Answer,
 }
@@ -62,12 +64,13 @@ impl Outcome {
             Self::NoOffers(NoOfferReason::NotNeeded) => "not_needed",
             Self::NoOffers(NoOfferReason::Rejected(_)) => "rejected",
             Self::NoOffers(NoOfferReason::NoSandbox) => "no_sandbox",
+            Self::NoOffers(NoOfferReason::HeldBack) => "held_back",
             Self::Failed(Failure::Refused) => "refused",
             Self::Failed(Failure::Panicked) => "panicked",
             Self::Failed(Failure::Gone) => "gone",
             Self::Failed(Failure::Request) => "bad_request",
             Self::Failed(Failure::Unreachable) => "unreachable",
-            Self::Failed(Failure::HeldBack) => "held_back",
+            Self::Failed(Failure::KeptOut) => "kept_out",
             Self::Failed(Failure::Answer) => "bad_answer",
             Self::TimedOut => "timed_out",
         }

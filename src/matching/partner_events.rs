@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::attribution::{Attribution, Unattributed, attribute};
 use super::engine::Engine;
 use super::history::action_at;
+use super::owed::Owed;
 use super::writing;
 use crate::model::{
     ApiError, ErrorType, LeadAction, PartnerEvent, PartnerEventReceipt, PartnerReport, PayoutCents, Timestamp,
@@ -119,8 +120,14 @@ async fn record(
     let occurred_at = occurred_at(event, now).map_err(ReportRefused::Fault)?;
     let about = attribute(engine, partner, &event.reference)?;
     let new = ReportRecord::new(partner, event, &about, occurred_at, now.into());
-    match engine.store.commit(writing::report(key, &new, &about)).await {
-        Ok(()) => Ok(Recorded::New(new.receipt)),
+    let owed = new.owed(&about);
+    let commit = writing::report(key, &new, &about);
+    let commit = owed.iter().fold(commit, |commit, owed| owed.write(commit, new.receipt.uuid));
+    match engine.store.commit(commit).await {
+        Ok(()) => {
+            owed.iter().for_each(|owed| engine.limiter.book(owed));
+            Ok(Recorded::New(new.receipt))
+        }
         // The same report came at the same time, on another connection.
         Err(CommitError::Guard { found, .. }) => read(&found)?.answer_to(event),
         Err(_) => Err(ReportRefused::Unavailable),
@@ -133,8 +140,13 @@ async fn revoke(engine: &Engine, key: &[u8]) -> Result<Recorded, ReportRefused> 
         return Ok(Recorded::Known(earlier.receipt));
     }
     let revoked = earlier.clone().revoked(Utc::now().into());
-    match engine.store.commit(writing::revoked_report(key, &earlier, &revoked)).await {
-        Ok(()) => Ok(Recorded::New(revoked.receipt)),
+    let owed = Owed::read(&engine.store, earlier.receipt.uuid);
+    let commit = Owed::remove(writing::revoked_report(key, &earlier, &revoked), earlier.receipt.uuid);
+    match engine.store.commit(commit).await {
+        Ok(()) => {
+            owed.iter().for_each(|owed| engine.limiter.take_back(owed));
+            Ok(Recorded::New(revoked.receipt))
+        }
         Err(CommitError::Guard { found, .. }) => Ok(Recorded::Known(read(&found)?.receipt)),
         Err(_) => Err(ReportRefused::Unavailable),
     }
@@ -177,6 +189,18 @@ impl ReportRecord {
                 revoked_at: None,
             },
         }
+    }
+
+    /// What it counts towards the budget of the seat that it is about.
+    fn owed(&self, about: &Attribution) -> Option<Owed> {
+        let cents = self.receipt.payout_in_cents?.0;
+        let product_type = self.receipt.product_type.unwrap_or(about.seat.product_type);
+        Some(Owed {
+            partner: self.partner.clone(),
+            product_type,
+            at: self.receipt.created_at.millis(),
+            cents,
+        })
     }
 
     /// What whoever sends the report again is answered.

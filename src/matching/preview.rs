@@ -31,7 +31,8 @@ pub fn show(engine: &Engine, preview: Preview) -> Bytes {
     let lead = placed(Lead { product_types: Some(vec![product_type]), ..lead });
     let facts = Facts::new(&lead, Utc::now().date_naive(), CreditBands::CURRENT);
     let book = engine.book();
-    let fits = book.could_fit(&facts, product_type);
+    let mut fits = book.could_fit(&facts, product_type);
+    fits.retain(|fit| !engine.limiter.is_paused(&fit.seat));
 
     let mut offers: Vec<(&CatalogOffer, Quote)> = Vec::new();
     for fit in &fits {

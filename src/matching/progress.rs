@@ -22,6 +22,13 @@ pub enum Standing {
     Ended,
 }
 
+impl Standing {
+    /// Where a seat starts.
+    pub fn at_start(second_look: bool, wants_loans: bool) -> Self {
+        if second_look && wants_loans { Self::Held } else { Self::Asked }
+    }
+}
+
 /// What can happen to a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -77,7 +84,7 @@ impl Progress {
     /// The start of a table: (product type, second look) of each seat, and whether the lead wants loans.
     pub fn start(seats: impl IntoIterator<Item = (ProductType, bool)>, wants_loans: bool) -> Self {
         let place = |(product_type, second_look): (ProductType, bool)| Place {
-            standing: if second_look && wants_loans { Standing::Held } else { Standing::Asked },
+            standing: Standing::at_start(second_look, wants_loans),
             first_look_loan: product_type == ProductType::Loan && !second_look,
         };
         Self { seats: seats.into_iter().map(place).collect(), loan_offers: false }

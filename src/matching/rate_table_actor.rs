@@ -16,8 +16,10 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 use tracing::{error, warn};
 
+use super::asks::Asks;
 use super::budget::Budget;
 use super::engine::Engine;
+use super::limiter::{Round, Verdict};
 use super::messages::{AwaitTable, GetRateTable, PartnerAnswered, RequestOffers, Settle, Snapshot, Until};
 use super::outcome::{Failure, NoOfferReason, Outcome};
 use super::partner_actor::PartnerActor;
@@ -27,8 +29,8 @@ use super::table::Table;
 use super::writing;
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::http::Asked;
-use crate::partners::{Fit, SeatText};
-use crate::store::CommitError;
+use crate::partners::{Fit, Seat, SeatText};
+use crate::store::{Commit, CommitError};
 use crate::telemetry::metrics::{
     LATE_ANSWERS, OFFERS_CUT, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLES_SETTLED,
 };
@@ -52,6 +54,10 @@ pub struct Start {
     pub table: Table,
     /// Per seat of the table, the seat in the book and its fitting offers; `None` for one that left the book.
     pub fits: Vec<Option<Fit>>,
+    /// Who was asked, as far as the head does not say so.
+    pub asks: Asks,
+    /// Whether it goes on after a restart, so that its seats may have been asked before.
+    pub resumed: bool,
     /// Position of its next answer record.
     pub sequence: u16,
     /// When the table must be complete.
@@ -69,6 +75,12 @@ pub struct RateTableActor {
     prompt: Vec<bool>,
     /// Per seat, whether its outcome is noted: written, being written, or about to be.
     noted: Vec<bool>,
+    /// Per seat, whether it was asked before a restart.
+    asked_before: Vec<bool>,
+    /// Who is asked, as far as the head does not say so.
+    asks: Asks,
+    /// `asks` as they are written.
+    written_asks: Asks,
     /// Answers that are not written yet.
     arrived: Vec<Answer>,
     writing: bool,
@@ -157,12 +169,20 @@ impl RateTableActor {
         let budget = Budget::until(start.deadline, engine.rules.time);
         let prompt: Vec<bool> =
             start.fits.iter().map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once())).collect();
+        let asked_before = |seat: usize| {
+            let asked = start.table.progress().standing(Standing::Asked).any(|asked| asked == seat);
+            start.resumed && (asked || start.asks.is_released(seat))
+        };
+        let asked_before = (0..prompt.len()).map(asked_before).collect();
         let noted = (0..prompt.len()).map(|seat| !start.table.progress().is_pending(seat)).collect();
         Self {
             engine,
             budget,
             prompt,
             noted,
+            asked_before,
+            asks: start.asks.clone(),
+            written_asks: start.asks.clone(),
             sequence: start.sequence,
             start,
             arrived: Vec::new(),
@@ -190,7 +210,7 @@ impl RateTableActor {
             };
             let holds_up = second_look_to_come && fit.seat.product_type == ProductType::Loan;
             let Some(budget) = self.budget.for_partner(fit.seat.timeout, holds_up) else {
-                self.take_in(seat, Outcome::NoOffers(NoOfferReason::NoTime));
+                self.out_of_time(seat);
                 continue;
             };
             let request = RequestOffers {
@@ -221,6 +241,16 @@ impl RateTableActor {
         }
         if !asks.is_empty() {
             ctx.add_stream(asks.ready_chunks(ANSWERS_AT_ONCE));
+        }
+    }
+
+    /// No time is left for a seat. One that was asked before a restart was asked all the same.
+    fn out_of_time(&mut self, seat: usize) {
+        if self.asked_before[seat] {
+            self.take_in(seat, Outcome::TimedOut);
+        } else {
+            self.asks.spared.push(seat as u16);
+            self.take_in(seat, Outcome::NoOffers(NoOfferReason::NoTime));
         }
     }
 
@@ -263,16 +293,25 @@ impl RateTableActor {
             return;
         }
         let (answers, settles) = self.next_answers();
-        if answers.is_empty() {
+        let asks = self.asks.clone();
+        if answers.is_empty() && asks == self.written_asks {
             self.go_on(ctx);
             return;
         }
         self.writing = true;
-        let commit =
-            writing::answers(self.table(), self.start.lead_created_at, self.sequence, &answers, settles);
+        let mut commit = Commit::new();
+        if !answers.is_empty() {
+            let lead_created_at = self.start.lead_created_at;
+            commit = writing::answers(self.table(), lead_created_at, self.sequence, &answers, settles);
+        }
+        if asks != self.written_asks {
+            commit = asks.write(commit, self.table().head().uuid);
+        }
         let acknowledged = self.engine.store.commit(commit);
         ctx.spawn(
-            acknowledged.into_actor(self).map(move |result, actor, ctx| actor.written(answers, result, ctx)),
+            acknowledged
+                .into_actor(self)
+                .map(move |result, actor, ctx| actor.written(answers, asks, result, ctx)),
         );
     }
 
@@ -285,12 +324,47 @@ impl RateTableActor {
             }
             progress = self.progress_with_arrived();
         }
+        if let Due::Release(held) = progress.due() {
+            self.begin_second_look(&held);
+            progress = self.progress_with_arrived();
+        }
         let mut answers = std::mem::take(&mut self.arrived);
         let cut = self.start.table.cut_to_fit(&mut answers);
         if cut > 0 {
             counter!(OFFERS_CUT, "partner" => "all").increment(cut as u64);
         }
         (answers, progress.settled())
+    }
+
+    /// Decides, once, which held seats are asked: their limits hold from now on. Those who are not have their outcome.
+    fn begin_second_look(&mut self, held: &[usize]) {
+        if self.asks.second_look_at.is_some() {
+            return;
+        }
+        let in_book = held.iter().filter_map(|seat| Some((*seat, self.start.fits[*seat].as_ref()?)));
+        let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
+        let fitting: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
+        let limiter = &self.engine.limiter;
+        let (round, verdicts) = limiter.admit(self.table().head().test, fitting.len(), &fitting);
+        self.asks.second_look_at = Some(round.at);
+        for (seat, verdict) in seats.into_iter().zip(verdicts) {
+            match verdict {
+                Verdict::Asked => self.asks.released.push(seat as u16),
+                Verdict::Denied(_) | Verdict::NoRoom => {
+                    self.take_in(seat, Outcome::NoOffers(NoOfferReason::HeldBack))
+                }
+            }
+        }
+    }
+
+    /// Gives back what seats counted that were not asked after all, once that is written.
+    fn give_back(&self, spared: &[u16]) {
+        let head = self.table().head();
+        for seat in spared.iter().map(|seat| usize::from(*seat)) {
+            let SeatText { key, product_type, .. } = &*self.table().seats()[seat];
+            let at = self.asks.released_at(seat).unwrap_or(head.created_at);
+            self.engine.limiter.give_back(Round { at, test: head.test }, [(key.as_str(), *product_type)]);
+        }
     }
 
     /// Where the seats will stand once what has arrived is written.
@@ -305,7 +379,13 @@ impl RateTableActor {
     }
 
     /// The store has answered: the answers are shown, or the actor gives up.
-    fn written(&mut self, answers: Vec<Answer>, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
+    fn written(
+        &mut self,
+        answers: Vec<Answer>,
+        asks: Asks,
+        result: Result<(), CommitError>,
+        ctx: &mut Context<Self>,
+    ) {
         self.writing = false;
         if result == Err(CommitError::Busy) {
             // Only many tables recovered at once can fill the queue; the answers keep until there is room.
@@ -318,7 +398,9 @@ impl RateTableActor {
             self.leave(ctx);
             return;
         }
-        self.sequence += 1;
+        self.give_back(&asks.spared[self.written_asks.spared.len()..]);
+        self.written_asks = asks;
+        self.sequence += u16::from(!answers.is_empty());
         self.shown = None;
         for answer in &answers {
             if let Err(illegal) = self.start.table.apply(answer) {
@@ -368,7 +450,11 @@ impl RateTableActor {
         match until {
             Until::Settled => progress.settled(),
             Until::After(version) => self.table().answers() != version,
-            Until::Prompt => !progress.standing(Standing::Asked).any(|seat| self.prompt[seat]),
+            Until::Prompt => {
+                // Whom second look asks is known when it is written.
+                let deciding = self.asks.second_look_at != self.written_asks.second_look_at;
+                !deciding && !progress.standing(Standing::Asked).any(|seat| self.prompt[seat])
+            }
         }
     }
 

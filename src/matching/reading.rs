@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tracing::error;
 use uuid::Uuid;
 
+use super::asks::Asks;
 use super::engine::Engine;
 use super::matchmaker::Unavailable;
 use super::record::{Answer, TableHead};
@@ -37,6 +38,15 @@ pub fn table(engine: &Engine, table: Uuid) -> Result<Option<Table>, Unavailable>
         }
     }
     Ok(Some(folded))
+}
+
+/// Who of a table's seats was asked, where its head does not say so.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn asks(store: &Store, table: Uuid) -> Result<Asks, Unavailable> {
+    let bytes = store.get(Tree::Asks, table.as_bytes()).map_err(broken)?;
+    bytes.map_or_else(|| Ok(Asks::default()), |bytes| codec::decode(&bytes).map_err(broken))
 }
 
 /// Position of a table's next answer record: one behind the last, whether that can be read or not.

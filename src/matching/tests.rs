@@ -19,7 +19,10 @@ use super::texts::Texts;
 use crate::config::WireSettings;
 use crate::model::{CreditBands, Lead};
 use crate::partners::Book;
-use crate::store::{Store, StoreOptions, SyncFault};
+use crate::store::{Clock, Store, StoreOptions, SyncFault};
+
+mod limits;
+mod second_look;
 
 #[path = "../../tests/it/kit/partners.rs"]
 #[allow(dead_code)] // the black-box tests use the rest
@@ -40,6 +43,7 @@ struct World {
     matchmaker: Matchmaker,
     directory: tempfile::TempDir,
     disk: SyncFault,
+    clock: Clock,
 }
 
 fn rules() -> Rules {
@@ -64,18 +68,13 @@ fn book(partners: &[PartnerFile]) -> Book {
     Book::from_texts(partners.iter().enumerate().map(file)).expect("the partners of a test are good")
 }
 
-async fn matchmaker(store: Store, partners: &[PartnerFile], rules: Rules) -> Matchmaker {
+async fn matchmaker(store: Store, partners: &[PartnerFile], rules: Rules, clock: &Clock) -> Matchmaker {
     let texts = Texts::new(store.clone());
     let book = book(partners);
     texts.keep(&book).await.unwrap();
-    let engine = Engine::new(
-        store,
-        texts,
-        book,
-        Lines::new(WireSettings::default()),
-        rules,
-        "http://offers.example".to_owned(),
-    );
+    let base_url = "http://offers.example".to_owned();
+    let lines = Lines::new(WireSettings::default());
+    let engine = Engine::with_clock(store, texts, book, lines, rules, base_url, clock.clone());
     Matchmaker::new(engine, vec![Arbiter::current()], b"secret")
 }
 
@@ -85,11 +84,15 @@ impl World {
     }
 
     async fn with_rules(partners: &[PartnerFile], rules: Rules) -> Self {
+        Self::with_clock(partners, rules, Clock::system()).await
+    }
+
+    async fn with_clock(partners: &[PartnerFile], rules: Rules, clock: Clock) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let options = StoreOptions::new(directory.path());
         let disk = options.sync_fault.clone();
         let store = Store::open_inline_with(&options).unwrap();
-        Self { matchmaker: matchmaker(store, partners, rules).await, directory, disk }
+        Self { matchmaker: matchmaker(store, partners, rules, &clock).await, directory, disk, clock }
     }
 
     async fn submit(&self, until: Until) -> Snapshot {
@@ -97,7 +100,11 @@ impl World {
     }
 
     async fn try_submit(&self, until: Until) -> Result<Snapshot, Refused> {
-        let lead = Lead::read(LEAD.as_bytes()).unwrap();
+        self.try_submit_lead(LEAD, until).await
+    }
+
+    async fn try_submit_lead(&self, lead: &str, until: Until) -> Result<Snapshot, Refused> {
+        let lead = Lead::read(lead.as_bytes()).unwrap();
         let bands = CreditBands::CURRENT;
         let submission =
             Submission { company: COMPANY, test: false, look_back_minutes: None, bands, repeat: None, lead };
@@ -110,7 +117,7 @@ impl World {
 
     /// As a crash leaves it: the actors are gone with what they knew, the records are there.
     async fn crash(self, partners: &[PartnerFile]) -> Self {
-        let Self { matchmaker: gone, directory, .. } = self;
+        let Self { matchmaker: gone, directory, clock, .. } = self;
         gone.drain().await;
         drop(gone);
         // The actors let go of the store when they have stopped.
@@ -121,7 +128,7 @@ impl World {
         let options = StoreOptions::new(directory.path());
         let disk = options.sync_fault.clone();
         let store = Store::open_inline_with(&options).unwrap();
-        Self { matchmaker: matchmaker(store, partners, rules()).await, directory, disk }
+        Self { matchmaker: matchmaker(store, partners, rules(), &clock).await, directory, disk, clock }
     }
 }
 

@@ -71,6 +71,12 @@ impl Lead {
     pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
         input::read(body)
     }
+
+    /// Whether it asks for a product type; one that names none asks for all.
+    pub fn asks_for(&self, product_type: ProductType) -> bool {
+        let named = self.product_types.as_deref().unwrap_or_default();
+        named.is_empty() || named.contains(&product_type)
+    }
 }
 
 /// A lead as clients send it.

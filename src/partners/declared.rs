@@ -10,6 +10,7 @@ use std::fmt;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::limits::declared::{Exclusive, Limits};
 use crate::declaration::HumanDuration;
 use crate::model::{
     AprType, CompoundingMethod, MortgageLoanType, PartnerEventType, ProductSubType, ProductType,
@@ -83,6 +84,11 @@ pub struct Product {
     /// Taken out of the panel for now.
     #[serde(default)]
     pub paused: bool,
+    /// When and how often it is asked.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Takes the leads that it is asked about alone: `true`, or the name of a group. [`Exclusive`] says among whom.
+    pub exclusive: Option<Exclusive>,
     /// Answers as if over a network.
     pub simulate: Option<Simulate>,
     /// Asks the partner over HTTP, which then answers the figures of its catalog's offers.

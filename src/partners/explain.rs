@@ -1,10 +1,14 @@
 //! Why a partner, and each of its offers, does or does not answer a lead.
 
+use chrono::{DateTime, Utc};
+
 use super::book::Book;
 use super::catalog::CatalogOffer;
 use super::facts::Facts;
+use super::limits::displaced;
 use super::partner::Seat;
 use super::quote::Quote;
+use crate::model::ProductType;
 
 /// What the book says of one lead, seat by seat.
 #[derive(Debug)]
@@ -44,26 +48,73 @@ pub struct Refusal {
     pub found: String,
 }
 
-/// Explains a lead against the whole book, by walking the rules one by one.
-pub fn explain<'a>(book: &'a Book, facts: &Facts) -> Explanation<'a> {
-    Explanation { seats: book.seats().iter().map(|seat| of_seat(seat, facts)).collect() }
+/// Explains a lead against the whole book, by walking the rules one by one. `counted` tells what counts against a seat
+/// now that no file says: a cap, a budget, a pause.
+pub fn explain<'a>(
+    book: &'a Book,
+    facts: &Facts,
+    now: DateTime<Utc>,
+    counted: &dyn Fn(&Seat) -> Option<Refusal>,
+) -> Explanation<'a> {
+    let against = book.seats().iter().map(|seat| against(seat, facts, now, counted));
+    let mut against: Vec<Vec<Refusal>> = against.collect();
+    leave_to_the_exclusive(book, facts, &mut against);
+    let seats = book.seats().iter().zip(against).map(|(seat, against)| of_seat(seat, facts, against));
+    Explanation { seats: seats.collect() }
 }
 
-fn of_seat<'a>(seat: &'a Seat, facts: &Facts) -> SeatExplanation<'a> {
-    let asked_for = facts.lead().product_types.as_deref().unwrap_or_default();
-    let wanted = asked_for.is_empty() || asked_for.contains(&seat.product_type);
+/// Seats that are asked together leave the lead to an exclusive one.
+fn leave_to_the_exclusive(book: &Book, facts: &Facts, against: &mut [Vec<Refusal>]) {
+    let seats: Vec<&Seat> = book.seats().iter().map(|seat| &**seat).collect();
+    let waits = |seat: &Seat| seat.second_look && facts.lead().asks_for(ProductType::Loan);
+    for waiting in [false, true] {
+        let asked = |nth: usize| against[nth].is_empty() && waits(seats[nth]) == waiting;
+        for (displaced, by) in displaced(&seats, asked) {
+            against[displaced].push(Refusal {
+                wanted: "no exclusive partner that takes the lead".to_owned(),
+                found: seats[by].identity.key.clone(),
+            });
+        }
+    }
+}
+
+/// Why a seat is not asked, as far as no other seat is the reason.
+fn against(
+    seat: &Seat,
+    facts: &Facts,
+    now: DateTime<Utc>,
+    counted: &dyn Fn(&Seat) -> Option<Refusal>,
+) -> Vec<Refusal> {
+    let wanted = facts.lead().asks_for(seat.product_type);
     let mut against_seat = Vec::new();
     if seat.paused {
         against_seat
             .push(Refusal { wanted: "not paused".to_owned(), found: "paused in its file".to_owned() });
     }
+    if !seat.limits.open_at(now) {
+        let opens = seat
+            .limits
+            .next_change(now)
+            .map(|opens| format!("closed until {}", opens.format("%Y-%m-%d %H:%M UTC")));
+        against_seat.push(Refusal {
+            wanted: format!("hours of its schedule in {}", seat.limits.time_zone),
+            found: opens.unwrap_or_else(|| "closed".to_owned()),
+        });
+    }
+    against_seat.extend(counted(seat));
     if wanted {
         against_seat.extend(refusals(&seat.rule, facts));
     } else {
-        let names: Vec<&str> = asked_for.iter().map(|product| product.as_str()).collect();
+        let asked_for = facts.lead().product_types.iter().flatten();
+        let names: Vec<&str> = asked_for.map(|product| product.as_str()).collect();
         let asks = format!("a lead that asks for {}", seat.product_type);
         against_seat.push(Refusal { wanted: asks, found: names.join(", ") });
     }
+    against_seat
+}
+
+fn of_seat<'a>(seat: &'a Seat, facts: &Facts, against_seat: Vec<Refusal>) -> SeatExplanation<'a> {
+    let wanted = facts.lead().asks_for(seat.product_type);
     let offers = if wanted { &seat.offers[..] } else { &[] };
     let offers = offers
         .iter()

@@ -2,7 +2,8 @@
 //!
 //! [`declared`] is what a file may say; [`check`] makes [`partner::Seat`]s of it; [`book::Book`] compiles their rules
 //! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`text`] is prepared at load and
-//! whose [`quote`] is made per lead; [`mod@http`] asks partners that live elsewhere. [`explain`] tells why not.
+//! whose [`quote`] is made per lead; [`mod@http`] asks partners that live elsewhere. [`limits`] say when and how often a
+//! seat is asked. [`explain`] tells why not.
 
 pub mod book;
 pub mod catalog;
@@ -14,6 +15,7 @@ pub mod facts;
 pub mod finance;
 pub mod http;
 pub mod index;
+pub mod limits;
 pub mod partner;
 pub mod quote;
 pub mod text;
@@ -21,6 +23,7 @@ pub mod zip_state;
 
 pub use book::{Book, Fit};
 pub use facts::Facts;
+pub use limits::{Exclusive, Limits};
 pub use partner::{Identity, Seat, SeatText};
 pub use quote::{Quote, Terms};
 pub use text::{Fingerprint, Text};

@@ -10,6 +10,7 @@ use super::catalog::CatalogOffer;
 use super::declared::FailureKind;
 use super::eligibility::Rule;
 use super::http::HttpSource;
+use super::limits::{Exclusive, Limits};
 use super::text::Text;
 use crate::model::{Originator, Partner, ProductType};
 
@@ -41,6 +42,10 @@ pub struct Seat {
     pub second_look: bool,
     /// Taken out of the panel for now.
     pub paused: bool,
+    /// When and how often it is asked.
+    pub limits: Limits,
+    /// Among whom it takes a lead alone.
+    pub exclusive: Option<Exclusive>,
     /// Longest wait for its answer.
     pub timeout: Duration,
     /// Which leads it is asked about.

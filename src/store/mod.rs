@@ -35,6 +35,7 @@ mod health;
 mod open;
 mod options;
 pub mod partner_keys;
+pub mod pauses;
 mod queue;
 mod records;
 #[cfg(test)]

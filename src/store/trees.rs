@@ -36,6 +36,12 @@ pub enum Tree {
     PartnerEvents,
     /// Offers whose click has earned its payout.
     PaidClicks,
+    /// Who was asked, where the rate table does not say so.
+    Asks,
+    /// Payouts as they count towards budgets.
+    Owed,
+    /// Partners that the command line has paused.
+    Pauses,
     /// The feed of lead events, by company, in order of arrival.
     LeadEvents,
     /// The feed of payouts, likewise.
@@ -73,7 +79,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 21] = [
+pub const TREES: [TreeRow; 24] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta",
         key: "name", value: "the format (u32), the last arrival (u64), the identity secret",
         writers: "store, daemon", readers: "store, daemon" },
@@ -116,6 +122,15 @@ pub const TREES: [TreeRow; 21] = [
     TreeRow { tree: Tree::PaidClicks, prefix: b'q', name: "paid_clicks",
         key: "offer uuid", value: "nothing: the key says it",
         writers: "matching", readers: "matching" },
+    TreeRow { tree: Tree::Asks, prefix: b'n', name: "asks",
+        key: "rate table uuid", value: "when second look began, who it asks, who was not asked after all",
+        writers: "matching", readers: "matching" },
+    TreeRow { tree: Tree::Owed, prefix: b'w', name: "owed",
+        key: "uuid of the report or click", value: "partner key, product type, time in ms, cents",
+        writers: "matching", readers: "matching" },
+    TreeRow { tree: Tree::Pauses, prefix: b'z', name: "pauses",
+        key: "partner key, zero byte, product type or nothing", value: "the pause (JSON)",
+        writers: "admin", readers: "matching, admin" },
     TreeRow { tree: Tree::LeadEvents, prefix: b'h', name: "lead_events",
         key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of happenings",
         writers: "matching (key by the store)", readers: "analytics" },

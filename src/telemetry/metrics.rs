@@ -55,6 +55,10 @@ pub const PARTNER_REPORTS: &str = "offerd_partner_reports_total";
 pub const SUBMITS_REFUSED: &str = "offerd_submits_refused_total";
 /// Seats beyond `matching.partners_per_lead`.
 pub const SEATS_CUT: &str = "offerd_seats_cut_total";
+/// Seats that fit a lead and were not asked.
+pub const SEATS_HELD_BACK: &str = "offerd_seats_held_back_total";
+/// How much of a limit is used.
+pub const LIMIT_USED: &str = "offerd_limit_used_ratio";
 /// Requests answered.
 pub const HTTP_REQUESTS: &str = "offerd_http_requests_total";
 /// Time from the head of a request to its answer.
@@ -99,6 +103,8 @@ pub const METRICS: &[Metric] = &[
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
     counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, store_busy, store_failed."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
+    counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, schedule, per_minute, per_day, budget, exclusive."),
+    gauge(LIMIT_USED, &["partner", "product_type", "limit"], "Share of per_minute, per_day or budget that is used."),
     counter(PARTNER_OUTCOMES, &["partner", "product_type", "outcome"], "How asks ended."),
     seconds(PARTNER_ANSWER_SECONDS, &["partner", "product_type"], "Time from ask to outcome."),
     counter(PARTNER_REPORTS, &["partner", "outcome"], "What partners reported: new, known, refused."),

@@ -56,6 +56,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("tower_service", &["wire"]),
     ("actix", &["matching"]),
     ("actix_rt", &["matching", "daemon"]),
+    ("chrono_tz", &["partners", "matching"]),
     ("clap", &["cli"]),
     ("comfy_table", &["cli"]),
     ("csv", &["cli"]),

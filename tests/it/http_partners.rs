@@ -214,7 +214,7 @@ async fn who_mostly_fails_is_kept_out() {
     assert!(
         metrics
             .lines()
-            .any(|line| line.starts_with("offerd_partner_outcomes_total") && line.contains("held_back"))
+            .any(|line| line.starts_with("offerd_partner_outcomes_total") && line.contains("kept_out"))
     );
     assert!(metrics.contains("offerd_wire_breaker_state"), "{metrics}");
 }

@@ -14,6 +14,7 @@ mod growing_leads;
 mod http_partners;
 mod kit;
 mod leads;
+mod limits;
 mod offer_previews;
 mod openapi;
 mod partner_events;

@@ -1,6 +1,7 @@
 //! From a declared partner to a checked one, or to every fault with file, line and key.
 
 mod conditions;
+mod limits;
 mod values;
 
 pub use values::is_absolute_url;
@@ -168,6 +169,8 @@ impl Checker<'_> {
             product_type,
             second_look: product.second_look,
             paused: product.paused,
+            limits: self.within("limits", |check| check.limits(&product.limits)),
+            exclusive: self.exclusive(product.exclusive.as_ref()),
             timeout: self.duration("timeout", product.timeout),
             rule: rule?,
             simulate,

@@ -83,6 +83,13 @@ impl HttpSource {
     }
 }
 
+/// Never shows the token.
+impl std::fmt::Debug for BearerToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "BearerToken(***, {:?})", self.life)
+    }
+}
+
 impl BearerToken {
     /// Reads the answer of an authorization server (RFC 6749, 5.1).
     ///

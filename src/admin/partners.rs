@@ -1,0 +1,60 @@
+//! `GET /partners`, `POST /partners/pause`, `POST /partners/resume`: what `offerd partners` calls on a running daemon.
+
+use std::time::Duration;
+
+use tracing::{error, info};
+
+use super::App;
+use crate::matching::pausing::{self, Pausable};
+use crate::store::CommitError;
+use crate::store::pauses::Resumed;
+use crate::web::{Context, Failure, Reply};
+
+/// Longest body of a command.
+const MAX_BODY_BYTES: usize = 4096;
+
+/// Longest time that its arrival may take.
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+    let engine = &context.app.engine;
+    Reply::json(&engine.limiter.standings(&engine.book()))
+}
+
+pub(super) async fn pause(mut context: Context<App>) -> Result<Reply, Failure> {
+    let what = read(&mut context).await?;
+    let engine = &context.app.engine;
+    if let Some((attribute, fault)) = what.fault(&engine.book()) {
+        return Err(Failure::bad_attribute(attribute, fault));
+    }
+    let pause = pausing::pause(engine, &what).await.map_err(|failure| failed(&failure))?;
+    info!(
+        partner = what.partner,
+        product_type = what.product_type.map(|product| product.as_str()),
+        "partner paused"
+    );
+    Reply::json(&pause)
+}
+
+pub(super) async fn resume(mut context: Context<App>) -> Result<Reply, Failure> {
+    let what = read(&mut context).await?;
+    let resumed = pausing::resume(&context.app.engine, &what).await.map_err(|failure| failed(&failure))?;
+    if resumed == Resumed::Ended {
+        info!(
+            partner = what.partner,
+            product_type = what.product_type.map(|product| product.as_str()),
+            "partner resumed"
+        );
+    }
+    Reply::json(&resumed)
+}
+
+async fn read(context: &mut Context<App>) -> Result<Pausable, Failure> {
+    let body = context.request.read_body(MAX_BODY_BYTES, BODY_TIMEOUT).await?;
+    serde_json::from_slice(&body).map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))
+}
+
+fn failed(failure: &CommitError) -> Failure {
+    error!(%failure, "a pause could not be stored");
+    Failure::internal()
+}

@@ -1,0 +1,93 @@
+//! Who keeps what is known of partners now: the running daemon, or else the store.
+
+use hyper::Method;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::cli::client::Client;
+use crate::config::Settings;
+use crate::matching::limiter::{Limiter, SeatStanding};
+use crate::matching::pausing::Pausable;
+use crate::matching::texts::Texts;
+use crate::partners::Book;
+use crate::store::pauses::{Pause, Pauses, Resumed};
+use crate::store::{Clock, Store, StoreOptions};
+
+/// Who keeps the partners now.
+pub enum Keeper {
+    /// A running daemon, at the address of its admin listener.
+    Daemon { client: Client, admin: String },
+    /// The store of a stopped one, with the book of its partner files.
+    Store { store: Store, book: Book },
+}
+
+impl Keeper {
+    /// The running daemon, or else the store.
+    pub async fn find(settings: &Settings, book: Book) -> Result<Self, String> {
+        if let Some((client, admin)) = Client::of_daemon(settings).await {
+            return Ok(Self::Daemon { client, admin });
+        }
+        let options = StoreOptions::from(&settings.store);
+        let store =
+            Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+        Ok(Self::Store { store, book })
+    }
+
+    pub async fn standings(&self) -> Result<Vec<SeatStanding>, String> {
+        match self {
+            Self::Daemon { client, admin } => standings(client, admin).await,
+            Self::Store { store, book } => {
+                let limiter = Limiter::of(store, &Texts::new(store.clone()), Clock::system());
+                Ok(limiter.standings(book))
+            }
+        }
+    }
+
+    pub async fn pause(&self, what: &Pausable) -> Result<Pause, String> {
+        match self {
+            Self::Daemon { client, admin } => post(client, &format!("{admin}/partners/pause"), what).await,
+            Self::Store { store, book } => {
+                if let Some((_, fault)) = what.fault(book) {
+                    return Err(fault);
+                }
+                let paused = Pauses::of(store.clone()).pause(&what.partner, what.product_type).await;
+                paused.map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    pub async fn resume(&self, what: &Pausable) -> Result<Resumed, String> {
+        match self {
+            Self::Daemon { client, admin } => post(client, &format!("{admin}/partners/resume"), what).await,
+            Self::Store { store, .. } => {
+                let resumed = Pauses::of(store.clone()).resume(&what.partner, what.product_type).await;
+                resumed.map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    pub fn close(self) -> Result<(), String> {
+        match self {
+            Self::Daemon { .. } => Ok(()),
+            Self::Store { store, .. } => store.close().map_err(|error| error.to_string()),
+        }
+    }
+}
+
+/// Where the seats stand of the daemon that runs on the configured store; nothing when none runs.
+pub async fn running_standings(settings: &Settings) -> Result<Vec<SeatStanding>, String> {
+    match Client::of_daemon(settings).await {
+        Some((client, admin)) => standings(&client, &admin).await,
+        None => Ok(Vec::new()),
+    }
+}
+
+async fn standings(client: &Client, admin: &str) -> Result<Vec<SeatStanding>, String> {
+    let answer = client.call(Method::GET, &format!("{admin}/partners"), None).await;
+    answer.map_err(|error| error.to_string())?.read()
+}
+
+async fn post<T: DeserializeOwned>(client: &Client, url: &str, body: &impl Serialize) -> Result<T, String> {
+    let body = serde_json::to_vec(body).map_err(|error| error.to_string())?;
+    client.call(Method::POST, url, Some(body)).await.map_err(|error| error.to_string())?.read()
+}

@@ -1,0 +1,106 @@
+//! `offerd partners list|pause|resume`
+//!
+//! With a running daemon the commands go over its admin listener; without one they open the store themselves.
+
+mod keeper;
+mod list;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use self::keeper::Keeper;
+pub use self::keeper::running_standings;
+pub use self::list::told;
+use super::page;
+use crate::config::Settings;
+use crate::matching::pausing::Pausable;
+use crate::model::ProductType;
+use crate::partners::Book;
+use crate::store::pauses::Resumed;
+
+/// What to do with partners.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show for each partner and product type whether it is asked, and how much of its limits is used
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ask a partner no more, until it is resumed; who was asked may still answer
+    Pause(Which),
+    /// Ask a paused partner again
+    Resume(Which),
+}
+
+/// A partner, or one product type of it.
+#[derive(Debug, Args)]
+pub struct Which {
+    /// Partner, by the name of its file
+    #[arg(value_name = "KEY")]
+    partner: String,
+    /// Only this product type
+    #[arg(long, value_name = "TYPE", value_parser = product_type)]
+    product: Option<ProductType>,
+}
+
+/// Runs `offerd partners`.
+pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
+    let (settings, book) = match super::settings_and_book(config) {
+        Ok(loaded) => loaded,
+        Err(code) => return code,
+    };
+    match super::block_on(execute(&settings, book, command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => super::fail(message),
+    }
+}
+
+async fn execute(settings: &Settings, book: Book, command: Command) -> Result<(), String> {
+    let keeper = Keeper::find(settings, book).await?;
+    match command {
+        Command::List { json: true } => {
+            let standings = keeper.standings().await?;
+            page::print(serde_json::to_string_pretty(&standings).map_err(|error| error.to_string())?);
+        }
+        Command::List { json: false } => page::print(list::table(&keeper.standings().await?)),
+        Command::Pause(which) => {
+            let what = Pausable::from(which);
+            let pause = keeper.pause(&what).await?;
+            eprintln!("{} is paused since {}", name(&what), page::moment_of(pause.since));
+        }
+        Command::Resume(which) => {
+            let what = Pausable::from(which);
+            match keeper.resume(&what).await? {
+                Resumed::Ended => eprintln!("{} is resumed", name(&what)),
+                Resumed::NotPaused => {
+                    return Err(format!("{} is not paused from the command line", name(&what)));
+                }
+                Resumed::PausedAsAWhole => {
+                    let partner = &what.partner;
+                    return Err(format!("{partner} is paused as a whole; resume it without `--product`"));
+                }
+            }
+        }
+    }
+    keeper.close()
+}
+
+fn product_type(text: &str) -> Result<ProductType, String> {
+    ProductType::from_wire(text).ok_or_else(|| format!("must be one of {}", ProductType::WIRE.join(", ")))
+}
+
+fn name(what: &Pausable) -> String {
+    match what.product_type {
+        Some(product_type) => format!("{} for {product_type}", what.partner),
+        None => what.partner.clone(),
+    }
+}
+
+impl From<Which> for Pausable {
+    fn from(which: Which) -> Self {
+        Self { partner: which.partner, product_type: which.product }
+    }
+}

@@ -1,0 +1,203 @@
+//! The limiter: which of the seats that a lead fits are asked, and how often they were.
+//!
+//! A seat at a table counts once: when its table is written with the seat among those who are asked, or when second look
+//! begins ([`super::asks`]); not when it was held and never needed, and not when there was no time to ask it. What is
+//! counted is derived from the records (`recount`), so a restart counts the same. All seats of a lead are looked at
+//! under one lock, which is held for no more than that.
+
+mod meter;
+mod recount;
+mod standing;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use metrics::counter;
+
+pub use meter::Denied;
+use meter::Meter;
+pub use standing::{SeatStanding, State};
+
+use super::owed::Owed;
+use super::texts::Texts;
+use crate::model::ProductType;
+use crate::partners::Seat;
+use crate::partners::limits::displaced;
+use crate::store::pauses::{Pause, Pauses};
+use crate::store::{Clock, Store};
+use crate::telemetry::metrics::SEATS_HELD_BACK;
+
+/// Counts what seats are asked and what their leads earn. Shared by everything that asks.
+#[derive(Debug)]
+pub struct Limiter {
+    counts: Mutex<Counts>,
+    clock: Clock,
+}
+
+/// Seats that were looked at together, and when: what they count for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Round {
+    /// When, Unix milliseconds.
+    pub at: i64,
+    /// Whether the lead is a test: it is not counted, and only pauses and exclusive partners keep it from a seat.
+    pub test: bool,
+}
+
+/// Whether a seat is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is, and was counted.
+    Asked,
+    /// It is not, for this reason.
+    Denied(Denied),
+    /// It is not, since as many others are as may be.
+    NoRoom,
+}
+
+/// What is counted, by partner.
+#[derive(Debug, Default)]
+struct Counts(HashMap<String, OfPartner>);
+
+/// What is counted of a partner.
+#[derive(Debug, Default)]
+struct OfPartner {
+    /// Since when all of it is paused from the command line, Unix milliseconds.
+    paused_since: Option<i64>,
+    meters: [Meter; ProductType::ALL.len()],
+}
+
+impl Limiter {
+    /// A limiter that has counted what a store holds.
+    pub fn of(store: &Store, texts: &Texts, clock: Clock) -> Self {
+        let limiter = Self { counts: Mutex::default(), clock };
+        let counts = recount::recount(store, texts, limiter.now());
+        *limiter.counts() = counts;
+        limiter.set_pauses(&Pauses::of(store.clone()).list());
+        limiter
+    }
+
+    /// What the clock shows, Unix milliseconds.
+    pub fn now(&self) -> i64 {
+        i64::try_from(self.clock.now_us() / 1000).unwrap_or(i64::MAX)
+    }
+
+    /// Tells of each seat whether it is asked, and counts those that are, `most` at most. Of seats that are asked together
+    /// an exclusive one is asked alone.
+    pub fn admit(&self, test: bool, most: usize, seats: &[&Seat]) -> (Round, Vec<Verdict>) {
+        let mut counts = self.counts();
+        // The time is read under the lock, so that no minute is counted from after the next has begun.
+        let round = Round { at: self.now(), test };
+        let mut denials: Vec<Option<Denied>> = seats.iter().map(|seat| counts.denial(seat, round)).collect();
+        let taken = displaced(seats, |nth| denials[nth].is_none());
+        taken.iter().for_each(|(seat, _)| denials[*seat] = Some(Denied::Exclusive));
+        let mut left = most;
+        let mut verdict = |denial: &Option<Denied>| match denial {
+            Some(denied) => Verdict::Denied(*denied),
+            None if left == 0 => Verdict::NoRoom,
+            None => {
+                left -= 1;
+                Verdict::Asked
+            }
+        };
+        let verdicts: Vec<Verdict> = denials.iter().map(&mut verdict).collect();
+        if !test {
+            let asked = seats.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Asked);
+            asked
+                .for_each(|(seat, _)| counts.meter(&seat.identity.key, seat.product_type).count(round.at, 1));
+        }
+        drop(counts);
+        seats.iter().zip(&denials).for_each(|(seat, denial)| tell(seat, *denial));
+        (round, verdicts)
+    }
+
+    /// Gives back what asks counted that came to nothing.
+    pub fn give_back<'a>(&self, round: Round, seats: impl IntoIterator<Item = (&'a str, ProductType)>) {
+        if round.test {
+            return;
+        }
+        let mut counts = self.counts();
+        for (partner, product_type) in seats {
+            counts.meter(partner, product_type).count(round.at, -1);
+        }
+    }
+
+    /// Books a payout that was recorded.
+    pub fn book(&self, owed: &Owed) {
+        self.counts().meter(&owed.partner, owed.product_type).book(owed.at, owed.cents);
+    }
+
+    /// Takes a payout back, on the day on which it was booked.
+    pub fn take_back(&self, owed: &Owed) {
+        self.counts().meter(&owed.partner, owed.product_type).book(owed.at, -owed.cents);
+    }
+
+    /// Whether a seat is paused from the command line.
+    pub fn is_paused(&self, seat: &Seat) -> bool {
+        let counts = self.counts();
+        counts
+            .0
+            .get(&seat.identity.key)
+            .is_some_and(|partner| partner.paused_since(seat.product_type).is_some())
+    }
+
+    /// Who is paused from the command line from now on.
+    pub fn set_pauses(&self, pauses: &[Pause]) {
+        let mut counts = self.counts();
+        for partner in counts.0.values_mut() {
+            partner.paused_since = None;
+            partner.meters.iter_mut().for_each(|meter| meter.paused_since = None);
+        }
+        for Pause { partner, product_type, since } in pauses {
+            match product_type {
+                Some(product_type) => counts.meter(partner, *product_type).paused_since = Some(*since),
+                None => counts.partner(partner).paused_since = Some(*since),
+            }
+        }
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Counts {
+    fn partner(&mut self, partner: &str) -> &mut OfPartner {
+        // Most are known, and looking is cheaper than making a key.
+        if !self.0.contains_key(partner) {
+            self.0.insert(partner.to_owned(), OfPartner::default());
+        }
+        self.0.get_mut(partner).expect("was inserted")
+    }
+
+    fn meter(&mut self, partner: &str, product_type: ProductType) -> &mut Meter {
+        &mut self.partner(partner).meters[usize::from(product_type.ordinal())]
+    }
+
+    /// What keeps a seat from being asked, if anything but others.
+    fn denial(&mut self, seat: &Seat, round: Round) -> Option<Denied> {
+        let partner = self.partner(&seat.identity.key);
+        if partner.paused_since(seat.product_type).is_some() {
+            return Some(Denied::Paused);
+        }
+        let meter = &mut partner.meters[usize::from(seat.product_type.ordinal())];
+        if round.test { None } else { meter.denial(&seat.limits, round.at) }
+    }
+}
+
+impl OfPartner {
+    /// Since when it is not asked about a product type, because the command line said so.
+    fn paused_since(&self, product_type: ProductType) -> Option<i64> {
+        self.paused_since.or(self.meters[usize::from(product_type.ordinal())].paused_since)
+    }
+}
+
+fn tell(seat: &Seat, denial: Option<Denied>) {
+    if let Some(denial) = denial {
+        let labels = [
+            ("partner", seat.identity.key.clone()),
+            ("product_type", seat.product_type.as_str().to_owned()),
+            ("reason", denial.word().to_owned()),
+        ];
+        counter!(SEATS_HELD_BACK, &labels).increment(1);
+    }
+}

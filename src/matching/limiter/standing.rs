@@ -1,0 +1,143 @@
+//! Where every seat of the book stands: what `offerd partners list` shows.
+
+use chrono::{DateTime, Utc};
+use metrics::gauge;
+use serde::{Deserialize, Serialize};
+
+use super::meter::MINUTE;
+use super::{Denied, Limiter, Round};
+use crate::model::ProductType;
+use crate::partners::{Book, Seat};
+use crate::telemetry::metrics::LIMIT_USED;
+
+/// A seat with its figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeatStanding {
+    /// Key of the partner.
+    pub partner: String,
+    /// What it is asked about.
+    pub product_type: ProductType,
+    /// Whether it is asked.
+    pub state: State,
+    /// Since when it is paused from the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<DateTime<Utc>>,
+    /// When it will be asked again, or, of an open one, when its schedule closes; nothing where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<DateTime<Utc>>,
+    /// Asks in this minute of the clock.
+    pub asked_this_minute: u32,
+    /// Most asks in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_minute: Option<u32>,
+    /// Asks today, in its time zone.
+    pub asked_today: u32,
+    /// Most asks in a day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_day: Option<u32>,
+    /// Dollars of payouts booked today.
+    pub owed_today: f64,
+    /// Dollars of payouts in a day from which on it is not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_day_budget: Option<f64>,
+}
+
+/// Whether a seat is asked, or why not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum State {
+    /// It is asked.
+    Active,
+    /// Its file says so.
+    PausedByFile,
+    /// The command line said so.
+    PausedByCommand,
+    /// Its schedule is closed.
+    OutsideSchedule,
+    /// It has been asked as often as it may be.
+    Capped,
+    /// Its payouts have reached its budget.
+    OverBudget,
+}
+
+impl Limiter {
+    /// Where every seat of a book stands now.
+    pub fn standings(&self, book: &Book) -> Vec<SeatStanding> {
+        book.seats().iter().map(|seat| self.standing(seat)).collect()
+    }
+
+    /// Measures how much of every limit is used.
+    pub fn measure(&self, book: &Book) {
+        for standing in self.standings(book) {
+            let per_day = standing.per_day.map(|cap| f64::from(standing.asked_today) / f64::from(cap));
+            let per_minute =
+                standing.per_minute.map(|cap| f64::from(standing.asked_this_minute) / f64::from(cap));
+            let budget = standing.per_day_budget.map(|budget| standing.owed_today / budget);
+            for (limit, used) in [("per_minute", per_minute), ("per_day", per_day), ("budget", budget)] {
+                let Some(used) = used else { continue };
+                let labels = [
+                    ("partner", standing.partner.clone()),
+                    ("product_type", standing.product_type.as_str().to_owned()),
+                    ("limit", limit.to_owned()),
+                ];
+                gauge!(LIMIT_USED, &labels).set(used);
+            }
+        }
+    }
+
+    fn standing(&self, seat: &Seat) -> SeatStanding {
+        let limits = &seat.limits;
+        let mut counts = self.counts();
+        let at = self.now();
+        let denial = counts.denial(seat, Round { at, test: false });
+        let partner = counts.partner(&seat.identity.key);
+        let paused_since = partner.paused_since(seat.product_type);
+        let meter = &mut partner.meters[usize::from(seat.product_type.ordinal())];
+        let day = meter.day(limits, at);
+        let since = paused_since.and_then(DateTime::from_timestamp_millis);
+        let (asked_this_minute, asked_today) = (meter.asked_in_minute(at), meter.asked_in(&day));
+        let owed_today = meter.owed_in(&day) / 100.0;
+        drop(counts);
+
+        let now = DateTime::from_timestamp_millis(at).unwrap_or_default();
+        let (state, until) = match denial {
+            _ if seat.paused => (State::PausedByFile, None),
+            Some(Denied::Paused) => (State::PausedByCommand, None),
+            Some(Denied::Schedule) => (State::OutsideSchedule, limits.next_change(now)),
+            Some(Denied::PerMinute) => {
+                (State::Capped, DateTime::from_timestamp_millis((at.div_euclid(MINUTE) + 1) * MINUTE))
+            }
+            Some(Denied::PerDay) => (State::Capped, DateTime::from_timestamp_millis(day.end)),
+            Some(Denied::Budget) => (State::OverBudget, DateTime::from_timestamp_millis(day.end)),
+            Some(Denied::Exclusive) | None => (State::Active, limits.next_change(now)),
+        };
+        SeatStanding {
+            partner: seat.identity.key.clone(),
+            product_type: seat.product_type,
+            state,
+            since,
+            until,
+            asked_this_minute,
+            per_minute: limits.per_minute,
+            asked_today,
+            per_day: limits.per_day,
+            owed_today,
+            per_day_budget: limits.per_day_budget.map(|cents| cents / 100.0),
+        }
+    }
+}
+
+impl State {
+    /// The words for it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::PausedByFile => "paused by file",
+            Self::PausedByCommand => "paused by command",
+            Self::OutsideSchedule => "outside its schedule",
+            Self::Capped => "capped",
+            Self::OverBudget => "over budget",
+        }
+    }
+}

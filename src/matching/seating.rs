@@ -1,0 +1,59 @@
+//! Seating: which of the seats that a lead fits have a place at its table.
+
+use chrono::Utc;
+use metrics::counter;
+
+use super::engine::Engine;
+use super::limiter::{Round, Verdict};
+use super::progress::Standing;
+use crate::model::ProductType;
+use crate::partners::{Facts, Fit, Seat};
+use crate::store::entities::LeadRecord;
+use crate::telemetry::metrics::SEATS_CUT;
+
+/// The seats of a table that is about to be written.
+#[derive(Debug)]
+pub struct Seating {
+    /// Those who are asked or held, in the order of the book.
+    pub fits: Vec<Fit>,
+    /// What those count for who are asked.
+    pub round: Round,
+    /// Positions in the book of those who are asked.
+    asked: Vec<usize>,
+}
+
+impl Seating {
+    /// Seats those who fit a lead. Those who are asked at once are counted, as far as their limits let them be asked;
+    /// held ones get the places that are left, since their limits hold when second look begins.
+    pub fn of(engine: &Engine, record: &LeadRecord) -> Self {
+        let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands);
+        let wants_loans = record.lead.asks_for(ProductType::Loan);
+        let at_once = |fit: &Fit| Standing::at_start(fit.seat.second_look, wants_loans) == Standing::Asked;
+        let (first, held): (Vec<Fit>, Vec<Fit>) =
+            engine.book().fitting(&facts).into_iter().partition(at_once);
+
+        let most = engine.rules.partners_per_lead;
+        let seats: Vec<&Seat> = first.iter().map(|fit| &*fit.seat).collect();
+        let (round, verdicts) = engine.limiter.admit(record.test, most, &seats);
+        let asked = first.into_iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Asked);
+        let mut fits: Vec<Fit> = asked.map(|(fit, _)| fit).collect();
+        let asked = fits.iter().map(|fit| fit.position).collect();
+
+        let room = most - fits.len();
+        let no_room = verdicts.iter().filter(|verdict| **verdict == Verdict::NoRoom).count();
+        let cut = no_room + held.len().saturating_sub(room);
+        if cut > 0 {
+            counter!(SEATS_CUT).increment(cut as u64);
+        }
+        fits.extend(held.into_iter().take(room));
+        fits.sort_by_key(|fit| fit.position);
+        Self { fits, round, asked }
+    }
+
+    /// Gives back what was counted: the table was not written.
+    pub fn give_back(&self, engine: &Engine) {
+        let asked = self.fits.iter().filter(|fit| self.asked.contains(&fit.position));
+        let asked = asked.map(|fit| (fit.seat.identity.key.as_str(), fit.seat.product_type));
+        engine.limiter.give_back(self.round, asked);
+    }
+}

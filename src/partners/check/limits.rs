@@ -1,0 +1,179 @@
+//! Checks of limits: caps, budgets, time zones, hours and groups.
+
+use chrono_tz::Tz;
+
+use super::Checker;
+use crate::partners::limits::{Exclusive, Limits, Schedule, Window, declared};
+
+/// Days as they are written, from Monday.
+const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+
+/// Minutes of a day.
+const DAY: u16 = 24 * 60;
+
+impl Checker<'_> {
+    /// The limits of a seat.
+    pub(super) fn limits(&mut self, declared: &declared::Limits) -> Limits {
+        for (key, cap) in [("per_minute", declared.per_minute), ("per_day", declared.per_day)] {
+            if cap == Some(0) {
+                self.at(key, "must be at least 1; `paused = true` takes the partner out");
+            }
+        }
+        let budget = declared.per_day_budget;
+        if let Some(dollars) = budget.filter(|dollars| !(dollars.is_finite() && *dollars > 0.0)) {
+            self.at("per_day_budget", format!("must be dollars above 0, got {dollars}"));
+        }
+        let windows = declared.schedule.iter().enumerate();
+        let windows = windows
+            .map(|(nth, window)| self.within(&format!("schedule[{nth}]"), |check| check.window(window)));
+        Limits {
+            schedule: Schedule::of(windows.collect()),
+            per_minute: declared.per_minute,
+            per_day: declared.per_day,
+            per_day_budget: budget.map(|dollars| dollars * 100.0),
+            time_zone: self.time_zone(declared.time_zone.as_deref()),
+        }
+    }
+
+    /// Among whom a seat takes a lead alone.
+    pub(super) fn exclusive(&mut self, declared: Option<&declared::Exclusive>) -> Option<Exclusive> {
+        match declared? {
+            declared::Exclusive::Flag(alone) => alone.then_some(Exclusive::Product),
+            declared::Exclusive::Group(group) => {
+                self.key("exclusive", group);
+                Some(Exclusive::Group(group.clone()))
+            }
+        }
+    }
+
+    fn time_zone(&mut self, name: Option<&str>) -> Tz {
+        let Some(name) = name else { return Tz::UTC };
+        name.parse().unwrap_or_else(|_| {
+            let nearest = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()).max_by_key(|known| {
+                (strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase()) * 1000.0) as u32
+            });
+            let nearest = nearest.unwrap_or("America/New_York");
+            self.at(
+                "time_zone",
+                format!("must be an IANA time zone, got `{name}`; did you mean `{nearest}`?"),
+            );
+            Tz::UTC
+        })
+    }
+
+    fn window(&mut self, declared: &declared::Window) -> Window {
+        let from = self.time_of_day("from", declared.from.as_deref(), 0);
+        let to = self.time_of_day("to", declared.to.as_deref(), DAY);
+        if from == DAY {
+            self.at("from", "must be before 24:00");
+        }
+        if from == to {
+            self.at("to", "must not be `from`; leave both out for the whole day");
+        }
+        if declared.days.as_ref().is_some_and(Vec::is_empty) {
+            self.at("days", "must have at least one day");
+        }
+        let days = declared.days.iter().flatten().enumerate();
+        let days = days.fold(0, |days, (nth, text)| days | self.days(&format!("days[{nth}]"), text));
+        Window { days: if declared.days.is_some() { days } else { 0b111_1111 }, from, to }
+    }
+
+    /// A day, or a span of days that may go over Sunday, as bits.
+    fn days(&mut self, key: &str, text: &str) -> u8 {
+        let (first, last) = text.split_once("..").unwrap_or((text, text));
+        let day = |name: &str| DAYS.iter().position(|day| *day == name);
+        let (Some(first), Some(last)) = (day(first), day(last)) else {
+            let wanted = DAYS.join(", ");
+            self.at(key, format!("must be one of {wanted} or a span such as `mon..fri`, got `{text}`"));
+            return 0;
+        };
+        let length = (last + 7 - first) % 7;
+        (0..=length).fold(0, |days, nth| days | 1 << ((first + nth) % 7))
+    }
+
+    /// Minutes since midnight.
+    fn time_of_day(&mut self, key: &str, text: Option<&str>, default: u16) -> u16 {
+        let Some(text) = text else { return default };
+        let two_digits = |part: &str| {
+            (part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit()))
+                .then(|| part.parse::<u16>().ok())
+                .flatten()
+        };
+        let parts = text.split_once(':').and_then(|(hour, minute)| two_digits(hour).zip(two_digits(minute)));
+        match parts.filter(|(hour, minute)| *minute < 60 && hour * 60 + minute <= DAY) {
+            Some((hour, minute)) => hour * 60 + minute,
+            None => {
+                self.at(key, format!("must be a time from `00:00` to `24:00`, got `{text}`"));
+                default
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use crate::partners::{Book, Limits};
+
+    const FILE: &str = r#"[partner]
+uuid = "3f0c1a52-6d5e-4b8e-9f43-7a1d0a2b3c4d"
+name = "Lender"
+description = "One."
+disclaimer = "None."
+image_url = "https://lender.example/logo.png"
+sub_account_id = 1
+[products.other]
+timeout = "5s"
+EXCLUSIVE
+[products.other.limits]
+LIMITS
+[[products.other.offers]]
+key = "one"
+name = "One"
+description = "One."
+landing_url = "https://lender.example/"
+payout = { on = "click", fixed = 1.0 }
+conversion_probability = 1.0
+"#;
+
+    fn load(exclusive: &str, limits: &str) -> Result<Book, Vec<String>> {
+        let text = FILE.replace("EXCLUSIVE", exclusive).replace("LIMITS", limits);
+        let loaded = Book::from_texts([(PathBuf::from("lender.toml"), text)]);
+        loaded.map_err(|faults| faults.iter().map(ToString::to_string).collect())
+    }
+
+    fn limits(text: &str) -> Limits {
+        load("", text).unwrap().seats()[0].limits.clone()
+    }
+
+    #[test]
+    fn hours_mean_what_they_say() {
+        let limits = limits(
+            "time_zone = 'Europe/Berlin'\nschedule = [ { days = ['sat..mon'], to = '08:00' }, { from = '22:00', to = '02:00' } ]",
+        );
+        let open = |text: &str| limits.open_at(text.parse().unwrap());
+        assert!(open("2026-11-22T23:30:00Z") && open("2026-11-21T00:30:00Z") && open("2026-11-22T06:59:00Z"));
+        assert!(!open("2026-11-22T07:00:00Z") && !open("2026-11-24T06:00:00Z"));
+    }
+
+    #[test]
+    fn every_fault_is_told_with_its_line() {
+        let bad = "per_minute = 0\nper_day = -1\nper_day_budget = 0\ntime_zone = 'America/New_Yrok'\nschedule = [\n{ days = ['mon..fry'], from = '8:00', to = '25:00' },\n{ from = '08:00', to = '08:00' },\n{ days = [] } ]\n";
+        assert_eq!(
+            load("exclusive = 'No Group'", bad).unwrap_err(),
+            [
+                "lender.toml:10: `products.other.exclusive` must be lower-case letters, digits, `-` and `_`, got `No Group`",
+                "lender.toml:12: `products.other.limits.per_minute` must be at least 1; `paused = true` takes the partner out",
+                "lender.toml:13: `products.other.limits.per_day` must be an integer, got integer `-1`",
+                "lender.toml:14: `products.other.limits.per_day_budget` must be dollars above 0, got 0",
+                "lender.toml:15: `products.other.limits.time_zone` must be an IANA time zone, got `America/New_Yrok`; did you mean `America/New_York`?",
+                "lender.toml:17: `products.other.limits.schedule[0].from` must be a time from `00:00` to `24:00`, got `8:00`",
+                "lender.toml:17: `products.other.limits.schedule[0].to` must be a time from `00:00` to `24:00`, got `25:00`",
+                "lender.toml:17: `products.other.limits.schedule[0].days[0]` must be one of mon, tue, wed, thu, fri, sat, sun or a span such as `mon..fri`, got `mon..fry`",
+                "lender.toml:18: `products.other.limits.schedule[1].to` must not be `from`; leave both out for the whole day",
+                "lender.toml:19: `products.other.limits.schedule[2].days` must have at least one day",
+            ]
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! `[products.<type>.limits]` and `exclusive`, as an operator writes them.
+
+use serde::Deserialize;
+
+/// `[products.<type>.limits]`: when and how often the partner is asked.
+///
+/// Asks are counted when a lead's rate table is stored with the partner among those who are asked, and for second look
+/// when it begins. Leads of test tokens are not counted, and only a pause keeps them from a partner.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Most asks in one minute of the clock.
+    pub per_minute: Option<u32>,
+    /// Most asks in one day of `time_zone`.
+    pub per_day: Option<u32>,
+    /// Dollars of payouts booked in one day of `time_zone` from which on it is not asked that day. A payout that is taken
+    /// back counts no more on the day on which it was booked.
+    pub per_day_budget: Option<f64>,
+    /// Whose days and hours these are, by its IANA name such as `America/New_York`; `UTC` when absent.
+    pub time_zone: Option<String>,
+    /// When it is asked, by the clock on the wall; always when absent.
+    #[serde(default)]
+    pub schedule: Vec<Window>,
+}
+
+/// One window of `schedule`: `{ days = ["mon..fri", "sun"], from = "08:00", to = "20:00" }`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Days on which it begins, each one or a span; every day when absent.
+    pub days: Option<Vec<String>>,
+    /// When it begins; midnight when absent.
+    pub from: Option<String>,
+    /// When it ends, `24:00` when absent; not after `from` means on the next day.
+    pub to: Option<String>,
+}
+
+/// `exclusive`: leads for this partner alone.
+///
+/// Of those who fit a lead, are asked together and are let through by their limits, the exclusive one is asked alone:
+/// with `true` among all of its product type, with a name only among those who name the same group. Of several the first
+/// by key takes the lead. The others are asked when it cannot: paused, closed, or at a limit. They are not asked
+/// afterwards, whatever it answers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged, expecting = "must be `true`, `false` or the name of a group")]
+pub enum Exclusive {
+    /// Among all of its product type, or not at all.
+    Flag(bool),
+    /// Among those who name this group.
+    Group(String),
+}

@@ -1,0 +1,161 @@
+//! What an operator allows a seat: asks a minute and a day, payouts owed a day, hours, and leads for itself alone.
+//!
+//! Pure: [`crate::matching::limiter`] counts, this tells what the counts may be.
+
+pub mod declared;
+mod exclusive;
+mod schedule;
+
+use std::ops::Range;
+
+use chrono::{DateTime, Days, Duration, NaiveDate, TimeZone, Utc};
+use chrono_tz::Tz;
+
+pub use exclusive::{Exclusive, displaced};
+pub use schedule::{Schedule, Window};
+
+/// The limits of a seat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Most asks in one minute of the clock.
+    pub per_minute: Option<u32>,
+    /// Most asks in one local day.
+    pub per_day: Option<u32>,
+    /// Cents of payouts booked in one local day from which on it is not asked.
+    pub per_day_budget: Option<f64>,
+    /// Whose days and hours they are.
+    pub time_zone: Tz,
+    /// When it is asked.
+    pub schedule: Schedule,
+}
+
+impl Default for Limits {
+    /// None.
+    fn default() -> Self {
+        Self {
+            per_minute: None,
+            per_day: None,
+            per_day_budget: None,
+            time_zone: Tz::UTC,
+            schedule: Schedule::default(),
+        }
+    }
+}
+
+impl Limits {
+    /// Whether the schedule is open at a time.
+    pub fn open_at(&self, at: DateTime<Utc>) -> bool {
+        self.schedule.open_at(at.with_timezone(&self.time_zone).naive_local())
+    }
+
+    /// When the schedule opens or closes next; `None` when it does not within a fortnight.
+    pub fn next_change(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        // By the minute, since that is how windows are written and how clocks change; only lists ask for it.
+        const FORTNIGHT: i64 = 14 * 24 * 60;
+        if self.schedule.is_empty() {
+            return None;
+        }
+        let open = self.open_at(at);
+        let minute = at - Duration::milliseconds(at.timestamp_millis().rem_euclid(60_000));
+        let minutes = (1..=FORTNIGHT).map(|minutes| minute + Duration::minutes(minutes));
+        minutes.into_iter().find(|later| self.open_at(*later) != open)
+    }
+
+    /// The local day of a time, Unix milliseconds; 23 to 25 hours long where clocks change.
+    pub fn day_of(&self, at: DateTime<Utc>) -> Range<i64> {
+        let today = at.with_timezone(&self.time_zone).date_naive();
+        self.begin(today)..today.checked_add_days(Days::new(1)).map_or(i64::MAX, |next| self.begin(next))
+    }
+
+    /// The first moment of a local day. Where clocks skip midnight that is the moment after the gap.
+    fn begin(&self, day: NaiveDate) -> i64 {
+        const STEP: i64 = 15;
+        let midnight = day.and_hms_opt(0, 0, 0).unwrap_or_default();
+        let steps = (0..24 * 60 / STEP).map(|step| midnight + Duration::minutes(step * STEP));
+        let first = steps.into_iter().find_map(|local| self.time_zone.from_local_datetime(&local).earliest());
+        first.map_or_else(|| midnight.and_utc().timestamp_millis(), |first| first.timestamp_millis())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        text.parse().unwrap()
+    }
+
+    fn limits(zone: Tz, windows: &[(&[u8], u16, u16)]) -> Limits {
+        let window = |(days, from, to): &(&[u8], u16, u16)| {
+            let days = days.iter().fold(0, |days, day| days | 1 << day);
+            Window { days, from: from * 60, to: to * 60 }
+        };
+        let schedule = Schedule::of(windows.iter().map(window).collect());
+        Limits { time_zone: zone, schedule, ..Limits::default() }
+    }
+
+    const NEW_YORK: Tz = Tz::America__New_York;
+    const WORK_DAYS: &[u8] = &[0, 1, 2, 3, 4];
+
+    #[test]
+    fn without_windows_it_is_always_open() {
+        let limits = Limits::default();
+        assert!(limits.open_at(at("2026-11-21T03:00:00Z")));
+        assert_eq!(limits.next_change(at("2026-11-21T03:00:00Z")), None);
+    }
+
+    #[test]
+    fn office_hours_follow_the_clock_on_the_wall_over_both_changes() {
+        let limits = limits(NEW_YORK, &[(WORK_DAYS, 8, 20)]);
+        // The Fridays before and the Mondays after the changes of 2026: 8 March and 1 November.
+        for (opens, offset) in
+            [("2026-03-06", 13), ("2026-03-09", 12), ("2026-10-30", 12), ("2026-11-02", 13)]
+        {
+            let opens = at(&format!("{opens}T{offset}:00:00Z"));
+            assert!(!limits.open_at(opens - Duration::milliseconds(1)), "{opens}");
+            assert!(limits.open_at(opens), "{opens}");
+            assert_eq!(limits.next_change(opens), Some(opens + Duration::hours(12)));
+        }
+        // From Friday evening to Monday morning, one hour short in spring and one long in autumn.
+        assert_eq!(limits.next_change(at("2026-03-07T01:00:00Z")), Some(at("2026-03-09T12:00:00Z")));
+        assert_eq!(limits.next_change(at("2026-10-31T00:00:00Z")), Some(at("2026-11-02T13:00:00Z")));
+    }
+
+    #[test]
+    fn a_window_over_midnight_belongs_to_the_day_on_which_it_begins() {
+        let friday_night = limits(Tz::UTC, &[(&[4], 22, 2)]);
+        assert!(!friday_night.open_at(at("2026-11-20T01:59:00Z")), "the night before");
+        assert!(friday_night.open_at(at("2026-11-20T22:00:00Z")));
+        assert!(friday_night.open_at(at("2026-11-21T01:59:59Z")));
+        assert!(!friday_night.open_at(at("2026-11-21T02:00:00Z")));
+        assert!(!friday_night.open_at(at("2026-11-21T22:00:00Z")));
+    }
+
+    #[test]
+    fn an_hour_that_comes_twice_is_open_twice_and_one_that_is_skipped_is_not() {
+        let limits = limits(NEW_YORK, &[(&[6], 1, 3)]);
+        // 1 November 2026: 01:00 comes at 05:00 and at 06:00 UTC.
+        assert!(limits.open_at(at("2026-11-01T05:30:00Z")) && limits.open_at(at("2026-11-01T06:30:00Z")));
+        assert_eq!(limits.next_change(at("2026-11-01T05:00:00Z")), Some(at("2026-11-01T08:00:00Z")));
+        // 8 March 2026: 02:00 is 03:00.
+        assert_eq!(limits.next_change(at("2026-03-08T06:00:00Z")), Some(at("2026-03-08T07:00:00Z")));
+    }
+
+    #[test]
+    fn days_are_local_and_as_long_as_they_are() {
+        let hours = |day: Range<i64>| (day.end - day.start) / 3_600_000;
+        let new_york = limits(NEW_YORK, &[]);
+        let day = new_york.day_of(at("2026-11-21T03:00:00Z"));
+        assert_eq!(day.start, at("2026-11-20T05:00:00Z").timestamp_millis());
+        assert_eq!(hours(day), 24);
+        assert_eq!(hours(new_york.day_of(at("2026-03-08T12:00:00Z"))), 23);
+        assert_eq!(hours(new_york.day_of(at("2026-11-01T12:00:00Z"))), 25);
+        // In Lebanon clocks skip midnight.
+        let beirut = limits(Tz::Asia__Beirut, &[]);
+        assert_eq!(hours(beirut.day_of(at("2026-03-29T12:00:00Z"))), 23);
+        assert_eq!(
+            beirut.day_of(at("2026-03-29T12:00:00Z")).start,
+            at("2026-03-28T22:00:00Z").timestamp_millis()
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! Partners that the command line has paused.
+
+use chrono::Utc;
+use serde::{Deserialize, Serialize};
+
+use super::{Commit, CommitError, Store, Tree, codec};
+use crate::model::ProductType;
+
+/// A pause. JSON, by partner and product type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pause {
+    /// Key of the partner.
+    pub partner: String,
+    /// What it is not asked about; nothing at all when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub product_type: Option<ProductType>,
+    /// Unix milliseconds.
+    pub since: i64,
+}
+
+/// What became of the wish to end a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Resumed {
+    /// It has ended.
+    Ended,
+    /// There was none.
+    NotPaused,
+    /// Nothing changed: the partner is paused as a whole.
+    PausedAsAWhole,
+}
+
+/// The pauses of a store. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Pauses {
+    store: Store,
+}
+
+impl Pauses {
+    /// The pauses of a store.
+    pub fn of(store: Store) -> Self {
+        Self { store }
+    }
+
+    /// Pauses a partner, or one product type of it. One that is paused already stays so since then.
+    ///
+    /// # Errors
+    /// What the store said.
+    pub async fn pause(
+        &self,
+        partner: &str,
+        product_type: Option<ProductType>,
+    ) -> Result<Pause, CommitError> {
+        let pause = Pause { partner: partner.to_owned(), product_type, since: Utc::now().timestamp_millis() };
+        let key = key(partner, product_type);
+        let commit =
+            Commit::new().absent(Tree::Pauses, &key).put(Tree::Pauses, &key, codec::encode_json(&pause));
+        match self.store.commit(commit).await {
+            Err(CommitError::Guard { found, .. }) => Ok(codec::decode_json(&found).unwrap_or(pause)),
+            written => written.map(|()| pause),
+        }
+    }
+
+    /// Ends the pause of one product type of a partner, or every pause of it.
+    ///
+    /// # Errors
+    /// What the store said.
+    pub async fn resume(
+        &self,
+        partner: &str,
+        product_type: Option<ProductType>,
+    ) -> Result<Resumed, CommitError> {
+        let of_partner: Vec<Pause> =
+            self.list().into_iter().filter(|pause| pause.partner == partner).collect();
+        let ending = of_partner
+            .iter()
+            .filter(|pause| product_type.is_none() || pause.product_type == product_type)
+            .map(|pause| key(partner, pause.product_type));
+        let ending: Vec<Vec<u8>> = ending.collect();
+        if ending.is_empty() {
+            let whole = of_partner.iter().any(|pause| pause.product_type.is_none());
+            return Ok(if whole { Resumed::PausedAsAWhole } else { Resumed::NotPaused });
+        }
+        let commit = ending.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Pauses, key));
+        self.store.commit(commit).await?;
+        Ok(Resumed::Ended)
+    }
+
+    /// Every pause.
+    pub fn list(&self) -> Vec<Pause> {
+        let records = self.store.scan(Tree::Pauses, []).filter_map(Result::ok);
+        records.filter_map(|(_, bytes)| codec::decode_json(&bytes).ok()).collect()
+    }
+}
+
+/// A partner's key is the name of a file, so it holds no zero byte.
+fn key(partner: &str, product_type: Option<ProductType>) -> Vec<u8> {
+    format!("{partner}\0{}", product_type.map_or("", ProductType::as_str)).into_bytes()
+}

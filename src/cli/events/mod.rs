@@ -13,7 +13,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use hyper::Method;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use self::records::Format;
+use self::records::{Format, Record};
 use super::client::Client;
 use super::page;
 use crate::admin::partner_events::{AT_ONCE, Imported, Outcome, import};
@@ -94,10 +94,7 @@ async fn execute(settings: &Settings, arguments: &Import) -> Result<Tally, Strin
     let mut tally = Tally::default();
     let mut batch = Vec::with_capacity(AT_ONCE);
     for record in records {
-        match record.imported {
-            Ok(imported) => batch.push((record.line, imported)),
-            Err(faults) => tally.refuse(&progress, record.line, &faults),
-        }
+        batch.push(record);
         if batch.len() == AT_ONCE {
             tally.add(&progress, importer.send(std::mem::take(&mut batch)).await?);
         }
@@ -140,13 +137,26 @@ impl Importer {
         Ok(Self::Store { store, engine: Box::new(engine) })
     }
 
-    /// Sends records, and tells what became of each line.
-    async fn send(&self, batch: Vec<(u64, Imported)>) -> Result<Vec<(u64, Outcome)>, String> {
-        let (lines, imported): (Vec<u64>, Vec<Imported>) = batch.into_iter().unzip();
+    /// Sends what is good of some records, and tells what became of each line.
+    async fn send(&self, batch: Vec<Record>) -> Result<Vec<(u64, Outcome)>, String> {
+        let good: Vec<Imported> =
+            batch.iter().filter_map(|record| record.imported.as_ref().ok().cloned()).collect();
+        let mut outcomes = self.import(good).await?.into_iter();
+        let told = batch.into_iter().map(|record| match record.imported {
+            Err(faults) => Ok((record.line, Outcome::Refused(faults))),
+            Ok(_) => outcomes
+                .next()
+                .map(|outcome| (record.line, outcome))
+                .ok_or_else(|| format!("the daemon does not tell what became of line {}", record.line)),
+        });
+        told.collect()
+    }
+
+    async fn import(&self, imported: Vec<Imported>) -> Result<Vec<Outcome>, String> {
         if imported.is_empty() {
             return Ok(Vec::new());
         }
-        let outcomes: Vec<Outcome> = match self {
+        Ok(match self {
             Self::Daemon { client, url } => {
                 let body = serde_json::to_vec(&imported).map_err(|error| error.to_string())?;
                 let answer = client.call(Method::POST, url, Some(body)).await;
@@ -154,8 +164,7 @@ impl Importer {
             }
             Self::Store { engine, .. } => import(engine, &imported).await,
             Self::Nobody => vec![Outcome::New; imported.len()],
-        };
-        Ok(lines.into_iter().zip(outcomes).collect())
+        })
     }
 
     fn close(self) -> Result<(), String> {

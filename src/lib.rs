@@ -10,8 +10,9 @@
 //! 3. The lead, its pending table and `leadCreated` are written as one commit, guarded against duplicates (else 409).
 //!    [`store`] acknowledges when it is on the disk. From here on the table will be complete by its deadline, whatever
 //!    happens to the client or to the process.
-//! 4. A [`matching::rate_table_actor`] starts a [`matching::partner_actor`] per seat and asks each within its budget. An
-//!    ask ends in exactly one [`matching::outcome`]: offers, no offers, failed (a panic too), timed out.
+//! 4. A [`matching::rate_table_actor`] starts a [`matching::partner_actor`] per seat and asks each within its budget: its
+//!    catalog, or over the [`wire`] ([`matching::lines`]) a partner that lives elsewhere. An ask ends in exactly one
+//!    [`matching::outcome`]: offers, no offers, failed (a panic too), timed out.
 //! 5. Each answer is folded by the pure machine ([`matching::progress`], [`matching::table`]), written, and then shown:
 //!    to the submit that waits for the partners that answer at once, to the blocking one that waits for all, to polls.
 //! 6. With the last outcome the table is complete and never changes again. Later polls fold it from its records. What a
@@ -24,13 +25,14 @@
 //!
 //! ```text
 //! main → cli → daemon ─┬→ http ──┬→ matching ──┬→ partners ─┬→ declaration
+//!                      │         │             ├→ wire      │
 //!                      │         ├→ reference ─┘            │
 //!                      │         ├→ analytics ─┐            │
 //!                      │         ├→ store ←────┴────────────┼→ model
 //!                      └→ admin ─┼→ web ────────────────────┘
 //!                                └→ run_file
+//!      admin and cli also name matching: what partners report, and what is counted against them
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
-//!      wire: names telemetry only
 //! ```
 //!
 //! | module | holds |

@@ -13,6 +13,7 @@
 
 pub mod asks;
 pub mod attribution;
+pub mod audience;
 pub mod budget;
 pub mod click;
 pub mod engine;
@@ -41,6 +42,7 @@ pub mod table;
 mod tests;
 pub mod texts;
 pub mod token_cache;
+pub mod trigger;
 pub mod writing;
 
 pub use engine::{Engine, Rules};

@@ -1,15 +1,18 @@
 //! One partner's side of one rate table: a seat that answers, fails, panics, or stays silent.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use futures_util::FutureExt;
 use metrics::counter;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::lines::{Line, Question};
 use super::messages::RequestOffers;
 use super::outcome::{Failure, NoOfferReason, Outcome};
+use super::trigger::Trigger;
 use crate::partners::declared::FailureKind;
 use crate::partners::partner::Simulate;
 use crate::partners::{Facts, Quote, Seat};
@@ -76,16 +79,33 @@ impl Handler<RequestOffers> for PartnerActor {
     type Result = ResponseFuture<Outcome>;
 
     fn handle(&mut self, request: RequestOffers, _: &mut Context<Self>) -> Self::Result {
+        let trigger =
+            request.asked.test.then(|| Trigger::of(&request.lead, &self.seat.identity.key)).flatten();
+        match trigger {
+            None => self.answered(request),
+            Some(Trigger::Ends(outcome)) => Box::pin(ready(outcome)),
+            Some(Trigger::Silence) => Box::pin(sleep(request.budget).map(|()| Outcome::TimedOut)),
+            Some(Trigger::Slow) => {
+                let half = request.budget / 2;
+                let answered = self.answered(RequestOffers { budget: half, ..request });
+                Box::pin(sleep(half).then(|()| answered))
+            }
+        }
+    }
+}
+
+impl PartnerActor {
+    fn answered(&self, request: RequestOffers) -> ResponseFuture<Outcome> {
         if let Some(line) = self.line.clone() {
             return self.asked(line, request);
         }
         let answer = self.answer(&request);
         let Some(simulate) = self.seat.simulate else {
-            return Box::pin(std::future::ready(answer));
+            return Box::pin(ready(answer));
         };
         let far_away = async move {
             let fate = Fate::drawn(&simulate, request.draw);
-            tokio::time::sleep(fate.delay).await;
+            sleep(fate.delay).await;
             match (fate.fails, simulate.failure) {
                 (false, _) => answer,
                 (true, FailureKind::Error) => Outcome::Failed(Failure::Refused),

@@ -12,11 +12,12 @@ use chrono::Utc;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use metrics::{counter, histogram};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::{error, warn};
 
 use super::asks::Asks;
+use super::audience::Audience;
 use super::budget::Budget;
 use super::engine::Engine;
 use super::limiter::{Round, Verdict};
@@ -86,14 +87,8 @@ pub struct RateTableActor {
     writing: bool,
     /// Position of the next answer record.
     sequence: u16,
-    /// What was shown last.
-    shown: Option<Snapshot>,
     settled: bool,
-    /// Whether anybody was shown the table while it was pending, and so will come back.
-    told_pending: bool,
-    /// Whether anybody was shown it complete.
-    told_complete: bool,
-    waiters: Vec<(Until, oneshot::Sender<Snapshot>)>,
+    audience: Audience,
 }
 
 impl Actor for RateTableActor {
@@ -148,8 +143,7 @@ impl Handler<AwaitTable> for RateTableActor {
             self.leave_if_done(ctx);
             return Box::pin(std::future::ready(snapshot));
         }
-        let (sender, receiver) = oneshot::channel();
-        self.waiters.push((until, sender));
+        let receiver = self.audience.wait(until);
         Box::pin(async move { receiver.await.ok() })
     }
 }
@@ -187,11 +181,8 @@ impl RateTableActor {
             start,
             arrived: Vec::new(),
             writing: false,
-            shown: None,
             settled: false,
-            told_pending: false,
-            told_complete: false,
-            waiters: Vec::new(),
+            audience: Audience::default(),
         }
     }
 
@@ -401,7 +392,7 @@ impl RateTableActor {
         self.give_back(&asks.spared[self.written_asks.spared.len()..]);
         self.written_asks = asks;
         self.sequence += u16::from(!answers.is_empty());
-        self.shown = None;
+        self.audience.changed();
         for answer in &answers {
             if let Err(illegal) = self.start.table.apply(answer) {
                 warn!(?illegal, "an answer did not fit its table");
@@ -430,15 +421,14 @@ impl RateTableActor {
     }
 
     fn wake_waiters(&mut self) {
-        let (come, waiting) =
-            std::mem::take(&mut self.waiters).into_iter().partition(|(until, _)| self.has_come(*until));
-        self.waiters = waiting;
-        let come: Vec<(Until, oneshot::Sender<Snapshot>)> = come;
-        if come.is_empty() {
+        let mut audience = std::mem::take(&mut self.audience);
+        let served = audience.served(|until| self.has_come(until));
+        self.audience = audience;
+        if served.is_empty() {
             return;
         }
         if let Some(snapshot) = self.snapshot() {
-            for (_, waiter) in come {
+            for waiter in served {
                 // A client that has hung up does not wait any more.
                 let _ = waiter.send(snapshot.clone());
             }
@@ -458,17 +448,9 @@ impl RateTableActor {
         }
     }
 
-    /// The table as it is stored, made once per version.
+    /// The table as it is stored.
     fn snapshot(&mut self) -> Option<Snapshot> {
-        if self.shown.is_none() {
-            self.shown = self.engine.snapshot(&self.start.table);
-        }
-        match &self.shown {
-            Some(snapshot) if snapshot.pending => self.told_pending = true,
-            Some(_) => self.told_complete = true,
-            None => {}
-        }
-        self.shown.clone()
+        self.audience.show(|| self.engine.snapshot(&self.start.table))
     }
 
     /// The table is complete: the place is free, and the actor lingers for those who will come.
@@ -482,15 +464,14 @@ impl RateTableActor {
         self.leave_if_done(ctx);
     }
 
-    /// Nobody will come any more when the first who was shown the table was shown it complete.
     fn leave_if_done(&mut self, ctx: &mut Context<Self>) {
-        if self.told_complete && !self.told_pending {
+        if self.audience.is_done() {
             self.leave(ctx);
         }
     }
 
     fn leave(&mut self, ctx: &mut Context<Self>) {
-        self.waiters.clear();
+        self.audience.dismiss();
         ctx.stop();
     }
 }

@@ -1,0 +1,62 @@
+//! Who looks at a rate table while it is being built: what they were shown, and who waits for more.
+
+use tokio::sync::oneshot;
+
+use super::messages::{Snapshot, Until};
+
+/// Those who look at one table.
+#[derive(Debug, Default)]
+pub struct Audience {
+    /// What was shown last, as long as it holds.
+    shown: Option<Snapshot>,
+    /// Whether anybody was shown the table while it was pending, and so will come back.
+    told_pending: bool,
+    /// Whether anybody was shown it complete.
+    told_complete: bool,
+    waiters: Vec<(Until, oneshot::Sender<Snapshot>)>,
+}
+
+impl Audience {
+    /// The table has changed, so that what was shown holds no longer.
+    pub fn changed(&mut self) {
+        self.shown = None;
+    }
+
+    /// What is shown now, made once per version; `None` when it cannot be made.
+    pub fn show(&mut self, make: impl FnOnce() -> Option<Snapshot>) -> Option<Snapshot> {
+        if self.shown.is_none() {
+            self.shown = make();
+        }
+        match &self.shown {
+            Some(snapshot) if snapshot.pending => self.told_pending = true,
+            Some(_) => self.told_complete = true,
+            None => {}
+        }
+        self.shown.clone()
+    }
+
+    /// Lets somebody wait.
+    pub fn wait(&mut self, until: Until) -> oneshot::Receiver<Snapshot> {
+        let (sender, receiver) = oneshot::channel();
+        self.waiters.push((until, sender));
+        receiver
+    }
+
+    /// Those whose wait is over.
+    pub fn served(&mut self, has_come: impl Fn(Until) -> bool) -> Vec<oneshot::Sender<Snapshot>> {
+        let (come, waiting): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.waiters).into_iter().partition(|(until, _)| has_come(*until));
+        self.waiters = waiting;
+        come.into_iter().map(|(_, waiter)| waiter).collect()
+    }
+
+    /// Whether nobody will come any more: the first who was shown the table was shown it complete.
+    pub fn is_done(&self) -> bool {
+        self.told_complete && !self.told_pending
+    }
+
+    /// Lets nobody wait any longer.
+    pub fn dismiss(&mut self) {
+        self.waiters.clear();
+    }
+}

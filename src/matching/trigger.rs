@@ -1,0 +1,91 @@
+//! Trigger values: how a client tries each way in which a partner can answer, without waiting for it to happen.
+//!
+//! A lead of a test token that has the client tag `sandbox` says how partners answer it. A value is an outcome for every
+//! partner, or `partner_key=outcome` for one:
+//!
+//! | outcome | the partner |
+//! |---|---|
+//! | `approved` | answers as it would |
+//! | `declined` | declines the person |
+//! | `declined:low_fico` | declines the person for a reason of the specification's RejectReason |
+//! | `slow` | answers as it would, after half of its time |
+//! | `timed_out` | never answers |
+//! | `unreachable` | cannot be reached |
+//! | `malformed` | answers with something that cannot be read |
+//!
+//! What is none of these is ignored, and so is the tag on a live lead.
+
+use super::outcome::{Failure, NoOfferReason, Outcome};
+use crate::model::{Lead, RejectReason};
+
+/// The client tag.
+const TAG: &str = "sandbox";
+
+/// How a partner is to answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trigger {
+    /// As it would, after half of its time.
+    Slow,
+    /// Never.
+    Silence,
+    /// Like this.
+    Ends(Outcome),
+}
+
+impl Trigger {
+    /// How a lead wants a partner to answer, if it says so. What is said of one partner goes before what is said of all.
+    pub fn of(lead: &Lead, partner: &str) -> Option<Self> {
+        let tags = lead.client_tags.as_ref()?;
+        let values = || tags.pairs().filter(|(key, _)| *key == TAG).map(|(_, value)| value);
+        let own = values().filter_map(|value| value.split_once('=')).find(|(key, _)| *key == partner);
+        match own {
+            Some((_, outcome)) => Self::named(outcome),
+            None => values().filter(|value| !value.contains('=')).find_map(Self::named),
+        }
+    }
+
+    fn named(outcome: &str) -> Option<Self> {
+        let declined = |reason| Some(Self::Ends(Outcome::NoOffers(reason)));
+        match outcome {
+            "slow" => Some(Self::Slow),
+            "timed_out" => Some(Self::Silence),
+            "unreachable" => Some(Self::Ends(Outcome::Failed(Failure::Unreachable))),
+            "malformed" => Some(Self::Ends(Outcome::Failed(Failure::Answer))),
+            "declined" => declined(NoOfferReason::Declined),
+            _ => {
+                let reason = RejectReason::from_wire(outcome.strip_prefix("declined:")?)?;
+                declined(NoOfferReason::Rejected(reason))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trigger(tags: &str) -> Option<Trigger> {
+        let lead = format!(r#"{{"clientTags":{{"sandbox":{tags},"other":["slow"]}}}}"#);
+        Trigger::of(&Lead::read(lead.as_bytes()).unwrap(), "bank")
+    }
+
+    #[test]
+    fn each_word_has_its_outcome() {
+        assert_eq!(trigger(r#"["slow"]"#), Some(Trigger::Slow));
+        assert_eq!(trigger(r#"["timed_out"]"#), Some(Trigger::Silence));
+        for reason in RejectReason::ALL {
+            let wanted = Trigger::Ends(Outcome::NoOffers(NoOfferReason::Rejected(*reason)));
+            assert_eq!(trigger(&format!(r#"["declined:{reason}"]"#)), Some(wanted));
+        }
+        for ignored in ["[]", r#"["approved"]"#, r#"["declined:bad_hair"]"#, r#"["lender=slow"]"#] {
+            assert_eq!(trigger(ignored), None, "{ignored}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_one_partner_goes_before_what_is_said_of_all() {
+        assert_eq!(trigger(r#"["timed_out","bank=slow"]"#), Some(Trigger::Slow));
+        assert_eq!(trigger(r#"["timed_out","bank=approved"]"#), None);
+        assert_eq!(trigger(r#"["lender=slow","timed_out"]"#), Some(Trigger::Silence));
+    }
+}

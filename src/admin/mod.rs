@@ -80,6 +80,13 @@ const ROUTES: &[Route<Handler<App>>] = &[
         handler!(partners::list),
     ),
     route(
+        Method::GET,
+        "/partners/timing",
+        Scope::Confidential,
+        "Tells how long partners took.",
+        handler!(partners::timing),
+    ),
+    route(
         Method::POST,
         "/partners/pause",
         Scope::Confidential,

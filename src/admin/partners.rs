@@ -1,14 +1,16 @@
-//! `GET /partners`, `POST /partners/pause`, `POST /partners/resume`: what `offerd partners` calls on a running daemon.
+//! `GET /partners`, `GET /partners/timing`, `POST /partners/pause`, `POST /partners/resume`: what `offerd partners` calls on a running daemon.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tracing::{error, info};
 
 use super::App;
 use crate::matching::pausing::{self, Pausable};
+use crate::matching::timing::timings;
 use crate::store::CommitError;
 use crate::store::pauses::Resumed;
-use crate::web::{Context, Failure, Reply};
+use crate::web::{Context, Failure, Reply, query};
 
 /// Longest body of a command.
 const MAX_BODY_BYTES: usize = 4096;
@@ -19,6 +21,18 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let engine = &context.app.engine;
     Reply::json(&engine.limiter.standings(&engine.book()))
+}
+
+/// Reads on a thread that may block: there may be many tables.
+pub(super) async fn timing(context: Context<App>) -> Result<Reply, Failure> {
+    let since = query::read(&context.request, |query| query.required("since", query::integer(0..=i64::MAX)))?;
+    let engine = Arc::clone(&context.app.engine);
+    let reading =
+        tokio::task::spawn_blocking(move || timings(&engine.store, &engine.texts, &engine.book(), since));
+    Reply::json(&reading.await.map_err(|error| {
+        error!(%error, "timings could not be read");
+        Failure::internal()
+    })?)
 }
 
 pub(super) async fn pause(mut context: Context<App>) -> Result<Reply, Failure> {

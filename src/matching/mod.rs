@@ -41,6 +41,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod texts;
+pub mod timing;
 pub mod token_cache;
 pub mod trigger;
 pub mod writing;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use tracing::error;
 use uuid::Uuid;
 
@@ -81,6 +82,21 @@ pub fn actions(store: &Store, lead: Uuid) -> Vec<LeadAction> {
 pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Result<Vec<Answer>, Unavailable>> {
     let records = store.scan(Tree::Answers, table.as_bytes());
     records.map(|record| record.map_err(broken).and_then(|(_, bytes)| codec::decode(&bytes).map_err(broken)))
+}
+
+/// The records under UUIDv7 keys made since a time in Unix milliseconds, of a tree that keeps them as the codec does.
+/// One that cannot be read is reported, and left out.
+pub fn made_since<T: DeserializeOwned>(
+    store: &Store,
+    tree: Tree,
+    since: i64,
+) -> impl Iterator<Item = (Uuid, T)> {
+    let first = Uuid::from_u128(u128::from(since.max(0).cast_unsigned()) << 80);
+    let found = store.scan_from(tree, first.as_bytes(), []).filter_map(Result::ok);
+    found.filter_map(|(key, bytes)| {
+        let decoded = codec::decode(&bytes).map_err(broken);
+        Some((Uuid::from_slice(&key).ok()?, decoded.ok()?))
+    })
 }
 
 /// A record that cannot be read is reported by whoever finds it, and is no reason to fail for others.

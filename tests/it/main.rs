@@ -24,6 +24,7 @@ mod repeats;
 mod sample_catalogue;
 mod second_look;
 mod settings;
+mod timing;
 mod triggers;
 mod ui_events;
 mod ui_look_ups;

@@ -9,6 +9,7 @@ use crate::config::Settings;
 use crate::matching::limiter::{Limiter, SeatStanding};
 use crate::matching::pausing::Pausable;
 use crate::matching::texts::Texts;
+use crate::matching::timing::{SeatTiming, timings};
 use crate::partners::Book;
 use crate::store::pauses::{Pause, Pauses, Resumed};
 use crate::store::{Clock, Store, StoreOptions};
@@ -40,6 +41,17 @@ impl Keeper {
                 let limiter = Limiter::of(store, &Texts::new(store.clone()), Clock::system());
                 Ok(limiter.standings(book))
             }
+        }
+    }
+
+    pub async fn timings(&self, since: i64) -> Result<Vec<SeatTiming>, String> {
+        match self {
+            Self::Daemon { client, admin } => {
+                let answer =
+                    client.call(Method::GET, &format!("{admin}/partners/timing?since={since}"), None).await;
+                answer.map_err(|error| error.to_string())?.read()
+            }
+            Self::Store { store, book } => Ok(timings(store, &Texts::new(store.clone()), book, since)),
         }
     }
 

@@ -1,9 +1,10 @@
-//! `offerd partners list|pause|resume`
+//! `offerd partners list|timing|pause|resume`
 //!
 //! With a running daemon the commands go over its admin listener; without one they open the store themselves.
 
 mod keeper;
 mod list;
+mod timing;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -29,6 +30,8 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show how long partners took to answer, and what another timeout would have lost or won
+    Timing(timing::Timing),
     /// Ask a partner no more, until it is resumed; who was asked may still answer
     Pause(Which),
     /// Ask a paused partner again
@@ -66,6 +69,14 @@ async fn execute(settings: &Settings, book: Book, command: Command) -> Result<()
             page::print(serde_json::to_string_pretty(&standings).map_err(|error| error.to_string())?);
         }
         Command::List { json: false } => page::print(list::table(&keeper.standings().await?)),
+        Command::Timing(asked) => {
+            let timings = keeper.timings(asked.since_ms()).await?;
+            if asked.json {
+                page::print(serde_json::to_string_pretty(&timings).map_err(|error| error.to_string())?);
+            } else {
+                page::print(timing::table(&timings));
+            }
+        }
         Command::Pause(which) => {
             let what = Pausable::from(which);
             let pause = keeper.pause(&what).await?;

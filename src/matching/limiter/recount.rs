@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use serde::de::DeserializeOwned;
 use tracing::warn;
 use uuid::Uuid;
 
@@ -11,9 +10,10 @@ use super::meter::DAY_KEPT;
 use crate::matching::asks::Asks;
 use crate::matching::owed::Owed;
 use crate::matching::progress::Standing;
+use crate::matching::reading::made_since;
 use crate::matching::record::TableHead;
 use crate::matching::texts::Texts;
-use crate::store::{Store, Tree, codec};
+use crate::store::{Store, Tree};
 
 /// How much older than its first ask a table's uuid may be: its longest deadline, and clocks that stepped back.
 const SLACK: i64 = 60 * 60 * 1000;
@@ -21,10 +21,10 @@ const SLACK: i64 = 60 * 60 * 1000;
 /// Counts what lies no longer back than a local day can have begun. A record that cannot be read counts nothing.
 pub fn recount(store: &Store, texts: &Texts, now: i64) -> Counts {
     let since = now - DAY_KEPT;
-    let differing: HashMap<Uuid, Asks> = records(store, Tree::Asks, since - SLACK).collect();
+    let differing: HashMap<Uuid, Asks> = made_since(store, Tree::Asks, since - SLACK).collect();
     let mut counts = Counts::default();
     let mut unknown = 0_usize;
-    for (table, head) in records::<TableHead>(store, Tree::RateTables, since - SLACK) {
+    for (table, head) in made_since::<TableHead>(store, Tree::RateTables, since - SLACK) {
         if head.test {
             continue;
         }
@@ -43,7 +43,7 @@ pub fn recount(store: &Store, texts: &Texts, now: i64) -> Counts {
             }
         }
     }
-    for (_, owed) in records::<Owed>(store, Tree::Owed, since - SLACK) {
+    for (_, owed) in made_since::<Owed>(store, Tree::Owed, since - SLACK) {
         if owed.at >= since {
             counts.meter(&owed.partner, owed.product_type).book(owed.at, owed.cents);
         }
@@ -52,17 +52,4 @@ pub fn recount(store: &Store, texts: &Texts, now: i64) -> Counts {
         warn!(seats = unknown, "seats could not be counted: the store has lost their texts");
     }
     counts
-}
-
-/// The records under UUIDv7 keys made since a time.
-fn records<T: DeserializeOwned>(store: &Store, tree: Tree, since: i64) -> impl Iterator<Item = (Uuid, T)> {
-    let first = Uuid::from_u128(u128::from(since.max(0).cast_unsigned()) << 80);
-    let found = store.scan_from(tree, first.as_bytes(), []).filter_map(Result::ok);
-    found.filter_map(move |(key, bytes)| {
-        let decoded = codec::decode(&bytes);
-        if let Err(error) = &decoded {
-            warn!(tree = tree.name(), %error, "a record cannot be counted");
-        }
-        Some((Uuid::from_slice(&key).ok()?, decoded.ok()?))
-    })
 }

@@ -1,4 +1,4 @@
-//! A body as the search for faults sees it.
+//! A body as the search for faults, and the older edition, see it.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const DEPTH_MAX: usize = 8;
 ///
 /// # Errors
 /// Where the body is not JSON.
-pub(super) fn parse(json: &[u8]) -> serde_json::Result<Value> {
+pub fn parse(json: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice::<&RawValue>(json).map(|document| value(document, 0))
 }
 

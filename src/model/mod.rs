@@ -96,6 +96,7 @@ pub use card_benefit::CardBenefit;
 pub use client_tags::ClientTags;
 pub use credit_bands::CreditBands;
 pub use credit_card_offer::{CreditCardOffer, CreditCardOfferDetails};
+pub use document::parse as parse_document;
 pub use email::Email;
 pub use enumeration::{Enumeration, one_of};
 pub use enums::*;

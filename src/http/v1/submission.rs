@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use serde_json::Value;
 
 use super::{Object, values};
-use crate::model::{ApiError, Lead, LoanPurpose, Unreadable};
+use crate::model::{ApiError, Lead, LoanPurpose, Unreadable, parse_document};
 use crate::web::Failure;
 
 /// The section of a lead that is about cards.
@@ -20,12 +20,8 @@ pub(super) const CARD_PURPOSES: &str = "cardPurposes";
 /// # Errors
 /// 400 that names every fault, those that the current edition finds too, as soon as a value is not one of v1.
 pub fn translate(body: &[u8]) -> Result<Bytes, Failure> {
-    let document: Value = serde_json::from_slice(body).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        Failure::bad_request(format!("the body is not JSON: see line {line}, column {column}"))
-    })?;
-    // What is no object is refused by the current edition, in its own words.
-    let Value::Object(mut lead) = document else { return Ok(Bytes::copy_from_slice(body)) };
+    // What is no object, or cannot be read, is refused by the current edition, in its own words.
+    let Some(Value::Object(mut lead)) = document(body) else { return Ok(Bytes::copy_from_slice(body)) };
 
     let mut faults = values::replace_faulty(&mut lead);
     reword(&mut lead);
@@ -38,6 +34,14 @@ pub fn translate(body: &[u8]) -> Result<Bytes, Failure> {
         faults.truncate(values::MAX_FAULTS);
     }
     Err(refused(Failure::malformed(faults)))
+}
+
+/// The body, unless it is what no edition reads. What stands under unknown keys does not matter, however deep or large.
+fn document(body: &[u8]) -> Option<Value> {
+    serde_json::from_slice(body).ok().or_else(|| match Lead::read(body) {
+        Err(Unreadable::NotJson(_)) => None,
+        Ok(_) | Err(Unreadable::Faults(_)) => parse_document(body).ok(),
+    })
 }
 
 /// A refusal of the current edition as v1 has it: 400 where the lead is malformed, and v1's names.
@@ -112,6 +116,20 @@ mod tests {
         let expected =
             ["productTypes[1]", "personalInformation.dateOfBirth", "creditCardInformation.cardBenefits"];
         assert_eq!((failure.status, attributes), (StatusCode::BAD_REQUEST, expected.to_vec()));
-        assert_eq!(translate(b"{").unwrap_err().status, StatusCode::BAD_REQUEST);
+    }
+
+    #[test]
+    fn what_stands_under_unknown_keys_does_not_matter() {
+        let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+        let lead = format!(r#"{{"unknown":{deep},"huge":1e400,"productTypes":["loan"]}}"#);
+        let translated = translate(lead.as_bytes()).unwrap();
+        assert!(Lead::read(&translated).is_ok_and(|lead| lead.product_types.is_some()));
+        for refused in
+            ["{", r#"{"monthlyHoaFee":1e400"#, r#"{"mortgageInformation":{"monthlyHoaFee":1e400}}"#]
+        {
+            let as_it_was = translate(refused.as_bytes()).unwrap();
+            assert_eq!(as_it_was, refused.as_bytes(), "the current edition says what is wrong");
+            assert!(matches!(Lead::read(&as_it_was), Err(Unreadable::NotJson(_))), "{refused}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use tracing::{error, info};
 
 use super::App;
 use crate::matching::pausing::{self, Pausable};
-use crate::matching::timing::timings;
+use crate::matching::timing::{adapted, timings};
 use crate::store::CommitError;
 use crate::store::pauses::Resumed;
 use crate::web::{Context, Failure, Reply, query};
@@ -27,8 +27,10 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
 pub(super) async fn timing(context: Context<App>) -> Result<Reply, Failure> {
     let since = query::read(&context.request, |query| query.required("since", query::integer(0..=i64::MAX)))?;
     let engine = Arc::clone(&context.app.engine);
-    let reading =
-        tokio::task::spawn_blocking(move || timings(&engine.store, &engine.texts, &engine.book(), since));
+    let reading = tokio::task::spawn_blocking(move || {
+        let book = engine.book();
+        adapted(timings(&engine.store, &engine.texts, &book, since), &book, &engine.paces)
+    });
     Reply::json(&reading.await.map_err(|error| {
         error!(%error, "timings could not be read");
         Failure::internal()

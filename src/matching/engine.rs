@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use actix::Addr;
+use chrono::Utc;
 use metrics::gauge;
 use tracing::error;
 use uuid::Uuid;
@@ -13,6 +14,7 @@ use super::budget::TimeRules;
 use super::limiter::Limiter;
 use super::lines::Lines;
 use super::messages::Snapshot;
+use super::pace::Paces;
 use super::rate_table_actor::RateTableActor;
 use super::table::Table;
 use super::texts::Texts;
@@ -53,6 +55,8 @@ pub struct Engine {
     pub lines: Lines,
     /// Who may be asked, and who was.
     pub limiter: Limiter,
+    /// How fast partners answer.
+    pub paces: Paces,
     /// Where clicks go.
     pub base_url: String,
     /// The tables that have an actor.
@@ -93,9 +97,10 @@ impl Engine {
         base_url: String,
         clock: Clock,
     ) -> Self {
+        let paces = Paces::recalled(&store, &texts, &book, Utc::now().timestamp_millis());
         let limiter = Limiter::of(&store, &texts, clock);
         let book = RwLock::new(Arc::new(book));
-        Self { store, texts, book, lines, rules, limiter, base_url, live: LiveTables::default() }
+        Self { store, texts, book, lines, rules, limiter, paces, base_url, live: LiveTables::default() }
     }
 
     /// The book as of now; who holds it keeps it, whatever is loaded later.

@@ -25,6 +25,7 @@ pub mod matchmaker;
 pub mod messages;
 pub mod outcome;
 pub mod owed;
+pub mod pace;
 pub mod partner_actor;
 pub mod partner_events;
 pub mod pausing;

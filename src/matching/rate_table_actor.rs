@@ -115,6 +115,7 @@ impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
                 ("product_type", seat_text.product_type.as_str().to_owned()),
             ];
             histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
+            self.engine.paces.note(self.table().head().test, seat_text, elapsed, &outcome);
             self.take_in(seat, outcome);
         }
         self.write(ctx);
@@ -200,7 +201,7 @@ impl RateTableActor {
                 continue;
             };
             let holds_up = second_look_to_come && fit.seat.product_type == ProductType::Loan;
-            let Some(budget) = self.budget.for_partner(fit.seat.timeout, holds_up) else {
+            let Some(budget) = self.budget.for_partner(self.engine.paces.timeout(&fit.seat), holds_up) else {
                 self.out_of_time(seat);
                 continue;
             };

@@ -5,6 +5,7 @@
 //! look began), so a millisecond or two of our own is in them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -14,11 +15,12 @@ use uuid::Uuid;
 use super::asks::Asks;
 use super::matchmaker::Unavailable;
 use super::outcome::{NoOfferReason, Outcome};
+use super::pace::Paces;
 use super::reading;
 use super::record::TableHead;
 use super::texts::Texts;
 use crate::model::ProductType;
-use crate::partners::Book;
+use crate::partners::{Book, Seat, SeatText};
 use crate::store::{Store, Tree};
 
 /// The shorter timeouts that are looked at, in percent of the one there is.
@@ -37,6 +39,9 @@ pub struct SeatTiming {
     pub product_type: ProductType,
     /// Its timeout as its file has it; `None` when it has left the panel.
     pub timeout_ms: Option<u64>,
+    /// What it has been shortened to by now; `None` when its file does not ask for that, or no daemon runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapted_timeout_ms: Option<u64>,
     /// How often it was asked, and the ask has ended.
     pub asked: u64,
     /// How often it answered, with offers or without.
@@ -79,32 +84,59 @@ struct Tally {
 /// How each seat has answered since a time in Unix milliseconds. Reads the tables made since, so it may take a while. A
 /// record that cannot be read counts nothing.
 pub fn timings(store: &Store, texts: &Texts, book: &Book, since: i64) -> Vec<SeatTiming> {
-    let asks: HashMap<Uuid, Asks> = reading::made_since(store, Tree::Asks, since).collect();
     let mut tallies: BTreeMap<(String, ProductType), Tally> = BTreeMap::new();
-    for (table, head) in reading::made_since::<TableHead>(store, Tree::RateTables, since) {
-        if let Err(Unavailable) = count(store, texts, table, &head, asks.get(&table), &mut tallies) {
-            warn!(rate_table = %table, "the answers of a table could not be counted");
-        }
-    }
-    let timeout_of = |partner: &str, product_type: ProductType| {
-        let mut seats = book.seats().iter();
-        let seat = seats.find(|seat| seat.identity.key == partner && seat.product_type == product_type)?;
-        u64::try_from(seat.timeout.as_millis()).ok()
-    };
+    each_answer(store, texts, since, |_, seat, elapsed_ms, outcome| {
+        tallies.entry((seat.key.clone(), seat.product_type)).or_default().count(outcome, elapsed_ms);
+    });
     let told = tallies.into_iter().map(|((partner, product_type), tally)| {
-        let timeout_ms = timeout_of(&partner, product_type);
+        let timeout_ms = seat_of(book, &partner, product_type).map(|seat| millis(seat.timeout));
         tally.told(partner, product_type, timeout_ms)
     });
     told.collect()
 }
 
-fn count(
+/// Tells beside the timings what the timeouts have been shortened to.
+pub fn adapted(timings: Vec<SeatTiming>, book: &Book, paces: &Paces) -> Vec<SeatTiming> {
+    let told = timings.into_iter().map(|timing| {
+        let seat = seat_of(book, &timing.partner, timing.product_type);
+        let seat = seat.filter(|seat| seat.adaptive_timeout.is_some());
+        SeatTiming { adapted_timeout_ms: seat.map(|seat| millis(paces.timeout(seat))), ..timing }
+    });
+    told.collect()
+}
+
+fn seat_of<'b>(book: &'b Book, partner: &str, product_type: ProductType) -> Option<&'b Seat> {
+    let mut seats = book.seats().iter();
+    let seat = seats.find(|seat| seat.identity.key == partner && seat.product_type == product_type);
+    seat.map(|seat| &**seat)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Tells of each answer in the tables made since: in which, whose it is, after how many milliseconds it came, and what it was.
+pub(super) fn each_answer(
+    store: &Store,
+    texts: &Texts,
+    since: i64,
+    mut tell: impl FnMut(&TableHead, &SeatText, u64, &Outcome),
+) {
+    let asks: HashMap<Uuid, Asks> = reading::made_since(store, Tree::Asks, since).collect();
+    for (table, head) in reading::made_since::<TableHead>(store, Tree::RateTables, since) {
+        if let Err(Unavailable) = of_table(store, texts, table, &head, asks.get(&table), &mut tell) {
+            warn!(rate_table = %table, "the answers of a table could not be counted");
+        }
+    }
+}
+
+fn of_table(
     store: &Store,
     texts: &Texts,
     table: Uuid,
     head: &TableHead,
     asks: Option<&Asks>,
-    tallies: &mut BTreeMap<(String, ProductType), Tally>,
+    tell: &mut impl FnMut(&TableHead, &SeatText, u64, &Outcome),
 ) -> Result<(), Unavailable> {
     for answers in reading::answers(store, table) {
         for answer in answers? {
@@ -113,8 +145,7 @@ fn count(
             let text = texts.seat(*text).map_err(|_| Unavailable)?;
             let asked_at = asks.and_then(|asks| asks.released_at(seat)).unwrap_or(head.created_at);
             let elapsed = u64::try_from(answer.at - asked_at).unwrap_or(0);
-            let tally = tallies.entry((text.key.clone(), text.product_type)).or_default();
-            tally.count(&answer.outcome, elapsed);
+            tell(head, &text, elapsed, &answer.outcome);
         }
     }
     Ok(())
@@ -162,6 +193,7 @@ impl Tally {
             partner,
             product_type,
             timeout_ms,
+            adapted_timeout_ms: None,
             asked: answered + self.failed + self.timed_out,
             answered,
             offered: self.offered.len(),

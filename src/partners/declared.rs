@@ -72,6 +72,8 @@ pub struct Identity {
 pub struct Product {
     /// Longest wait for its answer.
     pub timeout: HumanDuration,
+    /// Shortens the wait to where only so many answers are lost, judged by the last ones; never beyond `timeout`.
+    pub adaptive_timeout: Option<AdaptiveTimeout>,
     /// Attributes that must be given; without one of them the partner is not asked.
     #[serde(default)]
     pub needs: Vec<String>,
@@ -96,6 +98,18 @@ pub struct Product {
     /// The catalog.
     #[serde(default)]
     pub offers: Vec<Offer>,
+}
+
+/// `adaptive_timeout`: how the wait follows the pace of answers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdaptiveTimeout {
+    /// Share of answers that may come too late, above 0 and at most 0.5: 0.005 is one in two hundred.
+    pub false_timeouts: f64,
+    /// Shortest wait.
+    pub floor: HumanDuration,
+    /// Longest wait; `timeout` when absent.
+    pub ceiling: Option<HumanDuration>,
 }
 
 /// `simulate`: how a catalog partner pretends to be far away (sandbox and tests).

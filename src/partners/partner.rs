@@ -48,6 +48,8 @@ pub struct Seat {
     pub exclusive: Option<Exclusive>,
     /// Longest wait for its answer.
     pub timeout: Duration,
+    /// How the wait follows the pace of its answers.
+    pub adaptive_timeout: Option<AdaptiveTimeout>,
     /// Which leads it is asked about.
     pub rule: Rule,
     /// How it pretends to be far away.
@@ -67,6 +69,17 @@ impl Seat {
     pub fn answers_at_once(&self) -> bool {
         self.simulate.is_none() && self.http.is_none()
     }
+}
+
+/// How the wait for a partner follows the pace of its answers. It never grows beyond the timeout.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AdaptiveTimeout {
+    /// Share of answers that may be lost, 0 to 0.5.
+    pub false_timeouts: f64,
+    /// Shortest wait.
+    pub floor: Duration,
+    /// Longest wait.
+    pub ceiling: Duration,
 }
 
 /// How a catalog partner pretends to be far away.

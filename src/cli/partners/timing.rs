@@ -56,7 +56,10 @@ pub fn table(timings: &[SeatTiming]) -> Table {
         let mut row = vec![
             timing.partner.clone(),
             timing.product_type.to_string(),
-            millis(timing.timeout_ms),
+            match timing.adapted_timeout_ms {
+                Some(adapted) => format!("{} of {}", millis(Some(adapted)), millis(timing.timeout_ms)),
+                None => millis(timing.timeout_ms),
+            },
             timing.asked.to_string(),
             share(timing.answered),
             share(timing.offered),

@@ -7,15 +7,16 @@ mod values;
 pub use values::is_absolute_url;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::catalog::{CatalogOffer, FiguresBy};
 use super::declared::{self, DeclaredPartner};
 use super::eligibility::{Condition, Rule, Test};
 use super::facts::Subject;
 use super::http::HttpSource;
-use super::partner::{Identity, Seat, SeatText, Simulate};
+use super::partner::{AdaptiveTimeout, Identity, Seat, SeatText, Simulate};
 use super::text::{Ending, Text};
-use crate::declaration::{Fault, Source};
+use crate::declaration::{Fault, HumanDuration, Source};
 use crate::model::{Originator, OriginatorImage, Partner, ProductType};
 
 /// Most offers a seat may have, terms counted.
@@ -148,6 +149,9 @@ impl Checker<'_> {
             self.at("offers", format!("must be at most {MAX_OFFERS}, terms counted, got {}", offers.len()));
         }
 
+        let adaptive_timeout = product.adaptive_timeout.as_ref().map(|declared| {
+            self.within("adaptive_timeout", |check| check.adaptive_timeout(declared, product.timeout))
+        });
         let http = product.http.as_ref().map(|http| {
             self.within("http", |check| HttpSource::declared(http, product_type, product.paused, check))
         });
@@ -172,6 +176,7 @@ impl Checker<'_> {
             limits: self.within("limits", |check| check.limits(&product.limits)),
             exclusive: self.exclusive(product.exclusive.as_ref()),
             timeout: self.duration("timeout", product.timeout),
+            adaptive_timeout,
             rule: rule?,
             simulate,
             http: http.flatten(),
@@ -179,6 +184,20 @@ impl Checker<'_> {
             text: Text::new(Ending::Whole, &text, None),
             known_as: Arc::new(text),
         })
+    }
+
+    fn adaptive_timeout(
+        &mut self,
+        declared: &declared::AdaptiveTimeout,
+        timeout: HumanDuration,
+    ) -> AdaptiveTimeout {
+        self.between("false_timeouts", Some(declared.false_timeouts), 0.000_1, 0.5);
+        let floor = self.duration("floor", declared.floor);
+        let ceiling = self.duration("ceiling", declared.ceiling.unwrap_or(timeout));
+        if floor > ceiling || ceiling > Duration::from(timeout) {
+            self.at("floor", "must not be above `ceiling`, nor that above `timeout`");
+        }
+        AdaptiveTimeout { false_timeouts: declared.false_timeouts, floor, ceiling }
     }
 
     fn simulate(&mut self, simulate: &declared::Simulate) -> Simulate {

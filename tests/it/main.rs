@@ -18,6 +18,7 @@ mod limits;
 mod offer_previews;
 mod openapi;
 mod partner_events;
+mod partners_try;
 mod rate_tables;
 mod readme;
 mod repeats;

@@ -31,6 +31,7 @@
 //!                                └→ run_file
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      wire: names telemetry only
+//!      sandbox: names nothing, for cli only
 //! ```
 //!
 //! | module | holds |
@@ -47,6 +48,7 @@
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics, tokens, on a thread of its own |
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
+//! | [`sandbox`] | a partner simulator that answers from case files |
 //! | [`telemetry`] | logs and metrics |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
 //!
@@ -82,6 +84,7 @@ pub mod model;
 pub mod partners;
 pub mod reference;
 pub mod run_file;
+pub mod sandbox;
 pub mod store;
 pub mod telemetry;
 pub mod web;

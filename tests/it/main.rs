@@ -23,6 +23,7 @@ mod rate_tables;
 mod readme;
 mod repeats;
 mod sample_catalogue;
+mod sandbox;
 mod second_look;
 mod settings;
 mod ui_events;

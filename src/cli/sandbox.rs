@@ -16,7 +16,7 @@ pub struct Arguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
-    /// Directory of case files: <key>/<case>.json
+    /// Directory of case files, `KEY/CASE.json`
     #[arg(long, value_name = "DIR", default_value = "tests/partners")]
     cases: PathBuf,
     /// Shortest and longest time of an answer; nine of ten are in the first quarter between

@@ -33,6 +33,7 @@
 //!                                └→ run_file
 //!      admin and cli also name matching: what partners report, and what is counted against them
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
+//!      sandbox: for cli only, names nothing
 //! ```
 //!
 //! | module | holds |
@@ -49,6 +50,7 @@
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics, tokens, on a thread of its own |
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
+//! | [`sandbox`] | a partner simulator that answers from case files |
 //! | [`telemetry`] | logs and metrics |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
 //!
@@ -84,6 +86,7 @@ pub mod model;
 pub mod partners;
 pub mod reference;
 pub mod run_file;
+pub mod sandbox;
 pub mod store;
 pub mod telemetry;
 pub mod web;

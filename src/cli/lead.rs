@@ -188,7 +188,7 @@ fn offers_of(table: &RateTable, institution: &str) -> usize {
 }
 
 /// The offers as a table, an array after the other, each in its order.
-fn offers(table: &RateTable) -> Table {
+pub fn offers(table: &RateTable) -> Table {
     let mut shown = page::table(["product", "institution", "offer", "rate", "payment", "firmness", "score"]);
     for row in rows(table) {
         shown.add_row(row);

@@ -137,6 +137,21 @@ impl Line {
         outcome
     }
 
+    /// Sends a seat's request and hands back the bare answer, for whoever wants to look at it; `None` for a test lead of
+    /// a partner that has no sandbox.
+    ///
+    /// # Errors
+    /// The cause, without a word of what was sent or answered.
+    pub async fn fetch(&self, source: &HttpSource, question: &Question) -> Result<Option<Reply>, String> {
+        let facts = Facts::new(&question.lead, question.today, question.bands);
+        let request = source.request(&facts, &question.asked, Secrets::Real);
+        let Some(mut request) = request.map_err(|error| error.to_string())? else { return Ok(None) };
+        if let Some(token) = self.token(source, question).await.map_err(|trouble| trouble.outcome().1)? {
+            request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
+        }
+        self.send(request, question.deadline).await.map(Some).map_err(|error| error.to_string())
+    }
+
     /// How the lane stands, for display.
     pub fn state(&self) -> LaneState {
         self.lane.state()

@@ -11,6 +11,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("config", &["declaration", "telemetry"]),
     ("telemetry", &[]),
     ("run_file", &[]),
+    ("sandbox", &[]),
     ("store", &["model", "config", "telemetry"]),
     ("partners", &["model", "declaration", "telemetry"]),
     ("reference", &["model", "partners"]),
@@ -38,7 +39,18 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ),
     (
         "cli",
-        &["admin", "config", "daemon", "declaration", "matching", "model", "partners", "run_file", "store"],
+        &[
+            "admin",
+            "config",
+            "daemon",
+            "declaration",
+            "matching",
+            "model",
+            "partners",
+            "run_file",
+            "sandbox",
+            "store",
+        ],
     ),
 ];
 
@@ -60,6 +72,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("comfy_table", &["cli"]),
     ("csv", &["cli"]),
+    ("fastrand", &["sandbox"]),
     ("indicatif", &["cli"]),
     ("tracing_subscriber", &["telemetry"]),
     ("metrics_exporter_prometheus", &["telemetry"]),

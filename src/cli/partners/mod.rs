@@ -1,9 +1,12 @@
-//! `offerd partners list|timing|pause|resume`
+//! `offerd partners list|timing|pause|resume|try`
 //!
-//! With a running daemon the commands go over its admin listener; without one they open the store themselves.
+//! With a running daemon the commands go over its admin listener; without one they open the store themselves. `try` needs
+//! neither.
 
+mod attempt;
 mod keeper;
 mod list;
+mod masked;
 mod timing;
 
 use std::path::Path;
@@ -24,6 +27,16 @@ use crate::store::pauses::Resumed;
 /// What to do with partners.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// What needs to know where they stand.
+    #[command(flatten)]
+    Standing(Standing),
+    /// Show the request that a partner asked over HTTP would be sent for a lead; on demand send it and show its offers
+    Try(attempt::Try),
+}
+
+/// What is done with whoever keeps the partners.
+#[derive(Debug, Subcommand)]
+pub enum Standing {
     /// Show for each partner and product type whether it is asked, and how much of its limits is used
     List {
         /// As JSON
@@ -55,21 +68,27 @@ pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
         Ok(loaded) => loaded,
         Err(code) => return code,
     };
-    match super::block_on(execute(&settings, book, command)) {
+    let ended = super::block_on(async {
+        match command {
+            Command::Try(arguments) => attempt::run(&settings, &book, &arguments).await,
+            Command::Standing(command) => execute(&settings, book, command).await,
+        }
+    });
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => super::fail(message),
     }
 }
 
-async fn execute(settings: &Settings, book: Book, command: Command) -> Result<(), String> {
+async fn execute(settings: &Settings, book: Book, command: Standing) -> Result<(), String> {
     let keeper = Keeper::find(settings, book).await?;
     match command {
-        Command::List { json: true } => {
+        Standing::List { json: true } => {
             let standings = keeper.standings().await?;
             page::print(serde_json::to_string_pretty(&standings).map_err(|error| error.to_string())?);
         }
-        Command::List { json: false } => page::print(list::table(&keeper.standings().await?)),
-        Command::Timing(asked) => {
+        Standing::List { json: false } => page::print(list::table(&keeper.standings().await?)),
+        Standing::Timing(asked) => {
             let timings = keeper.timings(asked.since_ms()).await?;
             if asked.json {
                 page::print(serde_json::to_string_pretty(&timings).map_err(|error| error.to_string())?);
@@ -77,12 +96,12 @@ async fn execute(settings: &Settings, book: Book, command: Command) -> Result<()
                 page::print(timing::table(&timings));
             }
         }
-        Command::Pause(which) => {
+        Standing::Pause(which) => {
             let what = Pausable::from(which);
             let pause = keeper.pause(&what).await?;
             eprintln!("{} is paused since {}", name(&what), page::moment_of(pause.since));
         }
-        Command::Resume(which) => {
+        Standing::Resume(which) => {
             let what = Pausable::from(which);
             match keeper.resume(&what).await? {
                 Resumed::Ended => eprintln!("{} is resumed", name(&what)),

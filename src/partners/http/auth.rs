@@ -69,6 +69,12 @@ impl HttpSource {
         value.map(Some).map_err(|_| MappingError::new("auth.basic", "makes no header"))
     }
 
+    /// The names of the secrets that could not be read; only a paused seat may have any.
+    pub fn missing_secrets(&self) -> Vec<&str> {
+        let missing = self.secrets.iter().filter(|(_, secret)| secret.is_none());
+        missing.map(|(name, _)| name.as_str()).collect()
+    }
+
     /// The secrets as mappings see them.
     pub(super) fn revealed(&self, secrets: Secrets) -> BTreeMap<String, String> {
         let revealed = self.secrets.iter().map(|(name, secret)| {

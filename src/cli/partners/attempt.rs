@@ -1,0 +1,210 @@
+//! `offerd partners try KEY LEAD.json`: what a partner would be sent, and what it makes of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chrono::Utc;
+use clap::Args;
+use comfy_table::Table;
+use hyper::HeaderMap;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::masked::{Veil, masked};
+use super::{page, product_type};
+use crate::cli::lead;
+use crate::config::Settings;
+use crate::matching::lines::{Lines, Question};
+use crate::model::{CreditBands, Lead, ProductType, RateTable};
+use crate::partners::http::expression::MappingError;
+use crate::partners::http::{Answered, Asked, HttpRequest, HttpSource, Secrets};
+use crate::partners::text::write_offer;
+use crate::partners::{Book, Facts, Quote, Seat, Terms};
+
+/// `partners try`
+#[derive(Debug, Args)]
+pub struct Try {
+    /// Partner, by the name of its file; it may be paused
+    #[arg(value_name = "KEY")]
+    partner: String,
+    /// The lead, as JSON; `-` reads standard input
+    #[arg(value_name = "LEAD")]
+    file: PathBuf,
+    /// Which of its product types; needed when several are asked over HTTP
+    #[arg(long, value_name = "TYPE", value_parser = product_type)]
+    product: Option<ProductType>,
+    /// The live side; the sandbox when not given
+    #[arg(long)]
+    live: bool,
+    /// Send the request, and show what comes back
+    #[arg(long)]
+    send: bool,
+    /// Show personal data as it is; secrets never are
+    #[arg(long)]
+    reveal: bool,
+}
+
+/// Shows the request, and on demand sends it and shows the answer.
+///
+/// # Errors
+/// Why there is no request, or neither offers nor a decline.
+pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<(), String> {
+    let seat = seat(book, arguments)?;
+    let source = seat.http.as_ref().ok_or("the partner is not asked over HTTP")?;
+    let (_, lead) = lead::read_lead(&arguments.file)?;
+    let shown_lead = if arguments.reveal { lead.clone() } else { masked(&lead)? };
+    let asked =
+        Asked { lead: Uuid::now_v7(), rate_table: Uuid::now_v7(), test: !arguments.live, now: Utc::now() };
+
+    let token = source.token_request(asked.test, Secrets::Masked).map_err(told)?;
+    if let Some(token) = &token {
+        page::print(request_text(token, false));
+    }
+    let shown = request(source, &shown_lead, &asked, Secrets::Masked).map_err(told)?;
+    let shown = shown.ok_or("the partner has no `sandbox_url`; `--live` shows the live side")?;
+    page::print(request_text(&shown, token.is_some()));
+    if !arguments.send {
+        return Ok(());
+    }
+
+    let missing = source.missing_secrets();
+    if !missing.is_empty() {
+        return Err(format!("nothing was sent: these secrets are missing: {}", missing.join(", ")));
+    }
+    let mut veil = Veil::default();
+    veil.hide_lead(&lead, &shown_lead);
+    let real = request(source, &lead, &asked, Secrets::Real).map_err(|error| error.to_string())?;
+    real.iter().for_each(|real| veil.hide_request(real, &shown));
+    let real_token = source.token_request(asked.test, Secrets::Real).map_err(|error| error.to_string())?;
+    real_token.iter().zip(&token).for_each(|(real, shown)| veil.hide_request(real, shown));
+    send(settings, book, seat, source, Arc::new(lead), asked, &veil).await
+}
+
+/// The one seat that is meant.
+fn seat<'b>(book: &'b Book, arguments: &Try) -> Result<&'b Seat, String> {
+    let key = &arguments.partner;
+    let of_partner: Vec<_> = book.seats().iter().filter(|seat| seat.identity.key == *key).collect();
+    if of_partner.is_empty() {
+        return Err(format!("there is no partner `{key}`"));
+    }
+    let meant = of_partner.into_iter().filter(|seat| match arguments.product {
+        Some(product) => seat.product_type == product,
+        None => seat.http.is_some(),
+    });
+    match meant.collect::<Vec<_>>()[..] {
+        [seat] => Ok(seat),
+        [] => Err(format!("`{key}` is not asked over HTTP about that")),
+        [..] => Err(format!("`{key}` is asked over HTTP about several product types; name one by --product")),
+    }
+}
+
+fn request(
+    source: &HttpSource,
+    lead: &Lead,
+    asked: &Asked,
+    secrets: Secrets,
+) -> Result<Option<HttpRequest>, MappingError> {
+    let facts = Facts::new(lead, asked.now.date_naive(), CreditBands::CURRENT);
+    source.request(&facts, asked, secrets)
+}
+
+/// A fault of a mapping that ran on what may be shown.
+fn told(error: MappingError) -> String {
+    format!("the request cannot be made: {error} ({})", error.detail)
+}
+
+async fn send(
+    settings: &Settings,
+    book: &Book,
+    seat: &Seat,
+    source: &HttpSource,
+    lead: Arc<Lead>,
+    asked: Asked,
+    veil: &Veil,
+) -> Result<(), String> {
+    let lines = Lines::new(settings.wire);
+    lines.open(book).map_err(|faults| faults.join("\n"))?;
+    let line = lines.of(seat).ok_or("there is no line to the partner")?;
+    let (today, bands) = (asked.now.date_naive(), CreditBands::CURRENT);
+    let begun = Instant::now();
+    let deadline = begun + seat.timeout;
+    let question = Question { lead: Arc::clone(&lead), today, bands, asked, deadline };
+    let reply = line.fetch(source, &question).await.map_err(|cause| format!("no answer: {cause}"))?;
+    let reply = reply.ok_or("the partner has no `sandbox_url`")?;
+    page::print(format_args!("{} after {} ms", reply.status, begun.elapsed().as_millis()));
+    page::print(veil.cover(&body_text(&reply.headers, &reply.body)));
+
+    let facts = Facts::new(&lead, today, bands);
+    let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
+    let offer = |name: &str| {
+        let alone = name.is_empty() && fitting.len() == 1;
+        fitting.iter().copied().find(|offer| alone || offer.name == name)
+    };
+    let answered = source.answer(reply.status, &reply.headers, &reply.body, &facts, &asked, offer);
+    let (answered, dropped) = answered
+        .map_err(|error| format!("the answer cannot be mapped: {error} ({})", veil.cover(&error.detail)))?;
+    for one in dropped {
+        page::print(format_args!("offer {} is not shown: {}", one.position, one.reason));
+    }
+    match answered {
+        Answered::Offers(quotes) if quotes.is_empty() => page::print("no offers"),
+        Answered::Offers(quotes) => page::print(offers(seat, &quotes)?),
+        Answered::Declined(Some(reason)) => page::print(format_args!("declined: {reason}")),
+        Answered::Declined(None) => page::print("declined"),
+        Answered::Failed(cause) => return Err(format!("the partner failed: {cause}")),
+    }
+    Ok(())
+}
+
+/// Quotes as the offers that a client would see.
+fn offers(seat: &Seat, quotes: &[Quote]) -> Result<Table, String> {
+    let mut table = RateTable::default();
+    for quote in quotes {
+        let offer = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text);
+        let offer = offer.ok_or("a quote of an offer that the partner does not have")?;
+        let mut json = Vec::new();
+        write_offer(&mut json, &offer.text.json, quote, Uuid::nil(), "");
+        match quote.terms {
+            Terms::Loan(_) => table.loan_offers.push(read(&json)?),
+            Terms::Card(_) => table.credit_card_offers.push(read(&json)?),
+            Terms::Mortgage(_) => table.mortgage_offers.push(read(&json)?),
+            Terms::Savings(_) => table.savings_offers.push(read(&json)?),
+            Terms::Special(_) => table.special_offers.push(read(&json)?),
+        }
+    }
+    Ok(lead::offers(&table))
+}
+
+fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(json).map_err(|error| format!("an offer cannot be shown: {error}"))
+}
+
+/// Request line, headers and body. `bearer` tells that a token will be added.
+fn request_text(request: &HttpRequest, bearer: bool) -> String {
+    let mut text = format!("{} {}\n", request.method, request.url);
+    for (name, value) in &request.headers {
+        text.push_str(&format!("{name}: {}\n", value.to_str().unwrap_or("(not a text)")));
+    }
+    if bearer {
+        text.push_str("authorization: Bearer ***\n");
+    }
+    text.push('\n');
+    text.push_str(&body_text(&request.headers, &request.body));
+    text.push('\n');
+    text
+}
+
+/// A body for people: JSON indented, a form field by field, else as it is.
+fn body_text(headers: &HeaderMap, body: &Bytes) -> String {
+    let kind = headers.get(hyper::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
+        let fields = form_urlencoded::parse(body).map(|(name, value)| format!("{name}={value}"));
+        return fields.collect::<Vec<_>>().join("\n");
+    }
+    let json = serde_json::from_slice::<Value>(body).ok();
+    let pretty = json.and_then(|json| serde_json::to_string_pretty(&json).ok());
+    pretty.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned())
+}

@@ -1,0 +1,175 @@
+//! What is shown of a person while a partner is tried: nothing that identifies them.
+
+use std::collections::BTreeSet;
+
+use hyper::Uri;
+use serde_json::{Value, json};
+
+use crate::model::{Attribute, Lead};
+use crate::partners::http::HttpRequest;
+
+/// What stands for a personal value: the first of these that the attribute takes.
+const PLACEHOLDERS: [&str; 6] =
+    ["***", "masked@example.com", "2025550100", "123-45-6780", "192.0.2.1", "1970-01-01"];
+
+/// Personal values within arrays of sections, which [`Attribute::all`] does not reach into.
+const WITHIN_ARRAYS: [(&str, &str); 1] = [("/refinanceLoans", "accountNumber")];
+
+/// Texts shorter than this are masked as whole words only.
+const SHORT: usize = 4;
+
+/// The lead with placeholders in the places of its personal values, so that mappings run on it as on the lead itself.
+///
+/// # Errors
+/// The attribute for which there is no placeholder.
+pub fn masked(lead: &Lead) -> Result<Lead, String> {
+    let mut shown = as_json(lead);
+    for attribute in Attribute::all().iter().filter(|attribute| attribute.personal) {
+        if let Some(place) = shown.pointer_mut(&pointer(attribute.path)) {
+            *place = placeholder(attribute.path)?.into();
+        }
+    }
+    for (array, name) in WITHIN_ARRAYS {
+        let sections = shown.pointer_mut(array).and_then(Value::as_array_mut);
+        for place in sections.into_iter().flatten().filter_map(|section| section.get_mut(name)) {
+            *place = PLACEHOLDERS[0].into();
+        }
+    }
+    Lead::read(shown.to_string().as_bytes()).map_err(|_| "the lead cannot be masked".to_owned())
+}
+
+fn as_json(lead: &Lead) -> Value {
+    serde_json::to_value(lead).expect("a lead has string keys and finite numbers")
+}
+
+fn pointer(path: &str) -> String {
+    format!("/{}", path.replace('.', "/"))
+}
+
+fn placeholder(path: &str) -> Result<&'static str, String> {
+    let takes = |text: &&str| {
+        let lead = path.rsplit('.').fold(json!(text), |inner, key| json!({ key: inner }));
+        Lead::read(lead.to_string().as_bytes()).is_ok()
+    };
+    PLACEHOLDERS.into_iter().find(takes).ok_or_else(|| format!("`{path}` cannot be masked"))
+}
+
+/// Texts that may not be shown, wherever a partner repeats them.
+#[derive(Default)]
+pub struct Veil(BTreeSet<String>);
+
+impl Veil {
+    /// Hides what one lead says and the other does not, with and without its punctuation.
+    pub fn hide_lead(&mut self, real: &Lead, shown: &Lead) {
+        let (mut hidden, mut open) = (BTreeSet::new(), BTreeSet::new());
+        json_leaves(&as_json(real), &mut hidden);
+        json_leaves(&as_json(shown), &mut open);
+        for text in hidden.difference(&open) {
+            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+            self.0.extend([text.clone(), digits].into_iter().filter(|text| !text.is_empty()));
+        }
+    }
+
+    /// Hides what one request says and the other does not.
+    pub fn hide_request(&mut self, real: &HttpRequest, shown: &HttpRequest) {
+        self.0.extend(leaves(real).difference(&leaves(shown)).cloned());
+    }
+
+    /// The text with `***` for all that is hidden.
+    pub fn cover(&self, text: &str) -> String {
+        let mut longest_first: Vec<&String> = self.0.iter().collect();
+        longest_first.sort_by_key(|hidden| std::cmp::Reverse(hidden.len()));
+        longest_first.into_iter().fold(text.to_owned(), |text, hidden| covered(&text, hidden))
+    }
+}
+
+fn covered(text: &str, hidden: &str) -> String {
+    let (lower, wanted) = (text.to_ascii_lowercase(), hidden.to_ascii_lowercase());
+    let (mut shown, mut from) = (String::with_capacity(text.len()), 0);
+    for (at, found) in lower.match_indices(&wanted) {
+        let end = at + found.len();
+        let beside = [text[..at].chars().next_back(), text[end..].chars().next()];
+        let whole = !beside.into_iter().flatten().any(char::is_alphanumeric);
+        if whole || hidden.len() >= SHORT {
+            shown.push_str(&text[from..at]);
+            shown.push_str("***");
+            from = end;
+        }
+    }
+    shown.push_str(&text[from..]);
+    shown
+}
+
+/// Every single value of a request.
+fn leaves(request: &HttpRequest) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    if let Ok(url) = request.url.parse::<Uri>() {
+        found.extend(url.path().split('/').map(str::to_owned));
+        let query = form_urlencoded::parse(url.query().unwrap_or_default().as_bytes());
+        found.extend(query.map(|(_, value)| value.into_owned()));
+    }
+    found.extend(request.headers.values().filter_map(|value| value.to_str().ok()).map(str::to_owned));
+    let text = String::from_utf8_lossy(&request.body);
+    match serde_json::from_slice(&request.body) {
+        Ok(json) => json_leaves(&json, &mut found),
+        Err(_) if text.trim_start().starts_with('<') => {
+            found.extend(text.split(['<', '>', '"']).map(|text| text.trim().to_owned()));
+        }
+        Err(_) => {
+            let fields = form_urlencoded::parse(&request.body);
+            found.extend(fields.map(|(_, value)| value.into_owned()));
+        }
+    }
+    found.remove("");
+    found
+}
+
+fn json_leaves(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(entries) => entries.values().for_each(|value| json_leaves(value, found)),
+        Value::Array(elements) => elements.iter().for_each(|value| json_leaves(value, found)),
+        Value::String(text) if !text.is_empty() => drop(found.insert(text.clone())),
+        Value::Number(number) => drop(found.insert(number.to_string())),
+        Value::String(_) | Value::Bool(_) | Value::Null => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{Veil, as_json, masked, placeholder, pointer};
+    use crate::model::{Attribute, Lead};
+
+    const LEAD: &[u8] = include_bytes!("../../../tests/leads/everything.json");
+
+    #[test]
+    fn every_personal_attribute_has_a_placeholder() {
+        for attribute in Attribute::all().iter().filter(|attribute| attribute.personal) {
+            assert!(placeholder(attribute.path).is_ok(), "{}", attribute.path);
+        }
+    }
+
+    #[test]
+    fn a_masked_lead_keeps_its_figures_and_nothing_personal() {
+        let lead = Lead::read(LEAD).unwrap_or_else(|_| panic!("the sample is a lead"));
+        let shown = masked(&lead).unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(shown.loan_information, lead.loan_information);
+        let (real, shown) = (as_json(&lead), as_json(&shown));
+        let personal = Attribute::all().iter().filter(|attribute| attribute.personal);
+        let mut compared = 0;
+        for place in personal.map(|attribute| pointer(attribute.path)) {
+            if let Some(value) = real.pointer(&place) {
+                assert_ne!(shown.pointer(&place), Some(value), "{place}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 10, "{compared}");
+    }
+
+    #[test]
+    fn a_veil_covers_long_texts_anywhere_and_short_ones_as_words() {
+        let veil = Veil(BTreeSet::from(["Maren".to_owned(), "Li".to_owned()]));
+        assert_eq!(veil.cover("MAREN Li, xmarenx, Lima"), "*** ***, x***x, Lima");
+    }
+}

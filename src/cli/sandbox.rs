@@ -1,0 +1,64 @@
+//! `offerd sandbox`
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use tokio::net::TcpListener;
+
+use super::page;
+use crate::sandbox::{Cases, Chance, Latency, Rates, serve};
+
+/// `offerd sandbox`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
+    listen: SocketAddr,
+    /// Directory of case files, `KEY/CASE.json`
+    #[arg(long, value_name = "DIR", default_value = "tests/partners")]
+    cases: PathBuf,
+    /// Shortest and longest time of an answer; nine of ten are in the first quarter between
+    #[arg(long, value_name = "SPAN", default_value = "200ms..1500ms")]
+    latency: Latency,
+    /// Share of requests answered with status 500
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    errors: f64,
+    /// Share of requests answered with what nobody can read
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    garbage: f64,
+    /// Share of requests answered a byte a second
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    drip: f64,
+    /// Share of requests whose connection ends without an answer
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    reset: f64,
+    /// Where chance begins; the same seed draws the same
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+/// Runs `offerd sandbox`, until it is stopped.
+pub fn run(arguments: &Arguments) -> ExitCode {
+    match super::block_on(execute(arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => super::fail(message),
+    }
+}
+
+async fn execute(arguments: &Arguments) -> Result<(), String> {
+    let Arguments { errors, garbage, drip, reset, .. } = *arguments;
+    let rates = Rates { errors, garbage, drip, reset };
+    if !rates.are_possible() {
+        return Err("the shares must be from 0 to 1, and at most 1 together".to_owned());
+    }
+    let cases = Cases::load(&arguments.cases)?;
+    let listener = TcpListener::bind(arguments.listen).await;
+    let listener = listener.map_err(|error| format!("cannot listen on {}: {error}", arguments.listen))?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    page::print(format_args!("{} partners answer at http://{address}/KEY/...", cases.partners()));
+    let chance = Chance::new(arguments.seed, arguments.latency, rates);
+    serve(listener, cases, chance, |line| page::print(line)).await;
+    Ok(())
+}

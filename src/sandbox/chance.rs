@@ -1,0 +1,155 @@
+//! What befalls a request: how long it takes and what goes wrong, drawn from a seed.
+
+use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Share of requests that are quick: the others take any time up to the longest.
+const QUICK: f64 = 0.9;
+
+/// How far into the span of latencies quick requests reach.
+const QUICK_REACH: f64 = 0.25;
+
+/// The shortest and the longest time that an answer takes. Nine of ten are drawn from the first quarter of the span, one
+/// of ten from the rest, as systems under load have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Latency {
+    shortest: Duration,
+    longest: Duration,
+}
+
+/// Reads `200ms..1500ms`, or one duration.
+impl FromStr for Latency {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (shortest, longest) = text.split_once("..").unwrap_or((text, text));
+        let read = |text| humantime::parse_duration(text).map_err(|error| error.to_string());
+        let latency = Self { shortest: read(shortest)?, longest: read(longest)? };
+        if latency.shortest > latency.longest {
+            return Err("the shorter time comes first".to_owned());
+        }
+        Ok(latency)
+    }
+}
+
+/// Shares of requests to which something happens, of all.
+#[derive(Debug, Clone, Copy)]
+pub struct Rates {
+    /// Answered with status 500.
+    pub errors: f64,
+    /// Answered with what nobody can read.
+    pub garbage: f64,
+    /// Answered a byte a second.
+    pub drip: f64,
+    /// Cut off without an answer.
+    pub reset: f64,
+}
+
+impl Rates {
+    /// Whether they are shares that leave room for each other.
+    pub fn are_possible(&self) -> bool {
+        let all = [self.errors, self.garbage, self.drip, self.reset];
+        all.iter().all(|rate| *rate >= 0.0) && all.iter().sum::<f64>() <= 1.0
+    }
+}
+
+/// What happens to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is answered.
+    Answered,
+    /// Status 500.
+    Error,
+    /// What nobody can read.
+    Garbage,
+    /// A byte a second.
+    Drip,
+    /// No answer, the connection ends.
+    Reset,
+}
+
+impl Fate {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Error => "error",
+            Self::Garbage => "garbage",
+            Self::Drip => "drip",
+            Self::Reset => "reset",
+        }
+    }
+}
+
+/// Draws what happens; the same seed draws the same in the same order.
+#[derive(Debug)]
+pub struct Chance {
+    random: Mutex<fastrand::Rng>,
+    latency: Latency,
+    rates: Rates,
+}
+
+impl Chance {
+    /// Begins at a seed.
+    pub fn new(seed: u64, latency: Latency, rates: Rates) -> Self {
+        Self { random: Mutex::new(fastrand::Rng::with_seed(seed)), latency, rates }
+    }
+
+    /// What happens to the next request, and after what time.
+    pub fn draw(&self) -> (Fate, Duration) {
+        let (fate, quick, place) = {
+            let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+            (random.f64(), random.f64(), random.f64())
+        };
+        let Latency { shortest, longest } = self.latency;
+        let share =
+            if quick < QUICK { place * QUICK_REACH } else { QUICK_REACH + place * (1.0 - QUICK_REACH) };
+        (self.fate(fate), shortest + (longest - shortest).mul_f64(share))
+    }
+
+    fn fate(&self, mut drawn: f64) -> Fate {
+        let Rates { errors, garbage, drip, reset } = self.rates;
+        let fates =
+            [(errors, Fate::Error), (garbage, Fate::Garbage), (drip, Fate::Drip), (reset, Fate::Reset)];
+        for (rate, fate) in fates {
+            if drawn < rate {
+                return fate;
+            }
+            drawn -= rate;
+        }
+        Fate::Answered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Chance, Fate, Latency, Rates};
+
+    #[test]
+    fn a_seed_draws_the_same_again_within_its_bounds_and_near_its_rates() {
+        let latency: Latency = "200ms..1500ms".parse().unwrap_or_else(|fault| panic!("{fault}"));
+        let rates = Rates { errors: 0.2, garbage: 0.1, drip: 0.0, reset: 0.1 };
+        let draws = |seed| {
+            let chance = Chance::new(seed, latency, rates);
+            (0..1000).map(|_| chance.draw()).collect::<Vec<_>>()
+        };
+        let drawn = draws(7);
+        assert_eq!(drawn, draws(7));
+        assert_ne!(drawn, draws(8));
+        let bounds = Duration::from_millis(200)..=Duration::from_millis(1500);
+        assert!(drawn.iter().all(|(_, after)| bounds.contains(after)));
+        let count = |wanted| drawn.iter().filter(|(fate, _)| *fate == wanted).count();
+        assert_eq!(count(Fate::Drip), 0);
+        assert!((150..250).contains(&count(Fate::Error)), "{}", count(Fate::Error));
+        assert!((60..140).contains(&count(Fate::Reset)), "{}", count(Fate::Reset));
+    }
+
+    #[test]
+    fn a_latency_is_a_span_or_one_duration() {
+        assert_eq!("5ms".parse::<Latency>(), "5ms..5ms".parse());
+        assert!("2s..1s".parse::<Latency>().is_err() && "soon".parse::<Latency>().is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! Serving the cases over HTTP/1.1.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::cases::{Answer, Asked, Cases};
+use super::chance::{Chance, Fate};
+
+/// Longest body of a request, bytes.
+const BODY_BYTES_MAX: usize = 1024 * 1024;
+
+/// Time between the bytes of a slow drip.
+const DRIP_EVERY: Duration = Duration::from_secs(1);
+
+/// How long accepting rests when it fails, so as not to spin.
+const ACCEPT_REST: Duration = Duration::from_millis(100);
+
+type Body = BoxBody<Bytes, Infallible>;
+
+struct Simulator {
+    cases: Cases,
+    chance: Chance,
+    told: fn(&str),
+}
+
+/// Answers on a listener for ever. `told` is given one line a request, without a word of its body.
+pub async fn serve(listener: TcpListener, cases: Cases, chance: Chance, told: fn(&str)) {
+    let simulator = Arc::new(Simulator { cases, chance, told });
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_REST).await;
+            continue;
+        };
+        // A caller that does without is served a little slower.
+        let _ = stream.set_nodelay(true);
+        let simulator = Arc::clone(&simulator);
+        tokio::spawn(async move {
+            let service = service_fn(|request| simulator.answer(request));
+            // How a connection ends is the caller's affair, or was drawn.
+            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}
+
+impl Simulator {
+    /// Answers; an error ends the connection.
+    async fn answer(&self, request: Request<Incoming>) -> io::Result<Response<Body>> {
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let tell = |case: &str, deed: &str| (self.told)(&format!("{method} {path} {case} {deed}"));
+        let mut segments = path.trim_matches('/').split('/');
+        let key = segments.next().unwrap_or_default();
+        if method == Method::GET && key.is_empty() {
+            tell("-", "listed");
+            return Ok(json_response(StatusCode::OK, &json!(self.cases.names())));
+        }
+        let Ok(body) = Limited::new(request.into_body(), BODY_BYTES_MAX).collect().await else {
+            tell("-", "unreadable");
+            return Ok(json_response(StatusCode::BAD_REQUEST, &json!({"error": "the body cannot be read"})));
+        };
+        if self.cases.knows(key) && segments.next_back() == Some("token") {
+            tell("-", "token");
+            let token = json!({"access_token": "sandbox", "token_type": "Bearer", "expires_in": 3600});
+            return Ok(json_response(StatusCode::OK, &token));
+        }
+        let (fate, after) = self.chance.draw();
+        let (case, answer, fate) = match self.cases.asked(key, &body.to_bytes()) {
+            Asked::Named(case, answer) => (case, answer, Fate::Answered),
+            Asked::Usual(case, answer) => (case, answer, fate),
+            Asked::Unknown => {
+                tell("-", "unknown");
+                let error = json!({"error": "there is no such partner or case; `/` lists them"});
+                return Ok(json_response(StatusCode::NOT_FOUND, &error));
+            }
+        };
+        tell(case, &format!("{} after {} ms", fate.word(), after.as_millis()));
+        tokio::time::sleep(after).await;
+        respond(answer, fate)
+    }
+}
+
+fn respond(answer: &Answer, fate: Fate) -> io::Result<Response<Body>> {
+    let body = match fate {
+        Fate::Answered => Full::new(answer.body.clone()).boxed(),
+        Fate::Error => {
+            let error = json!({"error": "drawn by chance"});
+            return Ok(json_response(StatusCode::INTERNAL_SERVER_ERROR, &error));
+        }
+        Fate::Garbage => Full::from("\u{1}<{[ this is nothing").boxed(),
+        Fate::Drip => dripping(answer.body.clone()),
+        Fate::Reset => return Err(io::ErrorKind::ConnectionReset.into()),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = answer.status;
+    *response.headers_mut() = answer.headers.clone();
+    Ok(response)
+}
+
+fn dripping(body: Bytes) -> Body {
+    let bytes = stream::iter(0..body.len()).then(move |at| {
+        let byte = body.slice(at..=at);
+        async move {
+            tokio::time::sleep(DRIP_EVERY).await;
+            Ok(Frame::data(byte))
+        }
+    });
+    BodyExt::boxed(StreamBody::new(bytes))
+}
+
+fn json_response(status: StatusCode, value: &serde_json::Value) -> Response<Body> {
+    let mut response = Response::new(Full::from(value.to_string()).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

@@ -1,0 +1,160 @@
+//! Trying a partner from the command line: what it would be sent, and what it makes of it.
+
+use std::process::Output;
+
+use serde_json::json;
+
+use crate::kit::far_side::{Deed, FarSide};
+use crate::kit::partners::{PartnerFile, partner};
+use crate::kit::{Daemon, Plan, sample};
+
+/// What identifies the person of the sample lead, as it is and as mappings make it.
+const PERSONAL: [&str; 8] = [
+    "Maren",
+    "Tolliver",
+    "maren.tolliver",
+    "2065550143",
+    "4127 Fremont",
+    "04/19/1987",
+    "536-22-8714",
+    "536228714",
+];
+
+fn tried(plan: &Plan, key: &str, lead: &str, flags: &[&str]) -> (Output, String) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), lead).unwrap();
+    let arguments = [&["partners", "try", key, file.path().to_str().unwrap()], flags].concat();
+    let output = plan.command(&arguments).output().unwrap();
+    let shown = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    (output, String::from_utf8(shown).unwrap())
+}
+
+#[test]
+fn the_request_is_shown_without_what_identifies_the_person() {
+    let plan = Daemon::with_sample_partners();
+    let (output, shown) = tried(&plan, "hazelmoor_lending", &sample("personal_loan"), &[]);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert!(
+        shown.starts_with("POST https://sandbox.hazelmoor-lending.example/v2/prequalifications\n"),
+        "{shown}"
+    );
+    for kept in
+        ["x-api-key: ***", "\"requestedAmountCents\": 1000000", "\"state\": \"WA\"", "\"purpose\": \"DEBT\""]
+    {
+        assert!(shown.contains(kept), "{kept} is not in {shown}");
+    }
+    for personal in PERSONAL {
+        assert!(!shown.contains(personal), "{personal} is in {shown}");
+    }
+}
+
+#[test]
+fn whoever_asks_sees_the_person_and_never_the_secrets() {
+    let plan = Daemon::with_sample_partners();
+    let flags = ["--reveal", "--live"];
+    let (output, shown) = tried(&plan, "hazelmoor_lending", &sample("personal_loan"), &flags);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert!(shown.starts_with("POST https://api.hazelmoor-lending.example/"), "{shown}");
+    for wanted in ["Maren", "04/19/1987", "536228714", "x-api-key: ***"] {
+        assert!(shown.contains(wanted), "{wanted} is not in {shown}");
+    }
+}
+
+#[test]
+fn a_token_is_shown_as_a_request_of_its_own() {
+    let plan = Daemon::with_sample_partners();
+    let (output, shown) = tried(&plan, "copperbrook_finance", &sample("personal_loan"), &[]);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    for wanted in
+        ["POST https://login.sandbox.copperbrook-finance.example", "client_secret=***", "Bearer ***"]
+    {
+        assert!(shown.contains(wanted), "{wanted} is not in {shown}");
+    }
+    assert!(!shown.contains("Maren") && !shown.contains("19870419"), "{shown}");
+}
+
+#[test]
+fn nothing_is_sent_while_secrets_are_missing() {
+    let plan = Daemon::with_sample_partners();
+    let (output, shown) = tried(&plan, "hazelmoor_lending", &sample("personal_loan"), &["--send"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(shown.contains("secrets are missing: api_key"), "{shown}");
+}
+
+/// A paused lender that is sent a name and a secret.
+fn lender(url: &str) -> PartnerFile {
+    partner("far").and(&format!(
+        r#"
+[products.loan]
+timeout = "20s"
+paused = true
+
+[[products.loan.offers]]
+key = "far"
+sub_type = "personal_loan"
+landing_url = "https://far.example/apply?click={{clickId}}"
+amount = {{ min = 1000, max = 50000 }}
+terms = [24, 36]
+apr_type = "fixed"
+payout = {{ on = "funded", percent = 2.0 }}
+conversion_probability = 0.1
+
+[products.loan.http]
+url = "http://127.0.0.1:1/live"
+sandbox_url = "{url}"
+secrets = {{ key = {{ env = "FAR_KEY" }} }}
+headers = {{ X-Key = "secret.key" }}
+json = {{ who = "lead.personalInformation.lastName|upper" }}
+wire = {{ allow_addresses = ["127.0.0.1"] }}
+answer = {{ declined = "response.no", offer = {{ key = "'far'", term = "offer.term", apr = "offer.apr", pre_qualified = "true" }} }}
+"#
+    ))
+}
+
+async fn sent(answer: String, flags: &'static [&'static str]) -> (Option<i32>, String, Vec<String>) {
+    let far = FarSide::start(move |_| Deed::Json(200, answer.clone())).await;
+    let url = far.url("/quote");
+    let command = tokio::task::spawn_blocking(move || {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), sample("personal_loan")).unwrap();
+        let plan = Daemon::with_partners(vec![lender(&url)]);
+        let arguments =
+            [&["partners", "try", "far", file.path().to_str().unwrap(), "--send"], flags].concat();
+        plan.command(&arguments).env("FAR_KEY", "k3y-of-ours").output().unwrap()
+    });
+    let output = command.await.unwrap();
+    let shown = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    let received = far.received().into_iter().map(|one| format!("{}\n{}", one.head, one.body)).collect();
+    (output.status.code(), String::from_utf8(shown).unwrap(), received)
+}
+
+#[tokio::test]
+async fn what_comes_back_is_shown_as_offers_and_hides_what_it_repeats() {
+    let answer = json!({"for": "Tolliver", "TOLLIVER": "k3y-of-ours", "offers": [
+        {"term": 36, "apr": 9.5}, {"term": 99, "apr": 9.0},
+    ]});
+    let (code, shown, received) = sent(answer.to_string(), &[]).await;
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(
+        received[0].contains("TOLLIVER") && received[0].contains("k3y-of-ours"),
+        "the real ones are sent"
+    );
+    for wanted in ["200 OK after ", "9.5 % APR", "pre-qualified", "offer 1 is not shown"] {
+        assert!(shown.contains(wanted), "{wanted} is not in {shown}");
+    }
+    let lower = shown.to_lowercase();
+    assert!(!lower.contains("tolliver") && !lower.contains("k3y-of-ours"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_decline_is_an_answer_and_garbage_is_none() {
+    let (code, shown, _) = sent(json!({"no": "low_fico"}).to_string(), &["--reveal"]).await;
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("declined: low_fico") && shown.contains("TOLLIVER"), "{shown}");
+    assert!(!shown.contains("k3y-of-ours"), "{shown}");
+    let (code, shown, _) = sent("{".to_owned(), &[]).await;
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(shown.contains("the partner failed: the answer"), "{shown}");
+    let (code, shown, received) = sent("{}".to_owned(), &["--live"]).await;
+    assert_eq!((code, received.len()), (Some(1), 0), "nobody listens on the live side: {shown}");
+}

@@ -1,0 +1,149 @@
+//! The partner simulator: the binary answers as the case files say.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::kit::partners::{PartnerFile, partner};
+use crate::kit::{Daemon, sample};
+
+/// A running simulator.
+struct Sandbox {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    url: String,
+}
+
+impl Sandbox {
+    fn start(flags: &[&str]) -> Self {
+        let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/partners");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_offerd"))
+            .args(["sandbox", "--listen", "127.0.0.1:0", "--latency", "0ms", "--cases"])
+            .arg(cases)
+            .args(flags)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        stdout.read_line(&mut first).unwrap();
+        let url = first.split_whitespace().find_map(|word| word.strip_suffix("/KEY/...")).unwrap().to_owned();
+        Self { child, stdout, url }
+    }
+
+    /// The next line that it prints.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The sample lender, not paused, whose sandbox is the simulator.
+fn lender(url: &str) -> PartnerFile {
+    partner("hazelmoor_lending").and(&format!(
+        r#"
+[products.loan]
+timeout = "20s"
+
+[[products.loan.offers]]
+key = "personal"
+sub_type = "personal_loan"
+landing_url = "https://apply.example/start?click={{clickId}}"
+amount = {{ min = 2000, max = 50000 }}
+terms = [36, 60]
+apr_type = "fixed"
+payout = {{ on = "funded", percent = 2.0 }}
+conversion_probability = 0.1
+
+[products.loan.http]
+url = "{url}/hazelmoor_lending/quotes"
+sandbox_url = "{url}/hazelmoor_lending/quotes"
+json = {{ name = "lead.personalInformation.lastName" }}
+wire = {{ allow_addresses = ["127.0.0.1"] }}
+answer = {{ declined = "'low_fico' if response.decision == 'DECLINED'", offer = {{ key = "'personal'", term = "offer.termMonths", apr = "offer.apr * 100", pre_qualified = "true" }} }}
+
+[products.loan.http.auth.oauth2]
+token_url = "{url}/hazelmoor_lending/token"
+client_id = "'client'"
+client_secret = "'public'"
+"#
+    ))
+}
+
+fn called(last_name: &str) -> String {
+    let mut lead: Value = serde_json::from_str(&sample("personal_loan")).unwrap();
+    lead["personalInformation"]["lastName"] = last_name.into();
+    lead.to_string()
+}
+
+#[tokio::test]
+async fn a_daemon_gets_offers_and_the_case_that_a_lead_asks_for() {
+    let mut sandbox = Sandbox::start(&[]);
+    let daemon = Daemon::with_partners(vec![lender(&sandbox.url)]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["loanOffers"].as_array().unwrap().len(), 2, "{table} {}", daemon.log());
+    assert_eq!(sandbox.line(), "POST /hazelmoor_lending/token - token");
+    assert_eq!(sandbox.line(), "POST /hazelmoor_lending/quotes offers answered after 0 ms");
+
+    let table = daemon.submit_blocking(called("case:declined_for_score")).await.json();
+    assert_eq!(table["loanOffers"], json!([]));
+    assert_eq!(sandbox.line(), "POST /hazelmoor_lending/quotes declined_for_score answered after 0 ms");
+    let lead = daemon.get(&format!("/leads/{}", table["leadUuid"].as_str().unwrap())).await.json();
+    assert_eq!(lead["leadActions"][0]["rejectReason"], "low_fico");
+
+    let file = daemon.store().join("lead.json");
+    std::fs::write(&file, sample("personal_loan")).unwrap();
+    let tried = daemon.command(&["partners", "try", "hazelmoor_lending", file.to_str().unwrap(), "--send"]);
+    let shown = String::from_utf8(tried.stdout).unwrap();
+    assert_eq!(tried.status.code(), Some(0), "{shown}");
+    assert!(shown.contains("11.49 % APR") && shown.contains("12.99 % APR"), "{shown}");
+    assert!(!shown.contains("Tolliver"), "{shown}");
+
+    let list = daemon.request(Method::GET, &sandbox.url, "", "").await.json();
+    assert_eq!(list.as_object().unwrap().len(), 3);
+    assert!(list["hazelmoor_lending"].as_array().unwrap().contains(&json!("declined_for_score")), "{list}");
+    let unknown = format!("{}/hazelmoor_lending/quotes", sandbox.url);
+    let unknown = daemon.request(Method::POST, &unknown, "", "case:of_nobody").await;
+    assert_eq!(unknown.status, 404);
+}
+
+#[tokio::test]
+async fn chance_spares_the_case_that_was_asked_for() {
+    let mut sandbox = Sandbox::start(&["--errors", "1"]);
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    let url = format!("{}/hazelmoor_lending/quotes", sandbox.url);
+    let failed = daemon.request(Method::POST, &url, "", "{}").await;
+    assert_eq!(failed.status, 500);
+    assert_eq!(sandbox.line(), "POST /hazelmoor_lending/quotes offers error after 0 ms");
+    let answered = daemon.request(Method::POST, &url, "", r#"{"name": "case:offers"}"#).await;
+    assert_eq!((answered.status, &answered.json()["decision"]), (200, &json!("APPROVED")));
+}
+
+#[tokio::test]
+async fn garbage_cut_connections_and_drips_never_become_offers() {
+    for (flag, deed) in [("--garbage", "garbage"), ("--reset", "reset"), ("--drip", "drip")] {
+        let mut sandbox = Sandbox::start(&[flag, "1"]);
+        let lender = lender(&sandbox.url).replaced("timeout = \"20s\"", "timeout = \"2s\"");
+        let daemon = Daemon::with_partners(vec![lender, partner("bank").loan("")]).start().await;
+        let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+        let loans = table["loanOffers"].as_array().unwrap();
+        assert!(
+            loans.iter().all(|offer| offer["originator"]["key"] == "bank") && loans.len() == 1,
+            "{table}"
+        );
+        assert_eq!(sandbox.line(), "POST /hazelmoor_lending/token - token");
+        let line = sandbox.line();
+        assert!(line.ends_with(&format!("offers {deed} after 0 ms")), "{line}");
+    }
+}

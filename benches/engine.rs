@@ -186,7 +186,7 @@ fn rate_table(criterion: &mut Criterion) {
 
 /// Answers with six offers, as the sample partners over HTTP word them.
 fn six_offers() -> [(&'static str, &'static [u8], String); 3] {
-    let list = |offer: &str, between| vec![offer; 6].join(between);
+    let list = |offer: &str, between| [offer; 6].join(between);
     let json = list(
         r#"{"termMonths":36,"apr":0.1149,"originationFeePercent":2.5,"monthlyPaymentCents":32972,"amountCents":1000000,"firm":true,"applyUrl":"https://apply.hazelmoor-lending.example/o/9f3"}"#,
         ",",

@@ -45,6 +45,8 @@ const RAMP: [usize; 6] = [4, 8, 16, 32, 64, 128];
 const RAMP_STEP: Duration = Duration::from_secs(2);
 const MEASURED: Duration = Duration::from_secs(10);
 const WARM_UP: Duration = Duration::from_secs(1);
+/// Leads that come one at a time.
+const LEADS_ALONE: usize = 100;
 /// Leads with, and as many without sick partners.
 const LEADS_OF_SICK: usize = 200;
 /// The bars: most overhead at the median and at the 99th percentile, ms.
@@ -69,6 +71,7 @@ async fn overhead(partners: &Partners) {
     let peak = peak(&blocking).await;
     let rate = peak / 2.0;
     let ours = open_loop(rate, MEASURED, &blocking).await;
+    let ours_alone = one_at_a_time(&blocking).await;
 
     let clients: Arc<Vec<Bare>> = Arc::new((0..PARTNERS).map(|_| bare_client()).collect());
     let bare = {
@@ -77,18 +80,24 @@ async fn overhead(partners: &Partners) {
     };
     open_loop(rate, WARM_UP, &bare).await;
     let theirs = open_loop(rate, MEASURED, &bare).await;
+    let theirs_alone = one_at_a_time(&bare).await;
 
     println!(
         "Overhead of a lead of {PARTNERS} partners over its slowest, at half of {peak:.0} leads a second"
     );
-    println!("{:<24}{:>10}{:>10}{:>10}{:>8}", "", "leads/s", "p50 ms", "p99 ms", "leads");
-    for (name, times) in [("blocking endpoint", &ours), ("bare hyper-util", &theirs)] {
-        let (p50, p99) = (percentile(times, 0.5), percentile(times, 0.99));
-        println!("{name:<24}{rate:>10.0}{p50:>10.2}{p99:>10.2}{:>8}", times.len());
-    }
-    let ratio = |share| percentile(&ours, share) / percentile(&theirs, share);
-    println!("{:<34}{:>10.2}{:>10.2}", "ratio", ratio(0.5), ratio(0.99));
+    compare(&format!("{rate:.0} leads a second"), &ours, &theirs);
+    compare("one at a time", &ours_alone, &theirs_alone);
     println!("{:<34}{:>10.2}{:>10.2}", "bar", BARS_MS.0, BARS_MS.1);
+}
+
+fn compare(load: &str, ours: &[Duration], theirs: &[Duration]) {
+    println!("{load:<34}{:>10}{:>10}{:>8}", "p50 ms", "p99 ms", "leads");
+    for (name, times) in [("blocking endpoint", ours), ("bare hyper-util", theirs)] {
+        let (p50, p99) = (percentile(times, 0.5), percentile(times, 0.99));
+        println!("  {name:<32}{p50:>10.2}{p99:>10.2}{:>8}", times.len());
+    }
+    let ratio = |share| percentile(ours, share) / percentile(theirs, share);
+    println!("  {:<32}{:>10.2}{:>10.2}", "ratio", ratio(0.5), ratio(0.99));
 }
 
 /// Posts a lead to the blocking endpoint; gives the overhead.
@@ -163,6 +172,16 @@ async fn open_loop<F: Future<Output = Duration> + Send + 'static>(
     }
     let mut times: Vec<Duration> =
         join_all(calls).await.into_iter().map(|time| time.expect("the call ends")).collect();
+    times.sort();
+    times
+}
+
+/// The next call when the last has ended: what is left when nothing contends.
+async fn one_at_a_time<F: Future<Output = Duration>>(call: &impl Fn() -> F) -> Vec<Duration> {
+    let mut times = Vec::new();
+    for _ in 0..LEADS_ALONE {
+        times.push(call().await);
+    }
     times.sort();
     times
 }

@@ -6,7 +6,7 @@
 //! calls by a bare hyper-util client. Far sides, load and daemon share the machine, so the figures hold their share too.
 //!
 //! Then three more partners that are dead, drip a byte a second and answer garbage: how long it takes until the healthy
-//! partners' offers can be polled, with and without the sick ones, lead by lead by turns.
+//! partners' offers can be polled, with and without the sick ones, lead by lead by turns. Breakers are at work as ever.
 
 #[path = "../tests/it/kit/mod.rs"]
 mod kit;

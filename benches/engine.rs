@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use hyper::{HeaderMap, StatusCode};
 use offerd::matching::limiter::Limiter;
 use offerd::matching::outcome::Outcome;
 use offerd::matching::record::{Answer, TableHead, table_uuid};
@@ -13,6 +14,7 @@ use offerd::matching::texts::Texts;
 use offerd::model::{AttributeKind, CreditBands, Lead};
 use offerd::partners::eligibility::{Condition, Test};
 use offerd::partners::facts::Subject;
+use offerd::partners::http::{Answered, Asked, Secrets};
 use offerd::partners::index::Index;
 use offerd::partners::{Book, Facts, Fit, Seat};
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
@@ -182,6 +184,61 @@ fn rate_table(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Answers with six offers, as the sample partners over HTTP word them.
+fn six_offers() -> [(&'static str, &'static [u8], String); 3] {
+    let list = |offer: &str, between| [offer; 6].join(between);
+    let json = list(
+        r#"{"termMonths":36,"apr":0.1149,"originationFeePercent":2.5,"monthlyPaymentCents":32972,"amountCents":1000000,"firm":true,"applyUrl":"https://apply.hazelmoor-lending.example/o/9f3"}"#,
+        ",",
+    );
+    let form = list(r#"{"months":24,"apr":21.9,"payment":517.31,"link":"https://copper.example/q/1"}"#, ",");
+    let xml = list(
+        r#"<Rate months="360"><Note>6.125</Note><Apr>6.214</Apr><Points>0.5</Points><Costs>4200</Costs></Rate>"#,
+        "",
+    );
+    [
+        ("hazelmoor_lending", LEAD, format!(r#"{{"decision":"APPROVED","offers":[{json}]}}"#)),
+        ("copperbrook_finance", LEAD, format!(r#"{{"status":"yes","quotes":[{form}]}}"#)),
+        (
+            "fairholt_mortgage",
+            include_bytes!("../tests/leads/mortgage_purchase.json"),
+            format!("<RateReply><Result>OK</Result><Rates>{xml}</Rates></RateReply>"),
+        ),
+    ]
+}
+
+/// Making a partner's request of a lead, and quotes of an answer with six offers, beside reading the lead. The samples
+/// are asked in JSON, in form fields and in XML.
+fn mapping(criterion: &mut Criterion) {
+    let book = Book::load(Path::new("partners")).expect("the sample catalogue is good");
+    let asked = Asked {
+        lead: uuid::Uuid::now_v7(),
+        rate_table: uuid::Uuid::now_v7(),
+        test: false,
+        now: chrono::Utc::now(),
+    };
+    let mut group = criterion.benchmark_group("mapping");
+    group.bench_function("read_the_lead", |bencher| bencher.iter(|| Lead::read(black_box(LEAD))));
+    for (key, lead, answer) in six_offers() {
+        let seat = book.seats().iter().find(|seat| seat.identity.key == key).expect("a sample partner");
+        let source = seat.http.as_ref().expect("it is asked over HTTP");
+        let lead = Lead::read(lead).expect("the sample lead is good");
+        group.bench_function(format!("request/{key}"), |bencher| {
+            bencher.iter(|| source.request(&facts(black_box(&lead)), &asked, Secrets::Masked).is_ok());
+        });
+        let answered = || {
+            let (headers, body) = (HeaderMap::new(), black_box(answer.as_bytes()));
+            let offer = |name: &str| seat.offers.iter().find(|offer| offer.name == name);
+            let answered =
+                source.answer(StatusCode::OK, &headers, body, &facts(black_box(&lead)), &asked, offer);
+            answered.expect("the answer can be mapped").0
+        };
+        assert!(matches!(answered(), Answered::Offers(quotes) if quotes.len() == 6), "{key}");
+        group.bench_function(format!("answer/{key}/6_offers"), |bencher| bencher.iter(answered));
+    }
+    group.finish();
+}
+
 /// A seat that is limited in every way.
 fn limited_partner(nth: usize) -> (PathBuf, String) {
     let text = format!(
@@ -255,5 +312,5 @@ fn limits(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, parse, eligibility, rate_table, limits);
+criterion_group!(benches, parse, eligibility, rate_table, mapping, limits);
 criterion_main!(benches);

@@ -5,7 +5,9 @@
 //! expression (`lead.loanInformation.loanAmount * 100`), and a body of XML is a template. Chosen because lenders' APIs need
 //! arithmetic, dates, conditionals and defaults, and bodies that are not JSON; because it is bounded (each run has its
 //! `FUEL`, and there is no recursion, no file, no environment and no clock to reach); and because of its cost.
-//! `cargo bench --bench engine` shows it beside reading the lead.
+//! `cargo bench --bench engine` shows it beside reading a lead of 2.2 KB (6.0 µs): a request of the sample partners costs
+//! 0.9 times that in XML, 1.6 times as a form and 2.5 times in JSON; the quotes of an answer with six offers cost 5 to 7
+//! times that.
 //!
 //! # The way of a call
 //! [`declared`] is what `[products.<type>.http]` may say; [`check`] compiles it to an [`HttpSource`], or tells every fault

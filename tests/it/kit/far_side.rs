@@ -87,7 +87,7 @@ async fn serve(
                     if stream.write_all(b" ").await.is_err() {
                         return;
                     }
-                    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
                 }
             }
             Deed::Reset => return,

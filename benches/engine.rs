@@ -228,9 +228,9 @@ fn mapping(criterion: &mut Criterion) {
         });
         let answered = || {
             let (headers, body) = (HeaderMap::new(), black_box(answer.as_bytes()));
-            let offer = |name: &str| seat.offers.iter().find(|offer| offer.name == name);
+            let offers: Vec<_> = seat.offers.iter().collect();
             let answered =
-                source.answer(StatusCode::OK, &headers, body, &facts(black_box(&lead)), &asked, offer);
+                source.answer(StatusCode::OK, &headers, body, &facts(black_box(&lead)), &asked, &offers);
             answered.expect("the answer can be mapped").0
         };
         assert!(matches!(answered(), Answered::Offers(quotes) if quotes.len() == 6), "{key}");

@@ -17,6 +17,7 @@ use super::outcome::{Failure, NoOfferReason, Outcome};
 use super::token_cache::TokenCache;
 use crate::config::WireSettings;
 use crate::model::{CreditBands, Lead, ProductType};
+use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::auth::BearerToken;
 use crate::partners::http::check::WireRules;
 use crate::partners::http::{Answered, Asked, HttpRequest, HttpSource, Secrets};
@@ -182,12 +183,9 @@ impl Line {
         histogram!(PARTNER_CALL_SECONDS, &labels).record(called.elapsed().as_secs_f64());
 
         let begun = std::time::Instant::now();
-        let offer = |name: &str| {
-            let fitting = offers.iter().map(|position| &seat.offers[*position]);
-            fitting.into_iter().find(|offer| name.is_empty() && offers.len() == 1 || offer.name == name)
-        };
+        let fitting: Vec<&CatalogOffer> = offers.iter().map(|position| &seat.offers[*position]).collect();
         let Reply { status, headers, body, .. } = &reply;
-        let answered = source.answer(*status, headers, body, &facts, &question.asked, offer);
+        let answered = source.answer(*status, headers, body, &facts, &question.asked, &fitting);
         mapping += begun.elapsed();
         histogram!(PARTNER_MAPPING_SECONDS, &labels).record(mapping.as_secs_f64());
         let answered = answered.map_err(|error| Trouble::Answer(error.to_string()));

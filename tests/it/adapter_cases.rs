@@ -20,6 +20,7 @@ use chrono::{NaiveDate, TimeZone, Utc};
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use offerd::model::{CreditBands, Lead};
+use offerd::partners::catalog::CatalogOffer;
 use offerd::partners::http::{Answered, Asked, HttpRequest, Secrets};
 use offerd::partners::text::write_offer;
 use offerd::partners::{Book, Facts, Seat};
@@ -149,9 +150,9 @@ impl Case {
         }
         if let (Some(response), Some(expected)) = (&self.response, &self.expect) {
             let body = response.body();
-            let offer = |name: &str| seat.offers.iter().find(|offer| offer.name == name);
+            let offers: Vec<&CatalogOffer> = seat.offers.iter().collect();
             let status = StatusCode::from_u16(response.status).unwrap();
-            match source.answer(status, &response.headers(), &body, &facts, &asked, offer) {
+            match source.answer(status, &response.headers(), &body, &facts, &asked, &offers) {
                 Ok((answered, dropped)) => {
                     expected.compare(seat, &answered, &mut wrong);
                     let dropped = dropped

@@ -242,3 +242,17 @@ async fn faults_of_mappings_are_told_with_file_and_line() {
     }
     assert!(told.lines().filter(|line| line.contains("far.toml:")).count() >= 4, "{told}");
 }
+
+#[tokio::test]
+async fn an_offer_of_one_term_is_named_by_it_or_not_at_all() {
+    let far = FarSide::start(|_| offers()).await;
+    let one = far_lender("one", &far.url("/"), "").replaced("terms = [24, 36]", "terms = [36]");
+    let nameless = far_lender("nameless", &far.url("/"), "").replaced("terms = [24, 36]", "terms = [36]");
+    let nameless = nameless.replaced("key = \"'far'\", term = \"offer.term\", ", "");
+    let daemon = Daemon::with_partners(vec![one, nameless]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    let offers = table["loanOffers"].as_array().unwrap().iter();
+    let mut keys: Vec<&str> = offers.map(|offer| offer["originator"]["key"].as_str().unwrap()).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["nameless", "nameless", "one"], "what is not said fits the only offer there is");
+}

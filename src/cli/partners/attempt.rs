@@ -139,11 +139,7 @@ async fn send(
 
     let facts = Facts::new(&lead, today, bands);
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
-    let offer = |name: &str| {
-        let alone = name.is_empty() && fitting.len() == 1;
-        fitting.iter().copied().find(|offer| alone || offer.name == name)
-    };
-    let answered = source.answer(reply.status, &reply.headers, &reply.body, &facts, &asked, offer);
+    let answered = source.answer(reply.status, &reply.headers, &reply.body, &facts, &asked, &fitting);
     let (answered, dropped) = answered
         .map_err(|error| format!("the answer cannot be mapped: {error} ({})", veil.cover(&error.detail)))?;
     for one in dropped {

@@ -115,21 +115,16 @@ impl Figures {
         Ok(())
     }
 
-    /// The quote that they make with the offer of the catalog that they name.
+    /// The quote that they make with the offer of the catalog that they name, of those that are for the lead.
     ///
     /// # Errors
     /// Why they make none, without what they say.
-    pub fn quote<'c>(
-        &self,
-        facts: &Facts,
-        offers: impl Fn(&str) -> Option<&'c CatalogOffer>,
-    ) -> Result<Quote, String> {
-        let key = self.texts.get("key").map_or("", String::as_str);
-        let name = match self.number("term") {
-            Some(term) => format!("{key}/{term}"),
-            None => key.to_owned(),
-        };
-        let offer = offers(&name).ok_or("it names no offer of the file that is for the lead")?;
+    pub fn quote(&self, facts: &Facts, offers: &[&CatalogOffer]) -> Result<Quote, String> {
+        let mut named = offers.iter().filter(|offer| self.name(offer));
+        let offer = named.next().ok_or("it names no offer of the file that is for the lead")?;
+        if named.next().is_some() {
+            return Err("it names several offers of the file; `key` and `term` tell them apart".to_owned());
+        }
         let (terms, suitability, amount) = match &offer.pricing {
             Pricing::Loan(loan) => {
                 let (mut terms, amount) = self.loan(facts, loan.months(), loan.amount())?;
@@ -165,6 +160,14 @@ impl Figures {
         let mut quote = offer.scored(terms, suitability, amount);
         quote.landing_url = self.landing_url()?;
         Ok(quote)
+    }
+
+    /// Whether they name an offer; what they leave out fits every offer.
+    fn name(&self, offer: &CatalogOffer) -> bool {
+        let key = offer.name.split('/').next();
+        let term = if let Pricing::Loan(loan) = &offer.pricing { Some(f64::from(loan.term)) } else { None };
+        self.texts.get("key").is_none_or(|wanted| key == Some(wanted.as_str()))
+            && self.number("term").is_none_or(|wanted| term == Some(wanted))
     }
 
     fn loan(

@@ -39,14 +39,14 @@ impl HttpSource {
     ///
     /// # Errors
     /// The first mapping that could not be run.
-    pub fn answer<'c>(
+    pub fn answer(
         &self,
         status: StatusCode,
         headers: &HeaderMap,
         body: &[u8],
         facts: &Facts,
         asked: &Asked,
-        offers: impl Fn(&str) -> Option<&'c CatalogOffer>,
+        offers: &[&CatalogOffer],
     ) -> Result<(Answered, Vec<Dropped>), MappingError> {
         let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let response = match document::read(content_type, body) {
@@ -82,11 +82,11 @@ impl HttpSource {
         self.quotes(&context, facts, offers)
     }
 
-    fn quotes<'c>(
+    fn quotes(
         &self,
         context: &Mapped,
         facts: &Facts,
-        offers: impl Fn(&str) -> Option<&'c CatalogOffer>,
+        offers: &[&CatalogOffer],
     ) -> Result<(Answered, Vec<Dropped>), MappingError> {
         let list = self.answer.offers.run("answer.offers", context)?;
         let list: Vec<Mapped> = match list.kind() {
@@ -102,7 +102,7 @@ impl HttpSource {
         for (position, offer) in list.into_iter().enumerate() {
             let context = minijinja::context! { offer, ..context.clone() };
             let figures = self.answer.figures(&context)?;
-            match figures.quote(facts, &offers) {
+            match figures.quote(facts, offers) {
                 Ok(quote) => quotes.push(quote),
                 Err(reason) => dropped.push(Dropped { position, reason }),
             }

@@ -25,10 +25,12 @@ pub mod check;
 pub mod declared;
 pub mod document;
 pub mod expression;
+pub mod given;
 pub mod request;
 pub mod secret;
 
 pub use answer::Answered;
 pub use check::HttpSource;
+pub use given::Given;
 pub use request::{Asked, HttpRequest};
 pub use secret::Secrets;

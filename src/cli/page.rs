@@ -8,10 +8,9 @@ use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Row, Table};
 /// as they are, so that a line is a line.
 pub fn table(header: impl Into<Row>) -> Table {
     let mut table = Table::new();
-    table
-        .load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')))
-        .set_header(header);
-    let fits = if table.width().is_some() { ContentArrangement::Dynamic } else { ContentArrangement::Disabled };
+    table.load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─'))).set_header(header);
+    let fits =
+        if table.width().is_some() { ContentArrangement::Dynamic } else { ContentArrangement::Disabled };
     table.set_content_arrangement(fits);
     table
 }

@@ -31,7 +31,9 @@ pub fn table(standings: &[SeatStanding]) -> Table {
 pub fn told(standing: &SeatStanding) -> String {
     let words = standing.state.words();
     match (standing.state, standing.since, standing.until) {
-        (State::PausedByCommand | State::BreakerOpen, Some(since), _) => format!("{words} since {}", page::moment(since)),
+        (State::PausedByCommand | State::BreakerOpen, Some(since), _) => {
+            format!("{words} since {}", page::moment(since))
+        }
         (State::Active, _, Some(until)) => format!("{words}, closes {}", page::moment(until)),
         (State::Active, _, None) => words.to_owned(),
         (_, _, Some(until)) => format!("{words} until {}", page::moment(until)),

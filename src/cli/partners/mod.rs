@@ -14,8 +14,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use self::keeper::{Keeper, Trouble};
 pub use self::keeper::running_standings;
+use self::keeper::{Keeper, Trouble};
 pub use self::list::told;
 use super::page;
 use crate::config::Settings;

@@ -4,11 +4,12 @@
 //! - `GET /livez` answers while the process runs
 //! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
-//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET /partners`, `POST /partners/pause` and
+//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and
 //!   `/partners/resume` are for the command line, with the key of the run file
 
 mod health;
 pub mod key_ring;
+mod leads;
 pub mod partner_events;
 mod partners;
 pub mod tokens;
@@ -71,6 +72,13 @@ const ROUTES: &[Route<Handler<App>>] = &[
         Scope::Confidential,
         "Takes in what partners report.",
         handler!(partner_events::take_in),
+    ),
+    route(
+        Method::GET,
+        "/leads/{uuid}/explanation",
+        Scope::Confidential,
+        "Tells why a lead has the offers that it has.",
+        handler!(leads::explain),
     ),
     route(
         Method::GET,
@@ -166,7 +174,7 @@ impl Authenticate for App {
 fn index_page(run_file: &RunFile) -> String {
     let RunFile { api, integrations, .. } = run_file;
     let rows =
-        ROUTES.iter().map(|route| format!("{:<7}{:<17}{}\n", route.method.as_str(), route.path, route.about));
+        ROUTES.iter().map(|route| format!("{:<7}{:<27}{}\n", route.method.as_str(), route.path, route.about));
     format!(
         "offerd {}\n\napi            {api}\nintegrations   {integrations}\n\n{}",
         env!("CARGO_PKG_VERSION"),

@@ -7,13 +7,13 @@ use actix::prelude::*;
 use bytes::Bytes;
 use chrono::NaiveDate;
 
-use super::outcome::Outcome;
+use super::outcome::AskEnd;
 use crate::model::{CreditBands, Lead};
 use crate::partners::http::Asked;
 
 /// To a partner actor: answer for this lead.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Outcome")]
+#[rtype(result = "AskEnd")]
 pub struct RequestOffers {
     /// The lead.
     pub lead: Arc<Lead>,
@@ -35,7 +35,7 @@ pub struct PartnerAnswered {
     /// Position of the seat.
     pub seat: usize,
     /// How the ask ended.
-    pub outcome: Outcome,
+    pub end: AskEnd,
     /// How long it took.
     pub elapsed: Duration,
 }

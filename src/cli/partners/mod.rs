@@ -14,8 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use self::keeper::Keeper;
-pub use self::keeper::running_standings;
+pub use self::keeper::{Keeper, running_standings};
 pub use self::list::told;
 use super::page;
 use crate::config::Settings;

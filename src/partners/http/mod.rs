@@ -25,6 +25,7 @@ pub mod check;
 pub mod declared;
 pub mod document;
 pub mod expression;
+pub mod places;
 pub mod request;
 pub mod secret;
 

@@ -16,9 +16,8 @@ const RETRY_AFTER_S: u32 = 5;
 pub(super) async fn explain(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let engine = Arc::clone(&context.app.engine);
-    let explaining = tokio::task::spawn_blocking(move || {
-        explanation(&engine.store, &engine.texts, &engine.book(), uuid)
-    });
+    let explaining =
+        tokio::task::spawn_blocking(move || explanation(&engine.store, &engine.texts, &engine.book(), uuid));
     let explained = explaining.await.map_err(|error| {
         error!(%error, "a lead could not be explained");
         Failure::internal()

@@ -146,7 +146,9 @@ impl Line {
     pub async fn fetch(&self, source: &HttpSource, question: &Question) -> Result<Option<Reply>, String> {
         let facts = Facts::new(&question.lead, question.today, question.bands);
         let request = source.request(&facts, &question.asked, Secrets::Real);
-        let Some(mut request) = request.map_err(|error| source.places.locate(&error))? else { return Ok(None) };
+        let Some(mut request) = request.map_err(|error| source.places.locate(&error))? else {
+            return Ok(None);
+        };
         if let Some(token) = self.token(source, question).await.map_err(|trouble| trouble.outcome().1)? {
             request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
         }
@@ -168,7 +170,8 @@ impl Line {
         let begun = std::time::Instant::now();
         let facts = Facts::new(&question.lead, question.today, question.bands);
         let request = source.request(&facts, &question.asked, Secrets::Real);
-        let Some(mut request) = request.map_err(|error| Trouble::Request(source.places.locate(&error)))? else {
+        let Some(mut request) = request.map_err(|error| Trouble::Request(source.places.locate(&error)))?
+        else {
             return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox).into());
         };
         let mut mapping = begun.elapsed();
@@ -209,7 +212,9 @@ impl Line {
         };
         Ok(match dropped.first() {
             None => outcome.into(),
-            Some(first) => outcome.because(format!("{} of its offers not shown: {}", dropped.len(), first.reason)),
+            Some(first) => {
+                outcome.because(format!("{} of its offers not shown: {}", dropped.len(), first.reason))
+            }
         })
     }
 

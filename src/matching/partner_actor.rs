@@ -121,9 +121,9 @@ impl PartnerActor {
             }
         };
         // The asker stops waiting by itself; this ends the work too, which nothing else would.
-        Box::pin(
-            async move { tokio::time::timeout(request.budget, far_away).await.unwrap_or(Outcome::TimedOut).into() },
-        )
+        Box::pin(async move {
+            tokio::time::timeout(request.budget, far_away).await.unwrap_or(Outcome::TimedOut).into()
+        })
     }
 }
 

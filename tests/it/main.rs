@@ -10,6 +10,7 @@ mod command_line;
 mod conformance;
 mod crash;
 mod event_import;
+mod explain;
 mod growing_leads;
 mod http_partners;
 mod kit;

@@ -61,7 +61,8 @@ impl Keeper {
     pub async fn explanation(&self, uuid: Uuid) -> Result<LeadExplanation, String> {
         match self {
             Self::Daemon { client, admin } => {
-                let answer = client.call(Method::GET, &format!("{admin}/leads/{uuid}/explanation"), None).await;
+                let answer =
+                    client.call(Method::GET, &format!("{admin}/leads/{uuid}/explanation"), None).await;
                 let answer = answer.map_err(|error| error.to_string())?;
                 if answer.status == StatusCode::NOT_FOUND { Err(unknown(uuid)) } else { answer.read() }
             }

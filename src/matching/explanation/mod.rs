@@ -20,7 +20,7 @@ use super::table::Table;
 use super::texts::Texts;
 use crate::model::{ProductType, RejectReason, Timestamp};
 use crate::partners::Book;
-use crate::partners::explain::Refusal;
+pub use crate::partners::explain::Refusal;
 use crate::store::Store;
 use crate::store::entities::LeadRecord;
 

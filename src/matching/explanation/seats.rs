@@ -55,7 +55,8 @@ pub fn of_table(
         !table.seats().iter().any(|seat| seat.key == *key && seat.product_type == product_type)
     };
     seats.extend(judged.seats.iter().filter(seated).map(|judged| told.unseated(judged, at)));
-    let left = told.kept_out.iter().filter(|(text, _)| judged_seat(&judged, &text.key, text.product_type).is_none());
+    let left =
+        told.kept_out.iter().filter(|(text, _)| judged_seat(&judged, &text.key, text.product_type).is_none());
     seats.extend(left.map(|(text, kept_out)| {
         let refusals = vec![refusal(kept_out.by)];
         SeatExplanation { refusals, ..bare(text, Why::denied(kept_out.by)) }
@@ -191,9 +192,7 @@ fn judged_seat<'e, 'b>(
     product_type: ProductType,
 ) -> Option<&'e explain::SeatExplanation<'b>> {
     let mut seats = judged.seats.iter();
-    seats.find(|judged| {
-        judged.seat.identity.key == partner && judged.seat.product_type == product_type
-    })
+    seats.find(|judged| judged.seat.identity.key == partner && judged.seat.product_type == product_type)
 }
 
 fn bare(text: &SeatText, why: Why) -> SeatExplanation {

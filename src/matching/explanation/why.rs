@@ -122,7 +122,8 @@ impl Why {
 
     /// Whether the partner had a seat at the table.
     pub fn was_seated(self) -> bool {
-        self.was_asked() || matches!(self, Self::Held | Self::Gone | Self::NoTime | Self::NotNeeded | Self::NoSandbox)
+        self.was_asked()
+            || matches!(self, Self::Held | Self::Gone | Self::NoTime | Self::NotNeeded | Self::NoSandbox)
     }
 
     /// The words for it.

@@ -38,6 +38,7 @@ pub mod reading;
 pub mod record;
 pub mod recovery;
 pub mod repeat;
+pub mod replay;
 pub mod seating;
 pub mod shown;
 pub mod table;

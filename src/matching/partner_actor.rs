@@ -66,10 +66,17 @@ impl PartnerActor {
 }
 
 /// As many quotes as a seat may have, those with the highest score.
-fn best(seat: &Seat, mut quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
+fn best(seat: &Seat, quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
     if quotes.len() > most {
         let cut = quotes.len() - most;
         counter!(OFFERS_CUT, "partner" => seat.identity.key.clone()).increment(cut as u64);
+    }
+    highest(quotes, most)
+}
+
+/// So many of the quotes, those with the highest score.
+pub(super) fn highest(mut quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
+    if quotes.len() > most {
         quotes.sort_by(|one, two| two.score.total_cmp(&one.score));
         quotes.truncate(most);
     }

@@ -80,6 +80,15 @@ impl Book {
         }
     }
 
+    /// The partner files of a directory, with their texts.
+    ///
+    /// # Errors
+    /// The first that cannot be read.
+    pub fn texts_in(directory: &Path) -> std::io::Result<Vec<(PathBuf, String)>> {
+        let files = files_in(directory)?.into_iter();
+        files.map(|file| std::fs::read_to_string(&file).map(|text| (file, text))).collect()
+    }
+
     /// Reads partner files given as (file name, text).
     ///
     /// # Errors

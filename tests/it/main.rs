@@ -23,6 +23,7 @@ mod partners_try;
 mod rate_tables;
 mod readme;
 mod repeats;
+mod replay;
 mod sample_catalogue;
 mod sandbox;
 mod second_look;

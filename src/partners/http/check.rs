@@ -100,6 +100,11 @@ const CONCURRENCY_MAX: f64 = 10_000.0;
 const RESPONSE_BYTES_MAX: f64 = 16_777_216.0;
 
 impl HttpSource {
+    /// Whether the partner takes test leads.
+    pub fn has_sandbox(&self) -> bool {
+        self.sandbox_url.is_some()
+    }
+
     /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker then holds. The secrets of a
     /// `paused` seat need not be there yet.
     pub(in crate::partners) fn declared(

@@ -10,6 +10,9 @@
 //!
 //! The [`limiter`] counts from the records whom a table asked ([`asks`]) and what its leads earned ([`owed`]); [`pausing`]
 //! is how the command line takes a partner out.
+//!
+//! Afterwards an [`explanation`] tells of a stored lead who was asked, with what outcome and [`cause`], and who was not and
+//! why; a [`replay`] runs stored leads against other partner files.
 
 pub mod asks;
 pub mod attribution;

@@ -230,6 +230,51 @@ async fn second_look_is_told() {
     let explained = explained(&daemon, uuid(&table, "uuid"));
     assert_eq!(seat(&explained, "best")["offers"][0]["why"], "shown");
     assert_eq!(seat(&explained, "less")["offers"][0]["why"], "outbid");
+
+    // Limits hold when second look begins, and what they kept out then is told as what they keep out at first.
+    let limits = "\n[products.other.limits]\nper_day = 1\n";
+    let daemon = live(vec![partner("capped").second_look(3.0, "").and(limits)]).await;
+    submitted(&daemon, &lead).await;
+    let table = submitted(&daemon, &lead).await;
+    let explained = self::explained(&daemon, uuid(&table, "uuid"));
+    let capped = seat(&explained, "capped");
+    assert_eq!((&capped["why"], &capped["askedAt"]), (&json!("per_day"), &Value::Null));
+    assert_eq!(capped["refusals"][0]["found"], "the cap was reached");
+}
+
+#[tokio::test]
+async fn a_pending_table_is_told_as_far_as_it_has_come() {
+    let far = FarSide::start(|_| Deed::Silence).await;
+    let slow = far_lender("slow", &far.url("/"), "").replaced("timeout = \"3s\"", "timeout = \"10s\"");
+    let daemon = live(vec![partner("bank").loan(""), slow]).await;
+    let table = daemon.submit(LEAD).await.json();
+    assert_eq!(table["pendingResponses"].as_array().unwrap().len(), 1);
+    let explained = explained(&daemon, uuid(&table, "uuid"));
+    assert_eq!(explained["rateTables"][0]["pending"], true);
+    let slow = seat(&explained, "slow");
+    assert_eq!((&slow["why"], &slow["endedAfterMs"]), (&json!("pending"), &Value::Null));
+    assert!(slow["askedAt"].is_string());
+    assert_eq!(seat(&explained, "bank")["why"], "offers");
+    let document = document(&daemon, uuid(&table, "leadUuid"), &daemon.confidential).await.json();
+    assert_eq!(document["rateTables"][0]["pending"], true);
+    assert_eq!(result(&document, "slow")["result"], "pending");
+}
+
+#[tokio::test]
+async fn a_lead_with_several_tables_has_each_of_them_told() {
+    let daemon = live(vec![partner("bank").loan("")]).await;
+    let first = submitted(&daemon, LEAD).await;
+    let path = format!("/leads/{}/rateTables", uuid(&first, "leadUuid"));
+    let second = daemon.post(&path, r#"{"loanInformation":{"loanAmount":20000}}"#).await.json();
+    let tables = |explained: &Value| -> Vec<String> {
+        let tables = explained["rateTables"].as_array().unwrap().iter();
+        tables.map(|table| uuid(table, "uuid").to_owned()).collect()
+    };
+    let both = explained(&daemon, uuid(&first, "leadUuid"));
+    assert_eq!(tables(&both), [uuid(&first, "uuid"), uuid(&second, "uuid")]);
+    assert_eq!(both["rateTables"][0]["sameLead"], false, "it has grown since the first");
+    assert_eq!(both["rateTables"][1]["sameLead"], true);
+    assert_eq!(tables(&explained(&daemon, uuid(&second, "uuid"))), [uuid(&second, "uuid")]);
 }
 
 #[tokio::test]

@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::process::Output;
 
+use hyper::Method;
+use offerd::matching::replay::STEP;
+use offerd::run_file::RunFile;
 use serde_json::{Value, json};
 
 use crate::http_partners::far_lender;
@@ -172,7 +175,7 @@ async fn what_files_do_not_say_stays_as_it_was() {
     let made = daemon.command(&["token", "create", "--company", "Live", "--kind", "confidential"]);
     let token = String::from_utf8(made.stdout).unwrap();
     let grown = r#"{"loanInformation":{"loanAmount":900}}"#;
-    assert_eq!(daemon.request(hyper::Method::PATCH, &path, token.trim(), grown).await.status, 200);
+    assert_eq!(daemon.request(Method::PATCH, &path, token.trim(), grown).await.status, 200);
     assert_eq!(replay(&daemon, files.path(), &[])["skipped"], json!({"pending": 0, "grown": 1, "gone": 0}));
 }
 
@@ -194,6 +197,34 @@ async fn exclusive_partners_and_second_look_are_judged_by_the_files() {
     let report = replay(&daemon, without_loans.path(), &[]);
     assert_eq!(report["offers"], counted(0, 0, 1, 2), "one wins the auction of second look");
     assert_eq!(seat(&report, "instead")["offers"]["won"], 1);
+}
+
+#[tokio::test]
+async fn a_running_daemon_tells_how_far_it_is_line_by_line() {
+    const TABLES: usize = 2 * STEP + 1;
+    let daemon = live(vec![partner("bank").savings("")]).await;
+    for _ in 0..TABLES {
+        assert_eq!(daemon.submit(r#"{"productTypes":["savings"]}"#).await.status, 200);
+    }
+    let key = RunFile::read(&daemon.store()).unwrap().admin_key;
+    let files = json!([["saver.toml", partner("saver").savings("").text()]]);
+    let order = json!({"partnerFiles": files, "wish": {"since": 0}}).to_string();
+    let url = format!("{}/replay", daemon.admin);
+    let answer = daemon.request(Method::POST, &url, &key, &order).await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/x-ndjson")));
+    let lines: Vec<Value> = answer
+        .body
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    assert_eq!(lines[0], json!({"progress": {"done": STEP, "total": TABLES}}));
+    assert_eq!(lines[1], json!({"progress": {"done": 2 * STEP, "total": TABLES}}));
+    assert_eq!(lines[2]["report"]["offers"], counted(0, 0, TABLES as u64, TABLES as u64));
+    assert_eq!(lines.len(), 3);
+    assert_eq!(daemon.request(Method::POST, &url, &daemon.publishable, &order).await.status, 401);
+    assert_eq!(daemon.request(Method::POST, &url, &key, "{}").await.status, 400);
+    let bad = order.replace("[products.savings]", "[products.yachts]");
+    assert_eq!(daemon.request(Method::POST, &url, &key, &bad).await.status, 400);
 }
 
 #[tokio::test]

@@ -129,7 +129,7 @@ fn add_offer(table: &mut Table, [key, product]: [&str; 2], offer: &OfferExplanat
         Cell::new(&offer.name),
         why,
         Cell::new(score),
-        Cell::new(offer.uuid.map(|uuid| uuid.to_string()).unwrap_or_default()),
+        Cell::new(""),
     ]);
 }
 

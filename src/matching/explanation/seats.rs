@@ -76,6 +76,8 @@ impl<'a> Told<'a> {
                 number += offers as u16;
             }
         }
+        // A live table may have had an answer more since it was read.
+        answers.truncate(table.answers() as usize);
         // A seat whose text is lost has been reported, and says nothing more.
         let known = |kept_out: &KeptOut| Some((texts.seat(kept_out.seat).ok()?, *kept_out));
         let kept_out = head.kept_out.iter().filter_map(known).collect();

@@ -69,6 +69,15 @@ fn result<'d>(document: &'d Value, partner: &str) -> &'d Value {
     partners.iter().find(|one| one["partnerName"] == partner).unwrap_or_else(|| panic!("{partner}"))
 }
 
+/// Holds the document against what `/openapi.json` says of it.
+async fn assert_conforms(daemon: &Daemon, document: &Value) {
+    let mut schema = daemon.get("/openapi.json").await.json();
+    schema["$ref"] = json!("#/components/schemas/LeadExplanation");
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let faults: Vec<String> = validator.iter_errors(document).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{faults:?}");
+}
+
 #[tokio::test]
 async fn every_partner_has_the_reason_that_was_recorded_or_is_found_again() {
     let decliner = FarSide::start(|_| Deed::Json(200, json!({"no": true}).to_string())).await;
@@ -154,6 +163,7 @@ async fn every_partner_has_the_reason_that_was_recorded_or_is_found_again() {
     ] {
         assert_eq!(result(&document, partner)["result"], wanted, "{partner}");
     }
+    assert_conforms(&daemon, &document).await;
     let condition = &result(&document, "picky")["conditions"][0];
     assert_eq!(condition["attribute"], "personalInformation.state");
 

@@ -135,7 +135,7 @@ impl<'a> Told<'a> {
         let auction_open =
             self.table.progress().pending().any(|pending| self.table.seats()[pending].second_look);
         let offers = quotes.iter().zip(first_number..).map(|(quote, number)| OfferExplanation {
-            name: self.name(quote),
+            name: self.texts.offer_name(quote.text),
             uuid: Some(offer_uuid(self.table.head().uuid, number)),
             score: Some(quote.score),
             why: match self.table.offer(number) {
@@ -146,12 +146,6 @@ impl<'a> Told<'a> {
             refusals: Vec::new(),
         });
         offers.collect()
-    }
-
-    fn name(&self, quote: &Quote) -> String {
-        let text = self.texts.offer(quote.text).ok();
-        let name = text.and_then(|text| Some(text.imprint.as_ref()?.name.clone()));
-        name.unwrap_or_else(|| format!("{:?}", quote.text))
     }
 
     /// A seat of the book that has no place at the table.

@@ -20,7 +20,7 @@ use super::matchmaker::Unavailable;
 use super::reading;
 use super::record::TableHead;
 use super::texts::Texts;
-use crate::partners::{Book, Quote};
+use crate::partners::Book;
 use crate::store::tokens::Tokens;
 use crate::store::{Store, Tree};
 
@@ -141,19 +141,12 @@ impl Replay {
             asks: &reading::asks(&self.store, uuid)?,
             kept_out: &kept_out.collect::<Vec<_>>(),
         };
-        let offers = table
-            .shown()
-            .map(|(seat, quote)| ((seat.key.clone(), seat.product_type), self.name(quote), quote.clone()));
+        let offers = table.shown().map(|(seat, quote)| {
+            ((seat.key.clone(), seat.product_type), self.texts.offer_name(quote.text), quote.clone())
+        });
         let then = Told { asked: stored.asked().collect(), offers: offers.collect() };
         self.tally.add(head.lead, &then, &stored.again(&self.book, self.most));
         Ok(())
-    }
-
-    /// The name that an offer had in the file then.
-    fn name(&self, quote: &Quote) -> String {
-        let text = self.texts.offer(quote.text).ok();
-        let name = text.and_then(|text| Some(text.imprint.as_ref()?.name.clone()));
-        name.unwrap_or_else(|| format!("{:?}", quote.text))
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Rules {
     pub time: TimeRules,
     /// How long a submit waits for the partners that answer at once.
     pub submit_wait: Duration,
+    /// How long answers that nobody can see yet are gathered for one write.
+    pub gather_answers: Duration,
     /// How long a complete table stays in memory for those who poll it.
     pub linger: Duration,
     /// Most tables that are built at once.
@@ -73,6 +75,7 @@ impl From<&MatchingSettings> for Rules {
                 second_look_reserve: settings.second_look_reserve,
             },
             submit_wait: settings.submit_wait,
+            gather_answers: settings.gather_answers,
             linger: settings.linger,
             live_tables: settings.live_tables,
             partners_per_lead: settings.partners_per_lead,

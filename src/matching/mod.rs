@@ -36,6 +36,7 @@ pub mod partner_events;
 pub mod pausing;
 pub mod preview;
 pub mod progress;
+pub mod question;
 pub mod rate_table_actor;
 pub mod reading;
 pub mod record;

@@ -9,13 +9,13 @@ use futures_util::FutureExt;
 use metrics::counter;
 use tokio::time::{Instant, sleep};
 
-use super::lines::{Line, Question};
+use super::lines::Line;
 use super::messages::RequestOffers;
 use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use super::trigger::Trigger;
 use crate::partners::declared::FailureKind;
 use crate::partners::partner::Simulate;
-use crate::partners::{Facts, Quote, Seat};
+use crate::partners::{Quote, Seat};
 use crate::telemetry::metrics::OFFERS_CUT;
 
 /// The cause of what the client tag `sandbox` brings about.
@@ -41,7 +41,7 @@ impl PartnerActor {
 
     /// The catalog's answer.
     fn answer(&self, request: &RequestOffers) -> Outcome {
-        let facts = Facts::new(&request.lead, request.today, request.bands);
+        let facts = request.question.facts();
         let quotes = self.offers.iter().filter_map(|offer| self.seat.offers[*offer].quote(&facts).ok());
         let quotes = best(&self.seat, quotes.collect(), self.most);
         if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
@@ -51,10 +51,10 @@ impl PartnerActor {
     /// that others take work from; and a panic in it is an outcome.
     fn asked(&self, line: Line, request: RequestOffers) -> ResponseFuture<AskEnd> {
         let (seat, offers, most) = (Arc::clone(&self.seat), self.offers.clone(), self.most);
-        let RequestOffers { lead, today, bands, draw: _, asked, budget } = request;
-        let question = Question { lead, today, bands, asked, deadline: Instant::now() + budget };
+        let RequestOffers { question, budget, .. } = request;
+        let deadline = Instant::now() + budget;
         let asking = tokio::spawn(async move {
-            let end = line.ask(&seat, &offers, &question).await;
+            let end = line.ask(&seat, &offers, &question, deadline).await;
             let outcome = match end.outcome {
                 Outcome::Offers(quotes) => Outcome::Offers(best(&seat, quotes, most)),
                 other => other,
@@ -91,8 +91,9 @@ impl Handler<RequestOffers> for PartnerActor {
     type Result = ResponseFuture<AskEnd>;
 
     fn handle(&mut self, request: RequestOffers, _: &mut Context<Self>) -> Self::Result {
+        let question = &request.question;
         let trigger =
-            request.asked.test.then(|| Trigger::of(&request.lead, &self.seat.identity.key)).flatten();
+            question.asked.test.then(|| Trigger::of(&question.lead, &self.seat.identity.key)).flatten();
         match trigger {
             None => self.answered(request),
             Some(Trigger::Ends(outcome)) => Box::pin(ready(outcome.because(TRIGGERED))),

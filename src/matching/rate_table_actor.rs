@@ -1,7 +1,9 @@
 //! The rate-table actor: asks every partner of one lead, takes in each outcome, and shows the table.
 //!
 //! What is shown is durable: an answer is folded, written, and shown only when the store has acknowledged it. While one
-//! write is under way further answers wait for the next, so that the order of the record is the order of arrival.
+//! write is under way further answers wait for the next, so that the order of the record is the order of arrival. While
+//! nobody may see the table before it is complete, answers are gathered for a moment and written together: what a crash
+//! takes was shown to nobody, and its partners are asked again.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -25,6 +27,7 @@ use super::messages::{AwaitTable, GetRateTable, PartnerAnswered, RequestOffers, 
 use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use super::partner_actor::PartnerActor;
 use super::progress::{Due, Event, Progress, Standing};
+use super::question::Question;
 use super::record::Answer;
 use super::table::Table;
 use super::writing;
@@ -84,6 +87,8 @@ pub struct RateTableActor {
     written_asks: Asks,
     /// Answers that are not written yet.
     arrived: Vec<Answer>,
+    /// Ends the gathering of answers, while they are gathered.
+    gathering: Option<SpawnHandle>,
     writing: bool,
     /// Position of the next answer record.
     sequence: u16,
@@ -130,6 +135,7 @@ impl Handler<GetRateTable> for RateTableActor {
 
     fn handle(&mut self, _: GetRateTable, ctx: &mut Context<Self>) -> Self::Result {
         let snapshot = self.snapshot();
+        self.stop_gathering_if_watched(ctx);
         self.leave_if_done(ctx);
         MessageResult(snapshot)
     }
@@ -145,6 +151,7 @@ impl Handler<AwaitTable> for RateTableActor {
             return Box::pin(std::future::ready(snapshot));
         }
         let receiver = self.audience.wait(until);
+        self.stop_gathering_if_watched(ctx);
         Box::pin(async move { receiver.await.ok() })
     }
 }
@@ -152,8 +159,10 @@ impl Handler<AwaitTable> for RateTableActor {
 impl Handler<Settle> for RateTableActor {
     type Result = ();
 
-    /// Leaves: what is pending stays recorded as pending, for recovery.
+    /// Leaves: what is pending stays recorded as pending, for recovery. The store writes what it was given before it
+    /// closes.
     fn handle(&mut self, _: Settle, ctx: &mut Context<Self>) {
+        self.write_now(ctx);
         self.leave(ctx);
     }
 }
@@ -181,6 +190,7 @@ impl RateTableActor {
             sequence: start.sequence,
             start,
             arrived: Vec::new(),
+            gathering: None,
             writing: false,
             settled: false,
             audience: Audience::default(),
@@ -194,6 +204,7 @@ impl RateTableActor {
     /// Asks seats, each with its budget, as one stream of outcomes.
     fn ask(&mut self, seats: &[usize], ctx: &mut Context<Self>) {
         let second_look_to_come = self.table().progress().standing(Standing::Held).next().is_some();
+        let question = Arc::new(self.question());
         let asks = FuturesUnordered::new();
         for &seat in seats {
             let Some(fit) = self.start.fits[seat].take() else {
@@ -205,19 +216,7 @@ impl RateTableActor {
                 self.out_of_time(seat);
                 continue;
             };
-            let request = RequestOffers {
-                lead: Arc::clone(&self.start.lead),
-                today: Utc::now().date_naive(),
-                bands: self.start.bands,
-                draw: self.draw(seat),
-                asked: Asked {
-                    lead: self.table().head().lead,
-                    rate_table: self.table().head().uuid,
-                    test: self.table().head().test,
-                    now: Utc::now(),
-                },
-                budget,
-            };
+            let request = RequestOffers { question: Arc::clone(&question), draw: self.draw(seat), budget };
             let line = self.engine.lines.of(&fit.seat);
             let most = self.engine.rules.offers_per_partner;
             let partner = PartnerActor::new(fit.seat, fit.offers, most, line).start();
@@ -240,6 +239,13 @@ impl RateTableActor {
         if !asks.is_empty() {
             ctx.add_stream(asks.ready_chunks(ANSWERS_AT_ONCE));
         }
+    }
+
+    /// What is asked now.
+    fn question(&self) -> Question {
+        let head = self.table().head();
+        let asked = Asked { lead: head.lead, rate_table: head.uuid, test: head.test, now: Utc::now() };
+        Question::new(Arc::clone(&self.start.lead), self.start.bands, asked)
     }
 
     /// No time is left for a seat. One that was asked before a restart was asked all the same.
@@ -286,8 +292,40 @@ impl RateTableActor {
         self.write(ctx);
     }
 
-    /// Writes what has arrived, unless a write is under way; then shows it.
+    /// Writes what has arrived, unless a write is under way or it can wait a moment for more; then shows it.
     fn write(&mut self, ctx: &mut Context<Self>) {
+        if self.writing {
+            return;
+        }
+        if !self.may_gather() {
+            self.write_now(ctx);
+        } else if self.gathering.is_none() {
+            let longest = self.engine.rules.gather_answers;
+            self.gathering = Some(ctx.run_later(longest, |actor, ctx| actor.write_now(ctx)));
+        }
+    }
+
+    /// Whether nobody misses the answers that have arrived: no client sees the table yet, and nothing follows from them.
+    fn may_gather(&self) -> bool {
+        let progress = self.progress_with_arrived();
+        !self.arrived.is_empty()
+            && !self.audience.watches()
+            && self.asks == self.written_asks
+            && !progress.settled()
+            && progress.due() == Due::Nothing
+    }
+
+    /// Who has seen the table pending comes back for what has arrived.
+    fn stop_gathering_if_watched(&mut self, ctx: &mut Context<Self>) {
+        if self.gathering.is_some() && self.audience.watches() {
+            self.write_now(ctx);
+        }
+    }
+
+    fn write_now(&mut self, ctx: &mut Context<Self>) {
+        if let Some(gathering) = self.gathering.take() {
+            ctx.cancel_future(gathering);
+        }
         if self.writing {
             return;
         }

@@ -183,29 +183,41 @@ async fn what_limits_kept_out_is_told_as_it_was_and_to_clients_without_figures()
         limited("closed", &closed),
         partner("paused").loan(""),
         partner("open").loan(""),
+        partner("alone").savings("exclusive = true"),
+        partner("left").savings(""),
     ])
     .await;
+    let lead = LEAD.replace("[\"loan\"]", "[\"loan\",\"savings\"]");
     assert!(daemon.command(&["partners", "pause", "paused"]).status.success());
-    submitted(&daemon, LEAD).await;
-    let table = submitted(&daemon, LEAD).await;
+    submitted(&daemon, &lead).await;
+    let table = submitted(&daemon, &lead).await;
     let lead = uuid(&table, "leadUuid");
 
     // What was recorded holds, whatever has changed since.
     assert!(daemon.command(&["partners", "resume", "paused"]).status.success());
     let explained = explained(&daemon, lead);
-    for (partner, why) in
-        [("capped", "per_day"), ("closed", "schedule"), ("paused", "paused"), ("open", "offers")]
-    {
+    for (partner, why) in [
+        ("capped", "per_day"),
+        ("closed", "schedule"),
+        ("paused", "paused"),
+        ("open", "offers"),
+        ("left", "exclusive"),
+    ] {
         assert_eq!(seat(&explained, partner)["why"], why, "{partner}");
     }
     assert_eq!(seat(&explained, "capped")["refusals"][0]["wanted"], "fewer asks in the day than its cap");
     assert_eq!(seat(&explained, "closed")["refusals"].as_array().unwrap().len(), 1);
     assert_eq!(seat(&explained, "paused")["refusals"][0]["found"], "paused by command");
+    assert_eq!(seat(&explained, "left")["refusals"][0]["found"], "alone");
 
     let document = document(&daemon, lead, &daemon.confidential).await.json();
-    for (partner, wanted) in
-        [("capped", "limit"), ("closed", "schedule"), ("paused", "unavailable"), ("open", "offers")]
-    {
+    for (partner, wanted) in [
+        ("capped", "limit"),
+        ("closed", "schedule"),
+        ("paused", "unavailable"),
+        ("open", "offers"),
+        ("left", "limit"),
+    ] {
         let told = result(&document, partner);
         assert_eq!((&told["result"], &told["conditions"]), (&json!(wanted), &json!([])), "{partner}");
     }

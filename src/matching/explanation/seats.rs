@@ -21,6 +21,7 @@ use crate::store::entities::LeadRecord;
 struct Told<'a> {
     table: &'a Table,
     texts: &'a Texts,
+    book: &'a Book,
     asks: Asks,
     /// The answers in the order in which they were recorded, each with the number of its first offer.
     answers: Vec<(Answer, u16)>,
@@ -36,7 +37,7 @@ pub fn of_table(
     record: &LeadRecord,
     table: &Table,
 ) -> Result<Vec<SeatExplanation>, Unavailable> {
-    let told = Told::of(store, texts, table)?;
+    let told = Told::of(store, texts, book, table)?;
     let created_at = DateTime::from_timestamp_millis(table.head().created_at).unwrap_or_default();
     let at = (!table.head().test).then_some(created_at);
     let facts = Facts::new(&record.lead, created_at.date_naive(), record.bands);
@@ -44,7 +45,7 @@ pub fn of_table(
         let by = told.kept_out(&seat.identity.key, seat.product_type)?;
         // A closed schedule that the file tells is told once.
         let told_by_file = by == Some(Denied::Schedule) && !seat.limits.open_at(created_at);
-        (!told_by_file).then(|| refusal(by))
+        (!told_by_file).then(|| told.refusal(by, seat.product_type))
     };
     let judged = explain(book, &facts, at, &counted);
 
@@ -58,14 +59,14 @@ pub fn of_table(
     let left =
         told.kept_out.iter().filter(|(text, _)| judged_seat(&judged, &text.key, text.product_type).is_none());
     seats.extend(left.map(|(text, kept_out)| {
-        let refusals = vec![refusal(kept_out.by)];
+        let refusals = vec![told.refusal(kept_out.by, text.product_type)];
         SeatExplanation { refusals, ..bare(text, Why::denied(kept_out.by)) }
     }));
     Ok(seats)
 }
 
 impl<'a> Told<'a> {
-    fn of(store: &Store, texts: &'a Texts, table: &'a Table) -> Result<Self, Unavailable> {
+    fn of(store: &Store, texts: &'a Texts, book: &'a Book, table: &'a Table) -> Result<Self, Unavailable> {
         let head = table.head();
         let mut answers = Vec::new();
         let mut number = 1;
@@ -81,7 +82,7 @@ impl<'a> Told<'a> {
         // A seat whose text is lost has been reported, and says nothing more.
         let known = |kept_out: &KeptOut| Some((texts.seat(kept_out.seat).ok()?, *kept_out));
         let kept_out = head.kept_out.iter().filter_map(known).collect();
-        Ok(Self { table, texts, asks: reading::asks(store, head.uuid)?, answers, kept_out })
+        Ok(Self { table, texts, book, asks: reading::asks(store, head.uuid)?, answers, kept_out })
     }
 
     /// What kept a seat out, if it is recorded that something did.
@@ -119,10 +120,37 @@ impl<'a> Told<'a> {
             reject_reason: answer.outcome.reject_reason(),
             asked_at,
             ended_after_ms: asked_at.and_then(|asked_at| u64::try_from(answer.at - asked_at.millis()).ok()),
-            refusals: held_back.map(|(_, by)| refusal(*by)).into_iter().collect(),
+            refusals: held_back.map(|(_, by)| self.refusal(*by, text.product_type)).into_iter().collect(),
             offers,
             ..told
         }
+    }
+
+    /// What a limit wanted and found.
+    fn refusal(&self, by: Option<Denied>, product_type: ProductType) -> Refusal {
+        let (wanted, found) = match by {
+            None => ("a place at the rate table", "as many partners were asked as may be"),
+            Some(Denied::Paused) => ("not paused", "paused by command"),
+            Some(Denied::Schedule) => ("hours of its schedule", "closed then"),
+            Some(Denied::PerMinute) => ("fewer asks in the minute than its cap", "the cap was reached"),
+            Some(Denied::PerDay) => ("fewer asks in the day than its cap", "the cap was reached"),
+            Some(Denied::Budget) => ("payouts of the day below its budget", "the budget was reached"),
+            Some(Denied::Exclusive) => {
+                let taker = self.exclusive(product_type).unwrap_or("another one");
+                ("no exclusive partner that takes the lead", taker)
+            }
+        };
+        Refusal::new(wanted, found)
+    }
+
+    /// Who of the table is exclusive in its file.
+    fn exclusive(&self, product_type: ProductType) -> Option<&str> {
+        let mut seats = self.book.seats().iter().filter(|seat| seat.exclusive.is_some());
+        let at_table = |seat: &Seat| {
+            let mut texts = self.table.seats().iter().filter(|text| text.product_type == product_type);
+            seat.product_type == product_type && texts.any(|text| text.key == seat.identity.key)
+        };
+        seats.find(|seat| at_table(seat)).map(|seat| seat.identity.key.as_str())
     }
 
     fn asked_at(&self, seat: usize) -> Timestamp {
@@ -206,18 +234,4 @@ fn bare(text: &SeatText, why: Why) -> SeatExplanation {
         refusals: Vec::new(),
         offers: Vec::new(),
     }
-}
-
-/// What a limit wanted and found.
-fn refusal(by: Option<Denied>) -> Refusal {
-    let (wanted, found) = match by {
-        None => ("a place at the rate table", "as many partners were asked as may be"),
-        Some(Denied::Paused) => ("not paused", "paused by command"),
-        Some(Denied::Schedule) => ("hours of its schedule", "closed then"),
-        Some(Denied::PerMinute) => ("fewer asks in the minute than its cap", "the cap was reached"),
-        Some(Denied::PerDay) => ("fewer asks in the day than its cap", "the cap was reached"),
-        Some(Denied::Budget) => ("payouts of the day below its budget", "the budget was reached"),
-        Some(Denied::Exclusive) => ("no exclusive partner that takes the lead", "one took it"),
-    };
-    Refusal::new(wanted, found)
 }

@@ -132,6 +132,7 @@ fn by_store(settings: &Settings, book: Book, wish: &Wish, bar: &mut Bar) -> Resu
 fn print(report: &ReplayReport) {
     let header = ["partner", "product", "offer", "asked", "asked now", "kept", "changed", "won", "lost"];
     let mut table = page::table(header);
+    page::never_break(&mut table, 0);
     for seat in &report.seats {
         let asked = [seat.asked_then, seat.asked_now].map(|count| count.to_string());
         let product = format!("{}{}", seat.product_type, if seat.over_http { " (HTTP)" } else { "" });

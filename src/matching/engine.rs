@@ -11,7 +11,7 @@ use tracing::error;
 use uuid::Uuid;
 
 use super::budget::TimeRules;
-use super::limiter::Limiter;
+use super::limiter::{Limiter, SeatStanding, State};
 use super::lines::Lines;
 use super::messages::Snapshot;
 use super::pace::Paces;
@@ -104,6 +104,23 @@ impl Engine {
         let limiter = Limiter::of(&store, &texts, clock);
         let book = RwLock::new(Arc::new(book));
         Self { store, texts, book, lines, rules, limiter, paces, base_url, live: LiveTables::default() }
+    }
+
+    /// Where every seat stands now, by its limits and by the breaker of its line.
+    pub fn standings(&self) -> Vec<SeatStanding> {
+        let book = self.book();
+        let mut standings = self.limiter.standings(&book);
+        for (seat, standing) in book.seats().iter().zip(&mut standings) {
+            let line = self.lines.of(seat).map(|line| line.state());
+            let ejected_since = line.filter(|line| !line.simulated).and_then(|line| line.ejected_since);
+            if let (State::Active, Some(since)) = (standing.state, ejected_since) {
+                let since = chrono::Duration::from_std(since.elapsed()).unwrap_or_default();
+                standing.state = State::BreakerOpen;
+                standing.since = Some(Utc::now() - since);
+                standing.until = None;
+            }
+        }
+        standings
     }
 
     /// The book as of now; who holds it keeps it, whatever is loaded later.

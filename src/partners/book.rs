@@ -145,7 +145,8 @@ impl Book {
         Self { seats: seats.into_iter().map(Arc::new).collect(), index, rows, fingerprint }
     }
 
-    /// The seats that a lead fits, with the offers that do.
+    /// The seats that a lead fits, with the offers that do. A partner that lives elsewhere is not sent a lead that none of
+    /// its offers fits: no answer could be shown.
     pub fn fitting(&self, facts: &Facts) -> Vec<Fit> {
         let mut fits: Vec<Fit> = Vec::new();
         let mut last = None;
@@ -167,6 +168,7 @@ impl Book {
                 (Some(_), _) => debug_assert!(false, "an offer's rule includes its seat's"),
             }
         });
+        fits.retain(|fit| fit.seat.http.is_none() || !fit.offers.is_empty());
         fits
     }
 

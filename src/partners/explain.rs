@@ -60,6 +60,13 @@ impl Refusal {
     }
 }
 
+impl Seat {
+    /// Whether it lives elsewhere and is not sent a lead, since no answer of it could be shown.
+    pub fn fits_nothing(&self, facts: &Facts) -> bool {
+        self.http.is_some() && !self.offers.iter().any(|offer| offer.rule.holds(facts))
+    }
+}
+
 /// Explains a lead against the whole book, by walking the rules one by one, as of a moment; without one no schedule is
 /// kept, as of test leads. `counted` tells what counts against a seat that no file says: a cap, a budget, a pause.
 pub fn explain<'a>(
@@ -108,7 +115,11 @@ fn against(
     }
     against_seat.extend(counted(seat));
     if wanted {
-        against_seat.extend(refusals(&seat.rule, facts));
+        let unmet = refusals(&seat.rule, facts);
+        if unmet.is_empty() && seat.fits_nothing(facts) {
+            against_seat.push(Refusal::new("an offer of its file that is for the lead", "none is"));
+        }
+        against_seat.extend(unmet);
     } else {
         let asked_for = facts.lead().product_types.iter().flatten();
         let names: Vec<&str> = asked_for.map(|product| product.as_str()).collect();

@@ -96,6 +96,7 @@ async fn every_partner_has_the_reason_that_was_recorded_or_is_found_again() {
         far_lender("failing", &failing.url("/"), ""),
         far_lender("mistaken", &offering.url("/"), ""),
         partner("picky").loan("eligibility = { \"personalInformation.state\" = { in = [\"NY\"] } }"),
+        far_lender("small", &offering.url("/"), "").replaced("max = 50000", "max = 5000"),
         partner("saver").savings(""),
         partner("resting").loan("paused = true"),
     ])
@@ -134,6 +135,10 @@ async fn every_partner_has_the_reason_that_was_recorded_or_is_found_again() {
         (&refusal["attribute"], &refusal["found"]),
         (&json!("personalInformation.state"), &json!("WA"))
     );
+    // A partner that lives elsewhere is not sent a lead that none of its offers is for.
+    let small = seat(&explained, "small");
+    assert_eq!(small["why"], "unmet");
+    assert_eq!(small["offers"][0]["refusals"][0]["attribute"], "loanInformation.loanAmount");
     assert_eq!((why("saver"), why("resting")), ("not_wanted".to_owned(), "paused".to_owned()));
     assert_eq!(explained["rateTables"][0]["sameFiles"], true);
 
@@ -158,6 +163,7 @@ async fn every_partner_has_the_reason_that_was_recorded_or_is_found_again() {
         ("failing", "unavailable"),
         ("mistaken", "unavailable"),
         ("picky", "conditions_not_met"),
+        ("small", "conditions_not_met"),
         ("saver", "not_asked_for"),
         ("resting", "unavailable"),
     ] {

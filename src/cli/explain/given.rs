@@ -45,6 +45,7 @@ fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Refusal> {
         State::PausedByCommand => "not paused",
         State::Capped => "fewer asks than its cap",
         State::OverBudget => "payouts below its budget",
+        State::BreakerOpen => "a partner that has not failed too often lately",
     };
     Some(Refusal::new(wanted, told(standing)))
 }

@@ -14,6 +14,7 @@ use comfy_table::{Cell, Color, Table};
 use uuid::Uuid;
 
 use super::page;
+use super::partners::Trouble;
 use crate::partners::Book;
 use crate::partners::explain::Refusal;
 
@@ -39,19 +40,28 @@ pub struct Arguments {
 
 /// Runs `offerd explain`.
 pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
-    let (settings, book) = match super::settings_and_book(config) {
-        Ok(loaded) => loaded,
-        Err(code) => return code,
-    };
     // A file whose name is a uuid is still a file.
     let uuid = arguments.lead.parse::<Uuid>().ok().filter(|_| !Path::new(&arguments.lead).exists());
     let explained = match uuid {
-        Some(uuid) => super::block_on(stored::explain(&settings, book, uuid, arguments)),
-        None => super::block_on(given::explain(&settings, &book, arguments)),
+        Some(uuid) => {
+            let settings = match super::settings(config) {
+                Ok(settings) => settings,
+                Err(code) => return code,
+            };
+            super::block_on(stored::explain(&settings, uuid, arguments))
+        }
+        None => {
+            let (settings, book) = match super::settings_and_book(config) {
+                Ok(loaded) => loaded,
+                Err(code) => return code,
+            };
+            super::block_on(given::explain(&settings, &book, arguments)).map_err(Trouble::Other)
+        }
     };
     match explained {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => super::fail(message),
+        Err(Trouble::Faults(faults)) => super::tell(&faults),
+        Err(Trouble::Other(message)) => super::fail(message),
     }
 }
 
@@ -72,7 +82,9 @@ impl Arguments {
 }
 
 fn empty_table() -> Table {
-    page::table(["partner", "product", "offer", "", "wanted", "found"])
+    let mut table = page::table(["partner", "product", "offer", "", "wanted", "found"]);
+    page::never_break(&mut table, 0);
+    table
 }
 
 fn add_refusal(table: &mut Table, place: [&str; 3], refusal: &Refusal) {

@@ -5,28 +5,22 @@ use uuid::Uuid;
 
 use super::{Arguments, add_refusal, empty_table};
 use crate::cli::page;
-use crate::cli::partners::Keeper;
+use crate::cli::partners::{Keeper, Trouble};
 use crate::config::Settings;
 use crate::matching::explanation::{
     LeadExplanation, OfferExplanation, OfferWhy, SeatExplanation, TableExplanation, Why,
 };
-use crate::partners::Book;
 
 /// Explains a stored lead, a rate table, or the one that shows an offer.
-pub async fn explain(
-    settings: &Settings,
-    book: Book,
-    uuid: Uuid,
-    arguments: &Arguments,
-) -> Result<(), String> {
-    let keeper = Keeper::find(settings, book).await?;
+pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> Result<(), Trouble> {
+    let keeper = Keeper::find(settings).await?;
     let mut explained = keeper.explanation(uuid).await?;
     keeper.close()?;
     let seats = explained.rate_tables.iter().flat_map(|table| &table.seats);
     if let Some(key) = &arguments.partner
         && !seats.into_iter().any(|seat| seat.partner == *key)
     {
-        return Err(format!("there is no partner `{key}`"));
+        return Err(Trouble::Other(format!("there is no partner `{key}`")));
     }
     for table in &mut explained.rate_tables {
         table.seats.retain(|seat| arguments.wants(&seat.partner));

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::cli::client::Client;
 use crate::config::Settings;
+use crate::declaration::Fault;
 use crate::matching::explanation::{LeadExplanation, explanation};
 use crate::matching::limiter::{Limiter, SeatStanding};
 use crate::matching::pausing::Pausable;
@@ -25,11 +26,13 @@ pub enum Keeper {
 }
 
 impl Keeper {
-    /// The running daemon, or else the store.
-    pub async fn find(settings: &Settings, book: Book) -> Result<Self, String> {
+    /// The running daemon, or else the store. The partner files are read only for the latter: a running daemon is not to
+    /// be kept from its work by a fault in them.
+    pub async fn find(settings: &Settings) -> Result<Self, Trouble> {
         if let Some((client, admin)) = Client::of_daemon(settings).await {
             return Ok(Self::Daemon { client, admin });
         }
+        let book = Book::load(&settings.partners.path).map_err(Trouble::Faults)?;
         let options = StoreOptions::from(&settings.store);
         let store =
             Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
@@ -106,6 +109,20 @@ impl Keeper {
 
 fn unknown(uuid: Uuid) -> String {
     format!("no lead, rate table or shown offer has the uuid {uuid}")
+}
+
+/// Why nobody keeps the partners.
+pub enum Trouble {
+    /// The partner files have faults.
+    Faults(Vec<Fault>),
+    /// Anything else.
+    Other(String),
+}
+
+impl From<String> for Trouble {
+    fn from(message: String) -> Self {
+        Self::Other(message)
+    }
 }
 
 /// Where the seats stand of the daemon that runs on the configured store; nothing when none runs.

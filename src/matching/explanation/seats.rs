@@ -55,7 +55,7 @@ pub fn of_table(
         let (key, product_type) = (&judged.seat.identity.key, judged.seat.product_type);
         !table.seats().iter().any(|seat| seat.key == *key && seat.product_type == product_type)
     };
-    seats.extend(judged.seats.iter().filter(seated).map(|judged| told.unseated(judged, at)));
+    seats.extend(judged.seats.iter().filter(seated).map(|judged| told.unseated(judged, &facts, at)));
     let left =
         told.kept_out.iter().filter(|(text, _)| judged_seat(&judged, &text.key, text.product_type).is_none());
     seats.extend(left.map(|(text, kept_out)| {
@@ -177,12 +177,18 @@ impl<'a> Told<'a> {
     }
 
     /// A seat of the book that has no place at the table.
-    fn unseated(&self, judged: &explain::SeatExplanation, at: Option<DateTime<Utc>>) -> SeatExplanation {
+    fn unseated(
+        &self,
+        judged: &explain::SeatExplanation,
+        facts: &Facts,
+        at: Option<DateTime<Utc>>,
+    ) -> SeatExplanation {
         let seat = judged.seat;
         let why = match self.kept_out(&seat.identity.key, seat.product_type) {
             Some(by) => Why::denied(by),
             None if !judged.wanted => Why::NotWanted,
             None if judged.refusals.iter().any(|refusal| refusal.attribute.is_some()) => Why::Unmet,
+            None if seat.fits_nothing(facts) => Why::Unmet,
             None if seat.paused => Why::Paused,
             None if at.is_some_and(|at| !seat.limits.open_at(at)) => Why::Schedule,
             None if judged.refusals.is_empty() => Why::Unlisted,

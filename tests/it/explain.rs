@@ -352,6 +352,9 @@ async fn the_admin_listener_tells_it_to_who_has_the_key() {
     let table = submitted(&daemon, LEAD).await;
     let url = format!("{}/leads/{}/explanation", daemon.admin, uuid(&table, "leadUuid"));
     assert_eq!(daemon.request(Method::GET, &url, &daemon.confidential, "").await.status, 401);
+    // A running daemon tells it whatever has become of the partner files.
+    partner("bank").loan("nonsense = 1").write(daemon.partners());
+    assert_eq!(seat(&explained(&daemon, uuid(&table, "uuid")), "bank")["why"], "offers");
     let unknown = daemon.command(&["explain", "0f0f0f0f-0000-4000-8000-000000000000"]);
     assert!(!unknown.status.success());
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("no lead, rate table or shown offer"));

@@ -36,7 +36,8 @@ use crate::partners::http::Asked;
 use crate::partners::{Fit, Seat, SeatText};
 use crate::store::{Commit, CommitError};
 use crate::telemetry::metrics::{
-    LATE_ANSWERS, OFFERS_CUT, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLES_SETTLED,
+    LATE_ANSWERS, OFFERS_CUT, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLE_BUDGET_LEFT_SECONDS,
+    TABLE_OVERHEAD_SECONDS, TABLES_SETTLED,
 };
 
 /// Answers that are taken in at once when they are there at once.
@@ -60,8 +61,8 @@ pub struct Start {
     pub fits: Vec<Option<Fit>>,
     /// Who was asked, as far as the head does not say so.
     pub asks: Asks,
-    /// Whether it goes on after a restart, so that its seats may have been asked before.
-    pub resumed: bool,
+    /// When its lead had been read; `None` when it goes on after a restart, so that its seats may have been asked before.
+    pub begun: Option<Instant>,
     /// Position of its next answer record.
     pub sequence: u16,
     /// When the table must be complete.
@@ -92,6 +93,8 @@ pub struct RateTableActor {
     writing: bool,
     /// Position of the next answer record.
     sequence: u16,
+    /// How long the slowest partner took, of first look and of second.
+    slowest: [Duration; 2],
     settled: bool,
     audience: Audience,
 }
@@ -114,13 +117,15 @@ impl Actor for RateTableActor {
 impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
     fn handle(&mut self, answered: Vec<PartnerAnswered>, ctx: &mut Context<Self>) {
         for PartnerAnswered { seat, end, elapsed } in answered {
-            let seat_text = &self.table().seats()[seat];
+            let seat_text = Arc::clone(&self.table().seats()[seat]);
             let labels = [
                 ("partner", seat_text.key.clone()),
                 ("product_type", seat_text.product_type.as_str().to_owned()),
             ];
             histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
-            self.engine.paces.note(self.table().head().test, seat_text, elapsed, &end.outcome);
+            let slowest = &mut self.slowest[usize::from(self.asks.is_released(seat))];
+            *slowest = elapsed.max(*slowest);
+            self.engine.paces.note(self.table().head().test, &seat_text, elapsed, &end.outcome);
             self.take_in(seat, end);
         }
         self.write(ctx);
@@ -175,7 +180,7 @@ impl RateTableActor {
             start.fits.iter().map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once())).collect();
         let asked_before = |seat: usize| {
             let asked = start.table.progress().standing(Standing::Asked).any(|asked| asked == seat);
-            start.resumed && (asked || start.asks.is_released(seat))
+            start.begun.is_none() && (asked || start.asks.is_released(seat))
         };
         let asked_before = (0..prompt.len()).map(asked_before).collect();
         let noted = (0..prompt.len()).map(|seat| !start.table.progress().is_pending(seat)).collect();
@@ -192,6 +197,7 @@ impl RateTableActor {
             arrived: Vec::new(),
             gathering: None,
             writing: false,
+            slowest: [Duration::ZERO; 2],
             settled: false,
             audience: Audience::default(),
         }
@@ -506,6 +512,12 @@ impl RateTableActor {
             return;
         }
         counter!(TABLES_SETTLED).increment(1);
+        let left = self.start.deadline.saturating_duration_since(Instant::now());
+        histogram!(TABLE_BUDGET_LEFT_SECONDS).record(left.as_secs_f64());
+        if let Some(begun) = self.start.begun {
+            let overhead = begun.elapsed().saturating_sub(self.slowest.iter().sum());
+            histogram!(TABLE_OVERHEAD_SECONDS).record(overhead.as_secs_f64());
+        }
         self.start.permit = None;
         ctx.run_later(self.engine.rules.linger, |actor, ctx| actor.leave(ctx));
         self.leave_if_done(ctx);

@@ -126,7 +126,7 @@ fn answers() -> Answers {
     let answers = fits.iter().enumerate().map(|(seat, fit)| {
         let quotes =
             fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts).ok()).collect();
-        Answer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes) }
+        Answer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes), cause: None }
     });
     let head = TableHead {
         uuid: table_uuid(),
@@ -138,6 +138,8 @@ fn answers() -> Answers {
         created_at: 0,
         deadline: 0,
         seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+        book: book.fingerprint(),
+        kept_out: Vec::new(),
     };
     let directory = tempfile::tempdir().expect("a directory for the store");
     let store = Store::open(StoreOptions::new(directory.path())).expect("a store");
@@ -296,6 +298,8 @@ fn limits(criterion: &mut Criterion) {
                 created_at: now - ((chunk * 1_000 + nth) * 8_640) as i64,
                 deadline: now,
                 seats: book.seats().iter().map(|seat| seat.text.fingerprint).collect(),
+                book: book.fingerprint(),
+                kept_out: Vec::new(),
             };
             commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(&head))
         });

@@ -4,13 +4,15 @@
 //! - `GET /livez` answers while the process runs
 //! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
-//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET /partners`, `POST /partners/pause` and
-//!   `/partners/resume` are for the command line, with the key of the run file
+//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and
+//!   `/partners/resume`, `POST /replay` are for the command line, with the key of the run file
 
 mod health;
 pub mod key_ring;
+mod leads;
 pub mod partner_events;
 mod partners;
+pub mod replay;
 pub mod tokens;
 
 use std::sync::Arc;
@@ -19,7 +21,7 @@ use std::thread::JoinHandle;
 use hyper::Method;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tracing::error;
 
 pub use health::Health;
@@ -39,6 +41,8 @@ pub struct App {
     metrics: metrics::Handle,
     key_ring: KeyRing,
     engine: Arc<Engine>,
+    /// One replay at a time.
+    replays: Arc<Semaphore>,
     /// Where the other listeners are, and the key that opens the commands.
     run_file: RunFile,
     index: String,
@@ -53,7 +57,8 @@ impl App {
         run_file: RunFile,
     ) -> Self {
         let key_ring = KeyRing::of(engine.store.clone());
-        Self { health, metrics, key_ring, engine, index: index_page(&run_file), run_file }
+        let replays = Arc::new(Semaphore::new(1));
+        Self { health, metrics, key_ring, engine, replays, index: index_page(&run_file), run_file }
     }
 }
 
@@ -71,6 +76,13 @@ const ROUTES: &[Route<Handler<App>>] = &[
         Scope::Confidential,
         "Takes in what partners report.",
         handler!(partner_events::take_in),
+    ),
+    route(
+        Method::GET,
+        "/leads/{uuid}/explanation",
+        Scope::Confidential,
+        "Tells why a lead has the offers that it has.",
+        handler!(leads::explain),
     ),
     route(
         Method::GET,
@@ -94,6 +106,13 @@ const ROUTES: &[Route<Handler<App>>] = &[
         handler!(partners::pause),
     ),
     route(Method::POST, "/partners/resume", Scope::Confidential, "Ends a pause.", handler!(partners::resume)),
+    route(
+        Method::POST,
+        "/replay",
+        Scope::Confidential,
+        "Runs stored leads against other partner files.",
+        handler!(replay::replay),
+    ),
     route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
 ];
 
@@ -166,7 +185,7 @@ impl Authenticate for App {
 fn index_page(run_file: &RunFile) -> String {
     let RunFile { api, integrations, .. } = run_file;
     let rows =
-        ROUTES.iter().map(|route| format!("{:<7}{:<17}{}\n", route.method.as_str(), route.path, route.about));
+        ROUTES.iter().map(|route| format!("{:<7}{:<27}{}\n", route.method.as_str(), route.path, route.about));
     format!(
         "offerd {}\n\napi            {api}\nintegrations   {integrations}\n\n{}",
         env!("CARGO_PKG_VERSION"),

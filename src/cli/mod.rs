@@ -7,6 +7,7 @@ mod explain;
 mod lead;
 mod page;
 mod partners;
+mod replay;
 mod sandbox;
 mod serve;
 mod token;
@@ -55,6 +56,8 @@ enum Command {
     Partners(partners::Command),
     /// Tell for a lead, partner by partner and offer by offer, what matches and what does not
     Explain(explain::Arguments),
+    /// Run stored leads against changed partner files, and tell which offers would be won and lost; nobody is called
+    Replay(replay::Arguments),
     /// Answer as partners would, from their case files: a far side to try the mappings of partners on
     Sandbox(sandbox::Arguments),
 }
@@ -71,6 +74,7 @@ pub fn run() -> ExitCode {
         Command::Events(command) => events::run(config, command),
         Command::Partners(command) => partners::run(config, command),
         Command::Explain(arguments) => explain::run(config, &arguments),
+        Command::Replay(arguments) => replay::run(config, &arguments),
         Command::Sandbox(arguments) => sandbox::run(&arguments),
     }
 }

@@ -12,7 +12,7 @@ use metrics::histogram;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::outcome::{Failure, NoOfferReason, Outcome};
+use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use super::question::Question;
 use super::token_cache::TokenCache;
 use crate::config::WireSettings;
@@ -106,16 +106,10 @@ impl Lines {
 impl Line {
     /// Asks a seat, of whose offers those at `offers` fit the lead. Whatever goes wrong is told in one line of the log,
     /// without a word of what was sent or answered.
-    pub async fn ask(
-        &self,
-        seat: &Seat,
-        offers: &[usize],
-        question: &Question,
-        deadline: Instant,
-    ) -> Outcome {
-        let Some(source) = &seat.http else { return Outcome::NoOffers(NoOfferReason::Declined) };
+    pub async fn ask(&self, seat: &Seat, offers: &[usize], question: &Question, deadline: Instant) -> AskEnd {
+        let Some(source) = &seat.http else { return Outcome::NoOffers(NoOfferReason::Declined).into() };
         let (outcome, cause) = match self.exchange(source, seat, offers, question, deadline).await {
-            Ok(outcome) => return outcome,
+            Ok(end) => return end,
             Err(trouble) => trouble.outcome(),
         };
         warn!(
@@ -126,7 +120,7 @@ impl Line {
             cause,
             "a partner gave no answer that could be used"
         );
-        outcome
+        outcome.because(cause)
     }
 
     /// Sends a seat's request and hands back the bare answer, for whoever wants to look at it; `None` for a test lead of
@@ -141,7 +135,9 @@ impl Line {
         deadline: Instant,
     ) -> Result<Option<Reply>, String> {
         let request = source.request(question.given(), Secrets::Real);
-        let Some(mut request) = request.map_err(|error| error.to_string())? else { return Ok(None) };
+        let Some(mut request) = request.map_err(|error| source.places.locate(&error))? else {
+            return Ok(None);
+        };
         if let Some(token) =
             self.token(source, question, deadline).await.map_err(|trouble| trouble.outcome().1)?
         {
@@ -162,11 +158,12 @@ impl Line {
         offers: &[usize],
         question: &Question,
         deadline: Instant,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<AskEnd, Trouble> {
         let begun = std::time::Instant::now();
         let request = source.request(question.given(), Secrets::Real);
-        let Some(mut request) = request.map_err(|error| Trouble::Request(error.to_string()))? else {
-            return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox));
+        let Some(mut request) = request.map_err(|error| Trouble::Request(source.places.locate(&error)))?
+        else {
+            return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox).into());
         };
         let mut mapping = begun.elapsed();
         if let Some(token) = self.token(source, question, deadline).await? {
@@ -185,11 +182,11 @@ impl Line {
         let answered = source.answer(*status, headers, body, question.given(), &question.facts(), &fitting);
         mapping += begun.elapsed();
         histogram!(PARTNER_MAPPING_SECONDS, &labels).record(mapping.as_secs_f64());
-        let answered = answered.map_err(|error| Trouble::Answer(error.to_string()));
+        let answered = answered.map_err(|error| Trouble::Answer(source.places.locate(&error)));
         // A partner that declines is well; one that answers with garbage or an error is not.
         self.lane.judged(matches!(&answered, Ok((Answered::Offers(_) | Answered::Declined(_), _))));
         let (answered, dropped) = answered?;
-        for offer in dropped {
+        for offer in &dropped {
             warn!(
                 partner = seat.identity.key,
                 product_type = seat.product_type.as_str(),
@@ -198,11 +195,17 @@ impl Line {
                 "an offer of a partner is not shown"
             );
         }
-        Ok(match answered {
+        let outcome = match answered {
             Answered::Offers(quotes) => offered(quotes),
             Answered::Declined(Some(reason)) => Outcome::NoOffers(NoOfferReason::Rejected(reason)),
             Answered::Declined(None) => Outcome::NoOffers(NoOfferReason::Declined),
             Answered::Failed(cause) => return Err(Trouble::Answer(cause)),
+        };
+        Ok(match dropped.first() {
+            None => outcome.into(),
+            Some(first) => {
+                outcome.because(format!("{} of its offers not shown: {}", dropped.len(), first.reason))
+            }
         })
     }
 
@@ -215,7 +218,7 @@ impl Line {
     ) -> Result<Option<BearerToken>, Trouble> {
         let test = question.asked.test;
         let request = source.token_request(test, Secrets::Real);
-        let Some(request) = request.map_err(|error| Trouble::Request(error.to_string()))? else {
+        let Some(request) = request.map_err(|error| Trouble::Request(source.places.locate(&error)))? else {
             return Ok(None);
         };
         let fetch = async {

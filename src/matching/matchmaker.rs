@@ -365,6 +365,8 @@ impl Matchmaker {
             created_at,
             deadline,
             seats: seating.fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+            book: seating.book,
+            kept_out: seating.kept_out.clone(),
         }
     }
 

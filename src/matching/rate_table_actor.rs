@@ -22,9 +22,9 @@ use super::asks::Asks;
 use super::audience::Audience;
 use super::budget::Budget;
 use super::engine::Engine;
-use super::limiter::{Round, Verdict};
+use super::limiter::Round;
 use super::messages::{AwaitTable, GetRateTable, PartnerAnswered, RequestOffers, Settle, Snapshot, Until};
-use super::outcome::{Failure, NoOfferReason, Outcome};
+use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use super::partner_actor::PartnerActor;
 use super::progress::{Due, Event, Progress, Standing};
 use super::question::Question;
@@ -116,7 +116,7 @@ impl Actor for RateTableActor {
 /// An outcome of the stream of asks.
 impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
     fn handle(&mut self, answered: Vec<PartnerAnswered>, ctx: &mut Context<Self>) {
-        for PartnerAnswered { seat, outcome, elapsed } in answered {
+        for PartnerAnswered { seat, end, elapsed } in answered {
             let seat_text = Arc::clone(&self.table().seats()[seat]);
             let labels = [
                 ("partner", seat_text.key.clone()),
@@ -125,8 +125,8 @@ impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
             histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
             let slowest = &mut self.slowest[usize::from(self.asks.is_released(seat))];
             *slowest = elapsed.max(*slowest);
-            self.engine.paces.note(self.table().head().test, &seat_text, elapsed, &outcome);
-            self.take_in(seat, outcome);
+            self.engine.paces.note(self.table().head().test, &seat_text, elapsed, &end.outcome);
+            self.take_in(seat, end);
         }
         self.write(ctx);
     }
@@ -214,7 +214,7 @@ impl RateTableActor {
         let asks = FuturesUnordered::new();
         for &seat in seats {
             let Some(fit) = self.start.fits[seat].take() else {
-                self.take_in(seat, Outcome::Failed(Failure::Gone));
+                self.take_in(seat, Outcome::Failed(Failure::Gone).into());
                 continue;
             };
             let holds_up = second_look_to_come && fit.seat.product_type == ProductType::Loan;
@@ -228,12 +228,18 @@ impl RateTableActor {
             let partner = PartnerActor::new(fit.seat, fit.offers, most, line).start();
             asks.push(async move {
                 let asked_at = Instant::now();
-                let outcome = match partner.send(request).timeout(budget).await {
-                    Ok(outcome) => outcome,
-                    Err(MailboxError::Timeout) => Outcome::TimedOut,
-                    Err(MailboxError::Closed) => Outcome::Failed(Failure::Panicked),
+                let end = match partner.send(request).timeout(budget).await {
+                    Ok(end) => end,
+                    Err(MailboxError::Timeout) => Outcome::TimedOut.into(),
+                    Err(MailboxError::Closed) => Outcome::Failed(Failure::Panicked).into(),
                 };
-                PartnerAnswered { seat, outcome, elapsed: asked_at.elapsed() }
+                let end = match end {
+                    AskEnd { outcome: Outcome::TimedOut, cause: None } => {
+                        Outcome::TimedOut.because(format!("no answer within {} ms", budget.as_millis()))
+                    }
+                    end => end,
+                };
+                PartnerAnswered { seat, end, elapsed: asked_at.elapsed() }
             });
         }
         if !asks.is_empty() {
@@ -251,10 +257,10 @@ impl RateTableActor {
     /// No time is left for a seat. One that was asked before a restart was asked all the same.
     fn out_of_time(&mut self, seat: usize) {
         if self.asked_before[seat] {
-            self.take_in(seat, Outcome::TimedOut);
+            self.take_in(seat, Outcome::TimedOut.because("its time ran out during a restart"));
         } else {
             self.asks.spared.push(seat as u16);
-            self.take_in(seat, Outcome::NoOffers(NoOfferReason::NoTime));
+            self.take_in(seat, Outcome::NoOffers(NoOfferReason::NoTime).into());
         }
     }
 
@@ -266,7 +272,7 @@ impl RateTableActor {
     }
 
     /// Notes an outcome, unless its seat has one already: a late offer never enters.
-    fn take_in(&mut self, seat: usize, outcome: Outcome) {
+    fn take_in(&mut self, seat: usize, end: AskEnd) {
         if std::mem::replace(&mut self.noted[seat], true) {
             counter!(LATE_ANSWERS).increment(1);
             return;
@@ -275,17 +281,18 @@ impl RateTableActor {
         let labels = [
             ("partner", key.clone()),
             ("product_type", product_type.as_str().to_owned()),
-            ("outcome", outcome.word().to_owned()),
+            ("outcome", end.outcome.word().to_owned()),
         ];
         counter!(PARTNER_OUTCOMES, &labels).increment(1);
-        self.arrived.push(Answer { seat: seat as u16, at: Utc::now().timestamp_millis(), outcome });
+        let AskEnd { outcome, cause } = end;
+        self.arrived.push(Answer { seat: seat as u16, at: Utc::now().timestamp_millis(), outcome, cause });
     }
 
     /// Every seat without an outcome has timed out.
     fn deadline_passed(&mut self, ctx: &mut Context<Self>) {
         for seat in 0..self.noted.len() {
             if !self.noted[seat] {
-                self.take_in(seat, Outcome::TimedOut);
+                self.take_in(seat, Outcome::TimedOut.because("the deadline of the rate table came"));
             }
         }
         self.write(ctx);
@@ -356,7 +363,7 @@ impl RateTableActor {
         let mut progress = self.progress_with_arrived();
         if let Due::Drop(held) = progress.due() {
             for seat in held {
-                self.take_in(seat, Outcome::NoOffers(NoOfferReason::NotNeeded));
+                self.take_in(seat, Outcome::NoOffers(NoOfferReason::NotNeeded).into());
             }
             progress = self.progress_with_arrived();
         }
@@ -384,10 +391,11 @@ impl RateTableActor {
         let (round, verdicts) = limiter.admit(self.table().head().test, fitting.len(), &fitting);
         self.asks.second_look_at = Some(round.at);
         for (seat, verdict) in seats.into_iter().zip(verdicts) {
-            match verdict {
-                Verdict::Asked => self.asks.released.push(seat as u16),
-                Verdict::Denied(_) | Verdict::NoRoom => {
-                    self.take_in(seat, Outcome::NoOffers(NoOfferReason::HeldBack))
+            match verdict.against() {
+                None => self.asks.released.push(seat as u16),
+                Some(by) => {
+                    self.asks.held_back.push((seat as u16, by));
+                    self.take_in(seat, Outcome::NoOffers(NoOfferReason::HeldBack).into());
                 }
             }
         }

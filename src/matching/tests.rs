@@ -22,6 +22,7 @@ use crate::partners::Book;
 use crate::store::{Clock, Store, StoreOptions, SyncFault, Tree};
 
 mod limits;
+mod replays;
 mod second_look;
 
 #[path = "../../tests/it/kit/partners.rs"]

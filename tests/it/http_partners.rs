@@ -8,7 +8,7 @@ use crate::kit::partners::{PartnerFile, partner};
 use crate::kit::{Daemon, sample};
 
 /// A lender that is asked at `url`; `more` are further keys of `[products.loan.http]` and what follows.
-fn far_lender(key: &str, url: &str, more: &str) -> PartnerFile {
+pub fn far_lender(key: &str, url: &str, more: &str) -> PartnerFile {
     partner(key).and(&format!(
         r#"
 [products.loan]

@@ -1,12 +1,14 @@
 //! Who keeps what is known of partners now: the running daemon, or else the store.
 
-use hyper::Method;
+use hyper::{Method, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use uuid::Uuid;
 
 use crate::cli::client::Client;
 use crate::config::Settings;
 use crate::declaration::Fault;
+use crate::matching::explanation::{LeadExplanation, explanation};
 use crate::matching::limiter::{Limiter, SeatStanding};
 use crate::matching::pausing::Pausable;
 use crate::matching::texts::Texts;
@@ -58,6 +60,22 @@ impl Keeper {
         }
     }
 
+    /// Why a stored lead, rate table or offer is as it is.
+    pub async fn explanation(&self, uuid: Uuid) -> Result<LeadExplanation, String> {
+        match self {
+            Self::Daemon { client, admin } => {
+                let answer =
+                    client.call(Method::GET, &format!("{admin}/leads/{uuid}/explanation"), None).await;
+                let answer = answer.map_err(|error| error.to_string())?;
+                if answer.status == StatusCode::NOT_FOUND { Err(unknown(uuid)) } else { answer.read() }
+            }
+            Self::Store { store, book } => {
+                let explained = explanation(store, &Texts::new(store.clone()), book, uuid);
+                explained.map_err(|_| "the store cannot be read".to_owned())?.ok_or_else(|| unknown(uuid))
+            }
+        }
+    }
+
     pub async fn pause(&self, what: &Pausable) -> Result<Pause, String> {
         match self {
             Self::Daemon { client, admin } => post(client, &format!("{admin}/partners/pause"), what).await,
@@ -87,6 +105,10 @@ impl Keeper {
             Self::Store { store, .. } => store.close().map_err(|error| error.to_string()),
         }
     }
+}
+
+fn unknown(uuid: Uuid) -> String {
+    format!("no lead, rate table or shown offer has the uuid {uuid}")
 }
 
 /// Why nobody keeps the partners.

@@ -14,8 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-pub use self::keeper::running_standings;
-use self::keeper::{Keeper, Trouble};
+pub use self::keeper::{Keeper, Trouble, running_standings};
 pub use self::list::told;
 use super::page;
 use crate::config::Settings;

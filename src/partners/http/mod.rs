@@ -26,6 +26,7 @@ pub mod declared;
 pub mod document;
 pub mod expression;
 pub mod given;
+pub mod places;
 pub mod request;
 pub mod secret;
 

@@ -85,6 +85,7 @@ pub mod matching;
 pub mod model;
 pub mod partners;
 pub mod reference;
+pub mod reload;
 pub mod run_file;
 pub mod sandbox;
 pub mod store;

@@ -4,13 +4,14 @@
 //! - `GET /livez` answers while the process runs
 //! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
-//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET /partners`, `POST /partners/pause` and
-//!   `/partners/resume` are for the command line, with the key of the run file
+//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET /partners`, `POST /partners/pause`,
+//!   `/partners/resume` and `POST /reload` are for the command line, with the key of the run file
 
 mod health;
 pub mod key_ring;
 pub mod partner_events;
 mod partners;
+mod reload;
 pub mod tokens;
 
 use std::sync::Arc;
@@ -26,11 +27,12 @@ pub use health::Health;
 
 use self::key_ring::KeyRing;
 use crate::matching::Engine;
+use crate::reload::Reloader;
 use crate::run_file::RunFile;
 use crate::telemetry::metrics;
 use crate::web::{
     Authenticate, Caller, Context, Cors, Editions, Failure, Handler, Listener, Principal, Reply, Route,
-    Router, Scope, Surface, Token, handler, service,
+    Router, Scope, Surface, Token, Welcome, handler, service,
 };
 
 /// What the admin pages work with.
@@ -39,6 +41,7 @@ pub struct App {
     metrics: metrics::Handle,
     key_ring: KeyRing,
     engine: Arc<Engine>,
+    reloader: Reloader,
     /// Where the other listeners are, and the key that opens the commands.
     run_file: RunFile,
     index: String,
@@ -50,10 +53,11 @@ impl App {
         health: Arc<Health>,
         metrics: metrics::Handle,
         engine: Arc<Engine>,
+        reloader: Reloader,
         run_file: RunFile,
     ) -> Self {
         let key_ring = KeyRing::of(engine.store.clone());
-        Self { health, metrics, key_ring, engine, index: index_page(&run_file), run_file }
+        Self { health, metrics, key_ring, engine, reloader, index: index_page(&run_file), run_file }
     }
 }
 
@@ -94,6 +98,13 @@ const ROUTES: &[Route<Handler<App>>] = &[
         handler!(partners::pause),
     ),
     route(Method::POST, "/partners/resume", Scope::Confidential, "Ends a pause.", handler!(partners::resume)),
+    route(
+        Method::POST,
+        "/reload",
+        Scope::Confidential,
+        "Takes in settings and partner files anew.",
+        handler!(reload::reload),
+    ),
     route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
 ];
 
@@ -116,12 +127,12 @@ pub struct Admin {
 /// Serves the admin listener on a thread of its own.
 pub fn start(listener: Listener, app: App) -> Admin {
     let (stop, mut stopping) = watch::channel(false);
+    let nobody = Welcome { cors: Cors::new(&[]), vendors: Vec::new() };
     let surface = Surface {
         listener: "admin",
         app: Arc::new(app),
         router: Router::new(ROUTES),
-        cors: Cors::new(&[]),
-        vendors: Vec::new(),
+        welcome: watch::channel(Arc::new(nobody)).1,
     };
     let serve = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -78,6 +78,14 @@ impl Client {
 }
 
 impl Answer {
+    /// The body, whatever the status.
+    ///
+    /// # Errors
+    /// That it is something else.
+    pub fn read_any<T: DeserializeOwned>(self) -> Result<T, String> {
+        serde_json::from_slice(&self.body).or_else(|_| self.read())
+    }
+
     /// The body, when the call succeeded; else what the errors say, in one text.
     ///
     /// # Errors

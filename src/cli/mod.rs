@@ -7,6 +7,7 @@ mod explain;
 mod lead;
 mod page;
 mod partners;
+mod reload;
 mod sandbox;
 mod serve;
 mod token;
@@ -17,8 +18,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::config::Settings;
+use crate::daemon;
 use crate::declaration::Fault;
-use crate::matching::lines::Lines;
 use crate::partners::Book;
 
 /// Bad configuration (`EX_USAGE`); the unit does not start again on it.
@@ -53,6 +54,8 @@ enum Command {
     /// Show, pause and resume partners, of a running daemon or of a stopped one's store
     #[command(subcommand)]
     Partners(partners::Command),
+    /// Have a running daemon take in its settings and partner files anew, all or nothing
+    Reload(reload::Arguments),
     /// Tell for a lead, partner by partner and offer by offer, what matches and what does not
     Explain(explain::Arguments),
     /// Answer as partners would, from their case files: a far side to try the mappings of partners on
@@ -70,6 +73,7 @@ pub fn run() -> ExitCode {
         Command::Lead(command) => lead::run(config, command),
         Command::Events(command) => events::run(config, command),
         Command::Partners(command) => partners::run(config, command),
+        Command::Reload(arguments) => reload::run(config, &arguments),
         Command::Explain(arguments) => explain::run(config, &arguments),
         Command::Sandbox(arguments) => sandbox::run(&arguments),
     }
@@ -82,24 +86,7 @@ fn settings(config: Option<&Path>) -> Result<Settings, ExitCode> {
 
 /// Settings and the book, or the faults of both told and the exit code for it.
 fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), ExitCode> {
-    let (settings, mut faults) = Settings::inspect(config);
-    let Some(settings) = settings else { return Err(tell(&faults)) };
-    match Book::load(&settings.partners.path) {
-        Ok(book) => {
-            let closed = Lines::new(settings.wire).open(&book).err().into_iter().flatten();
-            faults.extend(closed.map(|message| Fault {
-                file: Some(settings.partners.path.clone()),
-                line: None,
-                key: "wire".to_owned(),
-                message,
-            }));
-            if faults.is_empty() { Ok((settings, book)) } else { Err(tell(&faults)) }
-        }
-        Err(of_partners) => {
-            faults.extend(of_partners);
-            Err(tell(&faults))
-        }
-    }
+    daemon::load(config).map_err(|faults| tell(&faults))
 }
 
 /// Tells faults, one a line.

@@ -1,6 +1,6 @@
 //! Matching: how a lead becomes a rate table.
 //!
-//! [`matchmaker`] takes the lead in, seats those who fit it ([`seating`], [`limiter`]) and starts a
+//! [`matchmaker`] takes the lead in ([`admission`]) under one [`configuration`], seats those who fit it ([`seating`], [`limiter`]) and starts a
 //! [`rate_table_actor`], which asks a [`partner_actor`] per seat within its [`budget`], reads every way an ask can
 //! end as one [`outcome`], moves the pure [`progress`] machine, folds the answers into the [`table`] and writes them
 //! ([`writing`], [`record`]) before it shows them. [`recovery`] goes on with what a crash has left pending. [`shown`]
@@ -11,11 +11,13 @@
 //! The [`limiter`] counts from the records whom a table asked ([`asks`]) and what its leads earned ([`owed`]); [`pausing`]
 //! is how the command line takes a partner out.
 
+pub mod admission;
 pub mod asks;
 pub mod attribution;
 pub mod audience;
 pub mod budget;
 pub mod click;
+pub mod configuration;
 pub mod engine;
 pub mod history;
 pub mod identity;
@@ -47,6 +49,7 @@ pub mod token_cache;
 pub mod trigger;
 pub mod writing;
 
-pub use engine::{Engine, Rules};
+pub use configuration::{Configuration, Rules};
+pub use engine::Engine;
 pub use matchmaker::{Matchmaker, Refused, Submission, Unavailable};
 pub use messages::{Snapshot, Until};

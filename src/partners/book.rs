@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 use super::check;
 use super::facts::Facts;
 use super::index::Index;
 use super::partner::{Identity, Seat};
+use super::said::Said;
 use super::text::Text;
 use crate::declaration::{Fault, Source};
 use crate::model::ProductType;
@@ -21,6 +24,8 @@ pub struct Book {
     index: Index,
     /// What each row of the index stands for.
     rows: Vec<Row>,
+    /// What the files said, by partner.
+    said: BTreeMap<String, Said>,
 }
 
 /// A row of the index: one alternative of the rule of a seat, or of one of its offers.
@@ -86,6 +91,7 @@ impl Book {
     pub fn from_texts(texts: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, Vec<Fault>> {
         let mut seats = Vec::new();
         let mut faults = Vec::new();
+        let mut said = BTreeMap::new();
         let mut by_uuid: BTreeMap<uuid::Uuid, PathBuf> = BTreeMap::new();
         for (file, text) in texts {
             let key = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -104,12 +110,13 @@ impl Book {
                         faults.push(source.fault("partner.uuid", message));
                     }
                     seats.extend(found);
+                    said.insert(key, Said::by(source.table()));
                 }
                 Err(found) => faults.extend(found),
             }
         }
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
-        if faults.is_empty() { Ok(Self::of(seats)) } else { Err(faults) }
+        if faults.is_empty() { Ok(Self { said, ..Self::of(seats) }) } else { Err(faults) }
     }
 
     /// Compiles seats.
@@ -126,7 +133,7 @@ impl Book {
             }
         }
         let index = Index::build(&conjunctions);
-        Self { seats: seats.into_iter().map(Arc::new).collect(), index, rows }
+        Self { seats: seats.into_iter().map(Arc::new).collect(), index, rows, said: BTreeMap::new() }
     }
 
     /// The seats that a lead fits, with the offers that do.
@@ -184,6 +191,39 @@ impl Book {
     /// Offers of all seats, terms counted.
     pub fn offers(&self) -> usize {
         self.seats.iter().map(|seat| seat.offers.len()).sum()
+    }
+
+    /// What the files said, by partner; empty for a book that was made of seats.
+    pub fn said(&self) -> &BTreeMap<String, Said> {
+        &self.said
+    }
+
+    /// Six bytes that are the same for the same files, and hardly for others.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = Sha256::new();
+        for (partner, said) in &self.said {
+            hasher.update(format!("{partner}\0"));
+            said.digest(&mut hasher);
+        }
+        let [zero, one, two, three, four, five, ..]: [u8; 32] = hasher.finalize().into();
+        u64::from_be_bytes([0, 0, zero, one, two, three, four, five])
+    }
+
+    /// Whether a partner is shown the same secrets and certificates in two books.
+    pub fn same_credentials(one: &Self, other: &Self, partner: &str, product_type: &str) -> bool {
+        let source = |book: &'_ Self| {
+            let named = |seat: &&Arc<Seat>| {
+                seat.identity.key == partner && seat.product_type.as_str() == product_type
+            };
+            book.seats.iter().find(named).cloned()
+        };
+        match (source(one), source(other)) {
+            (Some(one), Some(other)) => match (&one.http, &other.http) {
+                (Some(one), Some(other)) => one.same_credentials(other),
+                _ => true,
+            },
+            _ => true,
+        }
     }
 
     /// Every prepared text: of seats and of offers.

@@ -49,6 +49,12 @@ pub const LIVE_TABLES: &str = "offerd_live_rate_tables";
 pub const TABLES_SETTLED: &str = "offerd_rate_tables_settled_total";
 /// Rate tables that went on after a restart.
 pub const TABLES_RECOVERED: &str = "offerd_recovered_rate_tables_total";
+/// Reloads of settings and partner files.
+pub const RELOADS: &str = "offerd_reloads_total";
+/// When the book in force was taken in.
+pub const RELOADED_AT: &str = "offerd_last_reload_success_timestamp_seconds";
+/// Which book is in force.
+pub const BOOK_FINGERPRINT: &str = "offerd_book_fingerprint";
 /// What partners reported.
 pub const PARTNER_REPORTS: &str = "offerd_partner_reports_total";
 /// Leads that were not taken in.
@@ -114,6 +120,9 @@ pub const METRICS: &[Metric] = &[
     counter(LATE_ANSWERS, &[], "Answers that came after their seat had an outcome, and were dropped."),
     counter(TABLES_SETTLED, &[], "Rate tables completed."),
     counter(TABLES_RECOVERED, &[], "Rate tables that went on after a restart."),
+    counter(RELOADS, &["result"], "Reloads of settings and partner files: ok, refused, failed."),
+    gauge(RELOADED_AT, &[], "When settings and partner files were last taken in, at the start or by a reload, Unix seconds."),
+    gauge(BOOK_FINGERPRINT, &[], "A number that is the same for the same partner files: 48 bits of a digest."),
     counter(FEED_PAGES_CUT, &["feed"], "Feed pages that ended early because of analytics.page_records_max."),
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),

@@ -21,6 +21,7 @@ mod partner_events;
 mod partners_try;
 mod rate_tables;
 mod readme;
+mod reload;
 mod repeats;
 mod sample_catalogue;
 mod sandbox;

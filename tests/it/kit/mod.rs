@@ -170,6 +170,17 @@ impl Daemon {
         self.plan.command(arguments).output().expect("the binary runs")
     }
 
+    /// Writes the settings file of a daemon whose plan has one.
+    pub fn write_settings(&self, text: &str) {
+        self.plan.write_settings(text);
+    }
+
+    /// Every metric.
+    pub async fn metrics(&self) -> String {
+        let page = self.request(Method::GET, &format!("{}/metrics", self.admin), "", "").await;
+        String::from_utf8(page.body.to_vec()).unwrap()
+    }
+
     /// Where the daemon keeps its store.
     pub fn store(&self) -> PathBuf {
         self.plan.store()
@@ -269,6 +280,15 @@ impl Plan {
         self
     }
 
+    /// Writes the settings file, which goes below the keys that are set one by one.
+    pub fn write_settings(&self, text: &str) {
+        std::fs::write(self.settings_file(), text).unwrap();
+    }
+
+    fn settings_file(&self) -> PathBuf {
+        self.directory.path().join("offerd.toml")
+    }
+
     pub fn store(&self) -> PathBuf {
         self.directory.path().join("store")
     }
@@ -287,6 +307,9 @@ impl Plan {
         let mut command = Command::new(env!("CARGO_BIN_EXE_offerd"));
         command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());
         command.env("OFFERD__STORE__PATH", self.store()).env("OFFERD__PARTNERS__PATH", &self.partners);
+        if self.settings_file().exists() {
+            command.env("OFFERD_CONFIG", self.settings_file());
+        }
         for listener in ["API", "INTEGRATIONS", "ADMIN"] {
             command.env(format!("OFFERD__{listener}__LISTEN"), "127.0.0.1:0");
         }

@@ -24,6 +24,7 @@ use crate::partners::Book;
 use crate::store::{Clock, Store, StoreOptions, SyncFault};
 
 mod limits;
+mod reload;
 mod second_look;
 
 #[path = "../../tests/it/kit/partners.rs"]

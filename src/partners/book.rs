@@ -209,23 +209,6 @@ impl Book {
         u64::from_be_bytes([0, 0, zero, one, two, three, four, five])
     }
 
-    /// Whether a partner is shown the same secrets and certificates in two books.
-    pub fn same_credentials(one: &Self, other: &Self, partner: &str, product_type: &str) -> bool {
-        let source = |book: &'_ Self| {
-            let named = |seat: &&Arc<Seat>| {
-                seat.identity.key == partner && seat.product_type.as_str() == product_type
-            };
-            book.seats.iter().find(named).cloned()
-        };
-        match (source(one), source(other)) {
-            (Some(one), Some(other)) => match (&one.http, &other.http) {
-                (Some(one), Some(other)) => one.same_credentials(other),
-                _ => true,
-            },
-            _ => true,
-        }
-    }
-
     /// Every prepared text: of seats and of offers.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
         self.seats

@@ -1,11 +1,15 @@
-//! What is different in a book: which partners came and went, and which keys of the others say something else.
+//! What is different in another book: which partners came and went, and which keys of the others say something else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
 use super::book::Book;
+use super::http::HttpSource;
 use super::said::{Said, SaidOfProduct, Value};
+
+#[cfg(test)]
+mod tests;
 
 /// What one book has and another had not. Partners and keys stand in the order of the alphabet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,15 +99,12 @@ impl BookDiff {
     /// What `after` says and `before` did not.
     pub fn between(before: &Book, after: &Book) -> Self {
         let (old, new) = (before.said(), after.said());
-        let only_in = |these: &BTreeMap<String, Said>, others: &BTreeMap<String, Said>| {
-            let alone = these.iter().filter(|(key, _)| !others.contains_key(*key));
-            alone.map(|(key, said)| PartnerFigures::of(key, said)).collect()
-        };
-        let both = new.iter().filter_map(|(key, said)| Some((key, old.get(key)?, said)));
-        let changed = both.map(|(key, was, is)| PartnerDiff::between(key, (was, before), (is, after)));
+        let credentials = Credentials { old: sources(before), new: sources(after) };
+        let both = new.iter().filter_map(|(partner, is)| Some((partner, old.get(partner)?, is)));
+        let changed = both.map(|(partner, was, is)| PartnerDiff::between(partner, was, is, &credentials));
         Self {
-            added: only_in(new, old),
-            removed: only_in(old, new),
+            added: alone(new, old),
+            removed: alone(old, new),
             changed: changed.filter(|diff| !diff.is_empty()).collect(),
         }
     }
@@ -114,25 +115,54 @@ impl BookDiff {
     }
 }
 
+/// Those partners of one book that the other has not.
+fn alone(these: &BTreeMap<String, Said>, others: &BTreeMap<String, Said>) -> Vec<PartnerFigures> {
+    let alone = these.iter().filter(|(partner, _)| !others.contains_key(*partner));
+    alone.map(|(partner, said)| PartnerFigures::of(partner, said)).collect()
+}
+
+/// The HTTP sources of a book, by partner and product type.
+type Sources<'a> = HashMap<(&'a str, &'a str), &'a HttpSource>;
+
+fn sources(book: &Book) -> Sources<'_> {
+    let over_http = book.seats().iter().filter_map(|seat| Some((seat, seat.http.as_ref()?)));
+    over_http
+        .map(|(seat, source)| ((seat.identity.key.as_str(), seat.product_type.as_str()), source))
+        .collect()
+}
+
+/// What is read for partner files from elsewhere: secrets and certificates, which the files only name.
+struct Credentials<'a> {
+    old: Sources<'a>,
+    new: Sources<'a>,
+}
+
+impl Credentials<'_> {
+    fn changed(&self, partner: &str, product_type: &str) -> bool {
+        match (self.old.get(&(partner, product_type)), self.new.get(&(partner, product_type))) {
+            (Some(old), Some(new)) => !old.same_credentials(new),
+            _ => false,
+        }
+    }
+}
+
 impl PartnerFigures {
     fn of(partner: &str, said: &Said) -> Self {
-        let products =
-            said.products.iter().map(|(product_type, product)| (product_type.clone(), product.offers.len()));
+        let products = said.products.iter();
+        let products = products.map(|(product_type, product)| (product_type.clone(), product.offers.len()));
         Self { partner: partner.to_owned(), products: products.collect() }
     }
 }
 
 impl PartnerDiff {
-    fn between(partner: &str, (was, old): (&Said, &Book), (is, new): (&Said, &Book)) -> Self {
+    fn between(partner: &str, was: &Said, is: &Said, credentials: &Credentials) -> Self {
         let mut products = BTreeMap::new();
-        let types = was.products.keys().chain(is.products.keys());
-        for product_type in types {
+        for product_type in was.products.keys().chain(is.products.keys()) {
             let diff = match (was.products.get(product_type), is.products.get(product_type)) {
                 (None, Some(product)) => Some(ProductDiff::Added { offers: product.offers.len() }),
                 (Some(product), None) => Some(ProductDiff::Removed { offers: product.offers.len() }),
                 (Some(was), Some(is)) => {
-                    let credentials = !Book::same_credentials(old, new, partner, product_type);
-                    ProductDiff::between(was, is, credentials)
+                    ProductDiff::between(was, is, credentials.changed(partner, product_type))
                 }
                 (None, None) => None,
             };
@@ -167,7 +197,7 @@ impl OffersDiff {
 
 /// The keys at which two tables differ.
 fn aspects(was: &BTreeMap<String, Value>, is: &BTreeMap<String, Value>) -> Vec<Aspect> {
-    let keys: std::collections::BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+    let keys: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     let differ = keys.into_iter().filter(|key| was.get(*key) != is.get(*key));
     let short = |value: Option<&Value>| value.and_then(|value| value.short.clone());
     differ

@@ -101,7 +101,8 @@ fn text(report: &Report) -> String {
 }
 
 fn figures(PartnerFigures { partner, products }: &PartnerFigures) -> String {
-    let products = products.iter().map(|(product_type, offers)| format!("{product_type} ({offers} offers)"));
+    let products =
+        products.iter().map(|(product_type, offers)| format!("{product_type} ({})", count(*offers)));
     format!("{partner}: {}", products.collect::<Vec<_>>().join(", "))
 }
 
@@ -110,9 +111,11 @@ fn lines_of(partner: &PartnerDiff) -> Vec<String> {
     let mut lines: Vec<String> = partner.identity.iter().map(|found| aspect("partner", found)).collect();
     for (product_type, diff) in &partner.products {
         match diff {
-            ProductDiff::Added { offers } => lines.push(format!("{product_type}: added ({offers} offers)")),
+            ProductDiff::Added { offers } => {
+                lines.push(format!("{product_type}: added ({})", count(*offers)))
+            }
             ProductDiff::Removed { offers } => {
-                lines.push(format!("{product_type}: removed ({offers} offers)"))
+                lines.push(format!("{product_type}: removed ({})", count(*offers)))
             }
             ProductDiff::Changed { aspects, offers, credentials } => {
                 lines.extend(aspects.iter().map(|found| aspect(product_type, found)));
@@ -135,6 +138,10 @@ fn aspect(place: &str, Aspect { key, before, after }: &Aspect) -> String {
         (None, Some(after)) => format!("{place}: {key} → {after}"),
         (Some(before), None) => format!("{place}: {key} {before} →"),
     }
+}
+
+fn count(offers: usize) -> String {
+    format!("{offers} {}", if offers == 1 { "offer" } else { "offers" })
 }
 
 fn setting(SettingChange { key, before, after, source }: &SettingChange) -> String {

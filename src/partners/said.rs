@@ -29,7 +29,7 @@ pub struct SaidOfProduct {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
     sum: Sum,
-    /// The value itself where it is short: a word, a number, a duration. Secrets never stand in a partner file.
+    /// The value itself where it is a short word, number or duration; what stands in a table or a list is never told.
     pub short: Option<String>,
 }
 

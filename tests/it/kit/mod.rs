@@ -170,6 +170,12 @@ impl Daemon {
         self.plan.command(arguments).output().expect("the binary runs")
     }
 
+    /// Begins such a command.
+    pub fn spawn(&self, arguments: &[&str]) -> Child {
+        let mut command = self.plan.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts")
+    }
+
     /// Writes the settings file of a daemon whose plan has one.
     pub fn write_settings(&self, text: &str) {
         self.plan.write_settings(text);
@@ -261,7 +267,7 @@ impl Stopped {
 
     /// Starts it again on the same store.
     pub async fn start(self) -> Daemon {
-        let mut daemon = self.plan.start_anew(false);
+        let mut daemon = self.plan.start_anew(false).0;
         daemon.publishable = self.publishable;
         daemon.confidential = self.confidential;
         daemon
@@ -299,6 +305,11 @@ impl Plan {
 
     /// Starts the daemon for the first time, and waits until it is ready.
     pub async fn start(self) -> Daemon {
+        self.start_anew(true).0
+    }
+
+    /// Like [`start`](Self::start), and gives what else the daemon tells the service manager.
+    pub async fn start_watched(self) -> (Daemon, UnixDatagram) {
         self.start_anew(true)
     }
 
@@ -323,7 +334,7 @@ impl Plan {
         command
     }
 
-    fn start_anew(self, first: bool) -> Daemon {
+    fn start_anew(self, first: bool) -> (Daemon, UnixDatagram) {
         // The daemon says that it is ready as it does to systemd, so nobody has to ask again and again.
         let path = self.directory.path().join("notify");
         let _ = std::fs::remove_file(&path);
@@ -345,7 +356,7 @@ impl Plan {
         assert!(ready.is_ok_and(|length| message[..length].starts_with(b"READY=1")), "not ready: {}", log());
 
         let run = RunFile::read(&self.store()).expect("a ready daemon has a run file");
-        Daemon {
+        let daemon = Daemon {
             plan: self,
             child: Some(child),
             api: run.api,
@@ -358,7 +369,8 @@ impl Plan {
                 connector.set_nodelay(true);
                 connector
             }),
-        }
+        };
+        (daemon, notifications)
     }
 
     /// What the daemon has logged so far.

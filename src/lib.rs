@@ -87,6 +87,10 @@ pub mod declaration;
 pub mod http;
 pub mod matching;
 pub mod model;
+#[cfg(test)]
+#[path = "../tests/it/kit/partners.rs"]
+#[allow(dead_code)] // the black-box tests use the rest
+mod partner_files;
 pub mod partners;
 pub mod reference;
 pub mod reload;

@@ -1,7 +1,7 @@
 //! The order of life: bind, open the store, start the actors, recover, serve, and at the end drain.
 //!
 //! Settings and partner files are known to be good before this begins ([`load()`]). While it serves, they are taken in anew
-//! ([`reload`]) whenever a SIGHUP or a command asks for it.
+//! (`reload.rs`) whenever a SIGHUP or a command asks for it.
 
 mod load;
 mod reload;

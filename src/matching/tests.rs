@@ -20,18 +20,13 @@ use super::recovery::recover;
 use super::texts::Texts;
 use crate::config::WireSettings;
 use crate::model::{CreditBands, Lead};
+use crate::partner_files::{PartnerFile, partner};
 use crate::partners::Book;
 use crate::store::{Clock, Store, StoreOptions, SyncFault};
 
 mod limits;
 mod reload;
 mod second_look;
-
-#[path = "../../tests/it/kit/partners.rs"]
-#[allow(dead_code)] // the black-box tests use the rest
-mod partner_files;
-
-use partner_files::{PartnerFile, partner};
 
 const LEAD: &str = r#"{
     "productTypes": ["loan", "other"],

@@ -4,11 +4,7 @@ use std::path::PathBuf;
 
 use super::*;
 
-#[path = "../../../tests/it/kit/partners.rs"]
-#[allow(dead_code)] // the black-box tests use the rest
-mod partner_files;
-
-use partner_files::{PartnerFile, partner};
+use crate::partner_files::{PartnerFile, partner};
 
 fn book(files: &[(&str, PartnerFile)]) -> Book {
     let text = |(key, file): &(&str, PartnerFile)| (PathBuf::from(format!("{key}.toml")), file.text());

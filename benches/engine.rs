@@ -140,7 +140,7 @@ fn answers() -> Answers {
         seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
     };
     let directory = tempfile::tempdir().expect("a directory for the store");
-    let store = Store::open(StoreOptions::new(directory.path())).expect("a store");
+    let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
     let texts = Texts::new(store);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(texts.keep(&book)).expect("texts are stored");
@@ -275,7 +275,7 @@ fn limits(criterion: &mut Criterion) {
     const TABLES: usize = 10_000;
     let book = Book::from_texts((0..SEATS).map(limited_partner)).expect("the partners are good");
     let directory = tempfile::tempdir().expect("a directory for the store");
-    let store = Store::open(StoreOptions::new(directory.path())).expect("a store");
+    let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
     let texts = Texts::new(store.clone());
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(texts.keep(&book)).expect("texts are stored");

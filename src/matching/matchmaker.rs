@@ -39,7 +39,6 @@ pub struct Matchmaker {
     next_arbiter: Arc<AtomicUsize>,
     admission: Arc<Semaphore>,
     under_way: UnderWay,
-    identity_secret: Arc<[u8]>,
 }
 
 /// A lead on its way in.
@@ -92,8 +91,8 @@ pub enum Refused {
 pub struct Unavailable;
 
 impl Matchmaker {
-    /// A matchmaker whose actors run on `arbiters`, at least one. `identity_secret` keys the duplicate look-back.
-    pub fn new(engine: Engine, arbiters: Vec<ArbiterHandle>, identity_secret: &[u8]) -> Self {
+    /// A matchmaker whose actors run on `arbiters`, at least one.
+    pub fn new(engine: Engine, arbiters: Vec<ArbiterHandle>) -> Self {
         assert!(!arbiters.is_empty(), "actors need an arbiter to run on");
         Self {
             admission: Arc::new(Semaphore::new(engine.rules.live_tables)),
@@ -101,7 +100,6 @@ impl Matchmaker {
             arbiters: arbiters.into(),
             next_arbiter: Arc::default(),
             under_way: UnderWay::default(),
-            identity_secret: identity_secret.into(),
         }
     }
 
@@ -220,7 +218,7 @@ impl Matchmaker {
         let deadline = Instant::now() + self.rules().time.deadline;
         let commit = writing::with_table(commit, &record, &head);
         let commit = match repeat {
-            Some(repeat) => repeat.remember(commit, head.uuid),
+            Some(repeat) => repeat.remember(&self.engine.store, commit, head.uuid),
             None => commit,
         };
         if let Err(failure) = self.engine.store.commit(commit).await {
@@ -368,7 +366,7 @@ impl Matchmaker {
     }
 
     fn identity(&self, record: &LeadRecord, look_back_minutes: Option<u32>) -> Option<IdentityLookBack> {
-        let key = identity_key(&self.identity_secret, record.company, &record.lead)?;
+        let key = identity_key(&self.engine.store, record.company, &record.lead)?;
         let since = look_back_minutes.map(|minutes| record.created_at - i64::from(minutes) * 60_000);
         Some(IdentityLookBack { key, since })
     }

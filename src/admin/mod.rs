@@ -5,10 +5,12 @@
 //! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET /partners`, `POST /partners/pause` and
-//!   `/partners/resume` are for the command line, with the key of the run file
+//!   `/partners/resume`, `GET`, `DELETE /leads/{id}` and `POST /masterKey` are for the command line, with the key of the run file
 
 mod health;
 pub mod key_ring;
+pub mod leads;
+pub mod master_key;
 pub mod partner_events;
 mod partners;
 pub mod tokens;
@@ -94,6 +96,21 @@ const ROUTES: &[Route<Handler<App>>] = &[
         handler!(partners::pause),
     ),
     route(Method::POST, "/partners/resume", Scope::Confidential, "Ends a pause.", handler!(partners::resume)),
+    route(
+        Method::GET,
+        "/leads/{id}",
+        Scope::Confidential,
+        "Tells all that is held on a person.",
+        handler!(leads::export),
+    ),
+    route(Method::DELETE, "/leads/{id}", Scope::Confidential, "Erases a person.", handler!(leads::erase)),
+    route(
+        Method::POST,
+        "/masterKey",
+        Scope::Confidential,
+        "Seals the keys with another one.",
+        handler!(master_key::rotate),
+    ),
     route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
 ];
 

@@ -4,7 +4,9 @@ mod check;
 mod client;
 mod events;
 mod explain;
+mod key;
 mod lead;
+mod os_user;
 mod page;
 mod partners;
 mod sandbox;
@@ -16,10 +18,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::Settings;
+use crate::config::{Settings, StoreSettings};
 use crate::declaration::Fault;
 use crate::matching::lines::Lines;
 use crate::partners::Book;
+use crate::store::MasterKey;
+use crate::telemetry::logging;
 
 /// Bad configuration (`EX_USAGE`); the unit does not start again on it.
 pub const BAD_CONFIGURATION: u8 = 64;
@@ -44,9 +48,12 @@ enum Command {
     /// Make, list and revoke access tokens, of a running daemon or of a stopped one's store
     #[command(subcommand)]
     Token(token::Command),
-    /// Submit leads to a running daemon
+    /// Submit leads to a running daemon; erase or export what is held on a person
     #[command(subcommand)]
     Lead(lead::Command),
+    /// Make and exchange the master key, which seals personal data
+    #[command(subcommand)]
+    Key(key::Command),
     /// Take in what partners report in files
     #[command(subcommand)]
     Events(events::Command),
@@ -68,6 +75,7 @@ pub fn run() -> ExitCode {
         Command::Check => check::run(config),
         Command::Token(command) => token::run(config, command),
         Command::Lead(command) => lead::run(config, command),
+        Command::Key(command) => key::run(config, command),
         Command::Events(command) => events::run(config, command),
         Command::Partners(command) => partners::run(config, command),
         Command::Explain(arguments) => explain::run(config, &arguments),
@@ -77,13 +85,32 @@ pub fn run() -> ExitCode {
 
 /// Settings, or their faults told and the exit code for it.
 fn settings(config: Option<&Path>) -> Result<Settings, ExitCode> {
-    Settings::load(config).map_err(|faults| tell(&faults))
+    let settings = Settings::load(config).map_err(|faults| tell(&faults))?;
+    match master_key_fault(&settings) {
+        None => Ok(settings),
+        Some(fault) => Err(tell(&[fault])),
+    }
+}
+
+/// What is wrong with the master key that is given, if one is. Whether it is the store's is seen when that is opened.
+fn master_key_fault(settings: &Settings) -> Option<Fault> {
+    let StoreSettings { path, master_key_file, .. } = &settings.store;
+    let error = MasterKey::find(master_key_file.as_deref(), path).err()?;
+    let source = settings.describe().iter().find(|(key, ..)| key == "store.master_key_file");
+    let file = source.filter(|_| master_key_file.is_some()).map(|(_, _, source)| PathBuf::from(source));
+    Some(Fault { file, line: None, key: String::new(), message: error.to_string() })
+}
+
+/// Starts the log, for a command that does to a stopped daemon's store what would else be in the daemon's log.
+fn log_as_the_daemon_does(settings: &Settings) {
+    logging::init(&settings.log.filter, settings.log.format);
 }
 
 /// Settings and the book, or the faults of both told and the exit code for it.
 fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), ExitCode> {
     let (settings, mut faults) = Settings::inspect(config);
     let Some(settings) = settings else { return Err(tell(&faults)) };
+    faults.extend(master_key_fault(&settings));
     match Book::load(&settings.partners.path) {
         Ok(book) => {
             let closed = Lines::new(settings.wire).open(&book).err().into_iter().flatten();

@@ -86,6 +86,15 @@ pub enum Refused {
     StoreFailed,
 }
 
+/// What became of a table that a crash has left pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resumed {
+    /// It is being built.
+    GoesOn,
+    /// Its lead is erased, so that it is not pending any more.
+    Erased,
+}
+
 /// A rate table exists but cannot be shown now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unavailable;
@@ -296,8 +305,8 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`Unavailable`] when the store has lost a part of it.
-    pub(super) async fn resume(&self, table: Uuid) -> Result<(), Unavailable> {
-        let Some(stored) = reading::table(&self.engine, table)? else { return Err(Unavailable) };
+    pub(super) async fn resume(&self, table: Uuid) -> Result<Resumed, Unavailable> {
+        let Some(stored) = reading::table(&self.engine, table)? else { return self.drop_erased(table).await };
         let head = Arc::clone(stored.head());
         // Without its lead nobody can be asked any more, but the table still completes.
         let record = reading::lead(&self.engine.store, head.lead).ok().flatten();
@@ -330,7 +339,17 @@ impl Matchmaker {
             // A table that was taken in stays in, even where more are recovered than are admitted.
             permit: Arc::clone(&self.admission).try_acquire_owned().ok(),
         });
-        Ok(())
+        Ok(Resumed::GoesOn)
+    }
+
+    /// A table was being started while its lead was erased.
+    async fn drop_erased(&self, table: Uuid) -> Result<Resumed, Unavailable> {
+        if !reading::was_erased(&self.engine.store, table)? {
+            return Err(Unavailable);
+        }
+        let commit = Commit::new().remove(Tree::OpenTables, table.as_bytes());
+        self.engine.store.commit(commit).await.map_err(|_| Unavailable)?;
+        Ok(Resumed::Erased)
     }
 
     /// Lets every actor leave; what is pending is recovered at the next start.
@@ -413,6 +432,8 @@ fn refusal(record: &LeadRecord, failure: CommitError) -> Refused {
             counter!(SUBMITS_REFUSED, "reason" => "store_busy").increment(1);
             Refused::Full
         }
+        // A lead that was erased is not taken in again under its uuid.
+        CommitError::Erased => Refused::Duplicate(record.uuid),
         failure => {
             counter!(SUBMITS_REFUSED, "reason" => "store_failed").increment(1);
             error!(lead = %record.uuid, %failure, tree = Tree::Leads.name(), "a lead could not be stored");

@@ -9,14 +9,16 @@
 //! that live elsewhere. The actors' [`messages`] stand on one page.
 //!
 //! The [`limiter`] counts from the records whom a table asked ([`asks`]) and what its leads earned ([`owed`]); [`pausing`]
-//! is how the command line takes a partner out.
+//! is how the command line takes a partner out. What is held on a person is a [`dossier`], and [`erasure`] is the end of it.
 
 pub mod asks;
 pub mod attribution;
 pub mod audience;
 pub mod budget;
 pub mod click;
+pub mod dossier;
 pub mod engine;
+pub mod erasure;
 pub mod history;
 pub mod identity;
 pub mod limiter;

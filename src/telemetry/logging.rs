@@ -18,6 +18,9 @@ pub enum LogFormat {
     Json,
 }
 
+/// Target of the lines that tell who did what with a person's data or the keys to them. They pass every filter.
+pub const AUDIT: &str = "audit";
+
 /// Whether a filter can be read.
 ///
 /// # Errors
@@ -29,6 +32,8 @@ pub fn check(filter: &str) -> Result<(), String> {
 /// Starts logging; a second call changes nothing. A filter that cannot be read counts as `info`.
 pub fn init(filter: &str, format: LogFormat) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    let audit = format!("{AUDIT}=info").parse().expect("a target and a level are a directive");
+    let filter = filter.add_directive(audit);
     let lines =
         fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     // Fails only when logging has been started already, by a test in the same process.

@@ -1,0 +1,54 @@
+//! `DELETE /leads/{id}`, `GET /leads/{id}`: what `offerd lead erase` and `offerd lead export` call on a running daemon.
+
+use std::sync::Arc;
+
+use tracing::{error, info};
+use uuid::Uuid;
+
+use super::App;
+use crate::matching::{dossier, erasure};
+use crate::telemetry::logging::AUDIT;
+use crate::web::{Context, Failure, Reply, query};
+
+/// Seconds after which the command may be given again when the store cannot be read or written.
+const RETRY_AFTER_S: u32 = 5;
+
+/// Longest name of who gives a command.
+const BY_BYTES: usize = 100;
+
+pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
+    let lead = context.params.uuid("id")?;
+    let by = by(&context)?;
+    let erased = erasure::erase(&context.app.engine, lead).await;
+    let erased = erased.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+    let erasure = erased.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
+    told("lead erased", lead, &by);
+    Reply::json(&erasure)
+}
+
+/// Reads on a thread that may block: the feeds may be long.
+pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
+    let lead = context.params.uuid("id")?;
+    let by = by(&context)?;
+    let engine = Arc::clone(&context.app.engine);
+    let read = tokio::task::spawn_blocking(move || dossier::dossier(&engine, lead)).await;
+    let read = read.map_err(|error| {
+        error!(%error, "a dossier could not be put together");
+        Failure::internal()
+    })?;
+    let dossier = read.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+    let dossier = dossier.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
+    told("lead exported", lead, &by);
+    Reply::json(&dossier)
+}
+
+/// Who gives the command.
+fn by(context: &Context<App>) -> Result<String, Failure> {
+    let by = query::read(&context.request, |query| query.required("by", query::text))?;
+    Ok(by.chars().filter(|letter| !letter.is_control()).take(BY_BYTES).collect())
+}
+
+/// Notes in the log who did what with a person's data.
+pub fn told(action: &'static str, lead: Uuid, by: &str) {
+    info!(target: AUDIT, action, %lead, by, "audit");
+}

@@ -16,7 +16,7 @@ use super::{sealing::key_ring::KeyRing, trees::Tree};
 #[must_use = "a commit does nothing until it is given to the store"]
 pub struct Commit {
     pub(super) about: Option<Uuid>,
-    pub(super) rewrap: Option<Rewrap>,
+    pub(super) rewrap: Option<Box<Rewrap>>,
     pub(super) guards: Vec<Guard>,
     pub(super) writes: Vec<Write>,
 }
@@ -55,13 +55,13 @@ impl Commit {
     /// Destroys the data key of a lead: once this is acknowledged, nothing that was sealed with it can ever be read again
     /// from this disk, and no commit about the lead is taken any more. `at_ms` is when, Unix milliseconds.
     pub fn erase(mut self, lead: Uuid, at_ms: i64) -> Self {
-        self.rewrap = Some(Rewrap { slot: KeyRing::slot_of(lead), erased: Some((lead, at_ms)) });
+        self.rewrap = Some(Box::new(Rewrap { slot: KeyRing::slot_of(lead), erased: Some((lead, at_ms)) }));
         self
     }
 
     /// Finishes what a crash has left in the middle of an erasure.
     pub(super) fn rewrap(slot: u16) -> Self {
-        Self { rewrap: Some(Rewrap { slot, erased: None }), ..Self::default() }
+        Self { rewrap: Some(Box::new(Rewrap { slot, erased: None })), ..Self::default() }
     }
 
     /// Guards that no record has this key. A broken record counts as one.

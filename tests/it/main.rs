@@ -24,6 +24,7 @@ mod readme;
 mod repeats;
 mod sample_catalogue;
 mod sandbox;
+mod sealing;
 mod second_look;
 mod settings;
 mod timing;

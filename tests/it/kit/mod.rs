@@ -258,6 +258,12 @@ impl Stopped {
         page.unwrap_or_else(|refused| panic!("{refused:?}"))
     }
 
+    /// Sets a key for the starts to come.
+    #[must_use]
+    pub fn setting(self, key: &str, value: &str) -> Self {
+        Self { plan: self.plan.setting(key, value), ..self }
+    }
+
     /// Starts it again on the same store.
     pub async fn start(self) -> Daemon {
         let mut daemon = self.plan.start_anew(false);
@@ -295,6 +301,10 @@ impl Plan {
     /// Neither the store nor the log tells what the daemon was told of persons, nor a token.
     fn assert_silent(&self) {
         self.canaries.assert_in_none_of(&[self.store(), self.directory.path().join("log")]);
+    }
+
+    pub fn canaries(&self) -> &Canaries {
+        &self.canaries
     }
 
     /// Where a first start puts the master key when none is given.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
 use tracing::{error, info};
 use uuid::Uuid;
 
 use super::App;
-use crate::matching::{dossier, erasure};
+use crate::matching::{Unavailable, dossier, erasure};
 use crate::telemetry::logging::AUDIT;
 use crate::web::{Context, Failure, Reply, query};
 
@@ -19,27 +20,33 @@ const BY_BYTES: usize = 100;
 pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("id")?;
     let by = by(&context)?;
-    let erased = erasure::erase(&context.app.engine, lead).await;
-    let erased = erased.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
-    let erasure = erased.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
+    let engine = Arc::clone(&context.app.engine);
+    let runtime = Handle::current();
+    let erasure = found(lead, move || runtime.block_on(erasure::erase(&engine, lead))).await?;
     told("lead erased", lead, &by);
     Reply::json(&erasure)
 }
 
-/// Reads on a thread that may block: the feeds may be long.
 pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("id")?;
     let by = by(&context)?;
     let engine = Arc::clone(&context.app.engine);
-    let read = tokio::task::spawn_blocking(move || dossier::dossier(&engine, lead)).await;
-    let read = read.map_err(|error| {
-        error!(%error, "a dossier could not be put together");
-        Failure::internal()
-    })?;
-    let dossier = read.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
-    let dossier = dossier.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
+    let dossier = found(lead, move || dossier::dossier(&engine, lead)).await?;
     told("lead exported", lead, &by);
     Reply::json(&dossier)
+}
+
+/// What was found of a lead. It is looked for on a thread that may block: the feeds may be long.
+async fn found<T: Send + 'static>(
+    lead: Uuid,
+    look: impl FnOnce() -> Result<Option<T>, Unavailable> + Send + 'static,
+) -> Result<T, Failure> {
+    let looked = tokio::task::spawn_blocking(look).await.map_err(|error| {
+        error!(%error, "what is held on a lead could not be read");
+        Failure::internal()
+    })?;
+    let found = looked.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+    found.ok_or_else(|| Failure::unknown_uuid("Lead", lead))
 }
 
 /// Who gives the command.

@@ -104,6 +104,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
     let payouts = reading::feed_of::<Payout>(store, Tree::LeadPayouts, &record);
     let tags = reading::sealed_feed_of::<Tag>(store, Tree::LeadClientTags, &record);
     let session = record.lead.session_uuid;
+    let since = reading::made_since_us(&record).to_be_bytes();
     Ok(Some(Dossier {
         exported_at: Utc::now().into(),
         status: history::status(&lead_actions),
@@ -113,7 +114,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
         lead_payouts: payouts.filter(|payout| payout.lead == lead).map(Earned::from).collect(),
         client_tags: tags.map(Tagged::from).collect(),
         partner_reports: reports(engine, lead),
-        offer_displays: records(store.scan_about(lead, Tree::OfferDisplays, [], [])),
+        offer_displays: records(store.scan_about(lead, Tree::OfferDisplays, since, [])),
         visits: records::<SessionInit>(store.scan(Tree::Sessions, []))
             .into_iter()
             .filter(|visit| Some(visit.session_uuid) == session)

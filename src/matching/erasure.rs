@@ -20,6 +20,9 @@ use crate::model::Timestamp;
 use crate::store::entities::{Happening, LeadRecord, Payout};
 use crate::store::{Commit, Tree};
 
+/// A record, by its tree and key.
+type Place = (Tree, Vec<u8>);
+
 /// What an erasure did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -80,13 +83,16 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
     join_all(live.map(|actor| actor.send(Settle))).await;
 
     let hashes = hashes_of(engine, &record, &tables);
-    let destroyed = destroyed(engine, &record, &tables, hashes.len());
+    let sealed = sealed(engine, &record, &tables);
+    let destroyed = Destroyed::of(&sealed, hashes.len());
     let remaining = remaining(engine, &record, &tables);
     let erased_at = Utc::now();
     let commit = Commit::new().erase(lead, erased_at.timestamp_millis());
-    let commit = hashes.into_iter().fold(commit, |commit, (tree, key)| commit.remove(tree, key));
-    let open = |commit: Commit, table: &Uuid| commit.remove(Tree::OpenTables, table.as_bytes());
-    store.commit(tables.iter().fold(commit, open)).await.map_err(|failure| {
+    // What is sealed could be left where it is; it would only take space.
+    let commit =
+        sealed.into_iter().chain(hashes).fold(commit, |commit, (tree, key)| commit.remove(tree, key));
+    let end = |commit: Commit, table: &Uuid| commit.remove(Tree::OpenTables, table.as_bytes());
+    store.commit(tables.iter().fold(commit, end)).await.map_err(|failure| {
         tracing::error!(%lead, %failure, "a lead could not be erased");
         Unavailable
     })?;
@@ -95,7 +101,7 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
 
 /// The records by which a lead of this identity is a duplicate, and by which the submits of its tables are repeats: they
 /// name the lead or its tables, and nothing else does that.
-fn hashes_of(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<(Tree, Vec<u8>)> {
+fn hashes_of(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<Place> {
     let tables: HashSet<&[u8]> = tables.iter().map(|table| &table.as_bytes()[..]).collect();
     let identities = engine.store.scan(Tree::Identities, record.company).filter_map(Result::ok);
     let identities = identities.filter(|(_, value)| value.get(8..24) == Some(&record.uuid.as_bytes()[..]));
@@ -105,20 +111,36 @@ fn hashes_of(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<(Tree
     identities.chain(repeats.map(|(key, _)| (Tree::Repeats, key))).collect()
 }
 
-fn destroyed(engine: &Engine, record: &LeadRecord, tables: &[Uuid], hashes: usize) -> Destroyed {
-    let store = &engine.store;
-    let sealed = |tree, start: &[u8], prefix: &[u8]| {
-        store.scan_about(record.uuid, tree, start, prefix).filter(Result::is_ok).count() as u64
+/// The records that are sealed by the lead's data key.
+fn sealed(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<Place> {
+    let of_lead = |tree: Tree, start: &[u8], prefix: &[u8]| {
+        let found = engine.store.scan_about(record.uuid, tree, start, prefix).filter_map(Result::ok);
+        found.map(move |(key, _)| (tree, key))
     };
-    let tagged_from = reading::arrived_since(record);
-    Destroyed {
-        leads: 1,
-        answers: tables.iter().map(|table| sealed(Tree::Answers, table.as_bytes(), table.as_bytes())).sum(),
-        lead_actions: sealed(Tree::LeadActions, record.uuid.as_bytes(), record.uuid.as_bytes()),
-        partner_reports: sealed(Tree::PartnerEvents, &[], &[]),
-        client_tags: sealed(Tree::LeadClientTags, &tagged_from, record.company.as_bytes()),
-        offer_displays: sealed(Tree::OfferDisplays, &[], &[]),
-        hashes: hashes as u64,
+    let lead = record.uuid.as_bytes();
+    let ids_since = reading::made_since_us(record).to_be_bytes();
+    let feeds_since = reading::arrived_since(record);
+    of_lead(Tree::Leads, lead, lead)
+        .chain(of_lead(Tree::LeadActions, lead, lead))
+        .chain(tables.iter().flat_map(|table| of_lead(Tree::Answers, table.as_bytes(), table.as_bytes())))
+        .chain(of_lead(Tree::PartnerEvents, &[], &[]))
+        .chain(of_lead(Tree::LeadClientTags, &feeds_since, record.company.as_bytes()))
+        .chain(of_lead(Tree::OfferDisplays, &ids_since, &[]))
+        .collect()
+}
+
+impl Destroyed {
+    fn of(sealed: &[Place], hashes: usize) -> Self {
+        let count = |tree| sealed.iter().filter(|(of, _)| *of == tree).count() as u64;
+        Self {
+            leads: count(Tree::Leads),
+            answers: count(Tree::Answers),
+            lead_actions: count(Tree::LeadActions),
+            partner_reports: count(Tree::PartnerEvents),
+            client_tags: count(Tree::LeadClientTags),
+            offer_displays: count(Tree::OfferDisplays),
+            hashes: hashes as u64,
+        }
     }
 }
 

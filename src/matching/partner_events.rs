@@ -127,6 +127,10 @@ async fn record(
             owed.iter().for_each(|owed| engine.limiter.book(owed));
             Ok(Recorded::New(new.receipt))
         }
+        Err(CommitError::Erased) => {
+            let gone = ApiError::unknown_uuid("leadUuid", "Lead", new.receipt.lead_uuid);
+            Err(ReportRefused::Fault(gone))
+        }
         // The same report came at the same time, on another connection.
         Err(CommitError::Guard { found, .. }) => read(&found)?.answer_to(event),
         Err(_) => Err(ReportRefused::Unavailable),

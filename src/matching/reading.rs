@@ -15,7 +15,7 @@ use crate::model::LeadAction;
 use crate::store::entities::LeadRecord;
 use crate::store::{FeedKey, Scan, Store, Tree, codec};
 
-/// How far the clock may have been ahead of the arrivals when a lead came, milliseconds.
+/// How far the clock may have stepped back since a lead came, milliseconds.
 const CLOCK_STEPS: i64 = 60 * 60 * 1000;
 
 /// A table, folded from its records; `None` when there is none, or its lead is erased.
@@ -131,10 +131,14 @@ pub fn sealed_feed_of<T: DeserializeOwned>(
     listed(store.scan_about(lead.uuid, feed, arrived_since(lead), lead.company))
 }
 
-/// The least key of what a feed tells of a lead. The clock may have stepped back a little before the lead came.
+/// The least key of what a feed tells of a lead.
 pub fn arrived_since(lead: &LeadRecord) -> Vec<u8> {
-    let arrival_us = u64::try_from(lead.created_at - CLOCK_STEPS).unwrap_or(0) * 1000;
-    FeedKey { company: lead.company, arrival_us, sequence: 0 }.to_bytes().to_vec()
+    FeedKey { company: lead.company, arrival_us: made_since_us(lead), sequence: 0 }.to_bytes().to_vec()
+}
+
+/// The least time of what is recorded of a lead, Unix microseconds. The clock may have stepped back a little since.
+pub fn made_since_us(lead: &LeadRecord) -> u64 {
+    u64::try_from(lead.created_at - CLOCK_STEPS).unwrap_or(0) * 1000
 }
 
 /// The records of lists, one after the other. One that cannot be read is reported, and left out.

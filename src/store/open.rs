@@ -24,7 +24,7 @@ use super::{
     writer::Writer,
 };
 
-/// The format of the records this build writes, and the newest it reads.
+/// The format of the records this build writes, and the only one it reads.
 pub const FORMAT: u32 = 2;
 
 /// How often a held lock is tried again.

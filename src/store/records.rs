@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     broken::{BrokenRecord, ReadError, Reported},
     frame::{Frame, Head, Reason, part_key},
-    sealing::{Sealing, data_key::DataKey, owner},
+    sealing::{Sealing, data_key, owner},
     trees::Tree,
 };
 
@@ -50,22 +50,27 @@ impl Records {
     /// The payload of a record; a broken one is reported and is an error.
     pub(super) fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
         let Some(raw) = self.raw(&tree.sled_key(key))? else { return Ok(None) };
-        self.read(tree, key, &raw)
-    }
-
-    /// The payload of a record that sled has given this value of.
-    fn read(&self, tree: Tree, key: &[u8], raw: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        let record = match Frame::open(raw) {
-            Ok(Frame::Whole(payload)) => open(self, &self.sealing, tree, key, payload.to_vec())?,
+        let record = match Frame::open(&raw) {
+            Ok(Frame::Whole(payload)) => return self.opened(tree, key, payload),
             Ok(Frame::Split(_)) => self.settled(|| read_record(self, &self.sealing, tree, key))?,
             Err(reason) => Err(BrokenRecord::new(tree, key, reason)),
         };
+        self.reported(record)
+    }
+
+    /// A payload as it was before it was sealed, if it was.
+    fn opened(&self, tree: Tree, key: &[u8], payload: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+        self.reported(open(self, &self.sealing, tree, key, payload.to_vec())?)
+    }
+
+    fn reported(&self, record: Record) -> Result<Option<Vec<u8>>, ReadError> {
         record.inspect_err(|broken| self.report(broken)).map_err(ReadError::Broken)
     }
 
     /// Tells whether the data key of a lead was destroyed.
     pub(super) fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
-        Ok(matches!(self.sealing.data_key(self, lead)?, Ok(Some(DataKey::Destroyed))))
+        let kept = read_clear(self, Tree::LeadKeys, &data_key::place(lead))?;
+        Ok(matches!(kept, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
     }
 
     /// Reads while no batch is being applied.
@@ -192,7 +197,7 @@ impl Scan {
 
     fn payload(&self, key: &[u8], raw: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
         match Frame::open(raw) {
-            Ok(Frame::Whole(_)) => self.records.read(self.tree, key, raw),
+            Ok(Frame::Whole(payload)) => self.records.opened(self.tree, key, payload),
             _ => self.records.get(self.tree, key),
         }
     }

@@ -48,6 +48,11 @@ pub(in crate::store) fn destroyed(at_ms: i64) -> Vec<u8> {
     at_ms.to_be_bytes().to_vec()
 }
 
+/// Whether that is what is kept; told without opening a key.
+pub(in crate::store) fn is_destroyed(kept: &[u8]) -> bool {
+    kept.len() == DESTROYED
+}
+
 /// Reads what is kept.
 pub(in crate::store) fn unwrap(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Result<DataKey, Unreadable> {
     match kept.len() {

@@ -133,8 +133,13 @@ fn a_lead_whose_data_key_is_lost_is_broken_and_not_erased() {
 
 /// A lead of the same slot as [`LEAD`].
 fn neighbour() -> Uuid {
+    neighbours()[0]
+}
+
+/// Four of them.
+fn neighbours() -> Vec<Uuid> {
     let slot = |lead| data_key::place(lead)[..2].to_vec();
-    (1000..).map(Uuid::from_u128).find(|lead| slot(*lead) == slot(LEAD)).expect("slots are few")
+    (1000..).map(Uuid::from_u128).filter(|lead| slot(*lead) == slot(LEAD)).take(4).collect()
 }
 
 #[test]
@@ -178,12 +183,14 @@ fn an_erasure_that_a_crash_interrupts_is_finished_at_the_next_start() {
     // As far as a crash before the group is on the disk lets it come.
     store.shared.records.sealing().renew(slot).unwrap();
     assert_eq!(store.shared.records.sealing().unfinished(), [slot]);
+    let late = neighbours()[3];
+    store.commit_now(about(late)).unwrap();
     drop(store);
     let old = raw_record(&directory, Tree::LeadKeys, data_key::place(LEAD));
 
     let store = inline(&directory);
     assert!(store.shared.records.sealing().unfinished().is_empty());
-    for lead in [LEAD, neighbour()] {
+    for lead in [LEAD, neighbour(), late] {
         assert_eq!(store.payload(Tree::Leads, lead).as_deref(), Some(CANARY), "it was not acknowledged");
     }
     drop(store);
@@ -274,11 +281,6 @@ fn lead(number: u8) -> Uuid {
     } else {
         neighbours()[usize::from(number / 2)]
     }
-}
-
-fn neighbours() -> Vec<Uuid> {
-    let slot = |lead| data_key::place(lead)[..2].to_vec();
-    (1000..).map(Uuid::from_u128).filter(|lead| slot(*lead) == slot(LEAD)).take(4).collect()
 }
 
 fn step() -> impl Strategy<Value = Step> {

@@ -183,8 +183,7 @@ impl KeyFile {
 
     fn replace(&self, text: &[u8]) -> io::Result<()> {
         let fresh = self.path.with_extension("new");
-        // One that a crash has left is not needed: the file itself is whole.
-        let _ = fs::remove_file(&fresh);
+        discard(&fresh)?;
         let mut written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
         written.write_all(text)?;
         written.sync_all()?;
@@ -213,7 +212,16 @@ impl KeyFile {
     }
 }
 
-/// Zeroes for a file that has no name any more.
+/// Ends a file that a crash has left half-way. It is not needed: the one that it was to replace is whole.
+fn discard(fresh: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).open(fresh) {
+        Ok(left) => write_over(&left).and_then(|()| fs::remove_file(fresh)),
+        Err(none) if none.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Zeroes for a file that is not read any more.
 fn write_over(old: &File) -> io::Result<()> {
     let length = usize::try_from(old.metadata()?.len()).unwrap_or(0);
     (&mut &*old).write_all(&vec![0; length])?;
@@ -267,15 +275,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_replaced_is_written_over() {
+    fn a_file_that_was_replaced_or_left_half_way_is_written_over() {
         let directory = tempfile::tempdir().unwrap();
         let master = master(directory.path(), "master");
         let file = KeyFile::of(directory.path());
         let ring = file.create(&master).unwrap();
-        let old = directory.path().join("another name");
+        let [old, left] = ["old", "left"].map(|name| directory.path().join(name));
         fs::hard_link(&file.path, &old).unwrap();
+        fs::write(&left, "half-way").unwrap();
+        fs::hard_link(&left, file.path.with_extension("new")).unwrap();
         file.write(&master, &ring).unwrap();
-        assert!(fs::read(old).unwrap().iter().all(|byte| *byte == 0));
+        for gone in [old, left] {
+            assert!(fs::read(gone).unwrap().iter().all(|byte| *byte == 0));
+        }
         assert!(file.open(&master).is_ok());
     }
 

@@ -27,15 +27,13 @@ pub fn table(engine: &Engine, table: Uuid) -> Result<Option<Table>, Unavailable>
         return Ok(None);
     };
     let head: TableHead = codec::decode(&bytes).map_err(broken)?;
-    if engine.store.is_erased(head.lead).map_err(broken)? {
-        return Ok(None);
-    }
     let seats = head.seats.iter().map(|seat| engine.texts.seat(*seat)).collect::<Result<_, _>>();
     let seats = seats.map_err(|text| {
         error!(rate_table = %table, ?text, "the store has lost the text of a seat");
         Unavailable
     })?;
 
+    let lead = head.lead;
     let mut folded = Table::new(Arc::new(head), seats);
     for answers in answers(&engine.store, table) {
         for answer in answers? {
@@ -43,6 +41,10 @@ pub fn table(engine: &Engine, table: Uuid) -> Result<Option<Table>, Unavailable>
                 error!(rate_table = %table, ?illegal, "a stored answer does not fit its table");
             }
         }
+    }
+    // Who has an answer that can be read is not erased.
+    if folded.answers() == 0 && engine.store.is_erased(lead).map_err(broken)? {
+        return Ok(None);
     }
     Ok(Some(folded))
 }

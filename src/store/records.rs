@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     broken::{BrokenRecord, ReadError, Reported},
     frame::{Frame, Head, Reason, part_key},
-    sealing::{Sealing, data_key, owner},
+    sealing::{LastKey, Sealing, data_key, owner},
     trees::Tree,
 };
 
@@ -51,7 +51,7 @@ impl Records {
     pub(super) fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
         let Some(raw) = self.raw(&tree.sled_key(key))? else { return Ok(None) };
         let record = match Frame::open(&raw) {
-            Ok(Frame::Whole(payload)) => return self.opened(tree, key, payload),
+            Ok(Frame::Whole(payload)) => return self.opened(tree, key, payload, &mut LastKey::default()),
             Ok(Frame::Split(_)) => self.settled(|| read_record(self, &self.sealing, tree, key))?,
             Err(reason) => Err(BrokenRecord::new(tree, key, reason)),
         };
@@ -59,8 +59,15 @@ impl Records {
     }
 
     /// A payload as it was before it was sealed, if it was.
-    fn opened(&self, tree: Tree, key: &[u8], payload: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        self.reported(open(self, &self.sealing, tree, key, payload.to_vec())?)
+    fn opened(
+        &self,
+        tree: Tree,
+        key: &[u8],
+        payload: &[u8],
+        last: &mut LastKey,
+    ) -> Result<Option<Vec<u8>>, ReadError> {
+        let opened = self.sealing.opened(self, tree, key, payload, last)?;
+        self.reported(opened.map_err(|reason| BrokenRecord::new(tree, key, reason)))
     }
 
     fn reported(&self, record: Record) -> Result<Option<Vec<u8>>, ReadError> {
@@ -117,21 +124,12 @@ pub(super) fn read_record(
     key: &[u8],
 ) -> sled::Result<Record> {
     match read_clear(from, tree, key)? {
-        Ok(Some(payload)) => open(from, sealing, tree, key, payload),
+        Ok(Some(payload)) => {
+            let opened = sealing.opened(from, tree, key, &payload, &mut LastKey::default())?;
+            Ok(opened.map_err(|reason| BrokenRecord::new(tree, key, reason)))
+        }
         other => Ok(other),
     }
-}
-
-/// Opens a payload, where it is sealed; nothing is left of it when its lead is erased.
-fn open(
-    from: &impl RawValues,
-    sealing: &Sealing,
-    tree: Tree,
-    key: &[u8],
-    payload: Vec<u8>,
-) -> sled::Result<Record> {
-    let opened = sealing.opened(from, tree, key, payload)?;
-    Ok(opened.map_err(|reason| BrokenRecord::new(tree, key, reason)))
 }
 
 /// Reads one record as it lies there, joining its pieces. The outer error is sled's.
@@ -166,6 +164,7 @@ pub struct Scan {
     sled_prefix: Vec<u8>,
     /// The only lead that is looked for, in a tree that is sealed by lead.
     about: Option<Uuid>,
+    last_key: LastKey,
     ahead: sled::Iter,
 }
 
@@ -175,7 +174,7 @@ impl Scan {
         let sled_prefix = tree.sled_key(prefix);
         let first = tree.sled_key(start).max(sled_prefix.clone());
         let ahead = records.db.range(first..);
-        Self { records, tree, sled_prefix, about: None, ahead }
+        Self { records, tree, sled_prefix, about: None, last_key: LastKey::default(), ahead }
     }
 
     /// Leaves out what is about other leads, without opening it.
@@ -195,9 +194,9 @@ impl Scan {
         })
     }
 
-    fn payload(&self, key: &[u8], raw: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+    fn payload(&mut self, key: &[u8], raw: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
         match Frame::open(raw) {
-            Ok(Frame::Whole(payload)) => self.records.opened(self.tree, key, payload),
+            Ok(Frame::Whole(payload)) => self.records.opened(self.tree, key, payload, &mut self.last_key),
             _ => self.records.get(self.tree, key),
         }
     }

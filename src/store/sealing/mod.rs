@@ -21,14 +21,13 @@
 //! while the rest was copied: it is whole when `keys` is the same before and after.
 
 pub(super) mod data_key;
+mod error;
 pub(super) mod key;
+mod key_file;
 pub(super) mod key_ring;
 mod master_key;
 
 use std::collections::HashMap;
-use std::fmt;
-use std::io;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -36,8 +35,10 @@ use sha2::Sha256;
 use uuid::Uuid;
 
 use self::data_key::DataKey;
+pub use self::error::SealingError;
 use self::key::{Key, SEAL_LEN};
-use self::key_ring::{KeyFile, KeyRing};
+use self::key_file::KeyFile;
+use self::key_ring::KeyRing;
 pub use self::master_key::{MasterKey, MasterKeyError};
 use super::frame::Reason;
 use super::records::{RawValues, read_clear};
@@ -47,48 +48,6 @@ use super::trees::{Seal, Tree};
 pub(super) const OVERHEAD: usize = OWNER_LEN + SEAL_LEN;
 
 const OWNER_LEN: usize = 16;
-
-/// Why the keys of a store cannot be used.
-#[derive(Debug)]
-pub enum SealingError {
-    /// A master key is given, and is none.
-    MasterKey(MasterKeyError),
-    /// No master key is given for a store that has been sealed with one.
-    NoMasterKey {
-        /// The file of the store's keys.
-        path: PathBuf,
-        /// The id of the master key that is needed.
-        sealed_with: String,
-    },
-    /// The master key is another one.
-    WrongMasterKey {
-        /// The file of the store's keys.
-        path: PathBuf,
-        /// The id of the master key that is needed.
-        sealed_with: String,
-        /// The id of the one that was given.
-        given: String,
-        /// Where it was found.
-        place: String,
-    },
-    /// The store has records, but the file of its keys is gone.
-    NoKeys {
-        /// Where it ought to be.
-        path: PathBuf,
-    },
-    /// The file of the store's keys is not as it was written.
-    Damaged {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file of the store's keys cannot be read or written.
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-}
 
 /// The data key that opened last: records of one lead often lie together.
 #[derive(Default)]
@@ -288,37 +247,3 @@ pub(super) fn owner(stored: &[u8]) -> Option<Uuid> {
 fn context(tree: Tree, owner: Uuid, key: &[u8]) -> Vec<u8> {
     [&[tree.row().prefix], &owner.as_bytes()[..], key].concat()
 }
-
-impl fmt::Display for SealingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const GIVE: &str = "give it as `store.master_key_file`, as OFFERD_MASTER_KEY or as the systemd credential \
-                            `offerd-master-key`";
-        match self {
-            Self::MasterKey(error) => error.fmt(f),
-            Self::NoMasterKey { path, sealed_with } => {
-                write!(
-                    f,
-                    "`{}` is sealed with master key {sealed_with}, and none is given: {GIVE}",
-                    path.display()
-                )
-            }
-            Self::WrongMasterKey { path, sealed_with, given, place } => {
-                let path = path.display();
-                write!(f, "`{path}` is sealed with master key {sealed_with}, but {place} has {given}: {GIVE}")
-            }
-            Self::NoKeys { path } => {
-                let path = path.display();
-                write!(
-                    f,
-                    "`{path}` is gone, and without it nothing of a person can be read: restore it from a backup"
-                )
-            }
-            Self::Damaged { path } => {
-                write!(f, "`{}` is not as it was written: restore it from a backup", path.display())
-            }
-            Self::Io { path, source } => write!(f, "`{}`: {source}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for SealingError {}

@@ -139,13 +139,22 @@ impl Sealing {
         lead: Uuid,
     ) -> sled::Result<Result<Option<DataKey>, Reason>> {
         let place = data_key::place(lead);
-        Ok(match read_clear(from, Tree::LeadKeys, &place)? {
-            Ok(None) => Ok(None),
-            Ok(Some(kept)) => {
-                data_key::unwrap(&self.ring(), lead, &kept).map(Some).map_err(|_| Reason::DataKey)
+        let mut read = None;
+        loop {
+            let kept = match read_clear(from, Tree::LeadKeys, &place)? {
+                Ok(Some(kept)) => kept,
+                Ok(None) => return Ok(Ok(None)),
+                Err(broken) => return Ok(Err(broken.reason)),
+            };
+            if let Ok(data_key) = data_key::unwrap(&self.ring(), lead, &kept) {
+                return Ok(Ok(Some(data_key)));
             }
-            Err(broken) => Err(broken.reason),
-        })
+            // An erasure may have sealed it anew, and forgotten the key before, since it was read.
+            if read.as_ref() == Some(&kept) {
+                return Ok(Err(Reason::DataKey));
+            }
+            read = Some(kept);
+        }
     }
 
     /// Makes a data key for a lead, and what is to be kept of it.

@@ -6,6 +6,7 @@ use std::fs;
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
+use crate::store::records::RawValues;
 use crate::store::sealing::data_key;
 
 /// A text that is looked for where it must not be.
@@ -172,6 +173,31 @@ fn not_even_a_data_key_that_is_dug_up_opens_what_is_erased() {
         matches!(store.get(Tree::Leads, LEAD), Err(ReadError::Broken(broken)) if broken.reason == Reason::DataKey)
     );
     assert_eq!(store.payload(Tree::Leads, neighbour()).as_deref(), Some(CANARY));
+}
+
+/// Gives what a slow reader has read before it was replaced, then what is there.
+struct Slow<'a> {
+    before: std::cell::Cell<Option<::sled::IVec>>,
+    now: &'a records::Records,
+}
+
+impl records::RawValues for Slow<'_> {
+    fn raw(&self, sled_key: &[u8]) -> ::sled::Result<Option<::sled::IVec>> {
+        self.before.take().map_or_else(|| self.now.raw(sled_key), |before| Ok(Some(before)))
+    }
+}
+
+#[test]
+fn a_reader_that_an_erasure_overtakes_reads_again() {
+    let directory = directory();
+    let store = inline(&directory);
+    store.commit_group(&[about(LEAD), about(neighbour())]);
+    let records = &store.shared.records;
+    let before = records.raw(&Tree::LeadKeys.sled_key(&data_key::place(LEAD))).unwrap();
+    store.commit_now(Commit::new().erase(neighbour(), 5)).unwrap();
+    let slow = Slow { before: std::cell::Cell::new(before), now: records };
+    let read = records.sealing().data_key(&slow, LEAD).unwrap();
+    assert!(matches!(read, Ok(Some(data_key::DataKey::Kept(_)))));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use offerd::matching::texts::Texts;
 use offerd::model::{AttributeKind, CreditBands, Lead};
 use offerd::partners::eligibility::{Condition, Test};
 use offerd::partners::facts::Subject;
-use offerd::partners::http::{Answered, Asked, Secrets};
+use offerd::partners::http::{Answered, Asked, Given, Secrets};
 use offerd::partners::index::Index;
 use offerd::partners::{Book, Facts, Fit, Seat};
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
@@ -126,7 +126,7 @@ fn answers() -> Answers {
     let answers = fits.iter().enumerate().map(|(seat, fit)| {
         let quotes =
             fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts).ok()).collect();
-        Answer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes) }
+        Answer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes), cause: None }
     });
     let head = TableHead {
         uuid: table_uuid(),
@@ -138,6 +138,8 @@ fn answers() -> Answers {
         created_at: 0,
         deadline: 0,
         seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+        book: book.fingerprint(),
+        kept_out: Vec::new(),
     };
     let directory = tempfile::tempdir().expect("a directory for the store");
     let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
@@ -223,14 +225,18 @@ fn mapping(criterion: &mut Criterion) {
         let seat = book.seats().iter().find(|seat| seat.identity.key == key).expect("a sample partner");
         let source = seat.http.as_ref().expect("it is asked over HTTP");
         let lead = Lead::read(lead).expect("the sample lead is good");
+        let given = Given::of(&facts(&lead), &asked);
+        group.bench_function(format!("given/{key}"), |bencher| {
+            bencher.iter(|| Given::of(&facts(black_box(&lead)), &asked));
+        });
         group.bench_function(format!("request/{key}"), |bencher| {
-            bencher.iter(|| source.request(&facts(black_box(&lead)), &asked, Secrets::Masked).is_ok());
+            bencher.iter(|| source.request(black_box(&given), Secrets::Masked).is_ok());
         });
         let answered = || {
             let (headers, body) = (HeaderMap::new(), black_box(answer.as_bytes()));
             let offers: Vec<_> = seat.offers.iter().collect();
             let answered =
-                source.answer(StatusCode::OK, &headers, body, &facts(black_box(&lead)), &asked, &offers);
+                source.answer(StatusCode::OK, &headers, body, black_box(&given), &facts(&lead), &offers);
             answered.expect("the answer can be mapped").0
         };
         assert!(matches!(answered(), Answered::Offers(quotes) if quotes.len() == 6), "{key}");
@@ -292,6 +298,8 @@ fn limits(criterion: &mut Criterion) {
                 created_at: now - ((chunk * 1_000 + nth) * 8_640) as i64,
                 deadline: now,
                 seats: book.seats().iter().map(|seat| seat.text.fingerprint).collect(),
+                book: book.fingerprint(),
+                kept_out: Vec::new(),
             };
             commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(&head))
         });

@@ -43,7 +43,7 @@
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
 //! | [`store`] | the record: one writer thread, group commit, checksums; [`store::sealing`] the keys of personal data |
-//! | [`matching`] | actors, progress, budgets, ranking, recovery |
+//! | [`matching`] | actors, progress, budgets, ranking, recovery; explanation and replay of what is stored |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, router, caller, bodies, failures |

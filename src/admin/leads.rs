@@ -1,4 +1,5 @@
-//! `DELETE /leads/{id}`, `GET /leads/{id}`: what `offerd lead erase` and `offerd lead export` call on a running daemon.
+//! `DELETE /leads/{uuid}`, `GET /leads/{uuid}`, `GET /leads/{uuid}/explanation`: what `offerd lead erase`, `offerd lead export`
+//! and `offerd explain UUID` call on a running daemon.
 
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use tracing::{error, info};
 use uuid::Uuid;
 
 use super::App;
+use crate::matching::explanation::explanation;
 use crate::matching::{Unavailable, dossier, erasure};
 use crate::telemetry::logging::AUDIT;
 use crate::web::{Context, Failure, Reply, query};
@@ -18,7 +20,7 @@ const RETRY_AFTER_S: u32 = 5;
 const BY_BYTES: usize = 100;
 
 pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
-    let lead = context.params.uuid("id")?;
+    let lead = context.params.uuid("uuid")?;
     let by = by(&context)?;
     let engine = Arc::clone(&context.app.engine);
     let runtime = Handle::current();
@@ -28,12 +30,20 @@ pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
-    let lead = context.params.uuid("id")?;
+    let lead = context.params.uuid("uuid")?;
     let by = by(&context)?;
     let engine = Arc::clone(&context.app.engine);
     let dossier = found(lead, move || dossier::dossier(&engine, lead)).await?;
     told("lead exported", lead, &by);
     Reply::json(&dossier)
+}
+
+/// Explains a lead, or a rate table by its own uuid or an offer's: every rule of the book is walked.
+pub(super) async fn explain(context: Context<App>) -> Result<Reply, Failure> {
+    let uuid = context.params.uuid("uuid")?;
+    let engine = Arc::clone(&context.app.engine);
+    let explain = move || explanation(&engine.store, &engine.texts, &engine.book(), uuid);
+    Reply::json(&found(uuid, explain).await?)
 }
 
 /// What was found of a lead. It is looked for on a thread that may block: the feeds may be long.

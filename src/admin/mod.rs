@@ -4,8 +4,9 @@
 //! - `GET /livez` answers while the process runs
 //! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
-//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET /partners`, `POST /partners/pause` and
-//!   `/partners/resume`, `GET`, `DELETE /leads/{id}` and `POST /masterKey` are for the command line, with the key of the run file
+//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
+//!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /replay` and
+//!   `POST /masterKey` are for the command line, with the key of the run file
 
 mod health;
 pub mod key_ring;
@@ -13,6 +14,7 @@ pub mod leads;
 pub mod master_key;
 pub mod partner_events;
 mod partners;
+pub mod replay;
 pub mod tokens;
 
 use std::sync::Arc;
@@ -21,7 +23,7 @@ use std::thread::JoinHandle;
 use hyper::Method;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tracing::error;
 
 pub use health::Health;
@@ -41,6 +43,8 @@ pub struct App {
     metrics: metrics::Handle,
     key_ring: KeyRing,
     engine: Arc<Engine>,
+    /// One replay at a time.
+    replays: Arc<Semaphore>,
     /// Where the other listeners are, and the key that opens the commands.
     run_file: RunFile,
     index: String,
@@ -55,7 +59,8 @@ impl App {
         run_file: RunFile,
     ) -> Self {
         let key_ring = KeyRing::of(engine.store.clone());
-        Self { health, metrics, key_ring, engine, index: index_page(&run_file), run_file }
+        let replays = Arc::new(Semaphore::new(1));
+        Self { health, metrics, key_ring, engine, replays, index: index_page(&run_file), run_file }
     }
 }
 
@@ -73,6 +78,13 @@ const ROUTES: &[Route<Handler<App>>] = &[
         Scope::Confidential,
         "Takes in what partners report.",
         handler!(partner_events::take_in),
+    ),
+    route(
+        Method::GET,
+        "/leads/{uuid}/explanation",
+        Scope::Confidential,
+        "Tells why a lead has the offers that it has.",
+        handler!(leads::explain),
     ),
     route(
         Method::GET,
@@ -98,18 +110,25 @@ const ROUTES: &[Route<Handler<App>>] = &[
     route(Method::POST, "/partners/resume", Scope::Confidential, "Ends a pause.", handler!(partners::resume)),
     route(
         Method::GET,
-        "/leads/{id}",
+        "/leads/{uuid}",
         Scope::Confidential,
         "Tells all that is held on a person.",
         handler!(leads::export),
     ),
-    route(Method::DELETE, "/leads/{id}", Scope::Confidential, "Erases a person.", handler!(leads::erase)),
+    route(Method::DELETE, "/leads/{uuid}", Scope::Confidential, "Erases a person.", handler!(leads::erase)),
     route(
         Method::POST,
         "/masterKey",
         Scope::Confidential,
         "Seals the keys with another one.",
         handler!(master_key::rotate),
+    ),
+    route(
+        Method::POST,
+        "/replay",
+        Scope::Confidential,
+        "Runs stored leads against other partner files.",
+        handler!(replay::replay),
     ),
     route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
 ];
@@ -183,7 +202,7 @@ impl Authenticate for App {
 fn index_page(run_file: &RunFile) -> String {
     let RunFile { api, integrations, .. } = run_file;
     let rows =
-        ROUTES.iter().map(|route| format!("{:<7}{:<17}{}\n", route.method.as_str(), route.path, route.about));
+        ROUTES.iter().map(|route| format!("{:<7}{:<27}{}\n", route.method.as_str(), route.path, route.about));
     format!(
         "offerd {}\n\napi            {api}\nintegrations   {integrations}\n\n{}",
         env!("CARGO_PKG_VERSION"),

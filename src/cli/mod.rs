@@ -9,6 +9,7 @@ mod lead;
 mod os_user;
 mod page;
 mod partners;
+mod replay;
 mod sandbox;
 mod serve;
 mod token;
@@ -62,6 +63,8 @@ enum Command {
     Partners(partners::Command),
     /// Tell for a lead, partner by partner and offer by offer, what matches and what does not
     Explain(explain::Arguments),
+    /// Run stored leads against changed partner files, and tell which offers would be won and lost; nobody is called
+    Replay(replay::Arguments),
     /// Answer as partners would, from their case files: a far side to try the mappings of partners on
     Sandbox(sandbox::Arguments),
 }
@@ -79,6 +82,7 @@ pub fn run() -> ExitCode {
         Command::Events(command) => events::run(config, command),
         Command::Partners(command) => partners::run(config, command),
         Command::Explain(arguments) => explain::run(config, &arguments),
+        Command::Replay(arguments) => replay::run(config, &arguments),
         Command::Sandbox(arguments) => sandbox::run(&arguments),
     }
 }

@@ -134,6 +134,7 @@ fn matching(raw: &RawMatching, found: &mut Found) -> MatchingSettings {
     let response_margin = within("matching.response_margin", raw.response_margin);
     let least_budget = within("matching.least_budget", raw.least_budget);
     let second_look_reserve = within("matching.second_look_reserve", raw.second_look_reserve);
+    let gather_answers = within("matching.gather_answers", raw.gather_answers);
     let linger = within("matching.linger", raw.linger);
     if submit_wait > deadline {
         fault(
@@ -153,6 +154,7 @@ fn matching(raw: &RawMatching, found: &mut Found) -> MatchingSettings {
         response_margin,
         least_budget,
         second_look_reserve,
+        gather_answers,
         linger,
         live_tables: count("matching.live_tables", raw.live_tables, 1, 1_000_000, found),
         actor_threads: count("matching.actor_threads", raw.actor_threads, 0, 256, found),

@@ -52,6 +52,7 @@ pub(super) struct RawMatching {
     pub least_budget: HumanDuration,
     pub second_look_reserve: HumanDuration,
     pub live_tables: i64,
+    pub gather_answers: HumanDuration,
     pub linger: HumanDuration,
     pub actor_threads: i64,
     pub partners_per_lead: i64,

@@ -88,6 +88,8 @@ pub struct MatchingSettings {
     pub second_look_reserve: Duration,
     /// Rate tables that are built at once.
     pub live_tables: usize,
+    /// How long answers that nobody can see yet are gathered for one write.
+    pub gather_answers: Duration,
     /// How long a complete table stays in memory.
     pub linger: Duration,
     /// Threads of the actors; 0 for one per core.

@@ -35,6 +35,11 @@ impl Audience {
         self.shown.clone()
     }
 
+    /// Whether anybody looks before the table is complete.
+    pub fn watches(&self) -> bool {
+        self.told_pending || self.waiters.iter().any(|(until, _)| *until != Until::Settled)
+    }
+
     /// Lets somebody wait.
     pub fn wait(&mut self, until: Until) -> oneshot::Receiver<Snapshot> {
         let (sender, receiver) = oneshot::channel();

@@ -11,7 +11,7 @@ use tracing::error;
 use uuid::Uuid;
 
 use super::budget::TimeRules;
-use super::limiter::Limiter;
+use super::limiter::{Limiter, SeatStanding, State};
 use super::lines::Lines;
 use super::messages::Snapshot;
 use super::pace::Paces;
@@ -30,6 +30,8 @@ pub struct Rules {
     pub time: TimeRules,
     /// How long a submit waits for the partners that answer at once.
     pub submit_wait: Duration,
+    /// How long answers that nobody can see yet are gathered for one write.
+    pub gather_answers: Duration,
     /// How long a complete table stays in memory for those who poll it.
     pub linger: Duration,
     /// Most tables that are built at once.
@@ -73,6 +75,7 @@ impl From<&MatchingSettings> for Rules {
                 second_look_reserve: settings.second_look_reserve,
             },
             submit_wait: settings.submit_wait,
+            gather_answers: settings.gather_answers,
             linger: settings.linger,
             live_tables: settings.live_tables,
             partners_per_lead: settings.partners_per_lead,
@@ -101,6 +104,23 @@ impl Engine {
         let limiter = Limiter::of(&store, &texts, clock);
         let book = RwLock::new(Arc::new(book));
         Self { store, texts, book, lines, rules, limiter, paces, base_url, live: LiveTables::default() }
+    }
+
+    /// Where every seat stands now, by its limits and by the breaker of its line.
+    pub fn standings(&self) -> Vec<SeatStanding> {
+        let book = self.book();
+        let mut standings = self.limiter.standings(&book);
+        for (seat, standing) in book.seats().iter().zip(&mut standings) {
+            let line = self.lines.of(seat).map(|line| line.state());
+            let ejected_since = line.filter(|line| !line.simulated).and_then(|line| line.ejected_since);
+            if let (State::Active, Some(since)) = (standing.state, ejected_since) {
+                let since = chrono::Duration::from_std(since.elapsed()).unwrap_or_default();
+                standing.state = State::BreakerOpen;
+                standing.since = Some(Utc::now() - since);
+                standing.until = None;
+            }
+        }
+        standings
     }
 
     /// The book as of now; who holds it keeps it, whatever is loaded later.

@@ -8,20 +8,20 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use chrono::NaiveDate;
 use metrics::histogram;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::outcome::{Failure, NoOfferReason, Outcome};
+use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
+use super::question::Question;
 use super::token_cache::TokenCache;
 use crate::config::WireSettings;
-use crate::model::{CreditBands, Lead, ProductType};
+use crate::model::ProductType;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::auth::BearerToken;
 use crate::partners::http::check::WireRules;
-use crate::partners::http::{Answered, Asked, HttpRequest, HttpSource, Secrets};
-use crate::partners::{Book, Facts, Quote, Seat};
+use crate::partners::http::{Answered, HttpRequest, HttpSource, Secrets};
+use crate::partners::{Book, Quote, Seat};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
 use crate::wire::{
     Call, CallError, ClientIdentity, Lane, LaneRules, LaneState, PanelRules, PoolRules, Reply, Wire,
@@ -43,21 +43,6 @@ pub struct Line {
     rules: WireRules,
     /// By whether leads are tests: the sandbox gives tokens of its own.
     tokens: [Arc<TokenCache>; 2],
-}
-
-/// What a partner is asked, owned, so that it can be taken to any thread.
-#[derive(Debug, Clone)]
-pub struct Question {
-    /// The lead.
-    pub lead: Arc<Lead>,
-    /// The day it is priced on.
-    pub today: NaiveDate,
-    /// How scores become ratings.
-    pub bands: CreditBands,
-    /// The ids, and whether it is a test.
-    pub asked: Asked,
-    /// When there must be an answer.
-    pub deadline: Instant,
 }
 
 impl Lines {
@@ -121,10 +106,10 @@ impl Lines {
 impl Line {
     /// Asks a seat, of whose offers those at `offers` fit the lead. Whatever goes wrong is told in one line of the log,
     /// without a word of what was sent or answered.
-    pub async fn ask(&self, seat: &Seat, offers: &[usize], question: &Question) -> Outcome {
-        let Some(source) = &seat.http else { return Outcome::NoOffers(NoOfferReason::Declined) };
-        let (outcome, cause) = match self.exchange(source, seat, offers, question).await {
-            Ok(outcome) => return outcome,
+    pub async fn ask(&self, seat: &Seat, offers: &[usize], question: &Question, deadline: Instant) -> AskEnd {
+        let Some(source) = &seat.http else { return Outcome::NoOffers(NoOfferReason::Declined).into() };
+        let (outcome, cause) = match self.exchange(source, seat, offers, question, deadline).await {
+            Ok(end) => return end,
             Err(trouble) => trouble.outcome(),
         };
         warn!(
@@ -135,7 +120,7 @@ impl Line {
             cause,
             "a partner gave no answer that could be used"
         );
-        outcome
+        outcome.because(cause)
     }
 
     /// Sends a seat's request and hands back the bare answer, for whoever wants to look at it; `None` for a test lead of
@@ -143,14 +128,22 @@ impl Line {
     ///
     /// # Errors
     /// The cause, without a word of what was sent or answered.
-    pub async fn fetch(&self, source: &HttpSource, question: &Question) -> Result<Option<Reply>, String> {
-        let facts = Facts::new(&question.lead, question.today, question.bands);
-        let request = source.request(&facts, &question.asked, Secrets::Real);
-        let Some(mut request) = request.map_err(|error| error.to_string())? else { return Ok(None) };
-        if let Some(token) = self.token(source, question).await.map_err(|trouble| trouble.outcome().1)? {
+    pub async fn fetch(
+        &self,
+        source: &HttpSource,
+        question: &Question,
+        deadline: Instant,
+    ) -> Result<Option<Reply>, String> {
+        let request = source.request(question.given(), Secrets::Real);
+        let Some(mut request) = request.map_err(|error| source.places.locate(&error))? else {
+            return Ok(None);
+        };
+        if let Some(token) =
+            self.token(source, question, deadline).await.map_err(|trouble| trouble.outcome().1)?
+        {
             request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
         }
-        self.send(request, question.deadline).await.map(Some).map_err(|error| error.to_string())
+        self.send(request, deadline).await.map(Some).map_err(|error| error.to_string())
     }
 
     /// How the lane stands, for display.
@@ -164,35 +157,36 @@ impl Line {
         seat: &Seat,
         offers: &[usize],
         question: &Question,
-    ) -> Result<Outcome, Trouble> {
+        deadline: Instant,
+    ) -> Result<AskEnd, Trouble> {
         let begun = std::time::Instant::now();
-        let facts = Facts::new(&question.lead, question.today, question.bands);
-        let request = source.request(&facts, &question.asked, Secrets::Real);
-        let Some(mut request) = request.map_err(|error| Trouble::Request(error.to_string()))? else {
-            return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox));
+        let request = source.request(question.given(), Secrets::Real);
+        let Some(mut request) = request.map_err(|error| Trouble::Request(source.places.locate(&error)))?
+        else {
+            return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox).into());
         };
         let mut mapping = begun.elapsed();
-        if let Some(token) = self.token(source, question).await? {
+        if let Some(token) = self.token(source, question, deadline).await? {
             request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
         }
 
         let labels =
             [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.as_str().to_owned())];
         let called = std::time::Instant::now();
-        let reply = self.send(request, question.deadline).await.map_err(Trouble::Call)?;
+        let reply = self.send(request, deadline).await.map_err(Trouble::Call)?;
         histogram!(PARTNER_CALL_SECONDS, &labels).record(called.elapsed().as_secs_f64());
 
         let begun = std::time::Instant::now();
         let fitting: Vec<&CatalogOffer> = offers.iter().map(|position| &seat.offers[*position]).collect();
         let Reply { status, headers, body, .. } = &reply;
-        let answered = source.answer(*status, headers, body, &facts, &question.asked, &fitting);
+        let answered = source.answer(*status, headers, body, question.given(), &question.facts(), &fitting);
         mapping += begun.elapsed();
         histogram!(PARTNER_MAPPING_SECONDS, &labels).record(mapping.as_secs_f64());
-        let answered = answered.map_err(|error| Trouble::Answer(error.to_string()));
+        let answered = answered.map_err(|error| Trouble::Answer(source.places.locate(&error)));
         // A partner that declines is well; one that answers with garbage or an error is not.
         self.lane.judged(matches!(&answered, Ok((Answered::Offers(_) | Answered::Declined(_), _))));
         let (answered, dropped) = answered?;
-        for offer in dropped {
+        for offer in &dropped {
             warn!(
                 partner = seat.identity.key,
                 product_type = seat.product_type.as_str(),
@@ -201,29 +195,40 @@ impl Line {
                 "an offer of a partner is not shown"
             );
         }
-        Ok(match answered {
+        let outcome = match answered {
             Answered::Offers(quotes) => offered(quotes),
             Answered::Declined(Some(reason)) => Outcome::NoOffers(NoOfferReason::Rejected(reason)),
             Answered::Declined(None) => Outcome::NoOffers(NoOfferReason::Declined),
             Answered::Failed(cause) => return Err(Trouble::Answer(cause)),
+        };
+        Ok(match dropped.first() {
+            None => outcome.into(),
+            Some(first) => {
+                outcome.because(format!("{} of its offers not shown: {}", dropped.len(), first.reason))
+            }
         })
     }
 
     /// The token of the partner's authorization server, where it wants one.
-    async fn token(&self, source: &HttpSource, question: &Question) -> Result<Option<BearerToken>, Trouble> {
+    async fn token(
+        &self,
+        source: &HttpSource,
+        question: &Question,
+        deadline: Instant,
+    ) -> Result<Option<BearerToken>, Trouble> {
         let test = question.asked.test;
         let request = source.token_request(test, Secrets::Real);
-        let Some(request) = request.map_err(|error| Trouble::Request(error.to_string()))? else {
+        let Some(request) = request.map_err(|error| Trouble::Request(source.places.locate(&error)))? else {
             return Ok(None);
         };
         let fetch = async {
-            let reply = self.send(request, question.deadline).await.map_err(Trouble::Call)?;
+            let reply = self.send(request, deadline).await.map_err(Trouble::Call)?;
             let token = BearerToken::read(reply.status, &reply.body);
             self.lane.judged(token.is_ok());
             token.map_err(Trouble::Answer)
         };
         let cache = &self.tokens[usize::from(test)];
-        let fetched = tokio::time::timeout_at(question.deadline, cache.get(fetch)).await;
+        let fetched = tokio::time::timeout_at(deadline, cache.get(fetch)).await;
         fetched.unwrap_or(Err(Trouble::TimedOut)).map(Some)
     }
 

@@ -220,6 +220,7 @@ impl Matchmaker {
         repeat: Option<&Repeat>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
+        let begun = Instant::now();
         let seating = Seating::of(&self.engine, &record);
         let head = self.head(&record, &seating);
 
@@ -245,7 +246,7 @@ impl Matchmaker {
             table: Table::new(Arc::new(head), seats),
             fits: fits.into_iter().map(Some).collect(),
             asks: Asks::default(),
-            resumed: false,
+            begun: Some(begun),
             sequence: 0,
             deadline,
             permit: Some(permit),
@@ -333,7 +334,7 @@ impl Matchmaker {
             bands,
             table: stored,
             asks: reading::asks(&self.engine.store, table)?,
-            resumed: true,
+            begun: None,
             sequence: reading::next_answer(&self.engine.store, table),
             deadline: Instant::now() + left,
             // A table that was taken in stays in, even where more are recovered than are admitted.
@@ -381,6 +382,8 @@ impl Matchmaker {
             created_at,
             deadline,
             seats: seating.fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+            book: seating.book,
+            kept_out: seating.kept_out.clone(),
         }
     }
 

@@ -5,26 +5,18 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use bytes::Bytes;
-use chrono::NaiveDate;
 
-use super::outcome::Outcome;
-use crate::model::{CreditBands, Lead};
-use crate::partners::http::Asked;
+use super::outcome::AskEnd;
+use super::question::Question;
 
 /// To a partner actor: answer for this lead.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Outcome")]
+#[rtype(result = "AskEnd")]
 pub struct RequestOffers {
-    /// The lead.
-    pub lead: Arc<Lead>,
-    /// The day it is priced on.
-    pub today: NaiveDate,
-    /// How scores become ratings.
-    pub bands: CreditBands,
+    /// What is asked.
+    pub question: Arc<Question>,
     /// Drawn from the table's own id; decides what a simulated partner does.
     pub draw: u64,
-    /// The ids, and whether it is a test.
-    pub asked: Asked,
     /// Time to answer in.
     pub budget: Duration,
 }
@@ -35,7 +27,7 @@ pub struct PartnerAnswered {
     /// Position of the seat.
     pub seat: usize,
     /// How the ask ended.
-    pub outcome: Outcome,
+    pub end: AskEnd,
     /// How long it took.
     pub elapsed: Duration,
 }

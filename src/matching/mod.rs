@@ -10,15 +10,20 @@
 //!
 //! The [`limiter`] counts from the records whom a table asked ([`asks`]) and what its leads earned ([`owed`]); [`pausing`]
 //! is how the command line takes a partner out. What is held on a person is a [`dossier`], and [`erasure`] is the end of it.
+//!
+//! Afterwards an [`explanation`] tells of a stored lead who was asked, with what outcome and [`cause`], and who was not and
+//! why; a [`replay`] runs stored leads against other partner files.
 
 pub mod asks;
 pub mod attribution;
 pub mod audience;
 pub mod budget;
+pub mod cause;
 pub mod click;
 pub mod dossier;
 pub mod engine;
 pub mod erasure;
+pub mod explanation;
 pub mod history;
 pub mod identity;
 pub mod limiter;
@@ -33,11 +38,13 @@ pub mod partner_events;
 pub mod pausing;
 pub mod preview;
 pub mod progress;
+pub mod question;
 pub mod rate_table_actor;
 pub mod reading;
 pub mod record;
 pub mod recovery;
 pub mod repeat;
+pub mod replay;
 pub mod seating;
 pub mod shown;
 pub mod table;

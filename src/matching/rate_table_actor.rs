@@ -1,7 +1,9 @@
 //! The rate-table actor: asks every partner of one lead, takes in each outcome, and shows the table.
 //!
 //! What is shown is durable: an answer is folded, written, and shown only when the store has acknowledged it. While one
-//! write is under way further answers wait for the next, so that the order of the record is the order of arrival.
+//! write is under way further answers wait for the next, so that the order of the record is the order of arrival. While
+//! nobody may see the table before it is complete, answers are gathered for a moment and written together: what a crash
+//! takes was shown to nobody, and its partners are asked again.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -20,11 +22,12 @@ use super::asks::Asks;
 use super::audience::Audience;
 use super::budget::Budget;
 use super::engine::Engine;
-use super::limiter::{Round, Verdict};
+use super::limiter::Round;
 use super::messages::{AwaitTable, GetRateTable, PartnerAnswered, RequestOffers, Settle, Snapshot, Until};
-use super::outcome::{Failure, NoOfferReason, Outcome};
+use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use super::partner_actor::PartnerActor;
 use super::progress::{Due, Event, Progress, Standing};
+use super::question::Question;
 use super::record::Answer;
 use super::table::Table;
 use super::writing;
@@ -33,7 +36,8 @@ use crate::partners::http::Asked;
 use crate::partners::{Fit, Seat, SeatText};
 use crate::store::{Commit, CommitError};
 use crate::telemetry::metrics::{
-    LATE_ANSWERS, OFFERS_CUT, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLES_SETTLED,
+    LATE_ANSWERS, OFFERS_CUT, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLE_BUDGET_LEFT_SECONDS,
+    TABLE_OVERHEAD_SECONDS, TABLES_SETTLED,
 };
 
 /// Answers that are taken in at once when they are there at once.
@@ -57,8 +61,8 @@ pub struct Start {
     pub fits: Vec<Option<Fit>>,
     /// Who was asked, as far as the head does not say so.
     pub asks: Asks,
-    /// Whether it goes on after a restart, so that its seats may have been asked before.
-    pub resumed: bool,
+    /// When its lead had been read; `None` when it goes on after a restart, so that its seats may have been asked before.
+    pub begun: Option<Instant>,
     /// Position of its next answer record.
     pub sequence: u16,
     /// When the table must be complete.
@@ -84,9 +88,13 @@ pub struct RateTableActor {
     written_asks: Asks,
     /// Answers that are not written yet.
     arrived: Vec<Answer>,
+    /// Ends the gathering of answers, while they are gathered.
+    gathering: Option<SpawnHandle>,
     writing: bool,
     /// Position of the next answer record.
     sequence: u16,
+    /// How long the slowest partner took, of first look and of second.
+    slowest: [Duration; 2],
     settled: bool,
     audience: Audience,
 }
@@ -108,15 +116,17 @@ impl Actor for RateTableActor {
 /// An outcome of the stream of asks.
 impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
     fn handle(&mut self, answered: Vec<PartnerAnswered>, ctx: &mut Context<Self>) {
-        for PartnerAnswered { seat, outcome, elapsed } in answered {
-            let seat_text = &self.table().seats()[seat];
+        for PartnerAnswered { seat, end, elapsed } in answered {
+            let seat_text = Arc::clone(&self.table().seats()[seat]);
             let labels = [
                 ("partner", seat_text.key.clone()),
                 ("product_type", seat_text.product_type.as_str().to_owned()),
             ];
             histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
-            self.engine.paces.note(self.table().head().test, seat_text, elapsed, &outcome);
-            self.take_in(seat, outcome);
+            let slowest = &mut self.slowest[usize::from(self.asks.is_released(seat))];
+            *slowest = elapsed.max(*slowest);
+            self.engine.paces.note(self.table().head().test, &seat_text, elapsed, &end.outcome);
+            self.take_in(seat, end);
         }
         self.write(ctx);
     }
@@ -130,6 +140,7 @@ impl Handler<GetRateTable> for RateTableActor {
 
     fn handle(&mut self, _: GetRateTable, ctx: &mut Context<Self>) -> Self::Result {
         let snapshot = self.snapshot();
+        self.stop_gathering_if_watched(ctx);
         self.leave_if_done(ctx);
         MessageResult(snapshot)
     }
@@ -145,6 +156,7 @@ impl Handler<AwaitTable> for RateTableActor {
             return Box::pin(std::future::ready(snapshot));
         }
         let receiver = self.audience.wait(until);
+        self.stop_gathering_if_watched(ctx);
         Box::pin(async move { receiver.await.ok() })
     }
 }
@@ -152,8 +164,10 @@ impl Handler<AwaitTable> for RateTableActor {
 impl Handler<Settle> for RateTableActor {
     type Result = ();
 
-    /// Leaves: what is pending stays recorded as pending, for recovery.
+    /// Leaves: what is pending stays recorded as pending, for recovery. The store writes what it was given before it
+    /// closes.
     fn handle(&mut self, _: Settle, ctx: &mut Context<Self>) {
+        self.write_now(ctx);
         self.leave(ctx);
     }
 }
@@ -166,7 +180,7 @@ impl RateTableActor {
             start.fits.iter().map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once())).collect();
         let asked_before = |seat: usize| {
             let asked = start.table.progress().standing(Standing::Asked).any(|asked| asked == seat);
-            start.resumed && (asked || start.asks.is_released(seat))
+            start.begun.is_none() && (asked || start.asks.is_released(seat))
         };
         let asked_before = (0..prompt.len()).map(asked_before).collect();
         let noted = (0..prompt.len()).map(|seat| !start.table.progress().is_pending(seat)).collect();
@@ -181,7 +195,9 @@ impl RateTableActor {
             sequence: start.sequence,
             start,
             arrived: Vec::new(),
+            gathering: None,
             writing: false,
+            slowest: [Duration::ZERO; 2],
             settled: false,
             audience: Audience::default(),
         }
@@ -194,10 +210,11 @@ impl RateTableActor {
     /// Asks seats, each with its budget, as one stream of outcomes.
     fn ask(&mut self, seats: &[usize], ctx: &mut Context<Self>) {
         let second_look_to_come = self.table().progress().standing(Standing::Held).next().is_some();
+        let question = Arc::new(self.question());
         let asks = FuturesUnordered::new();
         for &seat in seats {
             let Some(fit) = self.start.fits[seat].take() else {
-                self.take_in(seat, Outcome::Failed(Failure::Gone));
+                self.take_in(seat, Outcome::Failed(Failure::Gone).into());
                 continue;
             };
             let holds_up = second_look_to_come && fit.seat.product_type == ProductType::Loan;
@@ -205,30 +222,24 @@ impl RateTableActor {
                 self.out_of_time(seat);
                 continue;
             };
-            let request = RequestOffers {
-                lead: Arc::clone(&self.start.lead),
-                today: Utc::now().date_naive(),
-                bands: self.start.bands,
-                draw: self.draw(seat),
-                asked: Asked {
-                    lead: self.table().head().lead,
-                    rate_table: self.table().head().uuid,
-                    test: self.table().head().test,
-                    now: Utc::now(),
-                },
-                budget,
-            };
+            let request = RequestOffers { question: Arc::clone(&question), draw: self.draw(seat), budget };
             let line = self.engine.lines.of(&fit.seat);
             let most = self.engine.rules.offers_per_partner;
             let partner = PartnerActor::new(fit.seat, fit.offers, most, line).start();
             asks.push(async move {
                 let asked_at = Instant::now();
-                let outcome = match partner.send(request).timeout(budget).await {
-                    Ok(outcome) => outcome,
-                    Err(MailboxError::Timeout) => Outcome::TimedOut,
-                    Err(MailboxError::Closed) => Outcome::Failed(Failure::Panicked),
+                let end = match partner.send(request).timeout(budget).await {
+                    Ok(end) => end,
+                    Err(MailboxError::Timeout) => Outcome::TimedOut.into(),
+                    Err(MailboxError::Closed) => Outcome::Failed(Failure::Panicked).into(),
                 };
-                PartnerAnswered { seat, outcome, elapsed: asked_at.elapsed() }
+                let end = match end {
+                    AskEnd { outcome: Outcome::TimedOut, cause: None } => {
+                        Outcome::TimedOut.because(format!("no answer within {} ms", budget.as_millis()))
+                    }
+                    end => end,
+                };
+                PartnerAnswered { seat, end, elapsed: asked_at.elapsed() }
             });
         }
         if !asks.is_empty() {
@@ -236,13 +247,20 @@ impl RateTableActor {
         }
     }
 
+    /// What is asked now.
+    fn question(&self) -> Question {
+        let head = self.table().head();
+        let asked = Asked { lead: head.lead, rate_table: head.uuid, test: head.test, now: Utc::now() };
+        Question::new(Arc::clone(&self.start.lead), self.start.bands, asked)
+    }
+
     /// No time is left for a seat. One that was asked before a restart was asked all the same.
     fn out_of_time(&mut self, seat: usize) {
         if self.asked_before[seat] {
-            self.take_in(seat, Outcome::TimedOut);
+            self.take_in(seat, Outcome::TimedOut.because("its time ran out during a restart"));
         } else {
             self.asks.spared.push(seat as u16);
-            self.take_in(seat, Outcome::NoOffers(NoOfferReason::NoTime));
+            self.take_in(seat, Outcome::NoOffers(NoOfferReason::NoTime).into());
         }
     }
 
@@ -254,7 +272,7 @@ impl RateTableActor {
     }
 
     /// Notes an outcome, unless its seat has one already: a late offer never enters.
-    fn take_in(&mut self, seat: usize, outcome: Outcome) {
+    fn take_in(&mut self, seat: usize, end: AskEnd) {
         if std::mem::replace(&mut self.noted[seat], true) {
             counter!(LATE_ANSWERS).increment(1);
             return;
@@ -263,24 +281,57 @@ impl RateTableActor {
         let labels = [
             ("partner", key.clone()),
             ("product_type", product_type.as_str().to_owned()),
-            ("outcome", outcome.word().to_owned()),
+            ("outcome", end.outcome.word().to_owned()),
         ];
         counter!(PARTNER_OUTCOMES, &labels).increment(1);
-        self.arrived.push(Answer { seat: seat as u16, at: Utc::now().timestamp_millis(), outcome });
+        let AskEnd { outcome, cause } = end;
+        self.arrived.push(Answer { seat: seat as u16, at: Utc::now().timestamp_millis(), outcome, cause });
     }
 
     /// Every seat without an outcome has timed out.
     fn deadline_passed(&mut self, ctx: &mut Context<Self>) {
         for seat in 0..self.noted.len() {
             if !self.noted[seat] {
-                self.take_in(seat, Outcome::TimedOut);
+                self.take_in(seat, Outcome::TimedOut.because("the deadline of the rate table came"));
             }
         }
         self.write(ctx);
     }
 
-    /// Writes what has arrived, unless a write is under way; then shows it.
+    /// Writes what has arrived, unless a write is under way or it can wait a moment for more; then shows it.
     fn write(&mut self, ctx: &mut Context<Self>) {
+        if self.writing {
+            return;
+        }
+        if !self.may_gather() {
+            self.write_now(ctx);
+        } else if self.gathering.is_none() {
+            let longest = self.engine.rules.gather_answers;
+            self.gathering = Some(ctx.run_later(longest, |actor, ctx| actor.write_now(ctx)));
+        }
+    }
+
+    /// Whether nobody misses the answers that have arrived: no client sees the table yet, and nothing follows from them.
+    fn may_gather(&self) -> bool {
+        let progress = self.progress_with_arrived();
+        !self.arrived.is_empty()
+            && !self.audience.watches()
+            && self.asks == self.written_asks
+            && !progress.settled()
+            && progress.due() == Due::Nothing
+    }
+
+    /// Who has seen the table pending comes back for what has arrived.
+    fn stop_gathering_if_watched(&mut self, ctx: &mut Context<Self>) {
+        if self.gathering.is_some() && self.audience.watches() {
+            self.write_now(ctx);
+        }
+    }
+
+    fn write_now(&mut self, ctx: &mut Context<Self>) {
+        if let Some(gathering) = self.gathering.take() {
+            ctx.cancel_future(gathering);
+        }
         if self.writing {
             return;
         }
@@ -312,7 +363,7 @@ impl RateTableActor {
         let mut progress = self.progress_with_arrived();
         if let Due::Drop(held) = progress.due() {
             for seat in held {
-                self.take_in(seat, Outcome::NoOffers(NoOfferReason::NotNeeded));
+                self.take_in(seat, Outcome::NoOffers(NoOfferReason::NotNeeded).into());
             }
             progress = self.progress_with_arrived();
         }
@@ -340,10 +391,11 @@ impl RateTableActor {
         let (round, verdicts) = limiter.admit(self.table().head().test, fitting.len(), &fitting);
         self.asks.second_look_at = Some(round.at);
         for (seat, verdict) in seats.into_iter().zip(verdicts) {
-            match verdict {
-                Verdict::Asked => self.asks.released.push(seat as u16),
-                Verdict::Denied(_) | Verdict::NoRoom => {
-                    self.take_in(seat, Outcome::NoOffers(NoOfferReason::HeldBack))
+            match verdict.against() {
+                None => self.asks.released.push(seat as u16),
+                Some(by) => {
+                    self.asks.held_back.push((seat as u16, by));
+                    self.take_in(seat, Outcome::NoOffers(NoOfferReason::HeldBack).into());
                 }
             }
         }
@@ -460,6 +512,12 @@ impl RateTableActor {
             return;
         }
         counter!(TABLES_SETTLED).increment(1);
+        let left = self.start.deadline.saturating_duration_since(Instant::now());
+        histogram!(TABLE_BUDGET_LEFT_SECONDS).record(left.as_secs_f64());
+        if let Some(begun) = self.start.begun {
+            let overhead = begun.elapsed().saturating_sub(self.slowest.iter().sum());
+            histogram!(TABLE_OVERHEAD_SECONDS).record(overhead.as_secs_f64());
+        }
         self.start.permit = None;
         ctx.run_later(self.engine.rules.linger, |actor, ctx| actor.leave(ctx));
         self.leave_if_done(ctx);

@@ -11,6 +11,7 @@ use super::engine::Engine;
 use super::matchmaker::Unavailable;
 use super::record::{Answer, TableHead};
 use super::table::Table;
+use super::texts::Texts;
 use crate::model::LeadAction;
 use crate::store::entities::LeadRecord;
 use crate::store::{FeedKey, Scan, Store, Tree, codec};
@@ -23,11 +24,19 @@ const CLOCK_STEPS: i64 = 60 * 60 * 1000;
 /// # Errors
 /// [`Unavailable`], once reported, when a part of it cannot be read.
 pub fn table(engine: &Engine, table: Uuid) -> Result<Option<Table>, Unavailable> {
-    let Some(bytes) = engine.store.get(Tree::RateTables, table.as_bytes()).map_err(broken)? else {
+    table_in(&engine.store, &engine.texts, table)
+}
+
+/// Like [`table`], for who has no engine.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a part of it cannot be read.
+pub fn table_in(store: &Store, texts: &Texts, table: Uuid) -> Result<Option<Table>, Unavailable> {
+    let Some(bytes) = store.get(Tree::RateTables, table.as_bytes()).map_err(broken)? else {
         return Ok(None);
     };
     let head: TableHead = codec::decode(&bytes).map_err(broken)?;
-    let seats = head.seats.iter().map(|seat| engine.texts.seat(*seat)).collect::<Result<_, _>>();
+    let seats = head.seats.iter().map(|seat| texts.seat(*seat)).collect::<Result<_, _>>();
     let seats = seats.map_err(|text| {
         error!(rate_table = %table, ?text, "the store has lost the text of a seat");
         Unavailable
@@ -35,7 +44,7 @@ pub fn table(engine: &Engine, table: Uuid) -> Result<Option<Table>, Unavailable>
 
     let lead = head.lead;
     let mut folded = Table::new(Arc::new(head), seats);
-    for answers in answers(&engine.store, table) {
+    for answers in answers(store, table) {
         for answer in answers? {
             if let Err(illegal) = folded.apply(&answer) {
                 error!(rate_table = %table, ?illegal, "a stored answer does not fit its table");
@@ -43,7 +52,7 @@ pub fn table(engine: &Engine, table: Uuid) -> Result<Option<Table>, Unavailable>
         }
     }
     // Who has an answer that can be read is not erased.
-    if folded.answers() == 0 && engine.store.is_erased(lead).map_err(broken)? {
+    if folded.answers() == 0 && store.is_erased(lead).map_err(broken)? {
         return Ok(None);
     }
     Ok(Some(folded))

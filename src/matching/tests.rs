@@ -19,9 +19,10 @@ use super::texts::Texts;
 use crate::config::WireSettings;
 use crate::model::{CreditBands, Lead};
 use crate::partners::Book;
-use crate::store::{Clock, Store, StoreOptions, SyncFault};
+use crate::store::{Clock, Store, StoreOptions, SyncFault, Tree};
 
 mod limits;
+mod replays;
 mod second_look;
 
 #[path = "../../tests/it/kit/partners.rs"]
@@ -55,6 +56,7 @@ fn rules() -> Rules {
             second_look_reserve: Duration::from_secs(5),
         },
         submit_wait: Duration::from_millis(50),
+        gather_answers: Duration::from_millis(100),
         linger: Duration::from_secs(5),
         live_tables: 100,
         partners_per_lead: 100,
@@ -227,6 +229,49 @@ fn a_poll_sees_each_answer_when_it_has_come() {
         let third = world.poll(uuid(&first)).await;
         assert_eq!((loan_offers(&third), third.pending), (2, false));
         assert!(first.version < second.version && second.version < third.version);
+    });
+}
+
+#[test]
+fn answers_that_nobody_can_see_yet_are_written_together() {
+    paused(async {
+        let delays = ["10ms", "20ms", "30ms", "1s"];
+        let partners = delays.map(|delay| partner(&format!("p{delay}")).loan(&simulate(delay)));
+        let world = World::of(&partners).await;
+        let writes = |table: &Snapshot| {
+            let engine = world.matchmaker.engine();
+            engine.store.scan(Tree::Answers, uuid(table).as_bytes()).count()
+        };
+        let blocking = world.submit(Until::Settled).await;
+        assert_eq!((loan_offers(&blocking), writes(&blocking)), (4, 2));
+
+        let mut polled = world.submit(Until::Prompt).await;
+        while polled.pending {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            polled = world.poll(uuid(&polled)).await;
+        }
+        assert_eq!((loan_offers(&polled), writes(&polled)), (4, 4));
+    });
+}
+
+#[test]
+fn a_first_look_at_a_table_has_what_was_gathered_written() {
+    paused(async {
+        let mut rules = rules();
+        rules.gather_answers = Duration::from_secs(5);
+        let partners = [partner("soon").loan(&simulate("1s")), partner("late").loan(&simulate("9s"))];
+        let world = World::with_rules(&partners, rules).await;
+        let waiting = world.submit(Until::Settled);
+        let polling = async {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            let open = world.matchmaker.engine().store.scan(Tree::OpenTables, []).next();
+            let table = Uuid::from_slice(&open.unwrap().unwrap().0).unwrap();
+            let first = world.poll(table).await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            (loan_offers(&first), loan_offers(&world.poll(table).await))
+        };
+        let (complete, polled) = tokio::join!(waiting, polling);
+        assert_eq!((loan_offers(&complete), polled), (2, (0, 1)));
     });
 }
 

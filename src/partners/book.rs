@@ -10,7 +10,7 @@ use super::check;
 use super::facts::Facts;
 use super::index::Index;
 use super::partner::{Identity, Seat};
-use super::text::Text;
+use super::text::{Fingerprint, Text};
 use crate::declaration::{Fault, Source};
 use crate::model::ProductType;
 
@@ -21,6 +21,7 @@ pub struct Book {
     index: Index,
     /// What each row of the index stands for.
     rows: Vec<Row>,
+    fingerprint: Fingerprint,
 }
 
 /// A row of the index: one alternative of the rule of a seat, or of one of its offers.
@@ -79,6 +80,15 @@ impl Book {
         }
     }
 
+    /// The partner files of a directory, with their texts.
+    ///
+    /// # Errors
+    /// The first that cannot be read.
+    pub fn texts_in(directory: &Path) -> std::io::Result<Vec<(PathBuf, String)>> {
+        let files = files_in(directory)?.into_iter();
+        files.map(|file| std::fs::read_to_string(&file).map(|text| (file, text))).collect()
+    }
+
     /// Reads partner files given as (file name, text).
     ///
     /// # Errors
@@ -87,8 +97,10 @@ impl Book {
         let mut seats = Vec::new();
         let mut faults = Vec::new();
         let mut by_uuid: BTreeMap<uuid::Uuid, PathBuf> = BTreeMap::new();
+        let mut by_key = BTreeMap::new();
         for (file, text) in texts {
             let key = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            by_key.insert(key.clone(), Fingerprint::of(&text));
             let source = match Source::parse(&file, &text) {
                 Ok(source) => source,
                 Err(fault) => {
@@ -109,7 +121,10 @@ impl Book {
             }
         }
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
-        if faults.is_empty() { Ok(Self::of(seats)) } else { Err(faults) }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        Ok(Self { fingerprint: Fingerprint::of(&format!("{by_key:?}")), ..Self::of(seats) })
     }
 
     /// Compiles seats.
@@ -126,10 +141,12 @@ impl Book {
             }
         }
         let index = Index::build(&conjunctions);
-        Self { seats: seats.into_iter().map(Arc::new).collect(), index, rows }
+        let fingerprint = Fingerprint::of("");
+        Self { seats: seats.into_iter().map(Arc::new).collect(), index, rows, fingerprint }
     }
 
-    /// The seats that a lead fits, with the offers that do.
+    /// The seats that a lead fits, with the offers that do. A partner that lives elsewhere is not sent a lead that none of
+    /// its offers fits: no answer could be shown.
     pub fn fitting(&self, facts: &Facts) -> Vec<Fit> {
         let mut fits: Vec<Fit> = Vec::new();
         let mut last = None;
@@ -151,6 +168,7 @@ impl Book {
                 (Some(_), _) => debug_assert!(false, "an offer's rule includes its seat's"),
             }
         });
+        fits.retain(|fit| fit.seat.http.is_none() || !fit.offers.is_empty());
         fits
     }
 
@@ -172,6 +190,11 @@ impl Book {
     /// Every seat.
     pub fn seats(&self) -> &[Arc<Seat>] {
         &self.seats
+    }
+
+    /// Names the files that it was read from: equal ones make equal books.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
     }
 
     /// Every partner, once.

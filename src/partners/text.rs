@@ -53,6 +53,8 @@ pub struct Text {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Imprint {
+    /// The offer's name in the partner's file: its key, and its term where there are several.
+    pub name: String,
     /// Where a click leads; `{clickId}` and `{leadUuid}` are filled in.
     pub landing_url: String,
     /// What is earned, and when.

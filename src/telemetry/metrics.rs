@@ -47,6 +47,10 @@ pub const LATE_ANSWERS: &str = "offerd_late_answers_total";
 pub const LIVE_TABLES: &str = "offerd_live_rate_tables";
 /// Rate tables completed.
 pub const TABLES_SETTLED: &str = "offerd_rate_tables_settled_total";
+/// Time of a rate table that its partners did not take.
+pub const TABLE_OVERHEAD_SECONDS: &str = "offerd_rate_table_overhead_seconds";
+/// Time that a complete rate table still had.
+pub const TABLE_BUDGET_LEFT_SECONDS: &str = "offerd_rate_table_budget_left_seconds";
 /// Rate tables that went on after a restart.
 pub const TABLES_RECOVERED: &str = "offerd_recovered_rate_tables_total";
 /// What partners reported.
@@ -113,6 +117,8 @@ pub const METRICS: &[Metric] = &[
     counter(OFFERS_CUT, &["partner"], "Offers left out because of matching.offers_per_partner."),
     counter(LATE_ANSWERS, &[], "Answers that came after their seat had an outcome, and were dropped."),
     counter(TABLES_SETTLED, &[], "Rate tables completed."),
+    seconds(TABLE_OVERHEAD_SECONDS, &[], "Time from a lead's arrival to its complete table, less that of the slowest partner of each look."),
+    seconds(TABLE_BUDGET_LEFT_SECONDS, &[], "Time that was left of matching.deadline when a table was complete."),
     counter(TABLES_RECOVERED, &[], "Rate tables that went on after a restart."),
     counter(FEED_PAGES_CUT, &["feed"], "Feed pages that ended early because of analytics.page_records_max."),
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),

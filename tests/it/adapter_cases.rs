@@ -21,7 +21,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use offerd::model::{CreditBands, Lead};
 use offerd::partners::catalog::CatalogOffer;
-use offerd::partners::http::{Answered, Asked, HttpRequest, Secrets};
+use offerd::partners::http::{Answered, Asked, Given, HttpRequest, Secrets};
 use offerd::partners::text::write_offer;
 use offerd::partners::{Book, Facts, Seat};
 use serde::Deserialize;
@@ -139,10 +139,11 @@ impl Case {
         let facts = Facts::new(&lead, today, CreditBands::CURRENT);
         let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
         let asked = Asked { lead: LEAD, rate_table: RATE_TABLE, test: self.test, now };
+        let given = Given::of(&facts, &asked);
         let source = seat.http.as_ref().expect("a case is of a partner over HTTP");
 
         let mut wrong = Vec::new();
-        match (source.request(&facts, &asked, Secrets::Masked), &self.call) {
+        match (source.request(&given, Secrets::Masked), &self.call) {
             (Ok(Some(request)), Some(call)) => call.compare(&request, &mut wrong),
             (Ok(None), None) | (Ok(Some(_)), None) => {}
             (Ok(None), Some(_)) => wrong.push("the partner is not asked".to_owned()),
@@ -152,7 +153,7 @@ impl Case {
             let body = response.body();
             let offers: Vec<&CatalogOffer> = seat.offers.iter().collect();
             let status = StatusCode::from_u16(response.status).unwrap();
-            match source.answer(status, &response.headers(), &body, &facts, &asked, &offers) {
+            match source.answer(status, &response.headers(), &body, &given, &facts, &offers) {
                 Ok((answered, dropped)) => {
                     expected.compare(seat, &answered, &mut wrong);
                     let dropped = dropped

@@ -8,7 +8,7 @@ use crate::kit::partners::{PartnerFile, partner};
 use crate::kit::{Daemon, sample};
 
 /// A lender that is asked at `url`; `more` are further keys of `[products.loan.http]` and what follows.
-fn far_lender(key: &str, url: &str, more: &str) -> PartnerFile {
+pub fn far_lender(key: &str, url: &str, more: &str) -> PartnerFile {
     partner(key).and(&format!(
         r#"
 [products.loan]
@@ -201,6 +201,17 @@ async fn a_private_address_is_called_only_where_the_file_names_it() {
 }
 
 #[tokio::test]
+async fn it_is_not_sent_a_lead_that_none_of_its_offers_fits() {
+    let far = FarSide::start(|_| offers()).await;
+    let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;
+    let mut lead: Value = serde_json::from_str(&sample("personal_loan")).unwrap();
+    lead["loanInformation"]["loanAmount"] = json!(60_000);
+    let table = daemon.submit_blocking(lead.to_string()).await.json();
+    assert_eq!((&table["loanOffers"], &table["pendingResponses"]), (&json!([]), &json!([])));
+    assert!(far.received().is_empty());
+}
+
+#[tokio::test]
 async fn who_mostly_fails_is_kept_out() {
     let far = FarSide::start(|_| Deed::Json(500, "{}".to_owned())).await;
     let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;
@@ -217,6 +228,9 @@ async fn who_mostly_fails_is_kept_out() {
             .any(|line| line.starts_with("offerd_partner_outcomes_total") && line.contains("kept_out"))
     );
     assert!(metrics.contains("offerd_wire_breaker_state"), "{metrics}");
+    let listed = daemon.command(&["partners", "list"]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains("kept out by its breaker since"), "{listed}");
 }
 
 #[tokio::test]

@@ -17,10 +17,11 @@ use super::masked::{Veil, masked};
 use super::{page, product_type};
 use crate::cli::lead;
 use crate::config::Settings;
-use crate::matching::lines::{Lines, Question};
+use crate::matching::lines::Lines;
+use crate::matching::question::Question;
 use crate::model::{CreditBands, Lead, ProductType, RateTable};
 use crate::partners::http::expression::MappingError;
-use crate::partners::http::{Answered, Asked, HttpRequest, HttpSource, Secrets};
+use crate::partners::http::{Answered, Asked, Given, HttpRequest, HttpSource, Secrets};
 use crate::partners::text::write_offer;
 use crate::partners::{Book, Facts, Quote, Seat, Terms};
 
@@ -108,7 +109,7 @@ fn request(
     secrets: Secrets,
 ) -> Result<Option<HttpRequest>, MappingError> {
     let facts = Facts::new(lead, asked.now.date_naive(), CreditBands::CURRENT);
-    source.request(&facts, asked, secrets)
+    source.request(&Given::of(&facts, asked), secrets)
 }
 
 /// A fault of a mapping that ran on what may be shown.
@@ -128,18 +129,20 @@ async fn send(
     let lines = Lines::new(settings.wire);
     lines.open(book).map_err(|faults| faults.join("\n"))?;
     let line = lines.of(seat).ok_or("there is no line to the partner")?;
-    let (today, bands) = (asked.now.date_naive(), CreditBands::CURRENT);
     let begun = Instant::now();
-    let deadline = begun + seat.timeout;
-    let question = Question { lead: Arc::clone(&lead), today, bands, asked, deadline };
-    let reply = line.fetch(source, &question).await.map_err(|cause| format!("no answer: {cause}"))?;
+    let question = Question::new(lead, CreditBands::CURRENT, asked);
+    let reply = line
+        .fetch(source, &question, begun + seat.timeout)
+        .await
+        .map_err(|cause| format!("no answer: {cause}"))?;
     let reply = reply.ok_or("the partner has no `sandbox_url`")?;
     page::print(format_args!("{} after {} ms", reply.status, begun.elapsed().as_millis()));
     page::print(veil.cover(&body_text(&reply.headers, &reply.body)));
 
-    let facts = Facts::new(&lead, today, bands);
+    let facts = question.facts();
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
-    let answered = source.answer(reply.status, &reply.headers, &reply.body, &facts, &asked, &fitting);
+    let answered =
+        source.answer(reply.status, &reply.headers, &reply.body, question.given(), &facts, &fitting);
     let (answered, dropped) = answered
         .map_err(|error| format!("the answer cannot be mapped: {error} ({})", veil.cover(&error.detail)))?;
     for one in dropped {

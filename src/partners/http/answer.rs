@@ -9,7 +9,8 @@ use minijinja::value::{Value as Mapped, ValueKind};
 use super::check::HttpSource;
 use super::document;
 use super::expression::{Expression, MappingError};
-use super::request::{Asked, context, text};
+use super::given::Given;
+use super::request::text;
 use crate::model::RejectReason;
 use crate::partners::catalog::{CatalogOffer, Figures};
 use crate::partners::{Facts, Quote};
@@ -35,7 +36,7 @@ pub struct Dropped {
 }
 
 impl HttpSource {
-    /// Tells what an answer to `asked` means. `offers` are those of the catalog whose rules fit the lead.
+    /// Tells what an answer means, of a lead that mappings see as `given` and rules as `facts`. `offers` are those of the catalog whose rules fit the lead.
     ///
     /// # Errors
     /// The first mapping that could not be run.
@@ -44,8 +45,8 @@ impl HttpSource {
         status: StatusCode,
         headers: &HeaderMap,
         body: &[u8],
+        given: &Given,
         facts: &Facts,
-        asked: &Asked,
         offers: &[&CatalogOffer],
     ) -> Result<(Answered, Vec<Dropped>), MappingError> {
         let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -62,7 +63,7 @@ impl HttpSource {
             header => header.collect::<BTreeMap<String, String>>(),
             response,
         };
-        let context = minijinja::context! { ..of_answer, ..context(facts, asked, BTreeMap::new()) };
+        let context = minijinja::context! { ..of_answer, ..given.context(BTreeMap::new()) };
 
         if self.answer.says("answer.error", &self.answer.error, &context)?.is_some_and(|said| said.is_true())
         {

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::answer::AnswerMapping;
 use super::declared::{self, Http};
 use super::expression::{Expression, Template};
+use super::places::Places;
 use super::request::{Body, Shape, header_name};
 use super::secret::Secret;
 use crate::declaration::quoted;
@@ -31,6 +32,8 @@ pub struct HttpSource {
     pub(super) secrets: BTreeMap<String, Option<Secret>>,
     pub(super) answer: AnswerMapping,
     pub(super) auth: Option<Auth>,
+    /// Where its mappings stand.
+    pub places: Places,
     /// How the partner is reached.
     pub wire: WireRules,
 }
@@ -97,6 +100,11 @@ const CONCURRENCY_MAX: f64 = 10_000.0;
 const RESPONSE_BYTES_MAX: f64 = 16_777_216.0;
 
 impl HttpSource {
+    /// Whether the partner takes test leads.
+    pub fn has_sandbox(&self) -> bool {
+        self.sandbox_url.is_some()
+    }
+
     /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker then holds. The secrets of a
     /// `paused` seat need not be there yet.
     pub(in crate::partners) fn declared(
@@ -107,7 +115,8 @@ impl HttpSource {
     ) -> Option<Self> {
         let before = check.count();
         let names: Vec<&str> = http.secrets.keys().map(String::as_str).collect();
-        let mut mappings = Mappings { check, secrets: &names };
+        let places = Places::of(check.file_name());
+        let mut mappings = Mappings { check, secrets: &names, places };
         let method = mappings.method(http.method.as_deref());
         let url = mappings.url("url", &http.url);
         let sandbox_url = http.sandbox_url.as_deref().map(|url| mappings.url("sandbox_url", url));
@@ -116,6 +125,7 @@ impl HttpSource {
         let body = mappings.body(http);
         let auth = http.auth.as_ref().map(|auth| mappings.auth(auth));
         let answer = mappings.answer(&http.answer, product_type);
+        let places = mappings.places;
         let secrets = secrets(&http.secrets, paused, check);
         let wire = wire(&http.wire, check);
         if check.count() > before {
@@ -131,6 +141,7 @@ impl HttpSource {
             secrets,
             answer: answer?,
             auth: auth.flatten(),
+            places,
             wire: wire?,
         })
     }
@@ -140,6 +151,7 @@ impl HttpSource {
 struct Mappings<'m, 'c> {
     check: &'m mut Checker<'c>,
     secrets: &'m [&'m str],
+    places: Places,
 }
 
 /// Where an expression stands, and so what it may use.
@@ -302,8 +314,9 @@ impl Mappings<'_, '_> {
         Some(AnswerMapping { error, declined, offers: offers?, offer: figures })
     }
 
-    /// Looks at every name that a mapping uses.
+    /// Notes where a mapping stands, and looks at every name that it uses.
     fn names(&mut self, key: &str, variables: impl IntoIterator<Item = String>, stage: Stage) {
+        self.places.note(key, self.check.line_of(key));
         for variable in variables {
             let (first, rest) = variable.split_once('.').unwrap_or((&variable, ""));
             let known = match (first, stage) {

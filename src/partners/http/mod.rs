@@ -25,10 +25,13 @@ pub mod check;
 pub mod declared;
 pub mod document;
 pub mod expression;
+pub mod given;
+pub mod places;
 pub mod request;
 pub mod secret;
 
 pub use answer::Answered;
 pub use check::HttpSource;
+pub use given::Given;
 pub use request::{Asked, HttpRequest};
 pub use secret::Secrets;

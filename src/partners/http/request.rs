@@ -1,20 +1,17 @@
 //! From a lead to the request that a partner is sent.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method};
-use minijinja::value::{Serde, Value as Mapped, ValueKind};
+use minijinja::value::{Value as Mapped, ValueKind};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::check::HttpSource;
 use super::expression::{Expression, MappingError, Template};
+use super::given::Given;
 use super::secret::Secrets;
-use crate::model::Timestamp;
-use crate::partners::Facts;
 
 /// What a partner is asked about, beside what the lead says.
 #[derive(Debug, Clone, Copy)]
@@ -73,18 +70,13 @@ impl HttpSource {
     ///
     /// # Errors
     /// The first mapping that could not be run.
-    pub fn request(
-        &self,
-        facts: &Facts,
-        asked: &Asked,
-        secrets: Secrets,
-    ) -> Result<Option<HttpRequest>, MappingError> {
-        let (key, url) = match (&self.sandbox_url, asked.test) {
+    pub fn request(&self, given: &Given, secrets: Secrets) -> Result<Option<HttpRequest>, MappingError> {
+        let (key, url) = match (&self.sandbox_url, given.test()) {
             (Some(sandbox), true) => ("sandbox_url", sandbox),
             (None, true) => return Ok(None),
             (_, false) => ("url", &self.url),
         };
-        let context = context(facts, asked, self.revealed(secrets));
+        let context = given.context(self.revealed(secrets));
         let mut url = url.run(key, &context)?;
         let query = fields("query", &self.query, &context)?;
         if !query.is_empty() {
@@ -150,22 +142,6 @@ impl Shape {
                 Some(filled?.into_iter().flatten().collect())
             }
         })
-    }
-}
-
-/// What mappings may use of a lead; requests also of the secrets.
-pub(super) fn context(facts: &Facts, asked: &Asked, secrets: BTreeMap<String, String>) -> Mapped {
-    let rating = facts.rating().map(|rating| rating.as_str());
-    minijinja::context! {
-        lead => Mapped::from(Serde(facts.lead())),
-        lead_uuid => asked.lead.to_string(),
-        rate_table_uuid => asked.rate_table.to_string(),
-        test => asked.test,
-        now => Timestamp::from(asked.now).to_string(),
-        age => facts.age(),
-        credit_score => facts.credit_score(),
-        credit_rating => rating,
-        secret => secrets,
     }
 }
 

@@ -149,6 +149,19 @@ impl Daemon {
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> Answer {
+        let answer = self.try_request(method, url, token, headers, body).await;
+        answer.expect("the daemon answers")
+    }
+
+    /// Like [`request_with`](Self::request_with), but the daemon may be gone before it has answered.
+    pub async fn try_request(
+        &self,
+        method: Method,
+        url: &str,
+        token: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Option<Answer> {
         let body = body.into();
         self.plan.canaries.note(token, &body);
         let mut request = Request::builder().method(method).uri(url);
@@ -163,10 +176,9 @@ impl Daemon {
         }
         let request = request.body(Full::new(body)).unwrap();
         let exchange = async {
-            let response = self.http.request(request).await.expect("the daemon answers");
-            let (head, body) = response.into_parts();
-            let body = body.collect().await.expect("the whole answer arrives").to_bytes();
-            Answer { status: head.status.as_u16(), headers: head.headers, body }
+            let (head, body) = self.http.request(request).await.ok()?.into_parts();
+            let body = body.collect().await.ok()?.to_bytes();
+            Some(Answer { status: head.status.as_u16(), headers: head.headers, body })
         };
         tokio::time::timeout(PATIENCE, exchange).await.expect("an answer in time")
     }
@@ -248,14 +260,26 @@ pub struct Stopped {
 }
 
 impl Stopped {
-    /// A company's feed from its beginning, as it will be in two hours, when all of it is old enough to be told.
+    /// A company's feed from its beginning, as it will be in two hours, when all of it is old enough to be told; all of
+    /// its pages in one.
     pub fn feed_in_two_hours<F: Feed>(&self, company: &str) -> FeedPage<F::Record> {
         let later = Clock::new(|| Clock::system().now_us() + 7_200_000_000);
         let store = Store::open_inline(self.plan.store()).unwrap();
         let feeds = Feeds::new(store, "https://offers.example".to_owned(), later, usize::MAX);
-        let everything = PageRequest::hourly(ArrivalTime::FIRST);
-        let page = feeds.page::<F>(company.parse().unwrap(), everything);
-        page.unwrap_or_else(|refused| panic!("{refused:?}"))
+        let mut asked = PageRequest::hourly(ArrivalTime::FIRST);
+        let mut data = Vec::new();
+        loop {
+            let page = feeds.page::<F>(company.parse().unwrap(), asked);
+            let page = page.unwrap_or_else(|refused| panic!("{refused:?}"));
+            data.extend(page.data);
+            if !page.should_continue_polling {
+                return FeedPage { data, next_url: page.next_url, should_continue_polling: false };
+            }
+            let (_, query) = page.next_url.split_once('?').expect("a next page says from when on");
+            let from = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "timestamp");
+            let from = from.and_then(|(_, time)| ArrivalTime::parse(&time)).expect("a time");
+            asked = asked.starting_at(from);
+        }
     }
 
     /// Sets a key for the starts to come.

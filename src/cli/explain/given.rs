@@ -1,61 +1,37 @@
-//! `offerd explain FILE`
-//!
-//! Caps, budgets and pauses are those of the running daemon, if one runs; the rest is what the files say.
+//! `offerd explain FILE`: what would become of a lead.
 
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::Path;
 
 use chrono::Utc;
-use clap::Args;
 use comfy_table::{Cell, Color, Table};
+use serde::Serialize;
 
-use super::lead::read_lead;
-use super::page;
-use super::partners::{running_standings, told};
+use super::{Arguments, add_refusal, empty_table};
+use crate::cli::lead::read_lead;
+use crate::cli::page;
+use crate::cli::partners::{running_standings, told};
+use crate::config::Settings;
 use crate::matching::limiter::{SeatStanding, State};
-use crate::model::CreditBands;
-use crate::partners::explain::{Explanation, Refusal, SeatExplanation, explain};
-use crate::partners::{Facts, Seat};
+use crate::model::{CreditBands, ProductType};
+use crate::partners::explain::{self, Explanation, Refusal, SeatExplanation};
+use crate::partners::{Book, Facts, Seat};
 
-/// `offerd explain`
-#[derive(Debug, Args)]
-pub struct Arguments {
-    /// The lead, as JSON; `-` reads standard input
-    file: PathBuf,
-    /// Only this partner, by its key
-    #[arg(long, value_name = "KEY")]
-    partner: Option<String>,
-    /// Only what matches
-    #[arg(long)]
-    matched: bool,
-}
-
-/// Runs `offerd explain`.
-pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
-    let (settings, book) = match super::settings_and_book(config) {
-        Ok(loaded) => loaded,
-        Err(code) => return code,
-    };
-    let lead = match read_lead(&arguments.file) {
-        Ok((_, lead)) => lead,
-        Err(message) => return super::fail(message),
-    };
-    if let Some(key) = &arguments.partner
-        && !book.partners().iter().any(|partner| partner.key == *key)
-    {
-        return super::fail(format!("there is no partner `{key}`"));
-    }
-
-    let standings = match super::block_on(running_standings(&settings)) {
-        Ok(standings) => standings,
-        Err(message) => return super::fail(message),
-    };
+/// Explains the lead of a file.
+pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) -> Result<(), String> {
+    let (_, lead) = read_lead(Path::new(&arguments.lead))?;
+    arguments.check_partner(book)?;
+    let standings = running_standings(settings).await?;
     let now = Utc::now();
     let facts = Facts::new(&lead, now.date_naive(), CreditBands::CURRENT);
-    let explanation = explain(&book, &facts, now, &|seat| counted_against(&standings, seat));
-    page::print(table(&explanation, arguments));
-    page::print(summary(&explanation));
-    ExitCode::SUCCESS
+    let explanation = explain::explain(book, &facts, Some(now), &|seat| counted_against(&standings, seat));
+    if arguments.json {
+        let seats: Vec<SeatRow> = wanted(&explanation, arguments).map(SeatRow::of).collect();
+        page::print(serde_json::to_string_pretty(&seats).map_err(|error| error.to_string())?);
+    } else {
+        page::print(table(&explanation, arguments));
+        page::print(summary(&explanation));
+    }
+    Ok(())
 }
 
 /// What the running daemon has counted against a seat. Its schedule and its file tell of themselves.
@@ -69,15 +45,21 @@ fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Refusal> {
         State::PausedByCommand => "not paused",
         State::Capped => "fewer asks than its cap",
         State::OverBudget => "payouts below its budget",
+        State::BreakerOpen => "a partner that has not failed too often lately",
     };
-    Some(Refusal { wanted: wanted.to_owned(), found: told(standing) })
+    Some(Refusal::new(wanted, told(standing)))
+}
+
+fn wanted<'e, 'b>(
+    explanation: &'e Explanation<'b>,
+    arguments: &Arguments,
+) -> impl Iterator<Item = &'e SeatExplanation<'b>> {
+    explanation.seats.iter().filter(|seat| arguments.wants(&seat.seat.identity.key))
 }
 
 fn table(explanation: &Explanation, arguments: &Arguments) -> Table {
-    let mut table = page::table(["partner", "product", "offer", "", "wanted", "found"]);
-    let wanted =
-        |seat: &&SeatExplanation| arguments.partner.as_ref().is_none_or(|key| seat.seat.identity.key == *key);
-    for seat in explanation.seats.iter().filter(wanted) {
+    let mut table = empty_table();
+    for seat in wanted(explanation, arguments) {
         add_seat(&mut table, seat, arguments.matched);
     }
     table
@@ -120,15 +102,51 @@ fn add_seat(table: &mut Table, seat: &SeatExplanation, matched_only: bool) {
     }
 }
 
-fn add_refusal(table: &mut Table, place: [&str; 3], refusal: &Refusal) {
-    let [key, product, offer] = place.map(Cell::new);
-    let failed = Cell::new("failed").fg(Color::Red);
-    table.add_row([key, product, offer, failed, Cell::new(&refusal.wanted), Cell::new(&refusal.found)]);
-}
-
 fn summary(explanation: &Explanation) -> String {
     let asked = explanation.seats.iter().filter(|seat| seat.refusals.is_empty()).count();
     let offers = explanation.seats.iter().flat_map(|seat| &seat.offers);
     let matched = offers.filter(|offer| offer.outcome.is_ok()).count();
     format!("{asked} of {} seats are asked, {matched} offers match", explanation.seats.len())
+}
+
+/// A seat as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SeatRow<'a> {
+    partner: &'a str,
+    product_type: ProductType,
+    second_look: bool,
+    asked: bool,
+    refusals: &'a [Refusal],
+    offers: Vec<OfferRow<'a>>,
+}
+
+/// An offer as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OfferRow<'a> {
+    name: &'a str,
+    matched: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+    refusals: &'a [Refusal],
+}
+
+impl<'a> SeatRow<'a> {
+    fn of(seat: &'a SeatExplanation) -> Self {
+        let offers = seat.offers.iter().map(|offer| OfferRow {
+            name: offer.name,
+            matched: offer.outcome.is_ok(),
+            score: offer.outcome.as_ref().ok().map(|quote| quote.score),
+            refusals: offer.outcome.as_ref().err().map(Vec::as_slice).unwrap_or_default(),
+        });
+        Self {
+            partner: &seat.seat.identity.key,
+            product_type: seat.seat.product_type,
+            second_look: seat.seat.second_look,
+            asked: seat.refusals.is_empty(),
+            refusals: &seat.refusals,
+            offers: offers.collect(),
+        }
+    }
 }

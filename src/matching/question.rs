@@ -1,0 +1,45 @@
+//! What the partners of a rate table are asked, owned, so that it can be taken to any thread.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use chrono::NaiveDate;
+
+use crate::model::{CreditBands, Lead};
+use crate::partners::Facts;
+use crate::partners::http::{Asked, Given};
+
+/// One lead's question, the same for every partner.
+pub struct Question {
+    /// The lead.
+    pub lead: Arc<Lead>,
+    /// The ids, and whether it is a test.
+    pub asked: Asked,
+    today: NaiveDate,
+    bands: CreditBands,
+    given: OnceLock<Given>,
+}
+
+impl Question {
+    /// A question about `lead`, priced on the day it is asked, with scores that become ratings by `bands`.
+    pub fn new(lead: Arc<Lead>, bands: CreditBands, asked: Asked) -> Self {
+        Self { lead, asked, today: asked.now.date_naive(), bands, given: OnceLock::new() }
+    }
+
+    /// The lead as rules see it.
+    pub fn facts(&self) -> Facts<'_> {
+        Facts::new(&self.lead, self.today, self.bands)
+    }
+
+    /// The lead as mappings see it; made when the first mapping needs it.
+    pub fn given(&self) -> &Given {
+        self.given.get_or_init(|| Given::of(&self.facts(), &self.asked))
+    }
+}
+
+/// Tells nothing of the person.
+impl fmt::Debug for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Question").field("asked", &self.asked).finish_non_exhaustive()
+    }
+}

@@ -142,7 +142,7 @@ fn answers() -> Answers {
         kept_out: Vec::new(),
     };
     let directory = tempfile::tempdir().expect("a directory for the store");
-    let store = Store::open(StoreOptions::new(directory.path())).expect("a store");
+    let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
     let texts = Texts::new(store);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(texts.keep(&book)).expect("texts are stored");
@@ -281,7 +281,7 @@ fn limits(criterion: &mut Criterion) {
     const TABLES: usize = 10_000;
     let book = Book::from_texts((0..SEATS).map(limited_partner)).expect("the partners are good");
     let directory = tempfile::tempdir().expect("a directory for the store");
-    let store = Store::open(StoreOptions::new(directory.path())).expect("a store");
+    let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
     let texts = Texts::new(store.clone());
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(texts.keep(&book)).expect("texts are stored");
@@ -320,5 +320,26 @@ fn limits(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, parse, eligibility, rate_table, mapping, limits);
+/// Reading a lead out of the store, which is sealed, and for comparison the same bytes out of a tree that is not.
+fn sealing(criterion: &mut Criterion) {
+    let directory = tempfile::tempdir().expect("a directory for the store");
+    let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
+    let lead = uuid::Uuid::now_v7();
+    let commit = Commit::new().about(lead).put(Tree::Leads, lead, LEAD).put(Tree::Texts, lead, LEAD);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(store.commit(commit)).expect("a lead is stored");
+
+    let mut group = criterion.benchmark_group("store");
+    group.throughput(Throughput::Bytes(LEAD.len() as u64));
+    for (name, tree) in [("sealed", Tree::Leads), ("open", Tree::Texts)] {
+        group.bench_function(format!("read/{name}"), |bencher| {
+            bencher.iter(|| assert!(store.get(tree, black_box(lead)).is_ok_and(|found| found.is_some())));
+        });
+    }
+    group
+        .bench_function("blind", |bencher| bencher.iter(|| store.blind("identity", black_box(b"535772043"))));
+    group.finish();
+}
+
+criterion_group!(benches, parse, eligibility, rate_table, mapping, limits, sealing);
 criterion_main!(benches);

@@ -44,7 +44,7 @@
 //! | [`declaration`] | how files written by an operator are read: every fault at once, with file, line and key |
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
-//! | [`store`] | the record: one writer thread, group commit, checksums |
+//! | [`store`] | the record: one writer thread, group commit, checksums; [`store::sealing`] the keys of personal data |
 //! | [`matching`] | actors, progress, budgets, ranking, recovery; explanation and replay of what is stored |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
@@ -75,6 +75,8 @@
 //! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
 //! - A panic is an outcome, never the end of the process: `panic = "unwind"` in every profile.
 //! - No log, metric or error holds personal data: messages say what was wanted and the kind of thing that was found.
+//! - No byte on the disk tells of a person without the master key: the store seals what [`store::TREES`] says, and nobody
+//!   can write it otherwise.
 //! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times, feeds and limits share [`store::Clock`]), an expression engine on the hot path.
 
 pub mod admin;

@@ -4,13 +4,14 @@
 //! - `GET /livez` answers while the process runs
 //! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
-//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET /leads/{uuid}/explanation`,
-//!   `GET /partners`, `POST /partners/pause`, `/partners/resume`, `POST /reload` and `POST /replay` are for the command
-//!   line, with the key of the run file
+//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
+//!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
+//!   `POST /replay` and `POST /masterKey` are for the command line, with the key of the run file
 
 mod health;
 pub mod key_ring;
-mod leads;
+pub mod leads;
+pub mod master_key;
 pub mod partner_events;
 mod partners;
 mod reload;
@@ -111,6 +112,21 @@ const ROUTES: &[Route<Handler<App>>] = &[
         handler!(partners::pause),
     ),
     route(Method::POST, "/partners/resume", Scope::Confidential, "Ends a pause.", handler!(partners::resume)),
+    route(
+        Method::GET,
+        "/leads/{uuid}",
+        Scope::Confidential,
+        "Tells all that is held on a person.",
+        handler!(leads::export),
+    ),
+    route(Method::DELETE, "/leads/{uuid}", Scope::Confidential, "Erases a person.", handler!(leads::erase)),
+    route(
+        Method::POST,
+        "/masterKey",
+        Scope::Confidential,
+        "Seals the keys with another one.",
+        handler!(master_key::rotate),
+    ),
     route(
         Method::POST,
         "/reload",

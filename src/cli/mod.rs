@@ -4,7 +4,9 @@ mod check;
 mod client;
 mod events;
 mod explain;
+mod key;
 mod lead;
+mod os_user;
 mod page;
 mod partners;
 mod reload;
@@ -22,6 +24,7 @@ use crate::config::Settings;
 use crate::daemon;
 use crate::declaration::Fault;
 use crate::partners::Book;
+use crate::telemetry::logging;
 
 /// Bad configuration (`EX_USAGE`); the unit does not start again on it.
 pub const BAD_CONFIGURATION: u8 = 64;
@@ -46,9 +49,12 @@ enum Command {
     /// Make, list and revoke access tokens, of a running daemon or of a stopped one's store
     #[command(subcommand)]
     Token(token::Command),
-    /// Submit leads to a running daemon
+    /// Submit leads to a running daemon; erase or export what is held on a person
     #[command(subcommand)]
     Lead(lead::Command),
+    /// Make and exchange the master key, which seals personal data
+    #[command(subcommand)]
+    Key(key::Command),
     /// Take in what partners report in files
     #[command(subcommand)]
     Events(events::Command),
@@ -74,6 +80,7 @@ pub fn run() -> ExitCode {
         Command::Check => check::run(config),
         Command::Token(command) => token::run(config, command),
         Command::Lead(command) => lead::run(config, command),
+        Command::Key(command) => key::run(config, command),
         Command::Events(command) => events::run(config, command),
         Command::Partners(command) => partners::run(config, command),
         Command::Reload(arguments) => reload::run(config, &arguments),
@@ -85,7 +92,16 @@ pub fn run() -> ExitCode {
 
 /// Settings, or their faults told and the exit code for it.
 fn settings(config: Option<&Path>) -> Result<Settings, ExitCode> {
-    Settings::load(config).map_err(|faults| tell(&faults))
+    let settings = Settings::load(config).map_err(|faults| tell(&faults))?;
+    match daemon::master_key_fault(&settings) {
+        None => Ok(settings),
+        Some(fault) => Err(tell(&[fault])),
+    }
+}
+
+/// Starts the log, for a command that does to a stopped daemon's store what would else be in the daemon's log.
+fn log_as_the_daemon_does(settings: &Settings) {
+    logging::init(&settings.log.filter, settings.log.format);
 }
 
 /// Settings and the book, or the faults of both told and the exit code for it.

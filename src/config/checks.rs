@@ -178,6 +178,7 @@ fn store(raw: RawStore, live_tables: usize, found: &mut Found) -> StoreSettings 
     }
     StoreSettings {
         path: path("store.path", &raw.path, found),
+        master_key_file: Some(raw.master_key_file).filter(|path| !path.is_empty()).map(PathBuf::from),
         queue,
         group: count("store.group", raw.group, 1, 65_536, found),
         cache_bytes: count("store.cache_bytes", raw.cache_bytes, 1_048_576, i64::MAX, found) as u64,

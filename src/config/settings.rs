@@ -123,6 +123,8 @@ pub struct AnalyticsSettings {
 pub struct StoreSettings {
     /// Directory.
     pub path: PathBuf,
+    /// File with the master key, if one is named.
+    pub master_key_file: Option<PathBuf>,
     /// Commits that wait for the writer.
     pub queue: usize,
     /// Commits that are made durable together.

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
-pub use self::load::load;
+pub use self::load::{load, master_key_fault};
 use self::reload::{Reloading, note_book};
 use crate::admin::{self, Health};
 use crate::bootstrap;
@@ -29,7 +29,7 @@ use crate::partners::Book;
 use crate::reload::channel as reload_requests;
 use crate::run_file::RunFile;
 use crate::store::tokens::Tokens;
-use crate::store::{Commit, Store, StoreOptions, Tree};
+use crate::store::{Store, StoreOptions};
 use crate::telemetry;
 
 /// Stack of error causes ends here: a sentence that says what to do.
@@ -99,8 +99,7 @@ async fn live(
         .collect();
     let lines = Lines::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
     let engine = Engine::new(store.clone(), texts, book, lines, (&settings.matching).into(), base_url);
-    let secret = identity_secret(&store).await?;
-    let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect(), &secret);
+    let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect());
     recovery::recover(&matchmaker).await;
 
     let run_file = RunFile {
@@ -184,21 +183,6 @@ fn open_store(settings: &Settings) -> Result<Store, Fatal> {
     opened.map_err(|error| {
         format!("`store.path` ({}) cannot be opened: {error}", settings.store.path.display())
     })
-}
-
-/// The secret that keys identity hashes: made with the store, and kept with it.
-async fn identity_secret(store: &Store) -> Result<Vec<u8>, Fatal> {
-    const KEY: &[u8] = b"identity_secret";
-    let unreadable =
-        |error: &dyn std::fmt::Display| format!("the store's identity secret cannot be read: {error}");
-    if let Some(secret) = store.get(Tree::Meta, KEY).map_err(|error| unreadable(&error))? {
-        return Ok(secret);
-    }
-    // Two random UUIDs: 244 bits from the system's source of randomness.
-    let secret = [*Uuid::new_v4().as_bytes(), *Uuid::new_v4().as_bytes()].concat();
-    let commit = Commit::new().put(Tree::Meta, KEY, secret.clone());
-    store.commit(commit).await.map_err(|error| unreadable(&error))?;
-    Ok(secret)
 }
 
 fn actor_threads(settings: &Settings) -> usize {

@@ -40,7 +40,6 @@ pub struct Matchmaker {
     next_arbiter: Arc<AtomicUsize>,
     admission: Admission,
     under_way: UnderWay,
-    identity_secret: Arc<[u8]>,
 }
 
 /// A lead on its way in.
@@ -88,13 +87,22 @@ pub enum Refused {
     StoreFailed,
 }
 
+/// What became of a table that a crash has left pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resumed {
+    /// It is being built.
+    GoesOn,
+    /// Its lead is erased, so that it is not pending any more.
+    Erased,
+}
+
 /// A rate table exists but cannot be shown now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unavailable;
 
 impl Matchmaker {
-    /// A matchmaker whose actors run on `arbiters`, at least one. `identity_secret` keys the duplicate look-back.
-    pub fn new(engine: Engine, arbiters: Vec<ArbiterHandle>, identity_secret: &[u8]) -> Self {
+    /// A matchmaker whose actors run on `arbiters`, at least one.
+    pub fn new(engine: Engine, arbiters: Vec<ArbiterHandle>) -> Self {
         assert!(!arbiters.is_empty(), "actors need an arbiter to run on");
         Self {
             admission: Admission::default(),
@@ -102,7 +110,6 @@ impl Matchmaker {
             arbiters: arbiters.into(),
             next_arbiter: Arc::default(),
             under_way: UnderWay::default(),
-            identity_secret: identity_secret.into(),
         }
     }
 
@@ -227,7 +234,7 @@ impl Matchmaker {
         let deadline = Instant::now() + deadline;
         let commit = writing::with_table(commit, &record, &head);
         let commit = match repeat {
-            Some(repeat) => repeat.remember(commit, head.uuid),
+            Some(repeat) => repeat.remember(&self.engine.store, commit, head.uuid),
             None => commit,
         };
         if let Err(failure) = self.engine.store.commit(commit).await {
@@ -306,8 +313,8 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`Unavailable`] when the store has lost a part of it.
-    pub(super) async fn resume(&self, table: Uuid) -> Result<(), Unavailable> {
-        let Some(stored) = reading::table(&self.engine, table)? else { return Err(Unavailable) };
+    pub(super) async fn resume(&self, table: Uuid) -> Result<Resumed, Unavailable> {
+        let Some(stored) = reading::table(&self.engine, table)? else { return self.drop_erased(table).await };
         let head = Arc::clone(stored.head());
         // Without its lead nobody can be asked any more, but the table still completes.
         let record = reading::lead(&self.engine.store, head.lead).ok().flatten();
@@ -342,7 +349,17 @@ impl Matchmaker {
             place: self.admission.admit(configuration.rules.live_tables),
             configuration,
         });
-        Ok(())
+        Ok(Resumed::GoesOn)
+    }
+
+    /// A table was being started while its lead was erased.
+    async fn drop_erased(&self, table: Uuid) -> Result<Resumed, Unavailable> {
+        if !reading::was_erased(&self.engine.store, table)? {
+            return Err(Unavailable);
+        }
+        let commit = Commit::new().remove(Tree::OpenTables, table.as_bytes());
+        self.engine.store.commit(commit).await.map_err(|_| Unavailable)?;
+        Ok(Resumed::Erased)
     }
 
     /// Lets every actor leave; what is pending is recovered at the next start.
@@ -358,7 +375,7 @@ impl Matchmaker {
     }
 
     fn identity(&self, record: &LeadRecord, look_back_minutes: Option<u32>) -> Option<IdentityLookBack> {
-        let key = identity_key(&self.identity_secret, record.company, &record.lead)?;
+        let key = identity_key(&self.engine.store, record.company, &record.lead)?;
         let since = look_back_minutes.map(|minutes| record.created_at - i64::from(minutes) * 60_000);
         Some(IdentityLookBack { key, since })
     }
@@ -424,6 +441,8 @@ fn refusal(record: &LeadRecord, failure: CommitError) -> Refused {
             counter!(SUBMITS_REFUSED, "reason" => "store_busy").increment(1);
             Refused::Full
         }
+        // A lead that was erased is not taken in again under its uuid.
+        CommitError::Erased => Refused::Duplicate(record.uuid),
         failure => {
             counter!(SUBMITS_REFUSED, "reason" => "store_failed").increment(1);
             error!(lead = %record.uuid, %failure, tree = Tree::Leads.name(), "a lead could not be stored");

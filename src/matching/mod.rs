@@ -9,7 +9,7 @@
 //! that live elsewhere. The actors' [`messages`] stand on one page.
 //!
 //! The [`limiter`] counts from the records whom a table asked ([`asks`]) and what its leads earned ([`owed`]); [`pausing`]
-//! is how the command line takes a partner out.
+//! is how the command line takes a partner out. What is held on a person is a [`dossier`], and [`erasure`] is the end of it.
 //!
 //! Afterwards an [`explanation`] tells of a stored lead who was asked, with what outcome and [`cause`], and who was not and
 //! why; a [`replay`] runs stored leads against other partner files.
@@ -22,7 +22,9 @@ pub mod budget;
 pub mod cause;
 pub mod click;
 pub mod configuration;
+pub mod dossier;
 pub mod engine;
+pub mod erasure;
 pub mod explanation;
 pub mod history;
 pub mod identity;

@@ -75,7 +75,7 @@ async fn matchmaker(store: Store, partners: &[PartnerFile], rules: Rules, clock:
     let base_url = "http://offers.example".to_owned();
     let lines = Lines::new(WireSettings::default());
     let engine = Engine::with_clock(store, texts, book, lines, rules, base_url, clock.clone());
-    Matchmaker::new(engine, vec![Arbiter::current()], b"secret")
+    Matchmaker::new(engine, vec![Arbiter::current()])
 }
 
 impl World {
@@ -89,7 +89,7 @@ impl World {
 
     async fn with_clock(partners: &[PartnerFile], rules: Rules, clock: Clock) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let options = StoreOptions::new(directory.path());
+        let options = StoreOptions::new(directory.path().join("store"));
         let disk = options.sync_fault.clone();
         let store = Store::open_inline_with(&options).unwrap();
         Self { matchmaker: matchmaker(store, partners, rules, &clock).await, directory, disk, clock }
@@ -130,11 +130,11 @@ impl World {
         gone.drain().await;
         drop(gone);
         // The actors let go of the store when they have stopped.
-        while let Err(locked) = Store::open_inline(directory.path()) {
+        while let Err(locked) = Store::open_inline(directory.path().join("store")) {
             assert!(matches!(locked, crate::store::StoreError::Locked { .. }), "{locked}");
             tokio::task::yield_now().await;
         }
-        let options = StoreOptions::new(directory.path());
+        let options = StoreOptions::new(directory.path().join("store"));
         let disk = options.sync_fault.clone();
         let store = Store::open_inline_with(&options).unwrap();
         Self { matchmaker: matchmaker(store, partners, rules(), &clock).await, directory, disk, clock }

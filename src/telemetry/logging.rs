@@ -19,6 +19,9 @@ pub enum LogFormat {
     Json,
 }
 
+/// Target of the lines that tell who did what with a person's data or the keys to them. They pass every filter.
+pub const AUDIT: &str = "audit";
+
 /// Whether a filter can be read.
 ///
 /// # Errors
@@ -38,14 +41,14 @@ impl Filter {
     /// What is wrong with the filter.
     pub fn set(&self, filter: &str) -> Result<(), String> {
         let filter = EnvFilter::builder().parse(filter).map_err(|error| error.to_string())?;
-        self.0.reload(filter).map_err(|error| error.to_string())
+        self.0.reload(audited(filter)).map_err(|error| error.to_string())
     }
 }
 
 /// Starts logging; a second call changes nothing. A filter that cannot be read counts as `info`.
 pub fn init(filter: &str, format: LogFormat) -> Filter {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let (filter, handle) = reload::Layer::new(filter);
+    let (filter, handle) = reload::Layer::new(audited(filter));
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     // Fails only when logging has been started already, by a test in the same process.
     let _ = match format {
@@ -54,6 +57,11 @@ pub fn init(filter: &str, format: LogFormat) -> Filter {
     };
     std::panic::set_hook(Box::new(tell_panic));
     Filter(handle)
+}
+
+/// A filter that the audit passes, whatever else it holds back.
+fn audited(filter: EnvFilter) -> EnvFilter {
+    filter.add_directive(format!("{AUDIT}=info").parse().expect("a target and a level are a directive"))
 }
 
 /// Tells where a panic happened. Its message may quote what was being read, so it is not told.

@@ -54,6 +54,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "run_file",
             "sandbox",
             "store",
+            "telemetry",
         ],
     ),
 ];
@@ -61,6 +62,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
 /// Crates that only these modules may name.
 const OWNED: &[(&str, &[&str])] = &[
     ("sled", &["store"]),
+    ("ring", &["store"]),
+    ("zeroize", &["store"]),
     ("crossbeam_channel", &["store"]),
     ("unicode_normalization", &["reference"]),
     ("warp", &["web"]),

@@ -27,6 +27,7 @@ mod repeats;
 mod replay;
 mod sample_catalogue;
 mod sandbox;
+mod sealing;
 mod second_look;
 mod settings;
 mod timing;

@@ -1,6 +1,7 @@
 //! The kit: a real daemon on a store of its own, partners in a few words, and a client.
 #![allow(dead_code, missing_docs, clippy::unwrap_used)] // each test binary and benchmark uses a part of it
 
+pub mod canaries;
 pub mod far_side;
 pub mod partners;
 
@@ -22,6 +23,7 @@ use offerd::run_file::RunFile;
 use offerd::store::{Clock, Store};
 use serde_json::Value;
 
+use canaries::Canaries;
 pub use partners::PartnerFile;
 
 /// Longest wait for anything at all; only a hanging daemon reaches it.
@@ -32,6 +34,8 @@ pub struct Plan {
     directory: tempfile::TempDir,
     partners: PathBuf,
     settings: Vec<(String, String)>,
+    /// What it is told and must not tell: looked for in its store and its log whenever it has ended.
+    canaries: Canaries,
 }
 
 /// A running daemon.
@@ -158,6 +162,8 @@ impl Daemon {
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> Option<Answer> {
+        let body = body.into();
+        self.plan.canaries.note(token, &body);
         let mut request = Request::builder().method(method).uri(url);
         if !token.is_empty() {
             request = request.header("authorization", format!("Bearer {token}"));
@@ -168,7 +174,7 @@ impl Daemon {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.body(Full::new(body.into())).unwrap();
+        let request = request.body(Full::new(body)).unwrap();
         let exchange = async {
             let (head, body) = self.http.request(request).await.ok()?.into_parts();
             let body = body.collect().await.ok()?.to_bytes();
@@ -245,6 +251,7 @@ impl Daemon {
     }
 
     fn stopped(mut self) -> Stopped {
+        self.plan.assert_silent();
         let plan = std::mem::replace(&mut self.plan, Plan::new(PathBuf::new()));
         Stopped { plan, publishable: self.publishable.clone(), confidential: self.confidential.clone() }
     }
@@ -255,6 +262,9 @@ impl Drop for Daemon {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
+            if !std::thread::panicking() {
+                self.plan.assert_silent();
+            }
         }
     }
 }
@@ -289,6 +299,12 @@ impl Stopped {
         }
     }
 
+    /// Sets a key for the starts to come.
+    #[must_use]
+    pub fn setting(self, key: &str, value: &str) -> Self {
+        Self { plan: self.plan.setting(key, value), ..self }
+    }
+
     /// Starts it again on the same store.
     pub async fn start(self) -> Daemon {
         let mut daemon = self.plan.start_anew(false).0;
@@ -300,7 +316,12 @@ impl Stopped {
 
 impl Plan {
     fn new(partners: PathBuf) -> Self {
-        Self { directory: tempfile::tempdir().expect("a directory"), partners, settings: Vec::new() }
+        Self {
+            directory: tempfile::tempdir().expect("a directory"),
+            partners,
+            settings: Vec::new(),
+            canaries: Canaries::default(),
+        }
     }
 
     /// Sets a key, as `section.key`.
@@ -325,6 +346,20 @@ impl Plan {
 
     pub fn partners(&self) -> &Path {
         &self.partners
+    }
+
+    /// Neither the store nor the log tells what the daemon was told of persons, nor a token.
+    fn assert_silent(&self) {
+        self.canaries.assert_in_none_of(&[self.store(), self.directory.path().join("log")]);
+    }
+
+    pub fn canaries(&self) -> &Canaries {
+        &self.canaries
+    }
+
+    /// Where a first start puts the master key when none is given.
+    pub fn master_key(&self) -> PathBuf {
+        self.directory.path().join("store.key")
     }
 
     /// Starts the daemon for the first time, and waits until it is ready.

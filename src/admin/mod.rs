@@ -5,8 +5,8 @@
 //! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
-//!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /replay` and
-//!   `POST /masterKey` are for the command line, with the key of the run file
+//!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`,
+//!   `POST /reload`, `POST /replay` and `POST /masterKey` are for the command line, with the key of the run file
 
 mod health;
 pub mod key_ring;
@@ -14,6 +14,7 @@ pub mod leads;
 pub mod master_key;
 pub mod partner_events;
 mod partners;
+mod reload;
 pub mod replay;
 pub mod tokens;
 
@@ -30,11 +31,12 @@ pub use health::Health;
 
 use self::key_ring::KeyRing;
 use crate::matching::Engine;
+use crate::reload::Reloader;
 use crate::run_file::RunFile;
 use crate::telemetry::metrics;
 use crate::web::{
     Authenticate, Caller, Context, Cors, Editions, Failure, Handler, Listener, Principal, Reply, Route,
-    Router, Scope, Surface, Token, handler, service,
+    Router, Scope, Surface, Token, Welcome, handler, service,
 };
 
 /// What the admin pages work with.
@@ -43,6 +45,7 @@ pub struct App {
     metrics: metrics::Handle,
     key_ring: KeyRing,
     engine: Arc<Engine>,
+    reloader: Reloader,
     /// One replay at a time.
     replays: Arc<Semaphore>,
     /// Where the other listeners are, and the key that opens the commands.
@@ -56,11 +59,12 @@ impl App {
         health: Arc<Health>,
         metrics: metrics::Handle,
         engine: Arc<Engine>,
+        reloader: Reloader,
         run_file: RunFile,
     ) -> Self {
         let key_ring = KeyRing::of(engine.store.clone());
         let replays = Arc::new(Semaphore::new(1));
-        Self { health, metrics, key_ring, engine, replays, index: index_page(&run_file), run_file }
+        Self { health, metrics, key_ring, engine, reloader, replays, index: index_page(&run_file), run_file }
     }
 }
 
@@ -125,6 +129,13 @@ const ROUTES: &[Route<Handler<App>>] = &[
     ),
     route(
         Method::POST,
+        "/reload",
+        Scope::Confidential,
+        "Takes in settings and partner files anew.",
+        handler!(reload::reload),
+    ),
+    route(
+        Method::POST,
         "/replay",
         Scope::Confidential,
         "Runs stored leads against other partner files.",
@@ -152,12 +163,12 @@ pub struct Admin {
 /// Serves the admin listener on a thread of its own.
 pub fn start(listener: Listener, app: App) -> Admin {
     let (stop, mut stopping) = watch::channel(false);
+    let nobody = Welcome { cors: Cors::new(&[]), vendors: Vec::new() };
     let surface = Surface {
         listener: "admin",
         app: Arc::new(app),
         router: Router::new(ROUTES),
-        cors: Cors::new(&[]),
-        vendors: Vec::new(),
+        welcome: watch::channel(Arc::new(nobody)).1,
     };
     let serve = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -65,7 +65,7 @@ pub(super) async fn replay(mut context: Context<App>) -> Result<Reply, Failure> 
     let engine = Arc::clone(&context.app.engine);
     let beginning = tokio::task::spawn_blocking(move || {
         let book = book_of(order.partner_files)?;
-        Replay::new(&engine.store, &engine.texts, book, &engine.rules, &order.wish)
+        Replay::new(&engine.store, &engine.texts, book, &engine.configuration().rules, &order.wish)
     });
     let replay = beginning.await.map_err(|error| {
         error!(%error, "a replay could not be begun");

@@ -131,6 +131,14 @@ impl Answer {
         Ok(Self { status, body: body.map_err(no_answer)?.to_bytes() })
     }
 
+    /// The body, whatever the status.
+    ///
+    /// # Errors
+    /// That it is something else.
+    pub fn read_any<T: DeserializeOwned>(self) -> Result<T, String> {
+        serde_json::from_slice(&self.body).or_else(|_| self.read())
+    }
+
     /// The body, when the call succeeded; else what the errors say, in one text.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod lead;
 mod os_user;
 mod page;
 mod partners;
+mod reload;
 mod replay;
 mod sandbox;
 mod serve;
@@ -20,8 +21,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::config::{Settings, StoreSettings};
+use crate::daemon;
 use crate::declaration::Fault;
-use crate::matching::lines::Lines;
 use crate::partners::Book;
 use crate::store::MasterKey;
 use crate::telemetry::logging;
@@ -61,6 +62,8 @@ enum Command {
     /// Show, pause and resume partners, of a running daemon or of a stopped one's store
     #[command(subcommand)]
     Partners(partners::Command),
+    /// Have a running daemon take in its settings and partner files anew, all or nothing
+    Reload(reload::Arguments),
     /// Tell for a lead, partner by partner and offer by offer, what matches and what does not
     Explain(explain::Arguments),
     /// Run stored leads against changed partner files, and tell which offers would be won and lost; nobody is called
@@ -81,6 +84,7 @@ pub fn run() -> ExitCode {
         Command::Key(command) => key::run(config, command),
         Command::Events(command) => events::run(config, command),
         Command::Partners(command) => partners::run(config, command),
+        Command::Reload(arguments) => reload::run(config, &arguments),
         Command::Explain(arguments) => explain::run(config, &arguments),
         Command::Replay(arguments) => replay::run(config, &arguments),
         Command::Sandbox(arguments) => sandbox::run(&arguments),
@@ -112,22 +116,12 @@ fn log_as_the_daemon_does(settings: &Settings) {
 
 /// Settings and the book, or the faults of both told and the exit code for it.
 fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), ExitCode> {
-    let (settings, mut faults) = Settings::inspect(config);
-    let Some(settings) = settings else { return Err(tell(&faults)) };
-    faults.extend(master_key_fault(&settings));
-    match Book::load(&settings.partners.path) {
-        Ok(book) => {
-            let closed = Lines::new(settings.wire).open(&book).err().into_iter().flatten();
-            faults.extend(closed.map(|message| Fault {
-                file: Some(settings.partners.path.clone()),
-                line: None,
-                key: "wire".to_owned(),
-                message,
-            }));
-            if faults.is_empty() { Ok((settings, book)) } else { Err(tell(&faults)) }
-        }
-        Err(of_partners) => {
-            faults.extend(of_partners);
+    let key_fault = Settings::inspect(config).0.and_then(|settings| master_key_fault(&settings));
+    match (daemon::load(config), key_fault) {
+        (Ok(loaded), None) => Ok(loaded),
+        (loaded, key_fault) => {
+            let mut faults = loaded.err().unwrap_or_default();
+            faults.extend(key_fault);
             Err(tell(&faults))
         }
     }

@@ -15,7 +15,12 @@ use crate::telemetry::logging;
 /// Faults as (key, message).
 pub(super) type Found = Vec<(String, String)>;
 
-pub(super) fn checked(raw: Raw, described: Vec<DescribedSetting>, found: &mut Found) -> Settings {
+pub(super) fn checked(
+    raw: Raw,
+    described: Vec<DescribedSetting>,
+    table: toml::Table,
+    found: &mut Found,
+) -> Settings {
     let matching = matching(&raw.matching, found);
     let store = store(raw.store, matching.live_tables, found);
     let listeners = [
@@ -61,6 +66,7 @@ pub(super) fn checked(raw: Raw, described: Vec<DescribedSetting>, found: &mut Fo
         },
         log: log(raw.log, found),
         described,
+        table,
     }
 }
 

@@ -39,6 +39,8 @@ pub struct Settings {
     /// `[log]`
     pub log: LogSettings,
     pub(super) described: Vec<DescribedSetting>,
+    /// As they are written, all layers merged.
+    pub(super) table: toml::Table,
 }
 
 /// `[api]`
@@ -210,7 +212,7 @@ impl Settings {
         };
         let Reading { value, faults: mut found } =
             read_table::<Raw>(layers.merged.clone(), layers.defaults.table());
-        let settings = value.map(|raw| checked(raw, describe(&layers), &mut found));
+        let settings = value.map(|raw| checked(raw, describe(&layers), layers.merged.clone(), &mut found));
         let mut faults: Vec<Fault> =
             found.into_iter().map(|(key, message)| layers.fault(&key, message)).collect();
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));

@@ -1,12 +1,12 @@
 //! The lines to partners that are asked over HTTP: how a seat's request gets there and what its answer means.
 //!
-//! A line is the seat's lane on the wire, with its breaker, and the token of its authorization server. Lines outlive a
-//! reload of the partner files where what reaches the partner has not changed, so that a breaker stays open and
+//! A line is the seat's lane on the wire, with its breaker, and the token of its authorization server. Each book has lines
+//! of its own; those where what reaches the partner has not changed are handed on, so that a breaker stays open and
 //! connections stay warm.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use metrics::histogram;
 use tokio::time::Instant;
@@ -30,10 +30,10 @@ use crate::wire::{
 /// Who a line leads to.
 type Place = (String, ProductType);
 
-/// The lines of the book of the day.
+/// The lines of one book.
 pub struct Lines {
     wire: Wire,
-    lines: RwLock<HashMap<Place, Line>>,
+    lines: HashMap<Place, Line>,
 }
 
 /// The line to one seat. Cheap to clone.
@@ -48,16 +48,20 @@ pub struct Line {
 impl Lines {
     /// No lines yet.
     pub fn new(settings: WireSettings) -> Self {
-        let WireSettings { max_ejected_percent, simulate_only } = settings;
-        let wire = Wire::new(PanelRules { max_ejected_percent, simulate_only });
-        Self { wire: wire.expect("settings hold no more than a hundred percent"), lines: RwLock::default() }
+        let wire = Wire::new(panel_rules(settings)).expect(SETTINGS_ARE_CHECKED);
+        Self { wire, lines: HashMap::new() }
     }
 
-    /// Opens the lines of a book, and keeps those that are the same. Nothing is changed on a fault.
+    /// Other limits for the breakers of all books' lines, from now on.
+    pub fn set_rules(&self, settings: WireSettings) {
+        self.wire.set_rules(panel_rules(settings)).expect(SETTINGS_ARE_CHECKED);
+    }
+
+    /// The lines of a book; those that it has in common with these are the same.
     ///
     /// # Errors
     /// Every line that cannot be opened, with its partner.
-    pub fn open(&self, book: &Book) -> Result<(), Vec<String>> {
+    pub fn opened(&self, book: &Book) -> Result<Self, Vec<String>> {
         let mut lines = HashMap::new();
         let mut faults = Vec::new();
         for seat in book.seats() {
@@ -69,17 +73,12 @@ impl Lines {
                 Err(fault) => faults.push(format!("{}, {}: {fault}", seat.identity.key, seat.product_type)),
             }
         }
-        if !faults.is_empty() {
-            return Err(faults);
-        }
-        *self.lines.write().unwrap_or_else(PoisonError::into_inner) = lines;
-        Ok(())
+        if faults.is_empty() { Ok(Self { wire: self.wire.clone(), lines }) } else { Err(faults) }
     }
 
     /// The line to a seat.
     pub fn of(&self, seat: &Seat) -> Option<Line> {
-        let lines = self.lines.read().unwrap_or_else(PoisonError::into_inner);
-        lines.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
+        self.lines.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
     }
 
     fn line(&self, seat: &Seat, rules: &WireRules) -> Result<Line, String> {
@@ -101,6 +100,13 @@ impl Lines {
         let lane = pool.lane(seat.product_type.as_str(), lane);
         Ok(Line { lane, rules: rules.clone(), tokens: Default::default() })
     }
+}
+
+const SETTINGS_ARE_CHECKED: &str = "settings hold no more than a hundred percent";
+
+fn panel_rules(settings: WireSettings) -> PanelRules {
+    let WireSettings { max_ejected_percent, simulate_only } = settings;
+    PanelRules { max_ejected_percent, simulate_only }
 }
 
 impl Line {
@@ -273,8 +279,7 @@ impl Trouble {
 
 impl fmt::Debug for Lines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines = self.lines.read().unwrap_or_else(PoisonError::into_inner);
-        f.debug_list().entries(lines.keys()).finish()
+        f.debug_list().entries(self.lines.keys()).finish()
     }
 }
 

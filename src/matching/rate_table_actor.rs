@@ -14,13 +14,14 @@ use chrono::Utc;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use metrics::{counter, histogram};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::{error, warn};
 
+use super::admission::Place;
 use super::asks::Asks;
 use super::audience::Audience;
 use super::budget::Budget;
+use super::configuration::Configuration;
 use super::engine::Engine;
 use super::limiter::Round;
 use super::messages::{AwaitTable, GetRateTable, PartnerAnswered, RequestOffers, Settle, Snapshot, Until};
@@ -49,6 +50,8 @@ const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// What an actor needs to be started with.
 #[derive(Debug)]
 pub struct Start {
+    /// What it is computed under, to its end.
+    pub configuration: Arc<Configuration>,
     /// The lead, as the partners see it.
     pub lead: Arc<Lead>,
     /// When the lead was made, Unix milliseconds.
@@ -68,7 +71,7 @@ pub struct Start {
     /// When the table must be complete.
     pub deadline: Instant,
     /// Held until the table is settled.
-    pub permit: Option<OwnedSemaphorePermit>,
+    pub place: Option<Place>,
 }
 
 /// One lead's rate table while it is being built, and a little longer.
@@ -175,7 +178,7 @@ impl Handler<Settle> for RateTableActor {
 impl RateTableActor {
     /// An actor that is ready to be started on an arbiter.
     pub fn new(engine: Arc<Engine>, start: Start) -> Self {
-        let budget = Budget::until(start.deadline, engine.rules.time);
+        let budget = Budget::until(start.deadline, start.configuration.rules.time);
         let prompt: Vec<bool> =
             start.fits.iter().map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once())).collect();
         let asked_before = |seat: usize| {
@@ -223,8 +226,8 @@ impl RateTableActor {
                 continue;
             };
             let request = RequestOffers { question: Arc::clone(&question), draw: self.draw(seat), budget };
-            let line = self.engine.lines.of(&fit.seat);
-            let most = self.engine.rules.offers_per_partner;
+            let line = self.start.configuration.lines.of(&fit.seat);
+            let most = self.start.configuration.rules.offers_per_partner;
             let partner = PartnerActor::new(fit.seat, fit.offers, most, line).start();
             asks.push(async move {
                 let asked_at = Instant::now();
@@ -306,7 +309,7 @@ impl RateTableActor {
         if !self.may_gather() {
             self.write_now(ctx);
         } else if self.gathering.is_none() {
-            let longest = self.engine.rules.gather_answers;
+            let longest = self.start.configuration.rules.gather_answers;
             self.gathering = Some(ctx.run_later(longest, |actor, ctx| actor.write_now(ctx)));
         }
     }
@@ -518,8 +521,8 @@ impl RateTableActor {
             let overhead = begun.elapsed().saturating_sub(self.slowest.iter().sum());
             histogram!(TABLE_OVERHEAD_SECONDS).record(overhead.as_secs_f64());
         }
-        self.start.permit = None;
-        ctx.run_later(self.engine.rules.linger, |actor, ctx| actor.leave(ctx));
+        self.start.place = None;
+        ctx.run_later(self.start.configuration.rules.linger, |actor, ctx| actor.leave(ctx));
         self.leave_if_done(ctx);
     }
 

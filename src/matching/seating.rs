@@ -3,6 +3,7 @@
 use chrono::Utc;
 use metrics::counter;
 
+use super::configuration::Configuration;
 use super::engine::Engine;
 use super::limiter::Round;
 use super::progress::Standing;
@@ -30,14 +31,14 @@ pub struct Seating {
 impl Seating {
     /// Seats those who fit a lead. Those who are asked at once are counted, as far as their limits let them be asked;
     /// held ones get the places that are left, since their limits hold when second look begins.
-    pub fn of(engine: &Engine, record: &LeadRecord) -> Self {
+    pub fn of(engine: &Engine, configuration: &Configuration, record: &LeadRecord) -> Self {
         let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands);
         let wants_loans = record.lead.asks_for(ProductType::Loan);
         let at_once = |fit: &Fit| Standing::at_start(fit.seat.second_look, wants_loans) == Standing::Asked;
-        let book = engine.book();
+        let book = &configuration.book;
         let (first, mut held): (Vec<Fit>, Vec<Fit>) = book.fitting(&facts).into_iter().partition(at_once);
 
-        let most = engine.rules.partners_per_lead;
+        let most = configuration.rules.partners_per_lead;
         let seats: Vec<&Seat> = first.iter().map(|fit| &*fit.seat).collect();
         let (round, verdicts) = engine.limiter.admit(record.test, most, &seats);
         let mut kept_out = Vec::new();

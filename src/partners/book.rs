@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 use super::check;
 use super::facts::Facts;
 use super::index::Index;
 use super::partner::{Identity, Seat};
+use super::said::Said;
 use super::text::{Fingerprint, Text};
 use crate::declaration::{Fault, Source};
 use crate::model::ProductType;
@@ -22,6 +25,8 @@ pub struct Book {
     /// What each row of the index stands for.
     rows: Vec<Row>,
     fingerprint: Fingerprint,
+    /// What the files said, by partner.
+    said: BTreeMap<String, Said>,
 }
 
 /// A row of the index: one alternative of the rule of a seat, or of one of its offers.
@@ -96,11 +101,10 @@ impl Book {
     pub fn from_texts(texts: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, Vec<Fault>> {
         let mut seats = Vec::new();
         let mut faults = Vec::new();
+        let mut said = BTreeMap::new();
         let mut by_uuid: BTreeMap<uuid::Uuid, PathBuf> = BTreeMap::new();
-        let mut by_key = BTreeMap::new();
         for (file, text) in texts {
             let key = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            by_key.insert(key.clone(), Fingerprint::of(&text));
             let source = match Source::parse(&file, &text) {
                 Ok(source) => source,
                 Err(fault) => {
@@ -116,6 +120,7 @@ impl Book {
                         faults.push(source.fault("partner.uuid", message));
                     }
                     seats.extend(found);
+                    said.insert(key, Said::by(source.table()));
                 }
                 Err(found) => faults.extend(found),
             }
@@ -124,7 +129,7 @@ impl Book {
         if !faults.is_empty() {
             return Err(faults);
         }
-        Ok(Self { fingerprint: Fingerprint::of(&format!("{by_key:?}")), ..Self::of(seats) })
+        Ok(Self { fingerprint: fingerprint(&said), said, ..Self::of(seats) })
     }
 
     /// Compiles seats.
@@ -141,8 +146,9 @@ impl Book {
             }
         }
         let index = Index::build(&conjunctions);
-        let fingerprint = Fingerprint::of("");
-        Self { seats: seats.into_iter().map(Arc::new).collect(), index, rows, fingerprint }
+        let fingerprint = fingerprint(&BTreeMap::new());
+        let seats = seats.into_iter().map(Arc::new).collect();
+        Self { seats, index, rows, fingerprint, said: BTreeMap::new() }
     }
 
     /// The seats that a lead fits, with the offers that do. A partner that lives elsewhere is not sent a lead that none of
@@ -192,7 +198,7 @@ impl Book {
         &self.seats
     }
 
-    /// Names the files that it was read from: equal ones make equal books.
+    /// Names what its files say: the same for the same, and hardly for anything else.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
@@ -209,12 +215,26 @@ impl Book {
         self.seats.iter().map(|seat| seat.offers.len()).sum()
     }
 
+    /// What the files said, by partner; empty for a book that was made of seats.
+    pub fn said(&self) -> &BTreeMap<String, Said> {
+        &self.said
+    }
+
     /// Every prepared text: of seats and of offers.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
         self.seats
             .iter()
             .flat_map(|seat| std::iter::once(&seat.text).chain(seat.offers.iter().map(|offer| &offer.text)))
     }
+}
+
+fn fingerprint(said: &BTreeMap<String, Said>) -> Fingerprint {
+    let mut hasher = Sha256::new();
+    for (partner, said) in said {
+        hasher.update(format!("{partner}\0"));
+        said.digest(&mut hasher);
+    }
+    Fingerprint::from(hasher)
 }
 
 /// The partner files of a directory, by name.

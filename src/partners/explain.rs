@@ -36,8 +36,8 @@ pub struct SeatExplanation<'a> {
 pub struct OfferExplanation<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What it quotes, or why it does not.
-    pub outcome: Result<Quote, Vec<Refusal>>,
+    /// What it quotes, or why it does not; nothing where the partner, who lives elsewhere, is asked for its terms.
+    pub outcome: Result<Option<Quote>, Vec<Refusal>>,
 }
 
 /// One reason against.
@@ -132,17 +132,26 @@ fn against(
 fn of_seat<'a>(seat: &'a Seat, facts: &Facts, against_seat: Vec<Refusal>) -> SeatExplanation<'a> {
     let wanted = facts.lead().asks_for(seat.product_type);
     let offers = if wanted { &seat.offers[..] } else { &[] };
-    let offers = offers
-        .iter()
-        .map(|offer| OfferExplanation { name: &offer.name, outcome: of_offer(offer, &against_seat, facts) });
+    let offers = offers.iter().map(|offer| OfferExplanation {
+        name: &offer.name,
+        outcome: of_offer(seat, offer, &against_seat, facts),
+    });
     SeatExplanation { seat, wanted, offers: offers.collect(), refusals: against_seat }
 }
 
 /// What an offer quotes, or what is against it beside what is against its seat.
-fn of_offer(offer: &CatalogOffer, against_seat: &[Refusal], facts: &Facts) -> Result<Quote, Vec<Refusal>> {
+fn of_offer(
+    seat: &Seat,
+    offer: &CatalogOffer,
+    against_seat: &[Refusal],
+    facts: &Facts,
+) -> Result<Option<Quote>, Vec<Refusal>> {
     let mut against = refusals(&offer.rule, facts);
     if against.is_empty() && against_seat.is_empty() {
-        return offer.quote(facts).map_err(|_| vec![no_band()]);
+        if seat.http.is_some() {
+            return Ok(None);
+        }
+        return offer.quote(facts).map(Some).map_err(|_| vec![no_band()]);
     }
     against.retain(|refusal| !against_seat.contains(refusal));
     Err(against)

@@ -212,6 +212,17 @@ async fn it_is_not_sent_a_lead_that_none_of_its_offers_fits() {
 }
 
 #[tokio::test]
+async fn explain_says_that_it_is_asked_for_its_terms() {
+    let lender = far_lender("far", "https://far.example/", "");
+    let daemon = Daemon::with_partners(vec![lender]).start().await;
+    let lead = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/leads/personal_loan.json");
+    let output = daemon.command(&["explain", lead.to_str().unwrap(), "--matched"]);
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("the partner is asked for its terms"), "{told}");
+    assert!(told.contains("1 of 1 seats are asked, 2 offers match"), "{told}");
+}
+
+#[tokio::test]
 async fn who_mostly_fails_is_kept_out() {
     let far = FarSide::start(|_| Deed::Json(500, "{}".to_owned())).await;
     let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;

@@ -22,6 +22,7 @@ mod partner_events;
 mod partners_try;
 mod rate_tables;
 mod readme;
+mod reload;
 mod repeats;
 mod replay;
 mod sample_catalogue;

@@ -78,7 +78,8 @@ fn add_seat(table: &mut Table, seat: &SeatExplanation, matched_only: bool) {
     for offer in &seat.offers {
         match &offer.outcome {
             Ok(quote) => {
-                let score = format!("score {:.2}", quote.score);
+                let score = quote.as_ref().map(|quote| format!("score {:.2}", quote.score));
+                let score = score.unwrap_or_else(|| "the partner is asked for its terms".to_owned());
                 let matched = Cell::new(matched).fg(Color::Green);
                 table.add_row([
                     Cell::new(key),
@@ -137,7 +138,7 @@ impl<'a> SeatRow<'a> {
         let offers = seat.offers.iter().map(|offer| OfferRow {
             name: offer.name,
             matched: offer.outcome.is_ok(),
-            score: offer.outcome.as_ref().ok().map(|quote| quote.score),
+            score: offer.outcome.as_ref().ok().and_then(|quote| Some(quote.as_ref()?.score)),
             refusals: offer.outcome.as_ref().err().map(Vec::as_slice).unwrap_or_default(),
         });
         Self {

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use self::again::{Most, Stored};
 pub use self::report::{Named, OfferCount, ReplayReport, SeatReplay, Skipped};
 use self::report::{Place, Tally, Told};
-use super::engine::Rules;
+use super::configuration::Rules;
 use super::matchmaker::Unavailable;
 use super::reading;
 use super::record::TableHead;

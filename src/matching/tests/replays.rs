@@ -46,7 +46,7 @@ proptest! {
 
             let engine = world.matchmaker.engine();
             let wish = Wish { since: 0, company: None, limit: None };
-            let replay = Replay::new(&engine.store, &engine.texts, book(&partners), &engine.rules, &wish);
+            let replay = Replay::new(&engine.store, &engine.texts, book(&partners), &engine.configuration().rules, &wish);
             let mut replay = replay.unwrap();
             while replay.step() {}
             let report = replay.report();

@@ -188,6 +188,23 @@ impl Daemon {
         self.plan.command(arguments).output().expect("the binary runs")
     }
 
+    /// Begins such a command.
+    pub fn spawn(&self, arguments: &[&str]) -> Child {
+        let mut command = self.plan.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts")
+    }
+
+    /// Writes the settings file of a daemon whose plan has one.
+    pub fn write_settings(&self, text: &str) {
+        self.plan.write_settings(text);
+    }
+
+    /// Every metric.
+    pub async fn metrics(&self) -> String {
+        let page = self.request(Method::GET, &format!("{}/metrics", self.admin), "", "").await;
+        String::from_utf8(page.body.to_vec()).unwrap()
+    }
+
     /// Where the daemon keeps its store.
     pub fn store(&self) -> PathBuf {
         self.plan.store()
@@ -290,7 +307,7 @@ impl Stopped {
 
     /// Starts it again on the same store.
     pub async fn start(self) -> Daemon {
-        let mut daemon = self.plan.start_anew(false);
+        let mut daemon = self.plan.start_anew(false).0;
         daemon.publishable = self.publishable;
         daemon.confidential = self.confidential;
         daemon
@@ -312,6 +329,15 @@ impl Plan {
     pub fn setting(mut self, key: &str, value: &str) -> Self {
         self.settings.push((key.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Writes the settings file, which goes below the keys that are set one by one.
+    pub fn write_settings(&self, text: &str) {
+        std::fs::write(self.settings_file(), text).unwrap();
+    }
+
+    fn settings_file(&self) -> PathBuf {
+        self.directory.path().join("offerd.toml")
     }
 
     pub fn store(&self) -> PathBuf {
@@ -338,6 +364,11 @@ impl Plan {
 
     /// Starts the daemon for the first time, and waits until it is ready.
     pub async fn start(self) -> Daemon {
+        self.start_anew(true).0
+    }
+
+    /// Like [`start`](Self::start), and gives what else the daemon tells the service manager.
+    pub async fn start_watched(self) -> (Daemon, UnixDatagram) {
         self.start_anew(true)
     }
 
@@ -346,6 +377,9 @@ impl Plan {
         let mut command = Command::new(env!("CARGO_BIN_EXE_offerd"));
         command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());
         command.env("OFFERD__STORE__PATH", self.store()).env("OFFERD__PARTNERS__PATH", &self.partners);
+        if self.settings_file().exists() {
+            command.env("OFFERD_CONFIG", self.settings_file());
+        }
         for listener in ["API", "INTEGRATIONS", "ADMIN"] {
             command.env(format!("OFFERD__{listener}__LISTEN"), "127.0.0.1:0");
         }
@@ -359,7 +393,7 @@ impl Plan {
         command
     }
 
-    fn start_anew(self, first: bool) -> Daemon {
+    fn start_anew(self, first: bool) -> (Daemon, UnixDatagram) {
         // The daemon says that it is ready as it does to systemd, so nobody has to ask again and again.
         let path = self.directory.path().join("notify");
         let _ = std::fs::remove_file(&path);
@@ -381,7 +415,7 @@ impl Plan {
         assert!(ready.is_ok_and(|length| message[..length].starts_with(b"READY=1")), "not ready: {}", log());
 
         let run = RunFile::read(&self.store()).expect("a ready daemon has a run file");
-        Daemon {
+        let daemon = Daemon {
             plan: self,
             child: Some(child),
             api: run.api,
@@ -394,7 +428,8 @@ impl Plan {
                 connector.set_nodelay(true);
                 connector
             }),
-        }
+        };
+        (daemon, notifications)
     }
 
     /// What the daemon has logged so far.

@@ -6,7 +6,7 @@
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
 //!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
-//!   `POST /replay` and `POST /masterKey` are for the command line, with the key of the run file
+//!   `POST /replay`, `POST /store/check` and `POST /masterKey` are for the command line, with the key of the run file
 
 mod health;
 pub mod key_ring;
@@ -16,6 +16,7 @@ pub mod partner_events;
 mod partners;
 mod reload;
 pub mod replay;
+pub mod store;
 pub mod tokens;
 
 use std::sync::Arc;
@@ -141,6 +142,7 @@ const ROUTES: &[Route<Handler<App>>] = &[
         "Runs stored leads against other partner files.",
         handler!(replay::replay),
     ),
+    route(Method::POST, "/store/check", Scope::Confidential, "Reads every record.", handler!(store::check)),
     route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
 ];
 

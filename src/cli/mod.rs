@@ -13,6 +13,7 @@ mod reload;
 mod replay;
 mod sandbox;
 mod serve;
+mod store;
 mod token;
 
 use std::path::{Path, PathBuf};
@@ -67,6 +68,9 @@ enum Command {
     Explain(explain::Arguments),
     /// Run stored leads against changed partner files, and tell which offers would be won and lost; nobody is called
     Replay(replay::Arguments),
+    /// Look after the store, of a running daemon or of a stopped one
+    #[command(subcommand)]
+    Store(store::Command),
     /// Answer as partners would, from their case files: a far side to try the mappings of partners on
     Sandbox(sandbox::Arguments),
 }
@@ -86,6 +90,7 @@ pub fn run() -> ExitCode {
         Command::Reload(arguments) => reload::run(config, &arguments),
         Command::Explain(arguments) => explain::run(config, &arguments),
         Command::Replay(arguments) => replay::run(config, &arguments),
+        Command::Store(command) => store::run(config, &command),
         Command::Sandbox(arguments) => sandbox::run(&arguments),
     }
 }

@@ -1,4 +1,4 @@
-//! Walking the whole store, for `offerd check-store` and the console.
+//! Walking the whole store, for `offerd store check` and the console.
 
 use super::{
     broken::{BrokenRecord, ReadError},

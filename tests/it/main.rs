@@ -30,6 +30,7 @@ mod sandbox;
 mod sealing;
 mod second_look;
 mod settings;
+mod store_damage;
 mod timing;
 mod triggers;
 mod ui_events;

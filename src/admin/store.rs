@@ -1,0 +1,84 @@
+//! `POST /store/check`: what `offerd store check` calls on a running daemon.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tracing::error;
+
+use super::App;
+use crate::store::CheckReport;
+use crate::web::{Context, Failure, Reply};
+
+/// Seconds after which it may be tried again when the store cannot be read.
+const RETRY_AFTER_S: u32 = 5;
+
+/// What a walk over every record of the store found.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoreReport {
+    /// Whether everything is as it was written.
+    pub sound: bool,
+    /// Sound records, tree by tree.
+    pub trees: Vec<TreeCount>,
+    /// Records that cannot be read.
+    pub broken: Vec<Broken>,
+    /// Pieces of large values that no value owns; they take space and do no harm.
+    pub stray_parts: u64,
+    /// Keys of no tree.
+    pub unknown_keys: u64,
+}
+
+/// Sound records of a tree.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct TreeCount {
+    /// Its name.
+    pub tree: String,
+    /// How many it holds.
+    pub records: u64,
+}
+
+/// A record that cannot be read.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Broken {
+    /// The tree it lies in.
+    pub tree: String,
+    /// Its key, in hexadecimal.
+    pub key: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Reads on a thread that may block: it takes as long as reading the whole store.
+pub(super) async fn check(context: Context<App>) -> Result<Reply, Failure> {
+    let store = Arc::clone(&context.app.engine).store.clone();
+    let checking = tokio::task::spawn_blocking(move || store.check());
+    let report = checking.await.map_err(|error| {
+        error!(%error, "the store could not be checked");
+        Failure::internal()
+    })?;
+    let report = report.map_err(|error| {
+        error!(%error, "the store could not be checked");
+        Failure::overloaded(RETRY_AFTER_S)
+    })?;
+    Reply::json(&StoreReport::from(report))
+}
+
+impl From<CheckReport> for StoreReport {
+    fn from(report: CheckReport) -> Self {
+        let trees = report.counts.iter();
+        let broken = report.broken.iter().map(|record| Broken {
+            tree: record.tree.name().to_owned(),
+            key: record.key.clone(),
+            reason: record.reason.to_string(),
+        });
+        Self {
+            sound: report.is_sound(),
+            trees: trees
+                .map(|(tree, records)| TreeCount { tree: tree.name().to_owned(), records: *records })
+                .collect(),
+            broken: broken.collect(),
+            stray_parts: report.stray_parts,
+            unknown_keys: report.unknown_keys,
+        }
+    }
+}

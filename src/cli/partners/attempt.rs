@@ -114,7 +114,7 @@ fn request(
 
 /// A fault of a mapping that ran on what may be shown.
 fn told(error: MappingError) -> String {
-    format!("the request cannot be made: {error} ({})", error.detail)
+    format!("the request cannot be made: {}", error.in_full())
 }
 
 async fn send(
@@ -143,17 +143,23 @@ async fn send(
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let answered =
         source.answer(reply.status, &reply.headers, &reply.body, question.given(), &facts, &fitting);
-    let (answered, dropped) = answered
-        .map_err(|error| format!("the answer cannot be mapped: {error} ({})", veil.cover(&error.detail)))?;
-    for one in dropped {
-        page::print(format_args!("offer {} is not shown: {}", one.position, one.reason));
+    let reading =
+        answered.map_err(|error| format!("the answer cannot be mapped: {}", veil.cover(&error.in_full())))?;
+    for absent in &reading.absent {
+        page::print(absent);
     }
-    match answered {
+    for one in &reading.dropped {
+        page::print(format_args!("offer {} is not shown: {}", one.position, veil.cover(&one.detail)));
+    }
+    match reading.answered {
         Answered::Offers(quotes) if quotes.is_empty() => page::print("no offers"),
         Answered::Offers(quotes) => page::print(offers(seat, &quotes)?),
         Answered::Declined(Some(reason)) => page::print(format_args!("declined: {reason}")),
         Answered::Declined(None) => page::print("declined"),
-        Answered::Failed(cause) => return Err(format!("the partner failed: {cause}")),
+        Answered::Failed(cause) => {
+            let said = reading.said.map_or_else(String::new, |said| format!(": {}", veil.cover(&said)));
+            return Err(format!("the partner failed: {cause}{said}"));
+        }
     }
     Ok(())
 }

@@ -153,7 +153,8 @@ impl Checker<'_> {
             self.within("adaptive_timeout", |check| check.adaptive_timeout(declared, product.timeout))
         });
         let http = product.http.as_ref().map(|http| {
-            self.within("http", |check| HttpSource::declared(http, product_type, product.paused, check))
+            let keys = product.offers.iter().map(|offer| offer.key.clone()).collect();
+            self.within("http", |check| HttpSource::declared(http, product_type, product.paused, keys, check))
         });
         if product.http.is_some() && product.simulate.is_some() {
             self.at("simulate", "is for partners that are not asked over HTTP; use their sandbox");

@@ -23,10 +23,10 @@ impl Checker<'_> {
         result
     }
 
-    /// Notes a fault at `key`.
+    /// Notes a fault at `key`; without one, at the place that is being checked.
     pub fn at(&mut self, key: &str, message: impl Into<String>) {
         let mut path = self.path.join(".");
-        if !path.is_empty() {
+        if !path.is_empty() && !key.is_empty() {
             path.push('.');
         }
         path.push_str(key);

@@ -5,19 +5,21 @@ use std::path::Path;
 use std::time::Duration;
 
 use hyper::Method;
-use hyper::header::HeaderName;
+use hyper::header::{AUTHORIZATION, HeaderName};
 use minijinja::AutoEscape;
 use serde_json::Value;
 
 use super::answer::AnswerMapping;
 use super::declared::{self, Http};
 use super::expression::{Expression, Template};
+use super::names::{self, Stage, no_mapping};
 use super::request::{Body, Shape, header_name};
 use super::secret::Secret;
-use crate::declaration::quoted;
-use crate::model::{Attribute, ProductType};
+use super::specimen;
+use crate::declaration::{did_you_mean, nearest, quoted};
+use crate::model::{ProductType, RejectReason};
 use crate::partners::catalog::Figures;
-use crate::partners::check::Checker;
+use crate::partners::check::{Checker, is_absolute_url};
 
 /// How a partner is asked over HTTP, and what its answers mean.
 #[derive(Debug)]
@@ -83,13 +85,6 @@ pub struct WireRules {
     pub authorities: Option<Vec<u8>>,
 }
 
-/// What requests may use.
-const OF_REQUESTS: [&str; 9] =
-    ["lead", "lead_uuid", "rate_table_uuid", "test", "now", "age", "credit_score", "credit_rating", "secret"];
-
-/// What expressions about an answer may use beside that; secrets are for requests only.
-const OF_ANSWERS: [&str; 3] = ["status", "header", "response"];
-
 /// Most calls at once.
 const CONCURRENCY_MAX: f64 = 10_000.0;
 
@@ -98,11 +93,12 @@ const RESPONSE_BYTES_MAX: f64 = 16_777_216.0;
 
 impl HttpSource {
     /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker then holds. The secrets of a
-    /// `paused` seat need not be there yet.
+    /// `paused` seat need not be there yet. `keys` are those of the catalog's offers.
     pub(in crate::partners) fn declared(
         http: &Http,
         product_type: ProductType,
         paused: bool,
+        keys: Vec<String>,
         check: &mut Checker,
     ) -> Option<Self> {
         let before = check.count();
@@ -115,7 +111,12 @@ impl HttpSource {
         let headers = mappings.headers(&http.headers);
         let body = mappings.body(http);
         let auth = http.auth.as_ref().map(|auth| mappings.auth(auth));
-        let answer = mappings.answer(&http.answer, product_type);
+        if let (Some(_), Some((name, _))) = (&auth, headers.iter().find(|(name, _)| *name == AUTHORIZATION)) {
+            let shown = http.headers.keys().find(|key| name.as_str().eq_ignore_ascii_case(key));
+            let key = format!("headers.{}", quoted(shown.map_or(name.as_str(), String::as_str)));
+            mappings.check.at(&key, "stands beside `auth`, which makes that header; leave one out");
+        }
+        let answer = mappings.answer(http, product_type, keys);
         let secrets = secrets(&http.secrets, paused, check);
         let wire = wire(&http.wire, check);
         if check.count() > before {
@@ -142,14 +143,6 @@ struct Mappings<'m, 'c> {
     secrets: &'m [&'m str],
 }
 
-/// Where an expression stands, and so what it may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Request,
-    Answer,
-    Offer,
-}
-
 impl Mappings<'_, '_> {
     fn method(&mut self, method: Option<&str>) -> Option<Method> {
         let known = [Method::POST, Method::GET, Method::PUT, Method::PATCH];
@@ -169,11 +162,11 @@ impl Mappings<'_, '_> {
     fn template(&mut self, key: &str, text: &str, escape: AutoEscape) -> Option<Template> {
         match Template::compile(text, escape) {
             Ok(template) => {
-                self.names(key, template.variables(), Stage::Request);
+                self.names(key, text, template.variables(), Stage::Request);
                 Some(template)
             }
             Err(fault) => {
-                self.check.at(key, fault);
+                self.check.at(key, no_mapping(key, fault));
                 None
             }
         }
@@ -182,11 +175,11 @@ impl Mappings<'_, '_> {
     fn expression(&mut self, key: &str, text: &str, stage: Stage) -> Option<Expression> {
         match Expression::compile(text) {
             Ok(expression) => {
-                self.names(key, expression.variables(), stage);
+                self.names(key, text, expression.variables(), stage);
                 Some(expression)
             }
             Err(fault) => {
-                self.check.at(key, fault);
+                self.check.at(key, no_mapping(key, fault));
                 None
             }
         }
@@ -221,12 +214,26 @@ impl Mappings<'_, '_> {
                 self.shape("json", &table).map(Body::Json)
             }
             (None, Some(form), None) => Some(Body::Form(self.fields("form", form))),
-            (None, None, Some(xml)) => self.template("xml", xml, AutoEscape::Html).map(Body::Xml),
+            (None, None, Some(xml)) => self.xml(xml).map(Body::Xml),
             _ => {
                 self.check.at("json", "stands beside `form` or `xml`; a request has one body");
                 None
             }
         }
+    }
+
+    /// A template that makes XML at least where everything is given.
+    fn xml(&mut self, text: &str) -> Option<Template> {
+        let template = self.template("xml", text, AutoEscape::Html)?;
+        let made = template.run("xml", &specimen::context_with(self.secrets));
+        // What fails for want of better values may still be right for a real lead.
+        if let Ok(made) = made
+            && let Err(error) = roxmltree::Document::parse(made.trim())
+        {
+            self.check.at("xml", format!("makes no XML of a lead in which everything is given: {error}"));
+            return None;
+        }
+        Some(template)
     }
 
     fn shape(&mut self, key: &str, value: &toml::Value) -> Option<Shape> {
@@ -254,97 +261,104 @@ impl Mappings<'_, '_> {
     }
 
     fn auth(&mut self, auth: &declared::Auth) -> Option<Auth> {
-        let mut of = |key: &str, text: &str| self.expression(key, text, Stage::Request);
-        match auth {
-            declared::Auth::Basic { user, password } => {
-                let (user, password) = (of("auth.basic.user", user), of("auth.basic.password", password));
+        match (&auth.basic, &auth.oauth2) {
+            (Some(basic), None) => {
+                let user = self.expression("auth.basic.user", &basic.user, Stage::Request);
+                let password = self.expression("auth.basic.password", &basic.password, Stage::Request);
                 Some(Auth::Basic { user: user?, password: password? })
             }
-            declared::Auth::OAuth2 { token_url, sandbox_token_url, client_id, client_secret, scope } => {
-                let client_id = of("auth.oauth2.client_id", client_id);
-                let client_secret = of("auth.oauth2.client_secret", client_secret);
-                self.check.url("auth.oauth2.token_url", token_url);
-                if let Some(url) = sandbox_token_url {
-                    self.check.url("auth.oauth2.sandbox_token_url", url);
-                }
-                Some(Auth::OAuth2 {
-                    token_url: token_url.clone(),
-                    sandbox_token_url: sandbox_token_url.clone(),
-                    client_id: client_id?,
-                    client_secret: client_secret?,
-                    scope: scope.clone(),
-                })
+            (None, Some(oauth2)) => self.oauth2(oauth2),
+            _ => {
+                self.check.at("auth", "must have one of basic, oauth2");
+                None
             }
         }
     }
 
-    fn answer(&mut self, answer: &declared::Answer, product_type: ProductType) -> Option<AnswerMapping> {
+    fn oauth2(&mut self, declared: &declared::OAuth2) -> Option<Auth> {
+        let declared::OAuth2 { token_url, sandbox_token_url, client_id, client_secret, scope } = declared;
+        let client_id = self.expression("auth.oauth2.client_id", client_id, Stage::Request);
+        let client_secret = self.expression("auth.oauth2.client_secret", client_secret, Stage::Request);
+        for (name, url) in [("token_url", Some(token_url)), ("sandbox_token_url", sandbox_token_url.as_ref())]
+        {
+            if url.is_some_and(|url| !is_absolute_url(url)) {
+                self.check.at(&format!("auth.oauth2.{name}"), "must be an absolute http or https URL");
+            }
+        }
+        Some(Auth::OAuth2 {
+            token_url: token_url.clone(),
+            sandbox_token_url: sandbox_token_url.clone(),
+            client_id: client_id?,
+            client_secret: client_secret?,
+            scope: scope.clone(),
+        })
+    }
+
+    fn answer(&mut self, http: &Http, product_type: ProductType, keys: Vec<String>) -> Option<AnswerMapping> {
+        let declared = &http.answer;
         let mut of = |key: &str, text: &Option<String>| {
             text.as_ref().and_then(|text| self.expression(key, text, Stage::Answer))
         };
-        let error = of("answer.error", &answer.error);
-        let declined = of("answer.declined", &answer.declined);
-        let offers = answer.offers.as_deref().unwrap_or("response.offers");
+        let error = of("answer.error", &declared.error);
+        let declined = of("answer.declined", &declared.declined);
+        for word in declined.iter().flat_map(Expression::literals) {
+            if RejectReason::from_wire(word).is_none() {
+                let known = crate::model::one_of(RejectReason::WIRE);
+                let hint = did_you_mean(nearest(word, RejectReason::WIRE.iter().copied()));
+                self.check.at("answer.declined", format!("must be {known}, got `{word}`{hint}"));
+            }
+        }
+        if http.xml.is_some() && declared.offers.is_none() {
+            let message = "is missing: where its offers stand in the answer, such as `response.Offers.Offer`";
+            self.check.at("answer.offers", message);
+        }
+        let offers = declared.offers.as_deref().unwrap_or("response.offers");
         let offers = self.expression("answer.offers", offers, Stage::Answer);
+        let offer = self.figures(&declared.offer, product_type, &keys);
+        Some(AnswerMapping { error, declined, offers: offers?, offer, keys })
+    }
+
+    fn figures(
+        &mut self,
+        declared: &BTreeMap<String, String>,
+        product_type: ProductType,
+        keys: &[String],
+    ) -> Vec<(&'static str, Expression)> {
         let mut figures = Vec::new();
-        for (name, text) in &answer.offer {
+        for (name, text) in declared {
             let key = format!("answer.offer.{}", quoted(name));
             let compiled = self.expression(&key, text, Stage::Offer);
+            for word in compiled.iter().filter(|_| name == "key").flat_map(Expression::literals) {
+                if !keys.iter().any(|key| key == word) {
+                    let hint = did_you_mean(nearest(word, keys.iter().map(String::as_str)));
+                    self.check.at(&key, format!("`{word}` is no offer of the file{hint}"));
+                }
+            }
             match Figures::named(name, product_type) {
                 Some(name) => figures.extend(compiled.map(|expression| (name, expression))),
                 None => {
                     let known: Vec<&str> = Figures::names(product_type).collect();
-                    self.check
-                        .at(&key, format!("is no figure of such an offer; there are {}", known.join(", ")));
+                    let hint = did_you_mean(nearest(name, known.iter().copied()));
+                    let known = known.join(", ");
+                    self.check.at(&key, format!("is no figure of such an offer; there are {known}{hint}"));
                 }
             }
         }
-        Some(AnswerMapping { error, declined, offers: offers?, offer: figures })
+        let required = Figures::required(product_type);
+        if !required.is_empty() && !required.iter().any(|name| declared.contains_key(*name)) {
+            let wanted = required.join(" or ");
+            self.check.at("answer.offer", format!("must have {wanted}; without it no offer can be shown"));
+        }
+        figures
     }
 
     /// Looks at every name that a mapping uses.
-    fn names(&mut self, key: &str, variables: impl IntoIterator<Item = String>, stage: Stage) {
+    fn names(&mut self, key: &str, text: &str, variables: impl IntoIterator<Item = String>, stage: Stage) {
         for variable in variables {
-            let (first, rest) = variable.split_once('.').unwrap_or((&variable, ""));
-            let known = match (first, stage) {
-                ("offer", Stage::Offer) => true,
-                ("secret", Stage::Answer | Stage::Offer) => false,
-                (first, Stage::Answer | Stage::Offer) if OF_ANSWERS.contains(&first) => true,
-                (first, _) => OF_REQUESTS.contains(&first),
-            };
-            if !known {
-                self.check.at(key, format!("uses `{first}`, which is not known here"));
-            }
-            if first == "secret" && known && !self.secrets.contains(&rest) {
-                self.check.at(key, format!("uses `secret.{rest}`, which `secrets` does not name"));
-            }
-            if first == "lead" {
-                self.attribute(key, rest);
+            if let Some(fault) = names::fault(key, text, &variable, stage, self.secrets) {
+                self.check.at(key, fault);
             }
         }
-    }
-
-    /// Wants a path to lead somewhere in a lead.
-    fn attribute(&mut self, key: &str, path: &str) {
-        let leads_to = |known: &str| {
-            let within = |long: &str, short: &str| {
-                long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            };
-            // `refinanceLoans.0.interestRate` and `clientTags.source` have no end of their own.
-            within(known, path) || within(path, known)
-        };
-        let open = ["clientTags", "sessionUuid", "uuid", "refinanceLoans", "productTypes"];
-        let is_open = open.iter().any(|open| path.split('.').next() == Some(*open));
-        if path.is_empty() || is_open || Attribute::all().iter().any(|attribute| leads_to(attribute.path)) {
-            return;
-        }
-        let paths = Attribute::all().iter().map(|attribute| attribute.path);
-        let near = paths
-            .map(|known| (strsim::jaro_winkler(path, known), known))
-            .max_by(|one, two| one.0.total_cmp(&two.0))
-            .filter(|(likeness, _)| *likeness > 0.8);
-        let hint = near.map_or_else(String::new, |(_, known)| format!("; did you mean `lead.{known}`?"));
-        self.check.at(key, format!("uses `lead.{path}`, which is no attribute of a lead{hint}"));
     }
 }
 
@@ -358,7 +372,9 @@ fn secrets(
     for (name, place) in declared {
         match Secret::read(place) {
             Ok(secret) => drop(secrets.insert(name.clone(), Some(secret))),
-            Err(_) if paused => drop(secrets.insert(name.clone(), None)),
+            Err(_) if paused && !matches!(place, declared::Secret::Misplaced) => {
+                drop(secrets.insert(name.clone(), None))
+            }
             Err(fault) => check.at(&format!("secrets.{}", quoted(name)), fault),
         }
     }

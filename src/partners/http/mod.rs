@@ -19,6 +19,7 @@
 //! payout and what the law wants to be shown stand in the file, prepared and stored as those of any catalog offer. What
 //! the file does not declare is not shown.
 
+pub mod absent;
 pub mod answer;
 pub mod auth;
 pub mod check;
@@ -26,11 +27,17 @@ pub mod declared;
 pub mod document;
 pub mod expression;
 pub mod given;
+mod names;
 pub mod request;
 pub mod secret;
+mod specimen;
+mod xml;
 
-pub use answer::Answered;
+pub use answer::{Answered, Reading};
 pub use check::HttpSource;
 pub use given::Given;
 pub use request::{Asked, HttpRequest};
 pub use secret::Secrets;
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,10 @@
-//! `offerd partners list|timing|pause|resume|try`
+//! `offerd partners list|timing|pause|resume|try|cases`
 //!
-//! With a running daemon the commands go over its admin listener; without one they open the store themselves. `try` needs
-//! neither.
+//! With a running daemon the commands go over its admin listener; without one they open the store themselves. `try` and
+//! `cases` need neither.
 
 mod attempt;
+mod cases;
 mod keeper;
 mod list;
 mod masked;
@@ -32,6 +33,8 @@ pub enum Command {
     Standing(Standing),
     /// Show the request that a partner asked over HTTP would be sent for a lead; on demand send it and show its offers
     Try(attempt::Try),
+    /// Run the case files of partners asked over HTTP, and show where their mappings do something else
+    Cases(cases::Cases),
 }
 
 /// What is done with whoever keeps the partners.
@@ -71,6 +74,7 @@ pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
     let ended = super::block_on(async {
         match command {
             Command::Try(arguments) => attempt::run(&settings, &book, &arguments).await,
+            Command::Cases(arguments) => cases::run(&book, &arguments),
             Command::Standing(command) => execute(&settings, book, command).await,
         }
     });

@@ -22,6 +22,7 @@
 pub mod absent;
 pub mod answer;
 pub mod auth;
+pub mod case;
 pub mod check;
 pub mod declared;
 pub mod document;

@@ -29,14 +29,44 @@ const MISSING: &str = "is missing";
 pub struct Reading<T> {
     /// The value, with stand-ins in the places of the faults; `None` when no stand-in would do.
     pub value: Option<T>,
-    /// Faults as (key path, message).
+    /// Faults that are worth telling, as (key path, message).
     pub faults: Vec<(String, String)>,
+    /// Further places with stand-ins, whose faults follow from those.
+    pub implied: Vec<String>,
+}
+
+impl<T> Reading<T> {
+    /// Tells the faults apart: who misspelt a key knows that it is missing, and a stand-in lacks all its keys.
+    fn of(value: Option<T>, faults: BTreeMap<String, String>, misspelt: &BTreeSet<String>) -> Self {
+        let stands_in = |key: &str| {
+            let beyond =
+                |other: &String| key.strip_prefix(other.as_str()).is_some_and(|rest| rest.starts_with('.'));
+            faults.keys().any(beyond)
+        };
+        let follows =
+            |key: &String, message: &String| message == MISSING && (misspelt.contains(key) || stands_in(key));
+        let (implied, told): (Vec<_>, Vec<_>) =
+            faults.clone().into_iter().partition(|(key, message)| follows(key, message));
+        Self { value, faults: told, implied: implied.into_iter().map(|(key, _)| key).collect() }
+    }
+}
+
+/// What reading a file gave.
+#[derive(Debug)]
+pub struct FileReading<T> {
+    /// The value, with stand-ins in the places of the faults; `None` when no stand-in would do.
+    pub value: Option<T>,
+    /// Every fault that is worth telling.
+    pub faults: Vec<Fault>,
+    /// Further places with stand-ins, whose faults follow from those.
+    pub implied: Vec<String>,
 }
 
 /// Reads a file as a `T`: a value, possibly with stand-ins, and every fault.
-pub fn read<T: DeserializeOwned>(source: &Source) -> (Option<T>, Vec<Fault>) {
-    let Reading { value, faults } = read_table(source.table().clone(), &toml::Table::new());
-    (value, faults.into_iter().map(|(key, message)| source.fault(&key, message)).collect())
+pub fn read<T: DeserializeOwned>(source: &Source) -> FileReading<T> {
+    let Reading { value, faults, implied } = read_table(source.table().clone(), &toml::Table::new());
+    let faults = faults.into_iter().map(|(key, message)| source.fault(&key, message)).collect();
+    FileReading { value, faults, implied }
 }
 
 /// Reads a table as a `T`. A refused value gives way to that of `defaults`, if any.
@@ -47,7 +77,7 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
     let mut misspelt: BTreeSet<String> = BTreeSet::new();
     for _ in 0..MOST_READINGS {
         let error = match serde_path_to_error::deserialize::<_, T>(table.clone()) {
-            Ok(value) => return Reading { value: Some(value), faults: told(faults, &misspelt) },
+            Ok(value) => return Reading::of(Some(value), faults, &misspelt),
             Err(error) => error,
         };
         let mut place = steps(error.path());
@@ -76,19 +106,7 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
             break;
         }
     }
-    Reading { value: None, faults: told(faults, &misspelt) }
-}
-
-/// The faults that are worth telling: who misspelt a key knows that it is missing, and a stand-in lacks all its keys.
-fn told(faults: BTreeMap<String, String>, misspelt: &BTreeSet<String>) -> Vec<(String, String)> {
-    let stands_in = |key: &str| {
-        let beyond =
-            |other: &String| key.strip_prefix(other.as_str()).is_some_and(|rest| rest.starts_with('.'));
-        faults.keys().any(beyond)
-    };
-    let follows = |key: &String| misspelt.contains(key) || stands_in(key);
-    let told = faults.iter().filter(|(key, message)| *message != MISSING || !follows(key));
-    told.map(|(key, message)| (key.clone(), message.clone())).collect()
+    Reading::of(None, faults, &misspelt)
 }
 
 /// Whether a place is where secrets are written.
@@ -315,7 +333,7 @@ mod tests {
 
     fn faults(text: &str) -> Vec<String> {
         let source = Source::parse(FilePath::new("shop.toml"), text).unwrap();
-        read::<Shop>(&source).1.iter().map(ToString::to_string).collect()
+        read::<Shop>(&source).faults.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -325,7 +343,7 @@ mod tests {
             "name = 'corner'\nopens_after = '8h'\n[[shelves]]\nheight = 2\nkind = 'steel'\n",
         )
         .unwrap();
-        let (shop, faults) = read::<Shop>(&source);
+        let FileReading { value: shop, faults, .. } = read::<Shop>(&source);
         assert!(faults.is_empty());
         let shop = shop.unwrap();
         assert_eq!((shop.name.as_str(), shop.opens_after.unwrap().0.as_secs()), ("corner", 8 * 3600));
@@ -371,7 +389,7 @@ mod tests {
         }
         let text = "auth = 'hunter2'\n[secrets]\na = 'hunter2'\nb = { height = 'hunter2', kind = 'hunter2' }\n[headers]\nX-A = 40802\n";
         let source = Source::parse(FilePath::new("safe.toml"), text).unwrap();
-        let faults: Vec<String> = read::<Safe>(&source).1.iter().map(ToString::to_string).collect();
+        let faults: Vec<String> = read::<Safe>(&source).faults.iter().map(ToString::to_string).collect();
         assert_eq!(faults.len(), 5, "{faults:?}");
         assert!(
             faults.iter().all(|fault| !fault.contains("hunter2") && !fault.contains("40802")),

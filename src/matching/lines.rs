@@ -67,7 +67,7 @@ impl Lines {
             let Some(source) = &seat.http else { continue };
             let place = (seat.identity.key.clone(), seat.product_type);
             let same = self.of(seat).filter(|line| line.rules == source.wire);
-            match same.map_or_else(|| self.line(seat, &source.wire), Ok) {
+            match same.map_or_else(|| self.line(seat, source), Ok) {
                 // New mappings may be wrong in new ways.
                 Ok(line) => drop(lines.insert(place, Line { told_absent: Arc::default(), ..line })),
                 Err(fault) => faults.push(format!("{}, {}: {fault}", seat.identity.key, seat.product_type)),
@@ -86,7 +86,8 @@ impl Lines {
         lines.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
     }
 
-    fn line(&self, seat: &Seat, rules: &WireRules) -> Result<Line, String> {
+    fn line(&self, seat: &Seat, source: &HttpSource) -> Result<Line, String> {
+        let rules = &source.wire;
         let identity = rules.client_certificate.as_ref();
         let pool = PoolRules {
             connect_timeout: rules.connect_timeout,
@@ -102,6 +103,13 @@ impl Lines {
         };
         let lane = LaneRules { concurrency: rules.concurrency, ..LaneRules::default() };
         let pool = self.wire.pool(&seat.identity.key, pool)?;
+        for (key, place) in &source.places {
+            if let Some(address) = pool.forbids(place) {
+                return Err(format!(
+                    "`{key}` is at {address}, a private, local or reserved address; `wire.allow_addresses = [\"{address}\"]` allows it"
+                ));
+            }
+        }
         let lane = pool.lane(seat.product_type.as_str(), lane);
         Ok(Line { lane, rules: rules.clone(), tokens: Default::default(), told_absent: Default::default() })
     }

@@ -8,6 +8,7 @@ use chrono::{NaiveDate, format::StrftimeItems};
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
+use super::mapping_error::MappingError;
 use super::specimen;
 use crate::declaration::{did_you_mean, nearest};
 use crate::model::Timestamp;
@@ -22,7 +23,7 @@ const RECURSION: usize = 32;
 const TEXT_BYTES: usize = 1024 * 1024;
 
 /// The name of a template within its environment.
-const NAME: &str = "template";
+pub(super) const TEMPLATE: &str = "template";
 
 /// Every filter that a mapping may use: Jinja's, and two of ours.
 const FILTERS: &[&str] = &[
@@ -89,17 +90,6 @@ pub struct Template {
     environment: Environment<'static>,
 }
 
-/// Why a mapping could not be run: the kind of failure, without what was being mapped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MappingError {
-    /// Where it stands in the partner file.
-    pub key: String,
-    /// What went wrong, in general words.
-    pub cause: String,
-    /// What went wrong, with the values at hand: for whoever may see them.
-    pub detail: String,
-}
-
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(environment);
 
 impl Expression {
@@ -164,7 +154,7 @@ impl Template {
             super::xml::escape_in(&mut environment);
         }
         environment.set_auto_escape_callback(move |_| escape.clone());
-        environment.add_template_owned(NAME, text.to_owned()).map_err(syntax)?;
+        environment.add_template_owned(TEMPLATE, text.to_owned()).map_err(syntax)?;
         let template = Self { environment };
         for context in [empty(), specimen::context()] {
             never_right(&template.render(context).err())?;
@@ -174,7 +164,7 @@ impl Template {
 
     /// What it is made of: variables with their paths.
     pub fn variables(&self) -> BTreeSet<String> {
-        let template = self.environment.get_template(NAME);
+        let template = self.environment.get_template(TEMPLATE);
         template.map(|template| sorted(template.undeclared_variables(true))).unwrap_or_default()
     }
 
@@ -193,48 +183,7 @@ impl Template {
     }
 
     fn render(&self, context: Value) -> Result<String, Error> {
-        self.environment.get_template(NAME)?.render(context)
-    }
-}
-
-impl MappingError {
-    /// A failure that tells nothing of what was being mapped.
-    pub fn new(key: &str, cause: impl Into<String>) -> Self {
-        let cause = cause.into();
-        Self { key: key.to_owned(), detail: cause.clone(), cause }
-    }
-
-    /// A run that failed, and the variables that were not there, one of which may be why.
-    fn of(key: &str, error: &Error, not_given: &[String]) -> Self {
-        let line = error.line().filter(|_| error.name() == Some(NAME));
-        let line = line.map_or_else(String::new, |line| format!(", in its line {line}"));
-        let detail = error.detail().map_or_else(String::new, |detail| format!(": {detail}"));
-        let missing = match error.kind() {
-            ErrorKind::InvalidOperation => missing(not_given),
-            _ => String::new(),
-        };
-        Self {
-            key: key.to_owned(),
-            cause: format!("{}{line}{missing}", error.kind()),
-            detail: format!("{}{detail}{line}{missing}", error.kind()),
-        }
-    }
-
-    /// All that can be told, for whoever may see the values at hand.
-    pub fn in_full(&self) -> String {
-        format!("`{}`: {}", self.key, self.detail)
-    }
-}
-
-/// What is told of variables that a run lacked.
-fn missing(not_given: &[String]) -> String {
-    let named = || not_given.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    match not_given {
-        [] => String::new(),
-        [first, ..] if first.starts_with("lead.") => {
-            format!("; not given: {} (`needs` keeps such leads away, `|default(...)` gives a value)", named())
-        }
-        [..] => format!("; not given: {}", named()),
+        self.environment.get_template(TEMPLATE)?.render(context)
     }
 }
 
@@ -253,12 +202,6 @@ fn literal(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|first| matches!(first, '\'' | '"'))?;
     let (literal, rest) = text[1..].split_once(quote)?;
     (!literal.contains('\\')).then_some((literal, rest.trim_start()))
-}
-
-impl fmt::Display for MappingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.key, self.cause)
-    }
 }
 
 impl fmt::Debug for Expression {

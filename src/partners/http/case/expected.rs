@@ -8,8 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::RATE_TABLE;
-use crate::partners::http::expression::MappingError;
-use crate::partners::http::{Answered, Reading};
+use crate::partners::http::{Answered, MappingError, Reading};
 use crate::partners::text::write_offer;
 use crate::partners::{Quote, Seat};
 

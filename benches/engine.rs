@@ -126,7 +126,7 @@ fn answers() -> Answers {
     let answers = fits.iter().enumerate().map(|(seat, fit)| {
         let quotes =
             fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts).ok()).collect();
-        Answer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes) }
+        Answer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes), cause: None }
     });
     let head = TableHead {
         uuid: table_uuid(),
@@ -138,9 +138,11 @@ fn answers() -> Answers {
         created_at: 0,
         deadline: 0,
         seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+        book: book.fingerprint(),
+        kept_out: Vec::new(),
     };
     let directory = tempfile::tempdir().expect("a directory for the store");
-    let store = Store::open(StoreOptions::new(directory.path())).expect("a store");
+    let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
     let texts = Texts::new(store);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(texts.keep(&book)).expect("texts are stored");
@@ -279,7 +281,7 @@ fn limits(criterion: &mut Criterion) {
     const TABLES: usize = 10_000;
     let book = Book::from_texts((0..SEATS).map(limited_partner)).expect("the partners are good");
     let directory = tempfile::tempdir().expect("a directory for the store");
-    let store = Store::open(StoreOptions::new(directory.path())).expect("a store");
+    let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
     let texts = Texts::new(store.clone());
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(texts.keep(&book)).expect("texts are stored");
@@ -296,6 +298,8 @@ fn limits(criterion: &mut Criterion) {
                 created_at: now - ((chunk * 1_000 + nth) * 8_640) as i64,
                 deadline: now,
                 seats: book.seats().iter().map(|seat| seat.text.fingerprint).collect(),
+                book: book.fingerprint(),
+                kept_out: Vec::new(),
             };
             commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(&head))
         });
@@ -316,5 +320,26 @@ fn limits(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, parse, eligibility, rate_table, mapping, limits);
+/// Reading a lead out of the store, which is sealed, and for comparison the same bytes out of a tree that is not.
+fn sealing(criterion: &mut Criterion) {
+    let directory = tempfile::tempdir().expect("a directory for the store");
+    let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
+    let lead = uuid::Uuid::now_v7();
+    let commit = Commit::new().about(lead).put(Tree::Leads, lead, LEAD).put(Tree::Texts, lead, LEAD);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(store.commit(commit)).expect("a lead is stored");
+
+    let mut group = criterion.benchmark_group("store");
+    group.throughput(Throughput::Bytes(LEAD.len() as u64));
+    for (name, tree) in [("sealed", Tree::Leads), ("open", Tree::Texts)] {
+        group.bench_function(format!("read/{name}"), |bencher| {
+            bencher.iter(|| assert!(store.get(tree, black_box(lead)).is_ok_and(|found| found.is_some())));
+        });
+    }
+    group
+        .bench_function("blind", |bencher| bencher.iter(|| store.blind("identity", black_box(b"535772043"))));
+    group.finish();
+}
+
+criterion_group!(benches, parse, eligibility, rate_table, mapping, limits, sealing);
 criterion_main!(benches);

@@ -45,7 +45,8 @@ impl Log {
         let now = Arc::new(AtomicU64::new(ArrivalTime::FIRST.0));
         let shown = Arc::clone(&now);
         let clock = Clock::new(move || shown.load(Ordering::Relaxed));
-        let options = StoreOptions { clock: clock.clone(), ..StoreOptions::new(directory.path()) };
+        let options =
+            StoreOptions { clock: clock.clone(), ..StoreOptions::new(directory.path().join("store")) };
         let store = Store::open_inline_with(&options).expect("a new store opens");
 
         let style = "{msg} [{bar:40}] {human_pos}/{human_len}, {eta} to go";

@@ -30,8 +30,10 @@
 //!                      │         ├→ analytics ─┐            │
 //!                      │         ├→ store ←────┴────────────┼→ model
 //!                      └→ admin ─┼→ web ────────────────────┘
-//!                                └→ run_file
+//!                                ├→ run_file
+//!                                └→ reload → config, partners
 //!      admin and cli also name matching: what partners report, and what is counted against them
+//!      daemon and cli also name reload: what its report says, and declaration: its faults
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      sandbox: for cli only, names nothing
 //! ```
@@ -42,8 +44,8 @@
 //! | [`declaration`] | how files written by an operator are read: every fault at once, with file, line and key |
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
-//! | [`store`] | the record: one writer thread, group commit, checksums |
-//! | [`matching`] | actors, progress, budgets, ranking, recovery |
+//! | [`store`] | the record: one writer thread, group commit, checksums; [`store::sealing`] the keys of personal data |
+//! | [`matching`] | actors, progress, budgets, ranking, recovery; explanation and replay of what is stored |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, router, caller, bodies, failures |
@@ -52,6 +54,7 @@
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
 //! | [`sandbox`] | a partner simulator that answers from case files |
 //! | [`telemetry`] | logs and metrics |
+//! | [`reload`] | how a reload is asked for, and its report; [`daemon`] carries it out |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
 //!
 //! `web` stands apart from `http` because the admin listener is served the same way. `config` is plain data that other
@@ -67,10 +70,13 @@
 //! - What was acknowledged is on the disk; what is shown is acknowledged.
 //! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`matching::progress`]).
 //! - What a cap counts is derived from what is stored, so a restart counts the same ([`matching::limiter`]).
-//! - A rate table keeps the seats that it started with, whatever is reloaded.
+//! - A rate table is computed under one [`matching::configuration`], book and lines and rules, whatever is reloaded.
+//! - A reload swaps everything or nothing; what can fail fails before the swap (`daemon/reload.rs`).
 //! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
 //! - A panic is an outcome, never the end of the process: `panic = "unwind"` in every profile.
 //! - No log, metric or error holds personal data: messages say what was wanted and the kind of thing that was found.
+//! - No byte on the disk tells of a person without the master key: the store seals what [`store::TREES`] says, and nobody
+//!   can write it otherwise.
 //! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times, feeds and limits share [`store::Clock`]), an expression engine on the hot path.
 
 pub mod admin;
@@ -83,8 +89,13 @@ pub mod declaration;
 pub mod http;
 pub mod matching;
 pub mod model;
+#[cfg(test)]
+#[path = "../tests/it/kit/partners.rs"]
+#[allow(dead_code)] // the black-box tests use the rest
+mod partner_files;
 pub mod partners;
 pub mod reference;
+pub mod reload;
 pub mod run_file;
 pub mod sandbox;
 pub mod store;

@@ -4,13 +4,18 @@
 //! - `GET /livez` answers while the process runs
 //! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
-//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET /partners`, `POST /partners/pause` and
-//!   `/partners/resume` are for the command line, with the key of the run file
+//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
+//!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
+//!   `POST /replay` and `POST /masterKey` are for the command line, with the key of the run file
 
 mod health;
 pub mod key_ring;
+pub mod leads;
+pub mod master_key;
 pub mod partner_events;
 mod partners;
+mod reload;
+pub mod replay;
 pub mod tokens;
 
 use std::sync::Arc;
@@ -19,18 +24,19 @@ use std::thread::JoinHandle;
 use hyper::Method;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tracing::error;
 
 pub use health::Health;
 
 use self::key_ring::KeyRing;
 use crate::matching::Engine;
+use crate::reload::Reloader;
 use crate::run_file::RunFile;
 use crate::telemetry::metrics;
 use crate::web::{
     Authenticate, Caller, Context, Cors, Editions, Failure, Handler, Listener, Principal, Reply, Route,
-    Router, Scope, Surface, Token, handler, service,
+    Router, Scope, Surface, Token, Welcome, handler, service,
 };
 
 /// What the admin pages work with.
@@ -39,6 +45,9 @@ pub struct App {
     metrics: metrics::Handle,
     key_ring: KeyRing,
     engine: Arc<Engine>,
+    reloader: Reloader,
+    /// One replay at a time.
+    replays: Arc<Semaphore>,
     /// Where the other listeners are, and the key that opens the commands.
     run_file: RunFile,
     index: String,
@@ -50,10 +59,12 @@ impl App {
         health: Arc<Health>,
         metrics: metrics::Handle,
         engine: Arc<Engine>,
+        reloader: Reloader,
         run_file: RunFile,
     ) -> Self {
         let key_ring = KeyRing::of(engine.store.clone());
-        Self { health, metrics, key_ring, engine, index: index_page(&run_file), run_file }
+        let replays = Arc::new(Semaphore::new(1));
+        Self { health, metrics, key_ring, engine, reloader, replays, index: index_page(&run_file), run_file }
     }
 }
 
@@ -71,6 +82,13 @@ const ROUTES: &[Route<Handler<App>>] = &[
         Scope::Confidential,
         "Takes in what partners report.",
         handler!(partner_events::take_in),
+    ),
+    route(
+        Method::GET,
+        "/leads/{uuid}/explanation",
+        Scope::Confidential,
+        "Tells why a lead has the offers that it has.",
+        handler!(leads::explain),
     ),
     route(
         Method::GET,
@@ -94,6 +112,35 @@ const ROUTES: &[Route<Handler<App>>] = &[
         handler!(partners::pause),
     ),
     route(Method::POST, "/partners/resume", Scope::Confidential, "Ends a pause.", handler!(partners::resume)),
+    route(
+        Method::GET,
+        "/leads/{uuid}",
+        Scope::Confidential,
+        "Tells all that is held on a person.",
+        handler!(leads::export),
+    ),
+    route(Method::DELETE, "/leads/{uuid}", Scope::Confidential, "Erases a person.", handler!(leads::erase)),
+    route(
+        Method::POST,
+        "/masterKey",
+        Scope::Confidential,
+        "Seals the keys with another one.",
+        handler!(master_key::rotate),
+    ),
+    route(
+        Method::POST,
+        "/reload",
+        Scope::Confidential,
+        "Takes in settings and partner files anew.",
+        handler!(reload::reload),
+    ),
+    route(
+        Method::POST,
+        "/replay",
+        Scope::Confidential,
+        "Runs stored leads against other partner files.",
+        handler!(replay::replay),
+    ),
     route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
 ];
 
@@ -116,12 +163,12 @@ pub struct Admin {
 /// Serves the admin listener on a thread of its own.
 pub fn start(listener: Listener, app: App) -> Admin {
     let (stop, mut stopping) = watch::channel(false);
+    let nobody = Welcome { cors: Cors::new(&[]), vendors: Vec::new() };
     let surface = Surface {
         listener: "admin",
         app: Arc::new(app),
         router: Router::new(ROUTES),
-        cors: Cors::new(&[]),
-        vendors: Vec::new(),
+        welcome: watch::channel(Arc::new(nobody)).1,
     };
     let serve = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -166,7 +213,7 @@ impl Authenticate for App {
 fn index_page(run_file: &RunFile) -> String {
     let RunFile { api, integrations, .. } = run_file;
     let rows =
-        ROUTES.iter().map(|route| format!("{:<7}{:<17}{}\n", route.method.as_str(), route.path, route.about));
+        ROUTES.iter().map(|route| format!("{:<7}{:<27}{}\n", route.method.as_str(), route.path, route.about));
     format!(
         "offerd {}\n\napi            {api}\nintegrations   {integrations}\n\n{}",
         env!("CARGO_PKG_VERSION"),

@@ -19,8 +19,7 @@ const MAX_BODY_BYTES: usize = 4096;
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
-    let engine = &context.app.engine;
-    Reply::json(&engine.limiter.standings(&engine.book()))
+    Reply::json(&context.app.engine.standings())
 }
 
 /// Reads on a thread that may block: there may be many tables.

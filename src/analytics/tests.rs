@@ -52,7 +52,8 @@ impl World {
         self.feeds = None;
         let now = Arc::clone(&self.now);
         let clock = Clock::new(move || now.load(Ordering::Relaxed));
-        let options = StoreOptions { clock: clock.clone(), ..StoreOptions::new(self.directory.path()) };
+        let options =
+            StoreOptions { clock: clock.clone(), ..StoreOptions::new(self.directory.path().join("store")) };
         let store = Store::open_inline_with(&options).unwrap();
         self.feeds = Some((store.clone(), Feeds::new(store, BASE_URL.to_owned(), clock, self.records_max)));
     }
@@ -70,7 +71,7 @@ impl World {
     }
 
     fn append<T: Serialize>(&self, tree: Tree, company: Uuid, records: &[T]) {
-        let commit = Commit::new().append(tree, company, codec::encode(records));
+        let commit = Commit::new().about(Uuid::nil()).append(tree, company, codec::encode(records));
         self.feeds.as_ref().unwrap().0.commit(commit).now_or_never().unwrap().unwrap();
     }
 

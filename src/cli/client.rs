@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE};
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::client::legacy::Client as Http;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -57,6 +58,28 @@ impl Client {
     /// # Errors
     /// [`NoAnswer`] when the daemon could not be reached or hung up.
     pub async fn call(&self, method: Method, url: &str, body: Option<Vec<u8>>) -> Result<Answer, NoAnswer> {
+        Answer::whole(url, self.send(method, url, body).await?).await
+    }
+
+    /// Posts JSON, and reads the answer line by line.
+    ///
+    /// # Errors
+    /// What the daemon refused, or that it could not be reached.
+    pub async fn lines(&self, url: &str, body: Vec<u8>) -> Result<Lines, String> {
+        let response = self.send(Method::POST, url, Some(body)).await.map_err(|error| error.to_string())?;
+        if !response.status().is_success() {
+            let refused = Answer::whole(url, response).await.map_err(|error| error.to_string())?;
+            return Err(refused.read::<serde::de::IgnoredAny>().err().unwrap_or_default());
+        }
+        Ok(Lines { body: response.into_body(), arrived: Vec::new() })
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        body: Option<Vec<u8>>,
+    ) -> Result<Response<Incoming>, NoAnswer> {
         let no_answer = |cause: String, refused| NoAnswer { url: url.to_owned(), cause, refused };
         let request = Request::builder()
             .method(method)
@@ -65,19 +88,57 @@ impl Client {
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(body.unwrap_or_default())))
             .map_err(|error| no_answer(error.to_string(), false))?;
-        let response = self
-            .http
-            .request(request)
-            .await
-            .map_err(|error| no_answer(error.to_string(), error.is_connect()))?;
-        let status = response.status();
-        let body =
-            response.into_body().collect().await.map_err(|error| no_answer(error.to_string(), false))?;
-        Ok(Answer { status, body: body.to_bytes() })
+        let sent = self.http.request(request).await;
+        sent.map_err(|error| no_answer(error.to_string(), error.is_connect()))
+    }
+}
+
+/// The lines of an answer, as they arrive.
+pub struct Lines {
+    body: Incoming,
+    arrived: Vec<u8>,
+}
+
+impl Lines {
+    /// The next line, which is JSON; `None` when there are no more.
+    ///
+    /// # Errors
+    /// That the daemon hung up, or said something else.
+    pub async fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, String> {
+        loop {
+            if let Some(end) = self.arrived.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.arrived.drain(..=end).collect();
+                let line = serde_json::from_slice(&line);
+                return line
+                    .map(Some)
+                    .map_err(|error| format!("the daemon's answer cannot be read: {error}"));
+            }
+            match self.body.frame().await {
+                None => return Ok(None),
+                Some(Err(error)) => return Err(format!("the daemon hung up: {error}")),
+                Some(Ok(frame)) => self.arrived.extend(frame.into_data().unwrap_or_default()),
+            }
+        }
     }
 }
 
 impl Answer {
+    async fn whole(url: &str, response: Response<Incoming>) -> Result<Self, NoAnswer> {
+        let status = response.status();
+        let body = response.into_body().collect().await;
+        let no_answer =
+            |error: hyper::Error| NoAnswer { url: url.to_owned(), cause: error.to_string(), refused: false };
+        Ok(Self { status, body: body.map_err(no_answer)?.to_bytes() })
+    }
+
+    /// The body, whatever the status.
+    ///
+    /// # Errors
+    /// That it is something else.
+    pub fn read_any<T: DeserializeOwned>(self) -> Result<T, String> {
+        serde_json::from_slice(&self.body).or_else(|_| self.read())
+    }
+
     /// The body, when the call succeeded; else what the errors say, in one text.
     ///
     /// # Errors

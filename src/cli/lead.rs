@@ -1,4 +1,8 @@
-//! `offerd lead submit FILE`
+//! `offerd lead submit FILE`, `offerd lead erase UUID`, `offerd lead export UUID`
+
+mod erase;
+mod export;
+mod keeper;
 
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -21,6 +25,10 @@ use crate::run_file::RunFile;
 pub enum Command {
     /// Submit a lead, show the partners answering, then the offers
     Submit(Submit),
+    /// Erase a person: destroy the key of a lead, and tell what remains
+    Erase(erase::Erase),
+    /// Tell everything that is held on a person, as one JSON document
+    Export(export::Export),
 }
 
 /// `lead submit`
@@ -51,8 +59,14 @@ pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
         Ok(settings) => settings,
         Err(code) => return code,
     };
-    let Command::Submit(submit) = command;
-    match super::block_on(execute(&settings, &submit)) {
+    let ended = super::block_on(async {
+        match command {
+            Command::Submit(submit) => execute(&settings, &submit).await,
+            Command::Erase(arguments) => erase::run(&settings, &arguments).await,
+            Command::Export(arguments) => export::run(&settings, &arguments).await,
+        }
+    });
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => super::fail(message),
     }

@@ -4,9 +4,13 @@ mod check;
 mod client;
 mod events;
 mod explain;
+mod key;
 mod lead;
+mod os_user;
 mod page;
 mod partners;
+mod reload;
+mod replay;
 mod sandbox;
 mod serve;
 mod token;
@@ -17,9 +21,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::config::Settings;
+use crate::daemon;
 use crate::declaration::Fault;
-use crate::matching::lines::Lines;
 use crate::partners::Book;
+use crate::telemetry::logging;
 
 /// Bad configuration (`EX_USAGE`); the unit does not start again on it.
 pub const BAD_CONFIGURATION: u8 = 64;
@@ -44,17 +49,24 @@ enum Command {
     /// Make, list and revoke access tokens, of a running daemon or of a stopped one's store
     #[command(subcommand)]
     Token(token::Command),
-    /// Submit leads to a running daemon
+    /// Submit leads to a running daemon; erase or export what is held on a person
     #[command(subcommand)]
     Lead(lead::Command),
+    /// Make and exchange the master key, which seals personal data
+    #[command(subcommand)]
+    Key(key::Command),
     /// Take in what partners report in files
     #[command(subcommand)]
     Events(events::Command),
     /// Show, pause and resume partners, of a running daemon or of a stopped one's store
     #[command(subcommand)]
     Partners(partners::Command),
+    /// Have a running daemon take in its settings and partner files anew, all or nothing
+    Reload(reload::Arguments),
     /// Tell for a lead, partner by partner and offer by offer, what matches and what does not
     Explain(explain::Arguments),
+    /// Run stored leads against changed partner files, and tell which offers would be won and lost; nobody is called
+    Replay(replay::Arguments),
     /// Answer as partners would, from their case files: a far side to try the mappings of partners on
     Sandbox(sandbox::Arguments),
 }
@@ -68,38 +80,33 @@ pub fn run() -> ExitCode {
         Command::Check => check::run(config),
         Command::Token(command) => token::run(config, command),
         Command::Lead(command) => lead::run(config, command),
+        Command::Key(command) => key::run(config, command),
         Command::Events(command) => events::run(config, command),
         Command::Partners(command) => partners::run(config, command),
+        Command::Reload(arguments) => reload::run(config, &arguments),
         Command::Explain(arguments) => explain::run(config, &arguments),
+        Command::Replay(arguments) => replay::run(config, &arguments),
         Command::Sandbox(arguments) => sandbox::run(&arguments),
     }
 }
 
 /// Settings, or their faults told and the exit code for it.
 fn settings(config: Option<&Path>) -> Result<Settings, ExitCode> {
-    Settings::load(config).map_err(|faults| tell(&faults))
+    let settings = Settings::load(config).map_err(|faults| tell(&faults))?;
+    match daemon::master_key_fault(&settings) {
+        None => Ok(settings),
+        Some(fault) => Err(tell(&[fault])),
+    }
+}
+
+/// Starts the log, for a command that does to a stopped daemon's store what would else be in the daemon's log.
+fn log_as_the_daemon_does(settings: &Settings) {
+    logging::init(&settings.log.filter, settings.log.format);
 }
 
 /// Settings and the book, or the faults of both told and the exit code for it.
 fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), ExitCode> {
-    let (settings, mut faults) = Settings::inspect(config);
-    let Some(settings) = settings else { return Err(tell(&faults)) };
-    match Book::load(&settings.partners.path) {
-        Ok(book) => {
-            let closed = Lines::new(settings.wire).open(&book).err().into_iter().flatten();
-            faults.extend(closed.map(|message| Fault {
-                file: Some(settings.partners.path.clone()),
-                line: None,
-                key: "wire".to_owned(),
-                message,
-            }));
-            if faults.is_empty() { Ok((settings, book)) } else { Err(tell(&faults)) }
-        }
-        Err(of_partners) => {
-            faults.extend(of_partners);
-            Err(tell(&faults))
-        }
-    }
+    daemon::load(config).map_err(|faults| tell(&faults))
 }
 
 /// Tells faults, one a line.

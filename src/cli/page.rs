@@ -2,23 +2,25 @@
 
 use chrono::{DateTime, Utc};
 use comfy_table::presets::NOTHING;
-use comfy_table::{ContentArrangement, LineStyle, Row, Table};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Row, Table};
 
-/// An empty table that fits the terminal, with a line under its header.
+/// An empty table that fits the terminal, with a line under its header. For a file or another program its rows are as wide
+/// as they are, so that a line is a line.
 pub fn table(header: impl Into<Row>) -> Table {
     let mut table = Table::new();
-    table
-        .load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')))
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(header);
-    if table.width().is_none() {
-        table.set_width(WIDTH);
-    }
+    table.load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─'))).set_header(header);
+    let fits =
+        if table.width().is_some() { ContentArrangement::Dynamic } else { ContentArrangement::Disabled };
+    table.set_content_arrangement(fits);
     table
 }
 
-/// Width of a table that goes to a file or another program.
-const WIDTH: u16 = 140;
+/// Keeps a column from being broken, however narrow the terminal.
+pub fn never_break(table: &mut Table, column: usize) {
+    if let Some(column) = table.column_mut(column) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+}
 
 /// Prints a text and a line end. A reader that has seen enough (`| head`) is no failure.
 pub fn print(text: impl std::fmt::Display) {

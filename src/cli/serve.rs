@@ -8,7 +8,7 @@ use crate::daemon;
 /// Runs the daemon to its end. Nothing is bound or opened before settings and partner files are known to be good.
 pub fn run(config: Option<&Path>) -> ExitCode {
     match super::settings_and_book(config) {
-        Ok((settings, book)) => daemon::run(settings, book),
+        Ok((settings, book)) => daemon::run(config.map(Path::to_owned), settings, book),
         Err(code) => code,
     }
 }

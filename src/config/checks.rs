@@ -15,7 +15,12 @@ use crate::telemetry::logging;
 /// Faults as (key, message).
 pub(super) type Found = Vec<(String, String)>;
 
-pub(super) fn checked(raw: Raw, described: Vec<DescribedSetting>, found: &mut Found) -> Settings {
+pub(super) fn checked(
+    raw: Raw,
+    described: Vec<DescribedSetting>,
+    table: toml::Table,
+    found: &mut Found,
+) -> Settings {
     let matching = matching(&raw.matching, found);
     let store = store(raw.store, matching.live_tables, found);
     let listeners = [
@@ -61,6 +66,7 @@ pub(super) fn checked(raw: Raw, described: Vec<DescribedSetting>, found: &mut Fo
         },
         log: log(raw.log, found),
         described,
+        table,
     }
 }
 
@@ -172,6 +178,7 @@ fn store(raw: RawStore, live_tables: usize, found: &mut Found) -> StoreSettings 
     }
     StoreSettings {
         path: path("store.path", &raw.path, found),
+        master_key_file: Some(raw.master_key_file).filter(|path| !path.is_empty()).map(PathBuf::from),
         queue,
         group: count("store.group", raw.group, 1, 65_536, found),
         cache_bytes: count("store.cache_bytes", raw.cache_bytes, 1_048_576, i64::MAX, found) as u64,

@@ -6,11 +6,13 @@
 mod checks;
 mod layers;
 mod raw;
+mod reload;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 pub use layers::DEFAULTS;
+pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
     ApiSettings, DescribedSetting, ListenerSettings, LogSettings, MatchingSettings, PathSettings, Settings,
     ShutdownSettings, StoreSettings, TokenSettings, WireSettings,

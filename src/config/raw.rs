@@ -76,6 +76,7 @@ pub(super) struct RawAnalytics {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawStore {
     pub path: String,
+    pub master_key_file: String,
     pub queue: i64,
     pub group: i64,
     pub cache_bytes: i64,

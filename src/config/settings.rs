@@ -39,6 +39,8 @@ pub struct Settings {
     /// `[log]`
     pub log: LogSettings,
     pub(super) described: Vec<DescribedSetting>,
+    /// As they are written, all layers merged.
+    pub(super) table: toml::Table,
 }
 
 /// `[api]`
@@ -121,6 +123,8 @@ pub struct AnalyticsSettings {
 pub struct StoreSettings {
     /// Directory.
     pub path: PathBuf,
+    /// File with the master key, if one is named.
+    pub master_key_file: Option<PathBuf>,
     /// Commits that wait for the writer.
     pub queue: usize,
     /// Commits that are made durable together.
@@ -208,7 +212,7 @@ impl Settings {
         };
         let Reading { value, faults: mut found, .. } =
             read_table::<Raw>(layers.merged.clone(), layers.defaults.table());
-        let settings = value.map(|raw| checked(raw, describe(&layers), &mut found));
+        let settings = value.map(|raw| checked(raw, describe(&layers), layers.merged.clone(), &mut found));
         let mut faults: Vec<Fault> =
             found.into_iter().map(|(key, message)| layers.fault(&key, message)).collect();
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));

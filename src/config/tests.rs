@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::raw::Raw;
-use super::{DEFAULTS, Settings};
+use super::{DEFAULTS, RELOADABLE, Settings, SettingsDiff};
 use crate::declaration::read_table;
 
 fn faults(file: &str, environment: &[(&str, &str)]) -> Vec<String> {
@@ -125,5 +125,99 @@ fn a_page_of_a_feed_may_not_be_bounded_below_its_usual_size() {
     assert!(
         found[0].contains("analytics.page_records_max") && found[0].contains("from 1000 to"),
         "{found:?}"
+    );
+}
+
+fn of(file: &str) -> Settings {
+    Settings::from_layers(Some((Path::new("offerd.toml"), file)), []).unwrap()
+}
+
+#[test]
+fn the_default_file_says_of_each_key_whether_it_is_reloadable() {
+    let mut section = "";
+    let mut told = Vec::new();
+    for (nth, line) in DEFAULTS.lines().enumerate() {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']');
+        } else if let Some((key, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#'))
+            && DEFAULTS.lines().nth(nth - 1).unwrap().ends_with(" Reloadable.")
+        {
+            told.push(format!("{section}.{key}"));
+        }
+    }
+    told.sort();
+    assert_eq!(told, RELOADABLE);
+}
+
+/// Another value than the default that is as good.
+fn another(key: &str, value: &toml::Value) -> toml::Value {
+    match (key, value) {
+        ("api.listen" | "integrations.listen" | "admin.listen", _) => "127.0.0.1:0".into(),
+        ("api.base_url", _) => "https://offers.example".into(),
+        ("log.filter", _) => "debug".into(),
+        ("log.format", _) => "json".into(),
+        ("matching.deadline", _) => "14s".into(),
+        ("store.path" | "partners.path", _) => "elsewhere".into(),
+        (_, toml::Value::Boolean(value)) => (!value).into(),
+        (_, toml::Value::Integer(value)) => (value + 1).into(),
+        (_, toml::Value::Array(_)) => toml::Value::Array(vec!["https://acme.example".into()]),
+        (_, _) => "7ms".into(),
+    }
+}
+
+/// The list is what decides: a reloadable key is taken in and changes the settings, any other waits and changes nothing.
+#[test]
+fn what_is_reloadable_is_taken_in_and_what_is_not_waits() {
+    let running = of("");
+    let defaults: toml::Table = DEFAULTS.parse().unwrap();
+    for (key, _, _) in running.describe() {
+        let (section, name) = key.split_once('.').unwrap();
+        let mut value = another(key, &defaults[section][name]);
+        if key == "api.vendor" {
+            value = "acme".into();
+        }
+        let later = of(&format!("[{section}]\n{name} = {value}\n"));
+        let (settings, diff) = running.reloaded(&later).unwrap();
+        let reloadable = RELOADABLE.contains(&key.as_str());
+        let (told, other) = match reloadable {
+            true => (&diff.changed, &diff.waiting_for_restart),
+            false => (&diff.waiting_for_restart, &diff.changed),
+        };
+        assert_eq!((told.len(), other.len()), (1, 0), "{key}: {diff:?}");
+        assert_eq!((&told[0].key, &told[0].after), (key, &value.to_string()));
+        assert_eq!(told[0].source, "offerd.toml:2");
+        let expected = if reloadable { &later } else { &running };
+        assert_eq!(format!("{settings:?}"), format!("{expected:?}"), "{key}");
+
+        let (again, nothing) = settings.reloaded(&later).unwrap();
+        assert_eq!(nothing.changed, [], "{key} is taken in once");
+        assert_eq!(nothing.waiting_for_restart, diff.waiting_for_restart, "{key} goes on waiting");
+        assert_eq!(
+            again.reloaded(&running).unwrap().1.waiting_for_restart,
+            [],
+            "{key} does not wait any more"
+        );
+    }
+}
+
+#[test]
+fn the_same_settings_from_elsewhere_change_nothing() {
+    let (settings, diff) = of("").reloaded(&of("[matching]\nlinger = '5s'\n")).unwrap();
+    assert_eq!(diff, SettingsDiff::default());
+    let linger = settings.describe().iter().find(|row| row.0 == "matching.linger").unwrap();
+    assert_eq!(linger.2, "offerd.toml:2");
+}
+
+#[test]
+fn a_reloadable_setting_must_fit_what_waits_for_a_restart() {
+    let later = of("[matching]\nlive_tables = 70000\n[store]\nqueue = 80000\n");
+    let faults = of("").reloaded(&later).unwrap_err();
+    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "`store.queue` must be more than `matching.live_tables` (70000), got 65536, since what waits for a restart \
+          counts as it is running"
+        ]
     );
 }

@@ -9,6 +9,7 @@
 
 pub mod current;
 pub mod openapi;
+mod reception;
 pub mod record_ids;
 pub mod routes;
 pub mod v1;
@@ -22,6 +23,7 @@ use uuid::Uuid;
 
 use self::current::docs::Docs;
 use self::openapi::Addresses;
+pub use self::reception::Reception;
 use self::record_ids::RecordIds;
 use crate::analytics::Feeds;
 use crate::config::Settings;
@@ -31,8 +33,7 @@ use crate::store::Clock;
 use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
 use crate::web::{
-    Authenticate, Caller, Cors, Drained, Limits, Listener, Principal, Router, SigningKey, Surface, Token,
-    service,
+    Authenticate, Caller, Drained, Limits, Listener, Principal, Router, SigningKey, Surface, Token, service,
 };
 
 /// What the handlers work with.
@@ -124,33 +125,27 @@ pub fn bind(name: &'static str, address: SocketAddr, settings: &Settings) -> Res
 pub fn serve_api(
     listener: Listener,
     app: Arc<App>,
-    settings: &Settings,
+    reception: &Reception,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
-    listener.serve(service(surface("api", app, routes::API, settings)), stopped)
+    listener.serve(service(surface("api", app, routes::API, reception)), stopped)
 }
 
 /// Serves the integrations listener until `stopped`.
 pub fn serve_integrations(
     listener: Listener,
     app: Arc<App>,
-    settings: &Settings,
+    reception: &Reception,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
-    listener.serve(service(surface("integrations", app, routes::INTEGRATIONS, settings)), stopped)
+    listener.serve(service(surface("integrations", app, routes::INTEGRATIONS, reception)), stopped)
 }
 
 fn surface(
     listener: &'static str,
     app: Arc<App>,
     routes: &[routes::ApiRoute],
-    settings: &Settings,
+    reception: &Reception,
 ) -> Surface<App> {
-    Surface {
-        listener,
-        app,
-        router: Router::new(routes),
-        cors: Cors::new(&settings.api.cors_origins),
-        vendors: settings.api.vendor.clone(),
-    }
+    Surface { listener, app, router: Router::new(routes), welcome: reception.watch() }
 }

@@ -4,8 +4,8 @@
 use hyper::Method;
 
 use super::current::{
-    analytics, clicks, docs, featured_institutions, leads, offer_previews, partner_events, rate_tables,
-    ui_events, universities, waiting,
+    analytics, clicks, docs, explanations, featured_institutions, leads, offer_previews, partner_events,
+    rate_tables, ui_events, universities, waiting,
 };
 use super::{App, v1};
 use crate::web::{Editions, Handler, Route, Scope, handler};
@@ -54,6 +54,14 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::CurrentOnly,
         about: "Merges what is sent into a lead: values go over values, arrays are united as sets.",
         handler: handler!(leads::grow),
+    },
+    Route {
+        method: Method::GET,
+        path: "/leads/{uuid}/explanation",
+        scope: Scope::Confidential,
+        editions: Editions::CurrentOnly,
+        about: "Tells partner by partner and offer by offer why a lead has the offers that it has.",
+        handler: handler!(explanations::show),
     },
     Route {
         method: Method::POST,

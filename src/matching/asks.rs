@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::limiter::Denied;
 use crate::store::{Commit, Tree, codec};
 
 /// By rate table. A table of which the head says it all has none.
@@ -15,6 +16,8 @@ pub struct Asks {
     pub released: Vec<u16>,
     /// The seats that were not asked after all, since no time was left.
     pub spared: Vec<u16>,
+    /// The seats that second look left out, and what kept each out; `None` when as many others were asked as may be.
+    pub held_back: Vec<(u16, Option<Denied>)>,
 }
 
 impl Asks {

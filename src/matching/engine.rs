@@ -1,8 +1,7 @@
-//! What the rate tables share: the store, the texts, the book of the day, the tables that are live, and the rules.
+//! What the rate tables share: the store, the texts, the configuration of the day, the tables that are live.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use actix::Addr;
 use chrono::Utc;
@@ -10,37 +9,17 @@ use metrics::gauge;
 use tracing::error;
 use uuid::Uuid;
 
-use super::budget::TimeRules;
-use super::limiter::Limiter;
+use super::configuration::{Configuration, Rules};
+use super::limiter::{Limiter, SeatStanding, State};
 use super::lines::Lines;
 use super::messages::Snapshot;
 use super::pace::Paces;
 use super::rate_table_actor::RateTableActor;
 use super::table::Table;
 use super::texts::Texts;
-use crate::config::MatchingSettings;
 use crate::partners::Book;
 use crate::store::{Clock, Store};
 use crate::telemetry::metrics::LIVE_TABLES;
-
-/// The limits and times of matching; `matching.*` in the settings.
-#[derive(Debug, Clone)]
-pub struct Rules {
-    /// How a lead's time is divided.
-    pub time: TimeRules,
-    /// How long a submit waits for the partners that answer at once.
-    pub submit_wait: Duration,
-    /// How long answers that nobody can see yet are gathered for one write.
-    pub gather_answers: Duration,
-    /// How long a complete table stays in memory for those who poll it.
-    pub linger: Duration,
-    /// Most tables that are built at once.
-    pub live_tables: usize,
-    /// Most seats asked about one lead.
-    pub partners_per_lead: usize,
-    /// Most offers one answer may have.
-    pub offers_per_partner: usize,
-}
 
 /// Shared by the matchmaker and every rate-table actor.
 #[derive(Debug)]
@@ -49,12 +28,8 @@ pub struct Engine {
     pub store: Store,
     /// Prepared texts.
     pub texts: Texts,
-    /// The panel of the day.
-    book: RwLock<Arc<Book>>,
-    /// Limits and times.
-    pub rules: Rules,
-    /// The lines to partners that live elsewhere.
-    pub lines: Lines,
+    /// What new tables are computed under.
+    configuration: RwLock<Arc<Configuration>>,
     /// Who may be asked, and who was.
     pub limiter: Limiter,
     /// How fast partners answer.
@@ -63,25 +38,6 @@ pub struct Engine {
     pub base_url: String,
     /// The tables that have an actor.
     pub live: LiveTables,
-}
-
-impl From<&MatchingSettings> for Rules {
-    fn from(settings: &MatchingSettings) -> Self {
-        Self {
-            time: TimeRules {
-                deadline: settings.deadline,
-                response_margin: settings.response_margin,
-                least_budget: settings.least_budget,
-                second_look_reserve: settings.second_look_reserve,
-            },
-            submit_wait: settings.submit_wait,
-            gather_answers: settings.gather_answers,
-            linger: settings.linger,
-            live_tables: settings.live_tables,
-            partners_per_lead: settings.partners_per_lead,
-            offers_per_partner: settings.offers_per_partner,
-        }
-    }
 }
 
 impl Engine {
@@ -102,18 +58,41 @@ impl Engine {
     ) -> Self {
         let paces = Paces::recalled(&store, &texts, &book, Utc::now().timestamp_millis());
         let limiter = Limiter::of(&store, &texts, clock);
-        let book = RwLock::new(Arc::new(book));
-        Self { store, texts, book, lines, rules, limiter, paces, base_url, live: LiveTables::default() }
+        let configuration = Configuration { book: Arc::new(book), lines, rules };
+        let configuration = RwLock::new(Arc::new(configuration));
+        Self { store, texts, configuration, limiter, paces, base_url, live: LiveTables::default() }
     }
 
-    /// The book as of now; who holds it keeps it, whatever is loaded later.
+    /// Where every seat stands now, by its limits and by the breaker of its line.
+    pub fn standings(&self) -> Vec<SeatStanding> {
+        let Configuration { book, lines, .. } = &*self.configuration();
+        let mut standings = self.limiter.standings(book);
+        for (seat, standing) in book.seats().iter().zip(&mut standings) {
+            let line = lines.of(seat).map(|line| line.state());
+            let ejected_since = line.filter(|line| !line.simulated).and_then(|line| line.ejected_since);
+            if let (State::Active, Some(since)) = (standing.state, ejected_since) {
+                let since = chrono::Duration::from_std(since.elapsed()).unwrap_or_default();
+                standing.state = State::BreakerOpen;
+                standing.since = Some(Utc::now() - since);
+                standing.until = None;
+            }
+        }
+        standings
+    }
+
+    /// The configuration as of now; who holds it keeps it, whatever is loaded later.
+    pub fn configuration(&self) -> Arc<Configuration> {
+        Arc::clone(&self.configuration.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The book as of now.
     pub fn book(&self) -> Arc<Book> {
-        Arc::clone(&self.book.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.configuration().book)
     }
 
-    /// Swaps the book for the leads to come. Its texts must be kept already.
-    pub fn set_book(&self, book: Book) {
-        *self.book.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(book);
+    /// Swaps all of the configuration for the leads to come. The texts of its book must be kept already.
+    pub fn configure(&self, configuration: Configuration) {
+        *self.configuration.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configuration);
     }
 
     /// Shows a table; `None`, once reported, when the store has lost a text of it.

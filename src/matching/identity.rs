@@ -1,15 +1,14 @@
 //! Who a lead is, for the company's duplicate look-back: a keyed hash, so that the record names nobody.
 
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
 use uuid::Uuid;
 
 use crate::model::{Lead, ProductType};
+use crate::store::Store;
 
-/// Key under which a lead's identity is kept: the company, and the HMAC-SHA-256 of the normalised social security
+/// Key under which a lead's identity is kept: the company, and a [keyed hash](Store::blind) of the normalised social security
 /// number, or else e-mail and date of birth, or else primary phone and last name, with the set of product types
 /// (facts, Duplicates). `None` for a lead without any of them, which is never a duplicate.
-pub fn identity_key(secret: &[u8], company: Uuid, lead: &Lead) -> Option<Vec<u8>> {
+pub fn identity_key(store: &Store, company: Uuid, lead: &Lead) -> Option<Vec<u8>> {
     let person = lead.personal_information.as_ref()?;
     let identity = if let Some(ssn) = &person.ssn {
         format!("ssn\0{}", digits(ssn.as_str()))
@@ -28,13 +27,12 @@ pub fn identity_key(secret: &[u8], company: Uuid, lead: &Lead) -> Option<Vec<u8>
     products.sort_unstable();
     products.dedup();
 
-    let mut hmac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
-    hmac.update(identity.as_bytes());
+    let mut text = identity;
     for product in products {
-        hmac.update(b"\0");
-        hmac.update(product.as_str().as_bytes());
+        text.push('\0');
+        text.push_str(product.as_str());
     }
-    Some([&company.as_bytes()[..], &hmac.finalize().into_bytes()].concat())
+    Some([&company.as_bytes()[..], &store.blind("identity", text.as_bytes())].concat())
 }
 
 fn digits(text: &str) -> String {

@@ -1,19 +1,19 @@
 //! The lines to partners that are asked over HTTP: how a seat's request gets there and what its answer means.
 //!
-//! A line is the seat's lane on the wire, with its breaker, and the token of its authorization server. Lines outlive a
-//! reload of the partner files where what reaches the partner has not changed, so that a breaker stays open and
+//! A line is the seat's lane on the wire, with its breaker, and the token of its authorization server. Each book has lines
+//! of its own; those where what reaches the partner has not changed are handed on, so that a breaker stays open and
 //! connections stay warm.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 use metrics::histogram;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::outcome::{Failure, NoOfferReason, Outcome};
+use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use super::question::Question;
 use super::token_cache::TokenCache;
 use crate::config::WireSettings;
@@ -31,10 +31,10 @@ use crate::wire::{
 /// Who a line leads to.
 type Place = (String, ProductType);
 
-/// The lines of the book of the day.
+/// The lines of one book.
 pub struct Lines {
     wire: Wire,
-    lines: RwLock<HashMap<Place, Line>>,
+    lines: HashMap<Place, Line>,
 }
 
 /// The line to one seat. Cheap to clone.
@@ -51,16 +51,20 @@ pub struct Line {
 impl Lines {
     /// No lines yet.
     pub fn new(settings: WireSettings) -> Self {
-        let WireSettings { max_ejected_percent, simulate_only } = settings;
-        let wire = Wire::new(PanelRules { max_ejected_percent, simulate_only });
-        Self { wire: wire.expect("settings hold no more than a hundred percent"), lines: RwLock::default() }
+        let wire = Wire::new(panel_rules(settings)).expect(SETTINGS_ARE_CHECKED);
+        Self { wire, lines: HashMap::new() }
     }
 
-    /// Opens the lines of a book, and keeps those that are the same. Nothing is changed on a fault.
+    /// Other limits for the breakers of all books' lines, from now on.
+    pub fn set_rules(&self, settings: WireSettings) {
+        self.wire.set_rules(panel_rules(settings)).expect(SETTINGS_ARE_CHECKED);
+    }
+
+    /// The lines of a book; those that it has in common with these are the same.
     ///
     /// # Errors
     /// Every line that cannot be opened, with its partner.
-    pub fn open(&self, book: &Book) -> Result<(), Vec<String>> {
+    pub fn opened(&self, book: &Book) -> Result<Self, Vec<String>> {
         let mut lines = HashMap::new();
         let mut faults = Vec::new();
         for seat in book.seats() {
@@ -73,17 +77,12 @@ impl Lines {
                 Err(fault) => faults.push(format!("{}, {}: {fault}", seat.identity.key, seat.product_type)),
             }
         }
-        if !faults.is_empty() {
-            return Err(faults);
-        }
-        *self.lines.write().unwrap_or_else(PoisonError::into_inner) = lines;
-        Ok(())
+        if faults.is_empty() { Ok(Self { wire: self.wire.clone(), lines }) } else { Err(faults) }
     }
 
     /// The line to a seat.
     pub fn of(&self, seat: &Seat) -> Option<Line> {
-        let lines = self.lines.read().unwrap_or_else(PoisonError::into_inner);
-        lines.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
+        self.lines.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
     }
 
     fn line(&self, seat: &Seat, source: &HttpSource) -> Result<Line, String> {
@@ -103,8 +102,8 @@ impl Lines {
         };
         let lane = LaneRules { concurrency: rules.concurrency, ..LaneRules::default() };
         let pool = self.wire.pool(&seat.identity.key, pool)?;
-        for (key, place) in &source.places {
-            if let Some(address) = pool.forbids(place) {
+        for (key, host) in &source.hosts {
+            if let Some(address) = pool.forbids(host) {
                 return Err(format!(
                     "`{key}` is at {address}, a private, local or reserved address; `wire.allow_addresses = [\"{address}\"]` allows it"
                 ));
@@ -115,19 +114,20 @@ impl Lines {
     }
 }
 
+const SETTINGS_ARE_CHECKED: &str = "settings hold no more than a hundred percent";
+
+fn panel_rules(settings: WireSettings) -> PanelRules {
+    let WireSettings { max_ejected_percent, simulate_only } = settings;
+    PanelRules { max_ejected_percent, simulate_only }
+}
+
 impl Line {
     /// Asks a seat, of whose offers those at `offers` fit the lead. Whatever goes wrong is told in one line of the log,
     /// without a word of what was sent or answered.
-    pub async fn ask(
-        &self,
-        seat: &Seat,
-        offers: &[usize],
-        question: &Question,
-        deadline: Instant,
-    ) -> Outcome {
-        let Some(source) = &seat.http else { return Outcome::NoOffers(NoOfferReason::Declined) };
+    pub async fn ask(&self, seat: &Seat, offers: &[usize], question: &Question, deadline: Instant) -> AskEnd {
+        let Some(source) = &seat.http else { return Outcome::NoOffers(NoOfferReason::Declined).into() };
         let (outcome, cause) = match self.exchange(source, seat, offers, question, deadline).await {
-            Ok(outcome) => return outcome,
+            Ok(end) => return end,
             Err(trouble) => trouble.outcome(),
         };
         warn!(
@@ -138,7 +138,7 @@ impl Line {
             cause,
             "a partner gave no answer that could be used"
         );
-        outcome
+        outcome.because(cause)
     }
 
     /// Sends a seat's request and hands back the bare answer, for whoever wants to look at it; `None` for a test lead of
@@ -153,7 +153,9 @@ impl Line {
         deadline: Instant,
     ) -> Result<Option<Reply>, String> {
         let request = source.request(question.given(), Secrets::Real);
-        let Some(mut request) = request.map_err(|error| error.to_string())? else { return Ok(None) };
+        let Some(mut request) = request.map_err(|error| source.places.locate(&error))? else {
+            return Ok(None);
+        };
         if let Some(token) =
             self.token(source, question, deadline).await.map_err(|trouble| trouble.outcome().1)?
         {
@@ -174,11 +176,12 @@ impl Line {
         offers: &[usize],
         question: &Question,
         deadline: Instant,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<AskEnd, Trouble> {
         let begun = std::time::Instant::now();
         let request = source.request(question.given(), Secrets::Real);
-        let Some(mut request) = request.map_err(|error| Trouble::Request(error.to_string()))? else {
-            return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox));
+        let Some(mut request) = request.map_err(|error| Trouble::Request(source.places.locate(&error)))?
+        else {
+            return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox).into());
         };
         let mut mapping = begun.elapsed();
         if let Some(token) = self.token(source, question, deadline).await? {
@@ -197,13 +200,14 @@ impl Line {
         let answered = source.answer(*status, headers, body, question.given(), &question.facts(), &fitting);
         mapping += begun.elapsed();
         histogram!(PARTNER_MAPPING_SECONDS, &labels).record(mapping.as_secs_f64());
-        let answered = answered.map_err(|error| Trouble::Answer(error.to_string()));
+        let answered = answered.map_err(|error| Trouble::Answer(source.places.locate(&error)));
         // A partner that declines is well; one that answers with garbage or an error is not.
         self.lane
             .judged(matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_))));
         let reading = answered?;
         self.tell_absent(seat, &reading);
-        for offer in reading.dropped {
+        let Reading { answered, dropped, .. } = reading;
+        for offer in &dropped {
             warn!(
                 partner = seat.identity.key,
                 product_type = seat.product_type.as_str(),
@@ -212,11 +216,17 @@ impl Line {
                 "an offer of a partner is not shown"
             );
         }
-        Ok(match reading.answered {
+        let outcome = match answered {
             Answered::Offers(quotes) => offered(quotes),
             Answered::Declined(Some(reason)) => Outcome::NoOffers(NoOfferReason::Rejected(reason)),
             Answered::Declined(None) => Outcome::NoOffers(NoOfferReason::Declined),
             Answered::Failed(cause) => return Err(Trouble::Answer(cause)),
+        };
+        Ok(match dropped.first() {
+            None => outcome.into(),
+            Some(first) => {
+                outcome.because(format!("{} of its offers not shown: {}", dropped.len(), first.reason))
+            }
         })
     }
 
@@ -242,7 +252,7 @@ impl Line {
     ) -> Result<Option<BearerToken>, Trouble> {
         let test = question.asked.test;
         let request = source.token_request(test, Secrets::Real);
-        let Some(request) = request.map_err(|error| Trouble::Request(error.to_string()))? else {
+        let Some(request) = request.map_err(|error| Trouble::Request(source.places.locate(&error)))? else {
             return Ok(None);
         };
         let fetch = async {
@@ -297,8 +307,7 @@ impl Trouble {
 
 impl fmt::Debug for Lines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines = self.lines.read().unwrap_or_else(PoisonError::into_inner);
-        f.debug_list().entries(lines.keys()).finish()
+        f.debug_list().entries(self.lines.keys()).finish()
     }
 }
 

@@ -9,13 +9,14 @@ use actix_rt::ArbiterHandle;
 use chrono::Utc;
 use futures_util::future::join_all;
 use metrics::counter;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tracing::error;
 use uuid::Uuid;
 
+use super::admission::{self, Admission};
 use super::asks::Asks;
-use super::engine::{Engine, Rules};
+use super::configuration::Configuration;
+use super::engine::Engine;
 use super::identity::identity_key;
 use super::messages::{AwaitTable, GetRateTable, Settle, Snapshot, Until};
 use super::rate_table_actor::{RateTableActor, Start};
@@ -37,9 +38,8 @@ pub struct Matchmaker {
     engine: Arc<Engine>,
     arbiters: Arc<[ArbiterHandle]>,
     next_arbiter: Arc<AtomicUsize>,
-    admission: Arc<Semaphore>,
+    admission: Admission,
     under_way: UnderWay,
-    identity_secret: Arc<[u8]>,
 }
 
 /// A lead on its way in.
@@ -87,21 +87,29 @@ pub enum Refused {
     StoreFailed,
 }
 
+/// What became of a table that a crash has left pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resumed {
+    /// It is being built.
+    GoesOn,
+    /// Its lead is erased, so that it is not pending any more.
+    Erased,
+}
+
 /// A rate table exists but cannot be shown now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unavailable;
 
 impl Matchmaker {
-    /// A matchmaker whose actors run on `arbiters`, at least one. `identity_secret` keys the duplicate look-back.
-    pub fn new(engine: Engine, arbiters: Vec<ArbiterHandle>, identity_secret: &[u8]) -> Self {
+    /// A matchmaker whose actors run on `arbiters`, at least one.
+    pub fn new(engine: Engine, arbiters: Vec<ArbiterHandle>) -> Self {
         assert!(!arbiters.is_empty(), "actors need an arbiter to run on");
         Self {
-            admission: Arc::new(Semaphore::new(engine.rules.live_tables)),
+            admission: Admission::default(),
             engine: Arc::new(engine),
             arbiters: arbiters.into(),
             next_arbiter: Arc::default(),
             under_way: UnderWay::default(),
-            identity_secret: identity_secret.into(),
         }
     }
 
@@ -125,11 +133,12 @@ impl Matchmaker {
                 return shown.ok_or(Refused::StoreFailed);
             }
         }
-        let permit = self.admit()?;
+        let configuration = self.engine.configuration();
+        let place = self.admit(&configuration)?;
         let look_back_minutes = submission.look_back_minutes;
         let record = submission.record();
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
-        self.build(permit, record, commit, repeat.as_ref(), until).await
+        self.build(configuration, place, record, commit, repeat.as_ref(), until).await
     }
 
     /// Takes a lead in without a rate table: once this returns, it survives a crash.
@@ -178,9 +187,10 @@ impl Matchmaker {
         later: &Lead,
         until: Until,
     ) -> Result<Option<Snapshot>, Refused> {
-        let permit = self.admit()?;
+        let configuration = self.engine.configuration();
+        let place = self.admit(&configuration)?;
         let Some(grown) = self.grow_lead(company, lead, later).await? else { return Ok(None) };
-        self.build(permit, grown, Commit::new(), None, until).await.map(Some)
+        self.build(configuration, place, grown, Commit::new(), None, until).await.map(Some)
     }
 
     /// A lead of a company, and what it becomes with `later`.
@@ -197,8 +207,8 @@ impl Matchmaker {
         Ok(Some((earlier, grown)))
     }
 
-    fn admit(&self) -> Result<OwnedSemaphorePermit, Refused> {
-        Arc::clone(&self.admission).try_acquire_owned().map_err(|_| {
+    fn admit(&self, configuration: &Configuration) -> Result<admission::Place, Refused> {
+        self.admission.admit(configuration.rules.live_tables).ok_or_else(|| {
             counter!(SUBMITS_REFUSED, "reason" => "full").increment(1);
             Refused::Full
         })
@@ -207,20 +217,24 @@ impl Matchmaker {
     /// Writes a table of a lead with the lead's own commit, and builds it.
     async fn build(
         &self,
-        permit: OwnedSemaphorePermit,
+        configuration: Arc<Configuration>,
+        place: admission::Place,
         record: LeadRecord,
         commit: Commit,
         repeat: Option<&Repeat>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
-        let seating = Seating::of(&self.engine, &record);
-        let head = self.head(&record, &seating);
+        let begun = Instant::now();
+        let seating = Seating::of(&self.engine, &configuration, &record);
+        let deadline = configuration.rules.time.deadline;
+        let submit_wait = configuration.rules.submit_wait;
+        let head = head(&record, &seating, deadline);
 
         // From here on the table has its time, whatever the store takes.
-        let deadline = Instant::now() + self.rules().time.deadline;
+        let deadline = Instant::now() + deadline;
         let commit = writing::with_table(commit, &record, &head);
         let commit = match repeat {
-            Some(repeat) => repeat.remember(commit, head.uuid),
+            Some(repeat) => repeat.remember(&self.engine.store, commit, head.uuid),
             None => commit,
         };
         if let Err(failure) = self.engine.store.commit(commit).await {
@@ -232,18 +246,19 @@ impl Matchmaker {
         let fits = seating.fits;
         let seats = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let actor = self.start(Start {
+            configuration,
             lead_created_at: record.created_at,
             bands: record.bands,
             lead: Arc::new(record.lead),
             table: Table::new(Arc::new(head), seats),
             fits: fits.into_iter().map(Some).collect(),
             asks: Asks::default(),
-            resumed: false,
+            begun: Some(begun),
             sequence: 0,
             deadline,
-            permit: Some(permit),
+            place: Some(place),
         });
-        if let Some(snapshot) = self.await_table(&actor, until).await {
+        if let Some(snapshot) = await_table(&actor, until, submit_wait).await {
             return Ok(snapshot);
         }
         // An actor that has left meanwhile has written what it had; the lead is taken in either way. Who waits for the
@@ -298,18 +313,19 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`Unavailable`] when the store has lost a part of it.
-    pub(super) async fn resume(&self, table: Uuid) -> Result<(), Unavailable> {
-        let Some(stored) = reading::table(&self.engine, table)? else { return Err(Unavailable) };
+    pub(super) async fn resume(&self, table: Uuid) -> Result<Resumed, Unavailable> {
+        let Some(stored) = reading::table(&self.engine, table)? else { return self.drop_erased(table).await };
         let head = Arc::clone(stored.head());
         // Without its lead nobody can be asked any more, but the table still completes.
         let record = reading::lead(&self.engine.store, head.lead).ok().flatten();
         let lead = record.as_ref().map(|record| record.lead.clone());
 
+        let configuration = self.engine.configuration();
         let today = Utc::now().date_naive();
         let bands = record.as_ref().map(|record| record.bands).unwrap_or_default();
         let mut fitting = lead
             .as_ref()
-            .map_or_else(Vec::new, |lead| self.engine.book().fitting(&Facts::new(lead, today, bands)));
+            .map_or_else(Vec::new, |lead| configuration.book.fitting(&Facts::new(lead, today, bands)));
         let seats = stored.seats().iter();
         let fits = seats.map(|seat| {
             let same =
@@ -318,7 +334,7 @@ impl Matchmaker {
         });
         // A clock that stepped back gives nobody more time than a new lead has.
         let left = u64::try_from(head.deadline - self.engine.limiter.now()).unwrap_or(0);
-        let left = Duration::from_millis(left).min(self.rules().time.deadline);
+        let left = Duration::from_millis(left).min(configuration.rules.time.deadline);
         self.start(Start {
             lead_created_at: record.map_or(head.created_at, |record| record.created_at),
             fits: fits.collect(),
@@ -326,13 +342,24 @@ impl Matchmaker {
             bands,
             table: stored,
             asks: reading::asks(&self.engine.store, table)?,
-            resumed: true,
+            begun: None,
             sequence: reading::next_answer(&self.engine.store, table),
             deadline: Instant::now() + left,
             // A table that was taken in stays in, even where more are recovered than are admitted.
-            permit: Arc::clone(&self.admission).try_acquire_owned().ok(),
+            place: self.admission.admit(configuration.rules.live_tables),
+            configuration,
         });
-        Ok(())
+        Ok(Resumed::GoesOn)
+    }
+
+    /// A table was being started while its lead was erased.
+    async fn drop_erased(&self, table: Uuid) -> Result<Resumed, Unavailable> {
+        if !reading::was_erased(&self.engine.store, table)? {
+            return Err(Unavailable);
+        }
+        let commit = Commit::new().remove(Tree::OpenTables, table.as_bytes());
+        self.engine.store.commit(commit).await.map_err(|_| Unavailable)?;
+        Ok(Resumed::Erased)
     }
 
     /// Lets every actor leave; what is pending is recovered at the next start.
@@ -347,28 +374,8 @@ impl Matchmaker {
         &self.engine
     }
 
-    fn rules(&self) -> &Rules {
-        &self.engine.rules
-    }
-
-    fn head(&self, record: &LeadRecord, seating: &Seating) -> TableHead {
-        let created_at = seating.round.at;
-        let deadline = created_at + self.rules().time.deadline.as_millis() as i64;
-        TableHead {
-            uuid: table_uuid(),
-            lead: record.uuid,
-            company: record.company,
-            test: record.test,
-            loan_amount: record.lead.loan_information.as_ref().and_then(|loan| loan.loan_amount),
-            wants_loans: record.lead.asks_for(ProductType::Loan),
-            created_at,
-            deadline,
-            seats: seating.fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
-        }
-    }
-
     fn identity(&self, record: &LeadRecord, look_back_minutes: Option<u32>) -> Option<IdentityLookBack> {
-        let key = identity_key(&self.identity_secret, record.company, &record.lead)?;
+        let key = identity_key(&self.engine.store, record.company, &record.lead)?;
         let since = look_back_minutes.map(|minutes| record.created_at - i64::from(minutes) * 60_000);
         Some(IdentityLookBack { key, since })
     }
@@ -384,13 +391,32 @@ impl Matchmaker {
             RateTableActor::new(engine, start)
         })
     }
+}
 
-    /// Waits for an actor, for as long as `until` has a client wait; `None` when it has left.
-    async fn await_table(&self, actor: &Addr<RateTableActor>, until: Until) -> Option<Snapshot> {
-        match until {
-            Until::Settled => actor.send(AwaitTable(until)).await.ok().flatten(),
-            Until::Prompt | Until::After(_) => await_for(actor, until, self.rules().submit_wait).await,
-        }
+/// What is written of a table before anybody is asked.
+fn head(record: &LeadRecord, seating: &Seating, deadline: Duration) -> TableHead {
+    let created_at = seating.round.at;
+    let deadline = created_at + deadline.as_millis() as i64;
+    TableHead {
+        uuid: table_uuid(),
+        lead: record.uuid,
+        company: record.company,
+        test: record.test,
+        loan_amount: record.lead.loan_information.as_ref().and_then(|loan| loan.loan_amount),
+        wants_loans: record.lead.asks_for(ProductType::Loan),
+        created_at,
+        deadline,
+        seats: seating.fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+        book: seating.book,
+        kept_out: seating.kept_out.clone(),
+    }
+}
+
+/// Waits for an actor, for as long as `until` has a client wait; `None` when it has left.
+async fn await_table(actor: &Addr<RateTableActor>, until: Until, submit_wait: Duration) -> Option<Snapshot> {
+    match until {
+        Until::Settled => actor.send(AwaitTable(until)).await.ok().flatten(),
+        Until::Prompt | Until::After(_) => await_for(actor, until, submit_wait).await,
     }
 }
 
@@ -415,6 +441,8 @@ fn refusal(record: &LeadRecord, failure: CommitError) -> Refused {
             counter!(SUBMITS_REFUSED, "reason" => "store_busy").increment(1);
             Refused::Full
         }
+        // A lead that was erased is not taken in again under its uuid.
+        CommitError::Erased => Refused::Duplicate(record.uuid),
         failure => {
             counter!(SUBMITS_REFUSED, "reason" => "store_failed").increment(1);
             error!(lead = %record.uuid, %failure, tree = Tree::Leads.name(), "a lead could not be stored");

@@ -6,12 +6,12 @@ use std::time::Duration;
 use actix::prelude::*;
 use bytes::Bytes;
 
-use super::outcome::Outcome;
+use super::outcome::AskEnd;
 use super::question::Question;
 
 /// To a partner actor: answer for this lead.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Outcome")]
+#[rtype(result = "AskEnd")]
 pub struct RequestOffers {
     /// What is asked.
     pub question: Arc<Question>,
@@ -27,7 +27,7 @@ pub struct PartnerAnswered {
     /// Position of the seat.
     pub seat: usize,
     /// How the ask ended.
-    pub outcome: Outcome,
+    pub end: AskEnd,
     /// How long it took.
     pub elapsed: Duration,
 }

@@ -1,6 +1,6 @@
 //! Matching: how a lead becomes a rate table.
 //!
-//! [`matchmaker`] takes the lead in, seats those who fit it ([`seating`], [`limiter`]) and starts a
+//! [`matchmaker`] takes the lead in ([`admission`]) under one [`configuration`], seats those who fit it ([`seating`], [`limiter`]) and starts a
 //! [`rate_table_actor`], which asks a [`partner_actor`] per seat within its [`budget`], reads every way an ask can
 //! end as one [`outcome`], moves the pure [`progress`] machine, folds the answers into the [`table`] and writes them
 //! ([`writing`], [`record`]) before it shows them. [`recovery`] goes on with what a crash has left pending. [`shown`]
@@ -9,14 +9,23 @@
 //! that live elsewhere. The actors' [`messages`] stand on one page.
 //!
 //! The [`limiter`] counts from the records whom a table asked ([`asks`]) and what its leads earned ([`owed`]); [`pausing`]
-//! is how the command line takes a partner out.
+//! is how the command line takes a partner out. What is held on a person is a [`dossier`], and [`erasure`] is the end of it.
+//!
+//! Afterwards an [`explanation`] tells of a stored lead who was asked, with what outcome and [`cause`], and who was not and
+//! why; a [`replay`] runs stored leads against other partner files.
 
+pub mod admission;
 pub mod asks;
 pub mod attribution;
 pub mod audience;
 pub mod budget;
+pub mod cause;
 pub mod click;
+pub mod configuration;
+pub mod dossier;
 pub mod engine;
+pub mod erasure;
+pub mod explanation;
 pub mod history;
 pub mod identity;
 pub mod limiter;
@@ -37,6 +46,7 @@ pub mod reading;
 pub mod record;
 pub mod recovery;
 pub mod repeat;
+pub mod replay;
 pub mod seating;
 pub mod shown;
 pub mod table;
@@ -48,6 +58,7 @@ pub mod token_cache;
 pub mod trigger;
 pub mod writing;
 
-pub use engine::{Engine, Rules};
+pub use configuration::{Configuration, Rules};
+pub use engine::Engine;
 pub use matchmaker::{Matchmaker, Refused, Submission, Unavailable};
 pub use messages::{Snapshot, Until};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cause::Cause;
 use crate::model::RejectReason;
 use crate::partners::Quote;
 
@@ -16,6 +17,15 @@ pub enum Outcome {
     Failed(Failure),
     /// No answer within the budget.
     TimedOut,
+}
+
+/// The end of one ask, with its cause in words where there is one to tell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskEnd {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why it ended so.
+    pub cause: Option<Cause>,
 }
 
 /// Why there are no offers although nothing went wrong.
@@ -54,7 +64,18 @@ pub enum Failure {
     Answer,
 }
 
+impl From<Outcome> for AskEnd {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, cause: None }
+    }
+}
+
 impl Outcome {
+    /// The end of an ask, with its cause.
+    pub fn because(self, cause: impl Into<String>) -> AskEnd {
+        AskEnd { outcome: self, cause: Some(Cause::new(cause)) }
+    }
+
     /// The word for it in metrics and logs.
     pub fn word(&self) -> &'static str {
         match self {

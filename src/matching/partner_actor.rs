@@ -11,12 +11,15 @@ use tokio::time::{Instant, sleep};
 
 use super::lines::Line;
 use super::messages::RequestOffers;
-use super::outcome::{Failure, NoOfferReason, Outcome};
+use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use super::trigger::Trigger;
 use crate::partners::declared::FailureKind;
 use crate::partners::partner::Simulate;
 use crate::partners::{Quote, Seat};
 use crate::telemetry::metrics::OFFERS_CUT;
+
+/// The cause of what the client tag `sandbox` brings about.
+const TRIGGERED: &str = "as the client tag `sandbox` of the lead says";
 
 /// Answers for one seat of one rate table.
 #[derive(Debug)]
@@ -46,25 +49,34 @@ impl PartnerActor {
 
     /// The answer of a partner that lives elsewhere. Mappings take their time, so that is a task of its own, on a thread
     /// that others take work from; and a panic in it is an outcome.
-    fn asked(&self, line: Line, request: RequestOffers) -> ResponseFuture<Outcome> {
+    fn asked(&self, line: Line, request: RequestOffers) -> ResponseFuture<AskEnd> {
         let (seat, offers, most) = (Arc::clone(&self.seat), self.offers.clone(), self.most);
         let RequestOffers { question, budget, .. } = request;
         let deadline = Instant::now() + budget;
         let asking = tokio::spawn(async move {
-            match line.ask(&seat, &offers, &question, deadline).await {
+            let end = line.ask(&seat, &offers, &question, deadline).await;
+            let outcome = match end.outcome {
                 Outcome::Offers(quotes) => Outcome::Offers(best(&seat, quotes, most)),
                 other => other,
-            }
+            };
+            AskEnd { outcome, ..end }
         });
-        Box::pin(async move { asking.await.unwrap_or(Outcome::Failed(Failure::Panicked)) })
+        Box::pin(async move { asking.await.unwrap_or(Outcome::Failed(Failure::Panicked).into()) })
     }
 }
 
 /// As many quotes as a seat may have, those with the highest score.
-fn best(seat: &Seat, mut quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
+fn best(seat: &Seat, quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
     if quotes.len() > most {
         let cut = quotes.len() - most;
         counter!(OFFERS_CUT, "partner" => seat.identity.key.clone()).increment(cut as u64);
+    }
+    highest(quotes, most)
+}
+
+/// So many of the quotes, those with the highest score.
+pub(super) fn highest(mut quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
+    if quotes.len() > most {
         quotes.sort_by(|one, two| two.score.total_cmp(&one.score));
         quotes.truncate(most);
     }
@@ -76,7 +88,7 @@ impl Actor for PartnerActor {
 }
 
 impl Handler<RequestOffers> for PartnerActor {
-    type Result = ResponseFuture<Outcome>;
+    type Result = ResponseFuture<AskEnd>;
 
     fn handle(&mut self, request: RequestOffers, _: &mut Context<Self>) -> Self::Result {
         let question = &request.question;
@@ -84,8 +96,10 @@ impl Handler<RequestOffers> for PartnerActor {
             question.asked.test.then(|| Trigger::of(&question.lead, &self.seat.identity.key)).flatten();
         match trigger {
             None => self.answered(request),
-            Some(Trigger::Ends(outcome)) => Box::pin(ready(outcome)),
-            Some(Trigger::Silence) => Box::pin(sleep(request.budget).map(|()| Outcome::TimedOut)),
+            Some(Trigger::Ends(outcome)) => Box::pin(ready(outcome.because(TRIGGERED))),
+            Some(Trigger::Silence) => {
+                Box::pin(sleep(request.budget).map(|()| Outcome::TimedOut.because(TRIGGERED)))
+            }
             Some(Trigger::Slow) => {
                 let half = request.budget / 2;
                 let answered = self.answered(RequestOffers { budget: half, ..request });
@@ -96,13 +110,13 @@ impl Handler<RequestOffers> for PartnerActor {
 }
 
 impl PartnerActor {
-    fn answered(&self, request: RequestOffers) -> ResponseFuture<Outcome> {
+    fn answered(&self, request: RequestOffers) -> ResponseFuture<AskEnd> {
         if let Some(line) = self.line.clone() {
             return self.asked(line, request);
         }
         let answer = self.answer(&request);
         let Some(simulate) = self.seat.simulate else {
-            return Box::pin(ready(answer));
+            return Box::pin(ready(answer.into()));
         };
         let far_away = async move {
             let fate = Fate::drawn(&simulate, request.draw);
@@ -115,9 +129,9 @@ impl PartnerActor {
             }
         };
         // The asker stops waiting by itself; this ends the work too, which nothing else would.
-        Box::pin(
-            async move { tokio::time::timeout(request.budget, far_away).await.unwrap_or(Outcome::TimedOut) },
-        )
+        Box::pin(async move {
+            tokio::time::timeout(request.budget, far_away).await.unwrap_or(Outcome::TimedOut).into()
+        })
     }
 }
 

@@ -8,7 +8,6 @@ use chrono::{DateTime, Duration, Utc};
 use futures_util::future::join_all;
 use metrics::counter;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tracing::error;
 use uuid::Uuid;
 
@@ -74,7 +73,7 @@ pub async fn report(
     partner: &str,
     report: &PartnerReport,
 ) -> Result<Recorded, ReportRefused> {
-    let key = key(partner, report.transaction_id());
+    let key = key(engine, partner, report.transaction_id());
     let outcome = match report {
         PartnerReport::Event(event) => record(engine, partner, &key, event).await,
         PartnerReport::Revocation(_) => revoke(engine, &key).await,
@@ -127,6 +126,10 @@ async fn record(
         Ok(()) => {
             owed.iter().for_each(|owed| engine.limiter.book(owed));
             Ok(Recorded::New(new.receipt))
+        }
+        Err(CommitError::Erased) => {
+            let gone = ApiError::unknown_uuid("leadUuid", "Lead", new.receipt.lead_uuid);
+            Err(ReportRefused::Fault(gone))
         }
         // The same report came at the same time, on another connection.
         Err(CommitError::Guard { found, .. }) => read(&found)?.answer_to(event),
@@ -241,8 +244,8 @@ fn occurred_at(event: &PartnerEvent, now: DateTime<Utc>) -> Result<Timestamp, Ap
 }
 
 /// Under which a report is kept. A partner's key is the name of a file, so it holds no zero byte.
-fn key(partner: &str, transaction_id: &str) -> [u8; 32] {
-    Sha256::digest(format!("{partner}\0{transaction_id}")).into()
+fn key(engine: &Engine, partner: &str, transaction_id: &str) -> [u8; 32] {
+    engine.store.blind("report", format!("{partner}\0{transaction_id}").as_bytes())
 }
 
 fn stored(engine: &Engine, key: &[u8]) -> Result<Option<ReportRecord>, ReportRefused> {

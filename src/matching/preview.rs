@@ -30,13 +30,13 @@ pub fn show(engine: &Engine, preview: Preview) -> Bytes {
     let Preview { product_type, lead, max_deposit } = preview;
     let lead = placed(Lead { product_types: Some(vec![product_type]), ..lead });
     let facts = Facts::new(&lead, Utc::now().date_naive(), CreditBands::CURRENT);
-    let book = engine.book();
-    let mut fits = book.could_fit(&facts, product_type);
+    let configuration = engine.configuration();
+    let mut fits = configuration.book.could_fit(&facts, product_type);
     fits.retain(|fit| !engine.limiter.is_paused(&fit.seat));
 
     let mut offers: Vec<(&CatalogOffer, Quote)> = Vec::new();
     for fit in &fits {
-        offers.extend(best(fit, &facts, max_deposit, engine.rules.offers_per_partner));
+        offers.extend(best(fit, &facts, max_deposit, configuration.rules.offers_per_partner));
     }
     offers.sort_by(|(_, one), (_, two)| two.score.total_cmp(&one.score));
     write(&offers)

@@ -14,17 +14,18 @@ use chrono::Utc;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use metrics::{counter, histogram};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::{error, warn};
 
+use super::admission::Place;
 use super::asks::Asks;
 use super::audience::Audience;
 use super::budget::Budget;
+use super::configuration::Configuration;
 use super::engine::Engine;
-use super::limiter::{Round, Verdict};
+use super::limiter::Round;
 use super::messages::{AwaitTable, GetRateTable, PartnerAnswered, RequestOffers, Settle, Snapshot, Until};
-use super::outcome::{Failure, NoOfferReason, Outcome};
+use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use super::partner_actor::PartnerActor;
 use super::progress::{Due, Event, Progress, Standing};
 use super::question::Question;
@@ -36,7 +37,8 @@ use crate::partners::http::Asked;
 use crate::partners::{Fit, Seat, SeatText};
 use crate::store::{Commit, CommitError};
 use crate::telemetry::metrics::{
-    LATE_ANSWERS, OFFERS_CUT, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLES_SETTLED,
+    LATE_ANSWERS, OFFERS_CUT, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLE_BUDGET_LEFT_SECONDS,
+    TABLE_OVERHEAD_SECONDS, TABLES_SETTLED,
 };
 
 /// Answers that are taken in at once when they are there at once.
@@ -48,6 +50,8 @@ const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// What an actor needs to be started with.
 #[derive(Debug)]
 pub struct Start {
+    /// What it is computed under, to its end.
+    pub configuration: Arc<Configuration>,
     /// The lead, as the partners see it.
     pub lead: Arc<Lead>,
     /// When the lead was made, Unix milliseconds.
@@ -60,14 +64,14 @@ pub struct Start {
     pub fits: Vec<Option<Fit>>,
     /// Who was asked, as far as the head does not say so.
     pub asks: Asks,
-    /// Whether it goes on after a restart, so that its seats may have been asked before.
-    pub resumed: bool,
+    /// When its lead had been read; `None` when it goes on after a restart, so that its seats may have been asked before.
+    pub begun: Option<Instant>,
     /// Position of its next answer record.
     pub sequence: u16,
     /// When the table must be complete.
     pub deadline: Instant,
     /// Held until the table is settled.
-    pub permit: Option<OwnedSemaphorePermit>,
+    pub place: Option<Place>,
 }
 
 /// One lead's rate table while it is being built, and a little longer.
@@ -92,6 +96,8 @@ pub struct RateTableActor {
     writing: bool,
     /// Position of the next answer record.
     sequence: u16,
+    /// How long the slowest partner took, of first look and of second.
+    slowest: [Duration; 2],
     settled: bool,
     audience: Audience,
 }
@@ -113,15 +119,17 @@ impl Actor for RateTableActor {
 /// An outcome of the stream of asks.
 impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
     fn handle(&mut self, answered: Vec<PartnerAnswered>, ctx: &mut Context<Self>) {
-        for PartnerAnswered { seat, outcome, elapsed } in answered {
-            let seat_text = &self.table().seats()[seat];
+        for PartnerAnswered { seat, end, elapsed } in answered {
+            let seat_text = Arc::clone(&self.table().seats()[seat]);
             let labels = [
                 ("partner", seat_text.key.clone()),
                 ("product_type", seat_text.product_type.as_str().to_owned()),
             ];
             histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
-            self.engine.paces.note(self.table().head().test, seat_text, elapsed, &outcome);
-            self.take_in(seat, outcome);
+            let slowest = &mut self.slowest[usize::from(self.asks.is_released(seat))];
+            *slowest = elapsed.max(*slowest);
+            self.engine.paces.note(self.table().head().test, &seat_text, elapsed, &end.outcome);
+            self.take_in(seat, end);
         }
         self.write(ctx);
     }
@@ -170,12 +178,12 @@ impl Handler<Settle> for RateTableActor {
 impl RateTableActor {
     /// An actor that is ready to be started on an arbiter.
     pub fn new(engine: Arc<Engine>, start: Start) -> Self {
-        let budget = Budget::until(start.deadline, engine.rules.time);
+        let budget = Budget::until(start.deadline, start.configuration.rules.time);
         let prompt: Vec<bool> =
             start.fits.iter().map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once())).collect();
         let asked_before = |seat: usize| {
             let asked = start.table.progress().standing(Standing::Asked).any(|asked| asked == seat);
-            start.resumed && (asked || start.asks.is_released(seat))
+            start.begun.is_none() && (asked || start.asks.is_released(seat))
         };
         let asked_before = (0..prompt.len()).map(asked_before).collect();
         let noted = (0..prompt.len()).map(|seat| !start.table.progress().is_pending(seat)).collect();
@@ -192,6 +200,7 @@ impl RateTableActor {
             arrived: Vec::new(),
             gathering: None,
             writing: false,
+            slowest: [Duration::ZERO; 2],
             settled: false,
             audience: Audience::default(),
         }
@@ -208,7 +217,7 @@ impl RateTableActor {
         let asks = FuturesUnordered::new();
         for &seat in seats {
             let Some(fit) = self.start.fits[seat].take() else {
-                self.take_in(seat, Outcome::Failed(Failure::Gone));
+                self.take_in(seat, Outcome::Failed(Failure::Gone).into());
                 continue;
             };
             let holds_up = second_look_to_come && fit.seat.product_type == ProductType::Loan;
@@ -217,17 +226,23 @@ impl RateTableActor {
                 continue;
             };
             let request = RequestOffers { question: Arc::clone(&question), draw: self.draw(seat), budget };
-            let line = self.engine.lines.of(&fit.seat);
-            let most = self.engine.rules.offers_per_partner;
+            let line = self.start.configuration.lines.of(&fit.seat);
+            let most = self.start.configuration.rules.offers_per_partner;
             let partner = PartnerActor::new(fit.seat, fit.offers, most, line).start();
             asks.push(async move {
                 let asked_at = Instant::now();
-                let outcome = match partner.send(request).timeout(budget).await {
-                    Ok(outcome) => outcome,
-                    Err(MailboxError::Timeout) => Outcome::TimedOut,
-                    Err(MailboxError::Closed) => Outcome::Failed(Failure::Panicked),
+                let end = match partner.send(request).timeout(budget).await {
+                    Ok(end) => end,
+                    Err(MailboxError::Timeout) => Outcome::TimedOut.into(),
+                    Err(MailboxError::Closed) => Outcome::Failed(Failure::Panicked).into(),
                 };
-                PartnerAnswered { seat, outcome, elapsed: asked_at.elapsed() }
+                let end = match end {
+                    AskEnd { outcome: Outcome::TimedOut, cause: None } => {
+                        Outcome::TimedOut.because(format!("no answer within {} ms", budget.as_millis()))
+                    }
+                    end => end,
+                };
+                PartnerAnswered { seat, end, elapsed: asked_at.elapsed() }
             });
         }
         if !asks.is_empty() {
@@ -245,10 +260,10 @@ impl RateTableActor {
     /// No time is left for a seat. One that was asked before a restart was asked all the same.
     fn out_of_time(&mut self, seat: usize) {
         if self.asked_before[seat] {
-            self.take_in(seat, Outcome::TimedOut);
+            self.take_in(seat, Outcome::TimedOut.because("its time ran out during a restart"));
         } else {
             self.asks.spared.push(seat as u16);
-            self.take_in(seat, Outcome::NoOffers(NoOfferReason::NoTime));
+            self.take_in(seat, Outcome::NoOffers(NoOfferReason::NoTime).into());
         }
     }
 
@@ -260,7 +275,7 @@ impl RateTableActor {
     }
 
     /// Notes an outcome, unless its seat has one already: a late offer never enters.
-    fn take_in(&mut self, seat: usize, outcome: Outcome) {
+    fn take_in(&mut self, seat: usize, end: AskEnd) {
         if std::mem::replace(&mut self.noted[seat], true) {
             counter!(LATE_ANSWERS).increment(1);
             return;
@@ -269,17 +284,18 @@ impl RateTableActor {
         let labels = [
             ("partner", key.clone()),
             ("product_type", product_type.as_str().to_owned()),
-            ("outcome", outcome.word().to_owned()),
+            ("outcome", end.outcome.word().to_owned()),
         ];
         counter!(PARTNER_OUTCOMES, &labels).increment(1);
-        self.arrived.push(Answer { seat: seat as u16, at: Utc::now().timestamp_millis(), outcome });
+        let AskEnd { outcome, cause } = end;
+        self.arrived.push(Answer { seat: seat as u16, at: Utc::now().timestamp_millis(), outcome, cause });
     }
 
     /// Every seat without an outcome has timed out.
     fn deadline_passed(&mut self, ctx: &mut Context<Self>) {
         for seat in 0..self.noted.len() {
             if !self.noted[seat] {
-                self.take_in(seat, Outcome::TimedOut);
+                self.take_in(seat, Outcome::TimedOut.because("the deadline of the rate table came"));
             }
         }
         self.write(ctx);
@@ -293,7 +309,7 @@ impl RateTableActor {
         if !self.may_gather() {
             self.write_now(ctx);
         } else if self.gathering.is_none() {
-            let longest = self.engine.rules.gather_answers;
+            let longest = self.start.configuration.rules.gather_answers;
             self.gathering = Some(ctx.run_later(longest, |actor, ctx| actor.write_now(ctx)));
         }
     }
@@ -350,7 +366,7 @@ impl RateTableActor {
         let mut progress = self.progress_with_arrived();
         if let Due::Drop(held) = progress.due() {
             for seat in held {
-                self.take_in(seat, Outcome::NoOffers(NoOfferReason::NotNeeded));
+                self.take_in(seat, Outcome::NoOffers(NoOfferReason::NotNeeded).into());
             }
             progress = self.progress_with_arrived();
         }
@@ -378,10 +394,11 @@ impl RateTableActor {
         let (round, verdicts) = limiter.admit(self.table().head().test, fitting.len(), &fitting);
         self.asks.second_look_at = Some(round.at);
         for (seat, verdict) in seats.into_iter().zip(verdicts) {
-            match verdict {
-                Verdict::Asked => self.asks.released.push(seat as u16),
-                Verdict::Denied(_) | Verdict::NoRoom => {
-                    self.take_in(seat, Outcome::NoOffers(NoOfferReason::HeldBack))
+            match verdict.against() {
+                None => self.asks.released.push(seat as u16),
+                Some(by) => {
+                    self.asks.held_back.push((seat as u16, by));
+                    self.take_in(seat, Outcome::NoOffers(NoOfferReason::HeldBack).into());
                 }
             }
         }
@@ -498,8 +515,14 @@ impl RateTableActor {
             return;
         }
         counter!(TABLES_SETTLED).increment(1);
-        self.start.permit = None;
-        ctx.run_later(self.engine.rules.linger, |actor, ctx| actor.leave(ctx));
+        let left = self.start.deadline.saturating_duration_since(Instant::now());
+        histogram!(TABLE_BUDGET_LEFT_SECONDS).record(left.as_secs_f64());
+        if let Some(begun) = self.start.begun {
+            let overhead = begun.elapsed().saturating_sub(self.slowest.iter().sum());
+            histogram!(TABLE_OVERHEAD_SECONDS).record(overhead.as_secs_f64());
+        }
+        self.start.place = None;
+        ctx.run_later(self.start.configuration.rules.linger, |actor, ctx| actor.leave(ctx));
         self.leave_if_done(ctx);
     }
 

@@ -11,34 +11,63 @@ use super::engine::Engine;
 use super::matchmaker::Unavailable;
 use super::record::{Answer, TableHead};
 use super::table::Table;
+use super::texts::Texts;
 use crate::model::LeadAction;
 use crate::store::entities::LeadRecord;
-use crate::store::{Store, Tree, codec};
+use crate::store::{FeedKey, Scan, Store, Tree, codec};
 
-/// A table, folded from its records; `None` when there is none.
+/// How far the clock may have stepped back since a lead came, milliseconds.
+const CLOCK_STEPS: i64 = 60 * 60 * 1000;
+
+/// A table, folded from its records; `None` when there is none, or its lead is erased.
 ///
 /// # Errors
 /// [`Unavailable`], once reported, when a part of it cannot be read.
 pub fn table(engine: &Engine, table: Uuid) -> Result<Option<Table>, Unavailable> {
-    let Some(bytes) = engine.store.get(Tree::RateTables, table.as_bytes()).map_err(broken)? else {
+    table_in(&engine.store, &engine.texts, table)
+}
+
+/// Like [`table`], for who has no engine.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a part of it cannot be read.
+pub fn table_in(store: &Store, texts: &Texts, table: Uuid) -> Result<Option<Table>, Unavailable> {
+    let Some(bytes) = store.get(Tree::RateTables, table.as_bytes()).map_err(broken)? else {
         return Ok(None);
     };
     let head: TableHead = codec::decode(&bytes).map_err(broken)?;
-    let seats = head.seats.iter().map(|seat| engine.texts.seat(*seat)).collect::<Result<_, _>>();
+    let seats = head.seats.iter().map(|seat| texts.seat(*seat)).collect::<Result<_, _>>();
     let seats = seats.map_err(|text| {
         error!(rate_table = %table, ?text, "the store has lost the text of a seat");
         Unavailable
     })?;
 
+    let lead = head.lead;
     let mut folded = Table::new(Arc::new(head), seats);
-    for answers in answers(&engine.store, table) {
+    for answers in answers(store, table) {
         for answer in answers? {
             if let Err(illegal) = folded.apply(&answer) {
                 error!(rate_table = %table, ?illegal, "a stored answer does not fit its table");
             }
         }
     }
+    // Who has an answer that can be read is not erased.
+    if folded.answers() == 0 && store.is_erased(lead).map_err(broken)? {
+        return Ok(None);
+    }
     Ok(Some(folded))
+}
+
+/// Whether a table is not shown because its lead is erased.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn was_erased(store: &Store, table: Uuid) -> Result<bool, Unavailable> {
+    let Some(bytes) = store.get(Tree::RateTables, table.as_bytes()).map_err(broken)? else {
+        return Ok(false);
+    };
+    let head: TableHead = codec::decode(&bytes).map_err(broken)?;
+    store.is_erased(head.lead).map_err(broken)
 }
 
 /// Who of a table's seats was asked, where its head does not say so.
@@ -57,7 +86,7 @@ pub fn next_answer(store: &Store, table: Uuid) -> u16 {
     positions.max().map_or(0, |last| last + 1)
 }
 
-/// A lead; `None` when there is none.
+/// A lead; `None` when there is none, or none any more.
 ///
 /// # Errors
 /// [`Unavailable`], once reported, when it cannot be read.
@@ -97,6 +126,36 @@ pub fn made_since<T: DeserializeOwned>(
         let decoded = codec::decode(&bytes).map_err(broken);
         Some((Uuid::from_slice(&key).ok()?, decoded.ok()?))
     })
+}
+
+/// What a feed of the company tells since a lead came, of all leads.
+pub fn feed_of<T: DeserializeOwned>(store: &Store, feed: Tree, lead: &LeadRecord) -> impl Iterator<Item = T> {
+    listed(store.scan_from(feed, arrived_since(lead), lead.company))
+}
+
+/// What a feed that is sealed by lead tells of a lead.
+pub fn sealed_feed_of<T: DeserializeOwned>(
+    store: &Store,
+    feed: Tree,
+    lead: &LeadRecord,
+) -> impl Iterator<Item = T> {
+    listed(store.scan_about(lead.uuid, feed, arrived_since(lead), lead.company))
+}
+
+/// The least key of what a feed tells of a lead.
+pub fn arrived_since(lead: &LeadRecord) -> Vec<u8> {
+    FeedKey { company: lead.company, arrival_us: made_since_us(lead), sequence: 0 }.to_bytes().to_vec()
+}
+
+/// The least time of what is recorded of a lead, Unix microseconds. The clock may have stepped back a little since.
+pub fn made_since_us(lead: &LeadRecord) -> u64 {
+    u64::try_from(lead.created_at - CLOCK_STEPS).unwrap_or(0) * 1000
+}
+
+/// The records of lists, one after the other. One that cannot be read is reported, and left out.
+fn listed<T: DeserializeOwned>(lists: Scan) -> impl Iterator<Item = T> {
+    let decoded = |(_, bytes): (Vec<u8>, Vec<u8>)| codec::decode::<Vec<T>>(&bytes).map_err(broken).ok();
+    lists.filter_map(Result::ok).filter_map(decoded).flatten()
 }
 
 /// A record that cannot be read is reported by whoever finds it, and is no reason to fail for others.

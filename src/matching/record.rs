@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::cause::Cause;
+use super::limiter::Denied;
 use super::outcome::Outcome;
 use crate::partners::Fingerprint;
 
@@ -29,6 +31,19 @@ pub struct TableHead {
     pub deadline: i64,
     /// The seats asked or held, each by the fingerprint of its stored text.
     pub seats: Vec<Fingerprint>,
+    /// The partner files that it was made with.
+    pub book: Fingerprint,
+    /// The seats that the lead fits and that limits kept from being asked, at most [`MAX_KEPT_OUT`].
+    pub kept_out: Vec<KeptOut>,
+}
+
+/// A seat that has no place at a table although the lead fits it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptOut {
+    /// The seat, by the fingerprint of its stored text.
+    pub seat: Fingerprint,
+    /// What kept it out; `None` when as many others were asked as may be.
+    pub by: Option<Denied>,
 }
 
 /// One seat's outcome.
@@ -40,7 +55,12 @@ pub struct Answer {
     pub at: i64,
     /// How the ask ended.
     pub outcome: Outcome,
+    /// Why it ended so, where there is more to tell.
+    pub cause: Option<Cause>,
 }
+
+/// Seats that were kept out of a table and are recorded, at most.
+pub const MAX_KEPT_OUT: usize = 1_000;
 
 /// Offers that a table numbers at most; what comes after is cut and counted.
 pub const MAX_OFFERS: u16 = 0x0fff;

@@ -7,7 +7,7 @@ use metrics::counter;
 use tracing::{error, info};
 use uuid::Uuid;
 
-use super::matchmaker::Matchmaker;
+use super::matchmaker::{Matchmaker, Resumed};
 use crate::store::Tree;
 use crate::telemetry::metrics::TABLES_RECOVERED;
 
@@ -23,7 +23,8 @@ pub async fn recover(matchmaker: &Matchmaker) -> usize {
     let mut recovered = 0;
     for table in open {
         match matchmaker.resume(table).await {
-            Ok(()) => recovered += 1,
+            Ok(Resumed::GoesOn) => recovered += 1,
+            Ok(Resumed::Erased) => {}
             Err(_) => {
                 error!(rate_table = %table, "a pending rate table cannot be recovered; it stays in the store as it is")
             }

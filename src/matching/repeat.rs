@@ -16,6 +16,7 @@ const REMEMBERED_HOURS: i64 = 24;
 /// A client's key for one submit, with what it was sent with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repeat {
+    /// Digests, as they are in memory; what is kept are keyed hashes of them.
     key: Vec<u8>,
     body: [u8; 32],
 }
@@ -40,28 +41,35 @@ impl Repeat {
 
     /// Looks the key up: eight bytes of time, the body's digest, the table.
     pub(super) fn look_up(&self, store: &Store) -> Known {
-        let Some(record) = store.get(Tree::Repeats, &self.key).ok().flatten() else { return Known::New };
+        let Some(record) = store.get(Tree::Repeats, self.kept_key(store)).ok().flatten() else {
+            return Known::New;
+        };
         let (Some(at), Some(body), Some(table)) = (record.get(..8), record.get(8..40), record.get(40..56))
         else {
             return Known::New;
         };
         let at = i64::from_be_bytes(at.try_into().expect("the slice has eight bytes"));
         match Uuid::from_slice(table) {
-            Ok(table) if at >= forgotten_before() && body == self.body => Known::Done(table),
+            Ok(table) if at >= forgotten_before() && body == self.kept_body(store) => Known::Done(table),
             Ok(_) if at >= forgotten_before() => Known::OtherBody,
             _ => Known::New,
         }
     }
 
     /// Adds to the commit of a submit that this key made `table`, unless it has made one.
-    pub(super) fn remember(&self, commit: Commit, table: Uuid) -> Commit {
+    pub(super) fn remember(&self, store: &Store, commit: Commit, table: Uuid) -> Commit {
         let now = Utc::now().timestamp_millis().to_be_bytes();
-        let record = [&now[..], &self.body, table.as_bytes()].concat();
-        commit.unless_recent(Tree::Repeats, &self.key, forgotten_before()).put(
-            Tree::Repeats,
-            &self.key,
-            record,
-        )
+        let record = [&now[..], &self.kept_body(store), table.as_bytes()].concat();
+        let key = self.kept_key(store);
+        commit.unless_recent(Tree::Repeats, key, forgotten_before()).put(Tree::Repeats, key, record)
+    }
+
+    fn kept_key(&self, store: &Store) -> [u8; 32] {
+        store.blind("repeat key", &self.key)
+    }
+
+    fn kept_body(&self, store: &Store) -> [u8; 32] {
+        store.blind("repeat body", &self.body)
     }
 }
 

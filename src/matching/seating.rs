@@ -3,11 +3,13 @@
 use chrono::Utc;
 use metrics::counter;
 
+use super::configuration::Configuration;
 use super::engine::Engine;
-use super::limiter::{Round, Verdict};
+use super::limiter::Round;
 use super::progress::Standing;
+use super::record::{KeptOut, MAX_KEPT_OUT};
 use crate::model::ProductType;
-use crate::partners::{Facts, Fit, Seat};
+use crate::partners::{Facts, Fingerprint, Fit, Seat};
 use crate::store::entities::LeadRecord;
 use crate::telemetry::metrics::SEATS_CUT;
 
@@ -18,6 +20,10 @@ pub struct Seating {
     pub fits: Vec<Fit>,
     /// What those count for who are asked.
     pub round: Round,
+    /// The partner files that it was made with.
+    pub book: Fingerprint,
+    /// Those who have no place although the lead fits them.
+    pub kept_out: Vec<KeptOut>,
     /// Positions in the book of those who are asked.
     asked: Vec<usize>,
 }
@@ -25,29 +31,37 @@ pub struct Seating {
 impl Seating {
     /// Seats those who fit a lead. Those who are asked at once are counted, as far as their limits let them be asked;
     /// held ones get the places that are left, since their limits hold when second look begins.
-    pub fn of(engine: &Engine, record: &LeadRecord) -> Self {
+    pub fn of(engine: &Engine, configuration: &Configuration, record: &LeadRecord) -> Self {
         let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands);
         let wants_loans = record.lead.asks_for(ProductType::Loan);
         let at_once = |fit: &Fit| Standing::at_start(fit.seat.second_look, wants_loans) == Standing::Asked;
-        let (first, held): (Vec<Fit>, Vec<Fit>) =
-            engine.book().fitting(&facts).into_iter().partition(at_once);
+        let book = &configuration.book;
+        let (first, mut held): (Vec<Fit>, Vec<Fit>) = book.fitting(&facts).into_iter().partition(at_once);
 
-        let most = engine.rules.partners_per_lead;
+        let most = configuration.rules.partners_per_lead;
         let seats: Vec<&Seat> = first.iter().map(|fit| &*fit.seat).collect();
         let (round, verdicts) = engine.limiter.admit(record.test, most, &seats);
-        let asked = first.into_iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Asked);
-        let mut fits: Vec<Fit> = asked.map(|(fit, _)| fit).collect();
+        let mut kept_out = Vec::new();
+        let mut fits = Vec::new();
+        for (fit, verdict) in first.into_iter().zip(verdicts) {
+            match verdict.against() {
+                None => fits.push(fit),
+                Some(by) => kept_out.push(KeptOut { seat: fit.seat.text.fingerprint, by }),
+            }
+        }
         let asked = fits.iter().map(|fit| fit.position).collect();
 
         let room = most - fits.len();
-        let no_room = verdicts.iter().filter(|verdict| **verdict == Verdict::NoRoom).count();
-        let cut = no_room + held.len().saturating_sub(room);
+        let no_room = held.drain(room.min(held.len())..);
+        kept_out.extend(no_room.map(|fit| KeptOut { seat: fit.seat.text.fingerprint, by: None }));
+        let cut = kept_out.iter().filter(|kept_out| kept_out.by.is_none()).count();
         if cut > 0 {
             counter!(SEATS_CUT).increment(cut as u64);
         }
-        fits.extend(held.into_iter().take(room));
+        kept_out.truncate(MAX_KEPT_OUT);
+        fits.extend(held);
         fits.sort_by_key(|fit| fit.position);
-        Self { fits, round, asked }
+        Self { fits, round, book: book.fingerprint(), kept_out, asked }
     }
 
     /// Gives back what was counted: the table was not written.

@@ -1,6 +1,7 @@
 //! Time and failure, on a paused clock: an hour passes in a moment, and no test depends on how fast the machine is.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::{Arbiter, System};
@@ -10,7 +11,8 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::budget::TimeRules;
-use super::engine::{Engine, Rules};
+use super::configuration::{Configuration, Rules};
+use super::engine::Engine;
 use super::lines::Lines;
 use super::matchmaker::{Matchmaker, Refused, Submission};
 use super::messages::{Snapshot, Until};
@@ -18,17 +20,14 @@ use super::recovery::recover;
 use super::texts::Texts;
 use crate::config::WireSettings;
 use crate::model::{CreditBands, Lead};
+use crate::partner_files::{PartnerFile, partner};
 use crate::partners::Book;
 use crate::store::{Clock, Store, StoreOptions, SyncFault, Tree};
 
 mod limits;
+mod reload;
+mod replays;
 mod second_look;
-
-#[path = "../../tests/it/kit/partners.rs"]
-#[allow(dead_code)] // the black-box tests use the rest
-mod partner_files;
-
-use partner_files::{PartnerFile, partner};
 
 const LEAD: &str = r#"{
     "productTypes": ["loan", "other"],
@@ -76,7 +75,7 @@ async fn matchmaker(store: Store, partners: &[PartnerFile], rules: Rules, clock:
     let base_url = "http://offers.example".to_owned();
     let lines = Lines::new(WireSettings::default());
     let engine = Engine::with_clock(store, texts, book, lines, rules, base_url, clock.clone());
-    Matchmaker::new(engine, vec![Arbiter::current()], b"secret")
+    Matchmaker::new(engine, vec![Arbiter::current()])
 }
 
 impl World {
@@ -90,10 +89,19 @@ impl World {
 
     async fn with_clock(partners: &[PartnerFile], rules: Rules, clock: Clock) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let options = StoreOptions::new(directory.path());
+        let options = StoreOptions::new(directory.path().join("store"));
         let disk = options.sync_fault.clone();
         let store = Store::open_inline_with(&options).unwrap();
         Self { matchmaker: matchmaker(store, partners, rules, &clock).await, directory, disk, clock }
+    }
+
+    /// What a reload does: another book and other rules, over the same lines as far as they are the same.
+    async fn configure(&self, partners: &[PartnerFile], rules: Rules) {
+        let engine = self.matchmaker.engine();
+        let book = Arc::new(book(partners));
+        engine.texts.keep(&book).await.unwrap();
+        let lines = engine.configuration().lines.opened(&book).unwrap();
+        engine.configure(Configuration { book, lines, rules });
     }
 
     async fn submit(&self, until: Until) -> Snapshot {
@@ -122,11 +130,11 @@ impl World {
         gone.drain().await;
         drop(gone);
         // The actors let go of the store when they have stopped.
-        while let Err(locked) = Store::open_inline(directory.path()) {
+        while let Err(locked) = Store::open_inline(directory.path().join("store")) {
             assert!(matches!(locked, crate::store::StoreError::Locked { .. }), "{locked}");
             tokio::task::yield_now().await;
         }
-        let options = StoreOptions::new(directory.path());
+        let options = StoreOptions::new(directory.path().join("store"));
         let disk = options.sync_fault.clone();
         let store = Store::open_inline_with(&options).unwrap();
         Self { matchmaker: matchmaker(store, partners, rules(), &clock).await, directory, disk, clock }

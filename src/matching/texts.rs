@@ -61,6 +61,13 @@ impl Texts {
         Ok(Arc::clone(offers.entry(fingerprint).or_insert(text)))
     }
 
+    /// The name that an offer had in its partner's file; its fingerprint where the text is lost.
+    pub fn offer_name(&self, fingerprint: Fingerprint) -> String {
+        let text = self.offer(fingerprint).ok();
+        let name = text.and_then(|text| Some(text.imprint.as_ref()?.name.clone()));
+        name.unwrap_or_else(|| format!("{fingerprint:?}"))
+    }
+
     /// A seat, from its text.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ pub struct IdentityLookBack {
 
 /// A new lead and that it was created, guarded against duplicates.
 pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
-    let mut commit = Commit::new().absent(Tree::Leads, lead.uuid.as_bytes());
+    let mut commit = Commit::new().about(lead.uuid).absent(Tree::Leads, lead.uuid.as_bytes());
     if let Some(IdentityLookBack { key, since }) = identity {
         if let Some(since) = since {
             commit = commit.unless_recent(Tree::Identities, key.clone(), *since);
@@ -45,6 +45,7 @@ pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
 /// A lead that has grown, unless it has changed meanwhile.
 pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
     let commit = Commit::new()
+        .about(grown.uuid)
         .unchanged(Tree::Leads, earlier.uuid.as_bytes(), codec::encode_json(earlier))
         .put(Tree::Leads, grown.uuid.as_bytes(), codec::encode_json(grown));
     with_tags(commit, grown.company, &new_tags(grown, Some(earlier)))
@@ -52,11 +53,10 @@ pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
 
 /// Adds a pending table of a lead to the lead's own commit.
 pub fn with_table(commit: Commit, lead: &LeadRecord, head: &TableHead) -> Commit {
-    let commit = commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head)).put(
-        Tree::LeadTables,
-        [&lead.uuid.as_bytes()[..], head.uuid.as_bytes()].concat(),
-        Vec::new(),
-    );
+    let commit = commit
+        .about(lead.uuid)
+        .put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head))
+        .put(Tree::LeadTables, [&lead.uuid.as_bytes()[..], head.uuid.as_bytes()].concat(), Vec::new());
     let submitted = of_lead(lead, EventType::AppSubmitted, head.created_at);
     let commit = with_event(commit, lead.company, submitted);
     // A table without seats is complete as it is.
@@ -101,8 +101,8 @@ pub fn answers(
     settles: bool,
 ) -> Commit {
     let head = table.head();
-    let mut commit =
-        Commit::new().put(Tree::Answers, answer_key(head.uuid, sequence), codec::encode(&answers));
+    let key = answer_key(head.uuid, sequence);
+    let mut commit = Commit::new().about(head.lead).put(Tree::Answers, key, codec::encode(&answers));
     let decisions: Vec<Happening> =
         answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer)).collect();
     if !decisions.is_empty() {
@@ -156,8 +156,8 @@ fn of_answer(table: &Table, lead_created_at: i64, answer: &Answer) -> Option<Hap
 pub fn click(lead: &LeadRecord, seat: &SeatText, action: &LeadAction) -> Commit {
     let event =
         with_institution(lead, EventType::OfferClicked, action.action_date, seat, Some(seat.product_type));
-    let commit =
-        Commit::new().put(Tree::LeadActions, action_key(lead.uuid, action), codec::encode_json(action));
+    let key = action_key(lead.uuid, action);
+    let commit = Commit::new().about(lead.uuid).put(Tree::LeadActions, key, codec::encode_json(action));
     with_event(commit, lead.company, Happening { cause: Some(action.uuid), ..event })
 }
 
@@ -205,6 +205,7 @@ pub fn revoked_report(key: &[u8], earlier: &ReportRecord, revoked: &ReportRecord
 }
 
 fn with_report(commit: Commit, key: &[u8], report: &ReportRecord) -> Commit {
+    let commit = commit.about(report.receipt.lead_uuid);
     let commit = commit.put(Tree::PartnerEvents, key, codec::encode_json(report));
     match &report.action {
         Some(action) => {

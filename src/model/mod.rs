@@ -25,6 +25,7 @@
 //! | SavingsOffer, its details | [`SavingsOffer`], [`SavingsOfferDetails`] | `savings_offer.rs` |
 //! | SpecialOffer | [`SpecialOffer`] | `special_offer.rs` |
 //! | Analytics, wrappers | [`LeadEvent`], [`LeadPayout`], [`LeadClientTag`], [`FeedPage`] | `analytics.rs` |
+//! | Why a lead has its offers (ours) | [`LeadExplanation`] and what it is made of | `lead_explanation.rs` |
 //! | What partners report (ours) | [`PartnerReport`], [`PartnerEvent`], [`PartnerEventReceipt`] | `partner_event.rs` |
 //! | UI records | [`SessionInitNew`], [`SessionInit`], [`OfferDisplayNew`], [`OfferDisplay`] | `ui_event.rs` |
 //! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `featured_financial_institution.rs` |
@@ -58,6 +59,7 @@ mod input_kinds;
 mod ip_address;
 mod lead;
 mod lead_action;
+mod lead_explanation;
 mod lead_view;
 mod loan_offer;
 mod merge;
@@ -105,6 +107,9 @@ pub use input::Unreadable;
 pub use ip_address::IpAddress;
 pub use lead::Lead;
 pub use lead_action::{LeadAction, LeadStatus};
+pub use lead_explanation::{
+    LeadExplanation, OfferExplanation, PartnerExplanation, RateTableExplanation, UnmetCondition,
+};
 pub use lead_view::LeadView;
 pub use loan_offer::LoanOffer;
 pub use money::Money;

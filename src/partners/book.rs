@@ -6,11 +6,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 use super::check;
 use super::facts::Facts;
 use super::index::Index;
 use super::partner::{Identity, Seat};
-use super::text::Text;
+use super::said::Said;
+use super::text::{Fingerprint, Text};
 use crate::declaration::{Fault, Source};
 use crate::model::ProductType;
 
@@ -21,6 +24,9 @@ pub struct Book {
     index: Index,
     /// What each row of the index stands for.
     rows: Vec<Row>,
+    fingerprint: Fingerprint,
+    /// What the files said, by partner.
+    said: BTreeMap<String, Said>,
 }
 
 /// A row of the index: one alternative of the rule of a seat, or of one of its offers.
@@ -79,6 +85,15 @@ impl Book {
         }
     }
 
+    /// The partner files of a directory, with their texts.
+    ///
+    /// # Errors
+    /// The first that cannot be read.
+    pub fn texts_in(directory: &Path) -> std::io::Result<Vec<(PathBuf, String)>> {
+        let files = files_in(directory)?.into_iter();
+        files.map(|file| std::fs::read_to_string(&file).map(|text| (file, text))).collect()
+    }
+
     /// Reads partner files given as (file name, text).
     ///
     /// # Errors
@@ -86,6 +101,7 @@ impl Book {
     pub fn from_texts(texts: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, Vec<Fault>> {
         let mut seats = Vec::new();
         let mut faults = Vec::new();
+        let mut said = BTreeMap::new();
         let mut by_uuid: BTreeMap<uuid::Uuid, PathBuf> = BTreeMap::new();
         for (file, text) in texts {
             let key = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -104,12 +120,16 @@ impl Book {
                         faults.push(source.fault("partner.uuid", message));
                     }
                     seats.extend(found);
+                    said.insert(key, Said::by(source.table()));
                 }
                 Err(found) => faults.extend(found),
             }
         }
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
-        if faults.is_empty() { Ok(Self::of(seats)) } else { Err(faults) }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        Ok(Self { fingerprint: fingerprint(&said), said, ..Self::of(seats) })
     }
 
     /// Compiles seats.
@@ -126,10 +146,13 @@ impl Book {
             }
         }
         let index = Index::build(&conjunctions);
-        Self { seats: seats.into_iter().map(Arc::new).collect(), index, rows }
+        let fingerprint = fingerprint(&BTreeMap::new());
+        let seats = seats.into_iter().map(Arc::new).collect();
+        Self { seats, index, rows, fingerprint, said: BTreeMap::new() }
     }
 
-    /// The seats that a lead fits, with the offers that do.
+    /// The seats that a lead fits, with the offers that do. A partner that lives elsewhere is not sent a lead that none of
+    /// its offers fits: no answer could be shown.
     pub fn fitting(&self, facts: &Facts) -> Vec<Fit> {
         let mut fits: Vec<Fit> = Vec::new();
         let mut last = None;
@@ -151,6 +174,7 @@ impl Book {
                 (Some(_), _) => debug_assert!(false, "an offer's rule includes its seat's"),
             }
         });
+        fits.retain(|fit| fit.seat.http.is_none() || !fit.offers.is_empty());
         fits
     }
 
@@ -174,6 +198,11 @@ impl Book {
         &self.seats
     }
 
+    /// Names what its files say: the same for the same, and hardly for anything else.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
     /// Every partner, once.
     pub fn partners(&self) -> Vec<&Identity> {
         let mut partners: Vec<&Identity> = self.seats.iter().map(|seat| &seat.identity).collect();
@@ -186,12 +215,26 @@ impl Book {
         self.seats.iter().map(|seat| seat.offers.len()).sum()
     }
 
+    /// What the files said, by partner; empty for a book that was made of seats.
+    pub fn said(&self) -> &BTreeMap<String, Said> {
+        &self.said
+    }
+
     /// Every prepared text: of seats and of offers.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
         self.seats
             .iter()
             .flat_map(|seat| std::iter::once(&seat.text).chain(seat.offers.iter().map(|offer| &offer.text)))
     }
+}
+
+fn fingerprint(said: &BTreeMap<String, Said>) -> Fingerprint {
+    let mut hasher = Sha256::new();
+    for (partner, said) in said {
+        hasher.update(format!("{partner}\0"));
+        said.digest(&mut hasher);
+    }
+    Fingerprint::from(hasher)
 }
 
 /// The partner files of a directory, by name.

@@ -337,8 +337,20 @@ pub enum Figures {
 
 impl Offer {
     /// What stays with the offer's text.
-    pub fn imprint(&self) -> super::text::Imprint {
-        super::text::Imprint { landing_url: self.landing_url.clone(), payout: self.payout }
+    pub fn imprint(&self, term: Option<i32>) -> super::text::Imprint {
+        super::text::Imprint {
+            name: self.name_with(term),
+            landing_url: self.landing_url.clone(),
+            payout: self.payout,
+        }
+    }
+
+    /// Its key, or `key/term` where it lists terms.
+    pub fn name_with(&self, term: Option<i32>) -> String {
+        match term {
+            Some(term) if self.terms.len() > 1 => format!("{}/{term}", self.key),
+            _ => self.key.clone(),
+        }
     }
 }
 

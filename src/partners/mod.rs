@@ -3,12 +3,14 @@
 //! [`declared`] is what a file may say; [`check`] makes [`partner::Seat`]s of it; [`book::Book`] compiles their rules
 //! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`text`] is prepared at load and
 //! whose [`quote`] is made per lead; [`mod@http`] asks partners that live elsewhere. [`limits`] say when and how often a
-//! seat is asked. [`explain`] tells why not.
+//! seat is asked. [`explain`] tells why not, and [`diff`] what
+//! is different in another book.
 
 pub mod book;
 pub mod catalog;
 pub mod check;
 pub mod declared;
+pub mod diff;
 pub mod eligibility;
 pub mod explain;
 pub mod facts;
@@ -18,6 +20,7 @@ pub mod index;
 pub mod limits;
 pub mod partner;
 pub mod quote;
+pub mod said;
 pub mod text;
 pub mod zip_state;
 

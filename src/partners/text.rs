@@ -25,10 +25,19 @@ pub struct Fingerprint(pub [u8; 16]);
 impl Fingerprint {
     /// The fingerprint of a text.
     pub fn of(text: &str) -> Self {
-        let digest = Sha256::digest(text.as_bytes());
-        let mut half = [0; 16];
-        half.copy_from_slice(&digest[..16]);
-        Self(half)
+        Self::from(Sha256::new_with_prefix(text))
+    }
+
+    /// Its first six bytes as a number, which a gauge holds to the last bit.
+    pub fn figure(self) -> u64 {
+        (u128::from_be_bytes(self.0) >> 80) as u64
+    }
+}
+
+impl From<Sha256> for Fingerprint {
+    fn from(hasher: Sha256) -> Self {
+        let digest: [u8; 32] = hasher.finalize().into();
+        Self(std::array::from_fn(|nth| digest[nth]))
     }
 }
 
@@ -53,6 +62,8 @@ pub struct Text {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Imprint {
+    /// The offer's name in the partner's file: its key, and its term where there are several.
+    pub name: String,
     /// Where a click leads; `{clickId}` and `{leadUuid}` are filled in.
     pub landing_url: String,
     /// What is earned, and when.

@@ -4,7 +4,7 @@ use std::{error::Error, fmt};
 
 use uuid::Uuid;
 
-use super::trees::Tree;
+use super::{sealing::key_ring::KeyRing, trees::Tree};
 
 /// Writes that become durable together, under guards. Built by chaining, given to [`Store::commit`].
 ///
@@ -15,6 +15,8 @@ use super::trees::Tree;
 #[derive(Default)]
 #[must_use = "a commit does nothing until it is given to the store"]
 pub struct Commit {
+    pub(super) about: Option<Uuid>,
+    pub(super) rewrap: Option<Box<Rewrap>>,
     pub(super) guards: Vec<Guard>,
     pub(super) writes: Vec<Write>,
 }
@@ -31,10 +33,35 @@ pub(super) enum Write {
     Append { tree: Tree, company: Uuid, payload: Vec<u8> },
 }
 
+/// The data keys of a slot are to be sealed anew, without that of a lead.
+pub(super) struct Rewrap {
+    pub(super) slot: u16,
+    pub(super) erased: Option<(Uuid, i64)>,
+}
+
 impl Commit {
     /// A commit without guards or writes. Given to the store as it is, it is a barrier: answered when all before it are.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Says which lead the commit is about: what it writes into trees that are [sealed by lead](super::Seal::Lead) is
+    /// sealed with the data key of that lead. The first commit makes one.
+    pub fn about(mut self, lead: Uuid) -> Self {
+        self.about = Some(lead);
+        self
+    }
+
+    /// Destroys the data key of a lead: once this is acknowledged, nothing that was sealed with it can ever be read again
+    /// from this disk, and no commit about the lead is taken any more. `at_ms` is when, Unix milliseconds.
+    pub fn erase(mut self, lead: Uuid, at_ms: i64) -> Self {
+        self.rewrap = Some(Box::new(Rewrap { slot: KeyRing::slot_of(lead), erased: Some((lead, at_ms)) }));
+        self
+    }
+
+    /// Finishes what a crash has left in the middle of an erasure.
+    pub(super) fn rewrap(slot: u16) -> Self {
+        Self { rewrap: Some(Box::new(Rewrap { slot, erased: None })), ..Self::default() }
     }
 
     /// Guards that no record has this key. A broken record counts as one.
@@ -98,6 +125,8 @@ pub enum CommitError {
     },
     /// The writer's queue is full; nothing was written, try later.
     Busy,
+    /// The commit is about a lead that is erased; nothing was written.
+    Erased,
     /// The commit could not be written. After a disk failure the store is failed and refuses all further commits
     /// ([`Health`](super::Health)); whether this one survives a restart is then not known.
     Failed(String),
@@ -110,6 +139,7 @@ impl fmt::Display for CommitError {
         match self {
             Self::Guard { index, .. } => write!(f, "guard `{index}` did not hold"),
             Self::Busy => write!(f, "the store's queue is full"),
+            Self::Erased => write!(f, "the lead is erased"),
             Self::Failed(reason) => write!(f, "the store could not write: {reason}"),
             Self::Closed => write!(f, "the store is closed"),
         }
@@ -125,6 +155,7 @@ impl fmt::Debug for CommitError {
             }
             Self::Failed(reason) => f.debug_tuple("Failed").field(reason).finish(),
             Self::Busy => f.write_str("Busy"),
+            Self::Erased => f.write_str("Erased"),
             Self::Closed => f.write_str("Closed"),
         }
     }

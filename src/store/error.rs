@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, io, path::PathBuf, time::Duration};
 
-use super::broken::ReadError;
+use super::{broken::ReadError, sealing::SealingError};
 
 /// Why a store could not be opened or closed.
 #[derive(Debug)]
@@ -26,6 +26,15 @@ pub enum StoreError {
         /// The newest format this build reads.
         known: u32,
     },
+    /// The store was written by an offerd that did not seal personal data yet.
+    Older {
+        /// The format of the store.
+        found: u32,
+        /// The only format this build reads.
+        known: u32,
+    },
+    /// What is sealed in the store cannot be opened, or sealed.
+    Sealing(SealingError),
     /// The directory holds records but no format: not a store of offerd's.
     Foreign {
         /// The store's directory.
@@ -55,6 +64,14 @@ impl fmt::Display for StoreError {
                     "the store has format `{found}`, this offerd reads up to `{known}`: a newer one wrote it"
                 )
             }
+            Self::Older { found, known } => {
+                write!(
+                    f,
+                    "the store has format `{found}`, this offerd reads `{known}`: personal data are sealed since, so \
+                     begin with an empty `store.path`"
+                )
+            }
+            Self::Sealing(error) => error.fmt(f),
             Self::Foreign { path } => write!(f, "`{}` holds a database that is not offerd's", path.display()),
             Self::Read(error) => error.fmt(f),
             Self::Disk(reason) => write!(f, "the store failed: {reason}"),
@@ -70,6 +87,7 @@ impl Error for StoreError {
         match self {
             Self::Io { source, .. } => Some(source),
             Self::Read(error) => Some(error),
+            Self::Sealing(error) => Some(error),
             _ => None,
         }
     }

@@ -13,7 +13,7 @@
 
 use std::fmt;
 
-use super::trees::Tree;
+use super::{sealing::OVERHEAD, trees::Tree};
 
 /// The largest payload that lies in one frame: 20 of them with their keys, more than a leaf of sled's ever has, are less
 /// than 128 KiB. With 8 KiB blob files were seen, with 7 none.
@@ -40,6 +40,10 @@ pub enum Reason {
     Part(u16),
     /// The payload does not begin with the time that a guard compares.
     NoTime,
+    /// The data key of the lead that it is about is missing, or cannot be read.
+    DataKey,
+    /// It was not sealed with this key, or for this place, or was changed since.
+    Seal,
 }
 
 impl fmt::Display for Reason {
@@ -50,6 +54,8 @@ impl fmt::Display for Reason {
             Self::Checksum => write!(f, "the checksum does not match"),
             Self::Part(part) => write!(f, "part `{part}` is missing or broken"),
             Self::NoTime => write!(f, "the payload is too short to begin with a time"),
+            Self::DataKey => write!(f, "the data key of its lead is missing or broken"),
+            Self::Seal => write!(f, "it is not what was sealed here"),
         }
     }
 }
@@ -127,7 +133,10 @@ impl Head {
 
 /// The frames that hold `payload`: that of the record itself, then its pieces (none for a small payload).
 pub(super) fn frames(payload: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
-    assert!(payload.len() <= VALUE_LIMIT, "a commit is refused before a value over the limit gets here");
+    assert!(
+        payload.len() <= VALUE_LIMIT + OVERHEAD,
+        "a commit is refused before a value over the limit gets here"
+    );
     if payload.len() <= PART_LIMIT {
         return (seal(VERSION, payload), Vec::new());
     }

@@ -3,17 +3,23 @@
 //! Commits are admitted in order. A guard sees what sled holds under what earlier commits of the group will write, so the
 //! outcome is as if each had been written alone; a refused commit leaves no trace.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sled::{Batch, IVec};
+use uuid::Uuid;
 
 use super::{
     arrival::{Arrivals, FeedKey},
     broken::BrokenRecord,
-    commit::{Commit, CommitError, Guard, Write},
+    commit::{Commit, CommitError, Guard, Rewrap, Write},
     frame::{Frame, Reason, VALUE_LIMIT, frames, part_key},
-    records::{RawValues, Records, read_record},
-    trees::Tree,
+    records::{RawValues, Records, read_clear, read_record},
+    sealing::{
+        data_key::{self, DataKey},
+        key::Key,
+        sealed,
+    },
+    trees::{Seal, Tree},
 };
 
 /// What became of one commit.
@@ -22,7 +28,9 @@ pub(super) type Outcome = Result<(), CommitError>;
 /// The writes of a group, before they are applied.
 pub(super) struct Group<'a> {
     below: &'a Records,
+    own: Key,
     writes: HashMap<Vec<u8>, Option<Vec<u8>>>,
+    rewrapped: bool,
 }
 
 impl RawValues for Group<'_> {
@@ -37,7 +45,7 @@ impl RawValues for Group<'_> {
 impl<'a> Group<'a> {
     /// A group without writes, over what is stored.
     pub(super) fn over(below: &'a Records) -> Self {
-        Self { below, writes: HashMap::new() }
+        Self { below, own: below.sealing().own(), writes: HashMap::new(), rewrapped: false }
     }
 
     /// Takes the writes of a commit in, or tells why not. The outer error is sled's, and the end of the whole group.
@@ -50,14 +58,24 @@ impl<'a> Group<'a> {
                 return Ok(Err(refusal));
             }
         }
+        if let Some(rewrap) = &commit.rewrap
+            && let Err(refusal) = self.rewrap(rewrap)?
+        {
+            return Ok(Err(refusal));
+        }
+        let data_key = match self.data_key(commit)? {
+            Ok(data_key) => data_key,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let about = commit.about.zip(data_key);
         let mut sequence = 0;
         for write in &commit.writes {
             match write {
-                Write::Put { tree, key, payload } => self.put(*tree, key, payload)?,
+                Write::Put { tree, key, payload } => self.seal(&about, *tree, key, payload)?,
                 Write::Remove { tree, key } => self.remove(*tree, key)?,
                 Write::Append { tree, company, payload } => {
                     let key = FeedKey { company: *company, arrival_us: arrivals.next_us(), sequence };
-                    self.put(*tree, &key.to_bytes(), payload)?;
+                    self.seal(&about, *tree, &key.to_bytes(), payload)?;
                     sequence += 1;
                 }
             }
@@ -65,7 +83,76 @@ impl<'a> Group<'a> {
         Ok(Ok(()))
     }
 
-    /// Writes a record, leaving no piece of the one it replaces.
+    /// The data key with which the commit is sealed, made when its lead has none; or why the lead is written no more.
+    fn data_key(&mut self, commit: &Commit) -> sled::Result<Result<Option<Key>, CommitError>> {
+        let Some(lead) = commit.about else { return Ok(Ok(None)) };
+        let sealing = self.below.sealing();
+        Ok(match sealing.data_key(self, lead)? {
+            Ok(Some(DataKey::Kept(key))) => Ok(Some(key)),
+            Ok(Some(DataKey::Destroyed)) => Err(CommitError::Erased),
+            Ok(None) => {
+                let (key, kept) = sealing.new_data_key(lead);
+                self.put(Tree::LeadKeys, &data_key::place(lead), &kept)?;
+                Ok(Some(key))
+            }
+            Err(reason) => {
+                let broken = BrokenRecord::new(Tree::LeadKeys, &data_key::place(lead), reason);
+                self.below.report(&broken);
+                Err(CommitError::Failed(broken.to_string()))
+            }
+        })
+    }
+
+    /// Seals the data keys of a slot anew. The old wrapping key is in the file until the group is on the disk.
+    fn rewrap(&mut self, rewrap: &Rewrap) -> sled::Result<Outcome> {
+        let sealing = self.below.sealing();
+        if let Err(error) = sealing.renew(rewrap.slot) {
+            return Ok(Err(CommitError::Failed(error.to_string())));
+        }
+        self.rewrapped = true;
+        let prefix = Tree::LeadKeys.sled_key(&rewrap.slot.to_be_bytes());
+        let mut places = self.below.walk_prefix(&prefix).keys().collect::<sled::Result<HashSet<_>>>()?;
+        places.extend(
+            self.writes.keys().filter(|key| key.starts_with(&prefix)).map(|key| IVec::from(&key[..])),
+        );
+        let mut kept = HashMap::with_capacity(places.len());
+        for place in places {
+            if let Some(lead) = data_key::lead_at(&place[1..])
+                && let Ok(Some(found)) = read_clear(self, Tree::LeadKeys, &place[1..])?
+            {
+                kept.insert(lead, found);
+            }
+        }
+        for (lead, kept) in sealing.rewrapped(kept, rewrap.erased) {
+            self.put(Tree::LeadKeys, &data_key::place(lead), &kept)?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Whether wrapping keys are to be forgotten once the group is on the disk.
+    pub(super) fn has_rewrapped(&self) -> bool {
+        self.rewrapped
+    }
+
+    /// Writes a record, sealed where its tree says so.
+    fn seal(
+        &mut self,
+        about: &Option<(Uuid, Key)>,
+        tree: Tree,
+        key: &[u8],
+        payload: &[u8],
+    ) -> sled::Result<()> {
+        match (tree.row().seal, about) {
+            (Seal::Open, _) => self.put(tree, key, payload),
+            (Seal::Own, _) => self.put(tree, key, &sealed(Uuid::nil(), &self.own, tree, key, payload)),
+            (Seal::Lead, Some((lead, data_key))) => {
+                self.put(tree, key, &sealed(*lead, data_key, tree, key, payload))
+            }
+            (Seal::Lead, None) => unreachable!("a commit that is about no lead was refused before"),
+        }
+    }
+
+    /// Writes a record as it is, leaving no piece of the one it replaces.
     pub(super) fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) -> sled::Result<()> {
         self.remove(tree, key)?;
         let (record, pieces) = frames(payload);
@@ -105,7 +192,7 @@ impl<'a> Group<'a> {
 
     fn check(&self, index: usize, guard: &Guard) -> sled::Result<Outcome> {
         let (tree, key) = guard.record();
-        let found = match read_record(self, tree, key)? {
+        let found = match read_record(self, self.below.sealing(), tree, key)? {
             Ok(None) if matches!(guard, Guard::Unchanged { .. }) => Vec::new(),
             Ok(None) => return Ok(Ok(())),
             Ok(Some(found)) if guard.is_unchanged(&found) => return Ok(Ok(())),
@@ -162,8 +249,14 @@ fn within_limits(commit: &Commit) -> Outcome {
             }
             Write::Append { tree, payload, .. } => (*tree, payload.len()),
         };
-        if tree == Tree::Parts {
-            return Err(CommitError::Failed("tree `parts` is written by the store alone".to_owned()));
+        if matches!(tree, Tree::Parts | Tree::LeadKeys) {
+            let name = tree.name();
+            return Err(CommitError::Failed(format!("tree `{name}` is written by the store alone")));
+        }
+        if tree.row().seal == Seal::Lead && commit.about.is_none() && !matches!(write, Write::Remove { .. }) {
+            let name = tree.name();
+            let reason = format!("a record of tree `{name}` must be of a commit that is about a lead");
+            return Err(CommitError::Failed(reason));
         }
         if length > VALUE_LIMIT {
             let name = tree.name();

@@ -17,6 +17,10 @@
 //! once without a byte of its value, and is an error of that one record: [`Store::get`] returns it, [`Store::scan`] leaves
 //! it out. Reads take no queue, and no lock of ours that is held over a sync.
 //!
+//! # What a thief of the disk learns
+//! Nothing of a person: what may tell of one is [sealed](sealing) on its way to the disk and opened on its way back, by
+//! this module alone, under keys that the store does not hold.
+//!
 //! # What is deliberately absent
 //! No type of the model: payloads are bytes, [`codec`] turns values into them, and what they mean is the caller's. No
 //! retry after a failed sync. No method that takes or gives a type of sled.
@@ -38,6 +42,7 @@ pub mod partner_keys;
 pub mod pauses;
 mod queue;
 mod records;
+pub mod sealing;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
@@ -45,6 +50,8 @@ mod trees;
 mod writer;
 
 use std::{fmt, path::Path, sync::Arc};
+
+use uuid::Uuid;
 
 #[doc(hidden)]
 pub use self::disk::SyncFault;
@@ -59,7 +66,8 @@ pub use self::{
     open::FORMAT,
     options::StoreOptions,
     records::Scan,
-    trees::{TREES, Tree, TreeRow},
+    sealing::{MasterKey, MasterKeyError, SealingError},
+    trees::{Seal, TREES, Tree, TreeRow},
 };
 use self::{health::FailureLatch, open::Opened, queue::Queue, records::Records};
 
@@ -125,9 +133,43 @@ impl Store {
         Scan::new(Arc::clone(&self.shared.records), tree, start.as_ref(), prefix.as_ref())
     }
 
+    /// Like [`scan_from`](Self::scan_from), of a tree that is [sealed by lead](Seal::Lead): what is about other leads is
+    /// passed over without being opened.
+    pub fn scan_about(
+        &self,
+        lead: Uuid,
+        tree: Tree,
+        start: impl AsRef<[u8]>,
+        prefix: impl AsRef<[u8]>,
+    ) -> Scan {
+        self.scan_from(tree, start, prefix).about(lead)
+    }
+
     /// Reads every record there is and tells what is broken. Takes as long as reading the whole store; changes nothing.
     pub fn check(&self) -> Result<CheckReport, ReadError> {
         check::check(&self.shared.records)
+    }
+
+    /// Whether a lead was erased.
+    pub fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
+        self.shared.records.is_erased(lead)
+    }
+
+    /// A keyed hash of a text, for looking it up without keeping it: the same for the same text and purpose, and not to be
+    /// guessed by who has the store alone.
+    pub fn blind(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
+        self.shared.records.sealing().blind(purpose, text)
+    }
+
+    /// Seals the keys of the store with another master key; what they seal stays as it is. Once this returns `Ok`, the
+    /// store opens with the new one only; after a crash before that, with one of the two.
+    pub fn exchange_master_key(&self, new: MasterKey) -> Result<(), SealingError> {
+        self.shared.records.sealing().exchange_master_key(new)
+    }
+
+    /// The id of the master key, for messages.
+    pub fn master_key_id(&self) -> String {
+        self.shared.records.sealing().master_key_id()
     }
 
     /// Whether commits are still taken.

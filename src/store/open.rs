@@ -11,19 +11,21 @@ use std::{
 
 use super::{
     arrival::{Arrivals, FeedKey},
-    broken::ReadError,
+    broken::{BrokenRecord, ReadError},
     commit::Commit,
     disk::Disk,
     error::StoreError,
+    frame::Frame,
     health::FailureLatch,
     options::StoreOptions,
     records::{Records, Scan},
+    sealing::{MasterKey, Sealing, SealingError},
     trees::Tree,
     writer::Writer,
 };
 
-/// The format of the records this build writes, and the newest it reads.
-pub const FORMAT: u32 = 1;
+/// The format of the records this build writes, and the only one it reads.
+pub const FORMAT: u32 = 2;
 
 /// How often a held lock is tried again.
 const LOCK_RETRY: Duration = Duration::from_millis(2);
@@ -44,9 +46,13 @@ pub(super) struct Opened {
 pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
     let path = &options.path;
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| io_error(path, source))?;
-    let records = Arc::new(Records::new(open_sled(options)?));
+    let db = open_sled(options)?;
     let disk = Disk::open(path, options.sync_fault.clone()).map_err(|source| io_error(path, source))?;
-    let format = read_format(&records, path)?;
+    let format = read_format(&db, path)?;
+    let master = MasterKey::find(options.master_key_file.as_deref(), path)
+        .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?;
+    let sealing = Sealing::open(master, path, format.is_none()).map_err(StoreError::Sealing)?;
+    let records = Arc::new(Records::new(db, sealing));
     let arrivals = Arrivals::after(last_arrival_us(&records)?, options.clock.clone());
     let latch = Arc::new(FailureLatch::default());
     let mut writer = Writer::new(Arc::clone(&records), disk, arrivals, Arc::clone(&latch));
@@ -55,6 +61,10 @@ pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
         for outcome in writer.execute(&[first]) {
             outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
         }
+    }
+    let unfinished: Vec<Commit> = records.sealing().unfinished().into_iter().map(Commit::rewrap).collect();
+    for outcome in writer.execute(&unfinished) {
+        outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
     }
     Ok(Opened { records, writer, latch })
 }
@@ -111,19 +121,24 @@ fn remove_unfinished_snapshots(path: &Path) -> Result<usize, StoreError> {
 }
 
 /// The format the store says it has; `None` for a new store.
-fn read_format(records: &Records, path: &Path) -> Result<Option<u32>, StoreError> {
-    let Some(payload) = records.get(Tree::Meta, FORMAT_KEY)? else {
-        return if records.is_empty() {
-            Ok(None)
-        } else {
-            Err(StoreError::Foreign { path: path.to_owned() })
-        };
+fn read_format(db: &sled::Db, path: &Path) -> Result<Option<u32>, StoreError> {
+    let foreign = || StoreError::Foreign { path: path.to_owned() };
+    let Some(raw) = db.get(Tree::Meta.sled_key(FORMAT_KEY)).map_err(ReadError::from)? else {
+        return if db.is_empty() { Ok(None) } else { Err(foreign()) };
     };
-    let found = <[u8; 4]>::try_from(payload.as_slice()).map(u32::from_be_bytes);
-    match found {
-        Ok(found) if found <= FORMAT => Ok(Some(found)),
-        Ok(found) => Err(StoreError::Newer { found, known: FORMAT }),
-        Err(_) => Err(StoreError::Foreign { path: path.to_owned() }),
+    let payload = match Frame::open(&raw) {
+        Ok(Frame::Whole(payload)) => payload,
+        Ok(Frame::Split(_)) => return Err(foreign()),
+        Err(reason) => {
+            let broken = BrokenRecord::new(Tree::Meta, FORMAT_KEY, reason);
+            return Err(StoreError::Read(ReadError::Broken(broken)));
+        }
+    };
+    match <[u8; 4]>::try_from(payload).map(u32::from_be_bytes) {
+        Ok(found) if found < FORMAT => Err(StoreError::Older { found, known: FORMAT }),
+        Ok(found) if found > FORMAT => Err(StoreError::Newer { found, known: FORMAT }),
+        Ok(found) => Ok(Some(found)),
+        Err(_) => Err(foreign()),
     }
 }
 

@@ -10,6 +10,8 @@ use crate::config::StoreSettings;
 pub struct StoreOptions {
     /// The directory; made with mode 0700 when it is not there.
     pub path: PathBuf,
+    /// The file with the master key. Without one it is looked for where [`MasterKey::find`](super::MasterKey::find) says.
+    pub master_key_file: Option<PathBuf>,
     /// How many commits may wait for the writer; one more is `Busy`.
     pub queue: usize,
     /// How many commits one sync makes durable at most.
@@ -32,6 +34,7 @@ impl StoreOptions {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
+            master_key_file: None,
             queue: 4096,
             group: 512,
             cache_bytes: 128 * 1024 * 1024,
@@ -45,7 +48,7 @@ impl StoreOptions {
 
 impl From<&StoreSettings> for StoreOptions {
     fn from(settings: &StoreSettings) -> Self {
-        let StoreSettings { path, queue, group, cache_bytes } = settings.clone();
-        Self { queue, group, cache_bytes, ..Self::new(path) }
+        let StoreSettings { path, master_key_file, queue, group, cache_bytes } = settings.clone();
+        Self { master_key_file, queue, group, cache_bytes, ..Self::new(path) }
     }
 }

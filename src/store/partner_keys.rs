@@ -1,5 +1,5 @@
-//! The keys with which partners report: a bearer token is kept as its SHA-256 only, a signing key as it is, since a
-//! signature is checked with it.
+//! The keys with which partners report: a bearer token is kept as its SHA-256 only, a signing key sealed as all of this
+//! tree is, since a signature is checked with it.
 
 use chrono::Utc;
 use serde::{Deserialize, Serialize};

@@ -6,10 +6,12 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use sled::{Batch, IVec};
+use uuid::Uuid;
 
 use super::{
     broken::{BrokenRecord, ReadError, Reported},
     frame::{Frame, Head, Reason, part_key},
+    sealing::{LastKey, Sealing, data_key, owner},
     trees::Tree,
 };
 
@@ -22,6 +24,7 @@ pub(super) trait RawValues {
 /// The one sled tree and what is needed to read it well.
 pub(super) struct Records {
     db: sled::Db,
+    sealing: Sealing,
     /// Held shared while the pieces of a large value are joined, so that no batch comes between them.
     pieces: RwLock<()>,
     reported: Reported,
@@ -34,20 +37,47 @@ impl RawValues for Records {
 }
 
 impl Records {
-    /// Takes sled's tree over.
-    pub(super) fn new(db: sled::Db) -> Self {
-        Self { db, pieces: RwLock::new(()), reported: Reported::default() }
+    /// Takes sled's tree over, with the keys of what is sealed in it.
+    pub(super) fn new(db: sled::Db, sealing: Sealing) -> Self {
+        Self { db, sealing, pieces: RwLock::new(()), reported: Reported::default() }
+    }
+
+    /// The keys of what is sealed.
+    pub(super) fn sealing(&self) -> &Sealing {
+        &self.sealing
     }
 
     /// The payload of a record; a broken one is reported and is an error.
     pub(super) fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
         let Some(raw) = self.raw(&tree.sled_key(key))? else { return Ok(None) };
         let record = match Frame::open(&raw) {
-            Ok(Frame::Whole(payload)) => return Ok(Some(payload.to_vec())),
-            Ok(Frame::Split(_)) => self.settled(|| read_record(self, tree, key))?,
+            Ok(Frame::Whole(payload)) => return self.opened(tree, key, payload, &mut LastKey::default()),
+            Ok(Frame::Split(_)) => self.settled(|| read_record(self, &self.sealing, tree, key))?,
             Err(reason) => Err(BrokenRecord::new(tree, key, reason)),
         };
+        self.reported(record)
+    }
+
+    /// A payload as it was before it was sealed, if it was.
+    fn opened(
+        &self,
+        tree: Tree,
+        key: &[u8],
+        payload: &[u8],
+        last: &mut LastKey,
+    ) -> Result<Option<Vec<u8>>, ReadError> {
+        let opened = self.sealing.opened(self, tree, key, payload, last)?;
+        self.reported(opened.map_err(|reason| BrokenRecord::new(tree, key, reason)))
+    }
+
+    fn reported(&self, record: Record) -> Result<Option<Vec<u8>>, ReadError> {
         record.inspect_err(|broken| self.report(broken)).map_err(ReadError::Broken)
+    }
+
+    /// Tells whether the data key of a lead was destroyed.
+    pub(super) fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
+        let kept = read_clear(self, Tree::LeadKeys, &data_key::place(lead))?;
+        Ok(matches!(kept, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
     }
 
     /// Reads while no batch is being applied.
@@ -77,17 +107,33 @@ impl Records {
         self.db.iter()
     }
 
-    /// Tells whether nothing was ever written.
-    pub(super) fn is_empty(&self) -> bool {
-        self.db.is_empty()
+    /// Everything there is whose key begins with a prefix, as sled holds it.
+    pub(super) fn walk_prefix(&self, sled_prefix: &[u8]) -> sled::Iter {
+        self.db.scan_prefix(sled_prefix)
     }
 }
 
 /// A payload, if the record is there, or what is wrong with it.
 pub(super) type Record = Result<Option<Vec<u8>>, BrokenRecord>;
 
-/// Reads one record, joining its pieces. The outer error is sled's.
-pub(super) fn read_record(from: &impl RawValues, tree: Tree, key: &[u8]) -> sled::Result<Record> {
+/// Reads one record, joining its pieces, and opens it when it is sealed. The outer error is sled's.
+pub(super) fn read_record(
+    from: &impl RawValues,
+    sealing: &Sealing,
+    tree: Tree,
+    key: &[u8],
+) -> sled::Result<Record> {
+    match read_clear(from, tree, key)? {
+        Ok(Some(payload)) => {
+            let opened = sealing.opened(from, tree, key, &payload, &mut LastKey::default())?;
+            Ok(opened.map_err(|reason| BrokenRecord::new(tree, key, reason)))
+        }
+        other => Ok(other),
+    }
+}
+
+/// Reads one record as it lies there, joining its pieces. The outer error is sled's.
+pub(super) fn read_clear(from: &impl RawValues, tree: Tree, key: &[u8]) -> sled::Result<Record> {
     let Some(raw) = from.raw(&tree.sled_key(key))? else { return Ok(Ok(None)) };
     let payload = match Frame::open(&raw) {
         Ok(Frame::Whole(payload)) => Ok(payload.to_vec()),
@@ -116,6 +162,9 @@ pub struct Scan {
     records: Arc<Records>,
     tree: Tree,
     sled_prefix: Vec<u8>,
+    /// The only lead that is looked for, in a tree that is sealed by lead.
+    about: Option<Uuid>,
+    last_key: LastKey,
     ahead: sled::Iter,
 }
 
@@ -125,12 +174,29 @@ impl Scan {
         let sled_prefix = tree.sled_key(prefix);
         let first = tree.sled_key(start).max(sled_prefix.clone());
         let ahead = records.db.range(first..);
-        Self { records, tree, sled_prefix, ahead }
+        Self { records, tree, sled_prefix, about: None, last_key: LastKey::default(), ahead }
     }
 
-    fn payload(&self, key: &[u8], raw: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+    /// Leaves out what is about other leads, without opening it.
+    pub(super) fn about(self, lead: Uuid) -> Self {
+        Self { about: Some(lead), ..self }
+    }
+
+    fn is_wanted(&self, key: &[u8], raw: &[u8]) -> sled::Result<bool> {
+        let Some(lead) = self.about else { return Ok(true) };
+        Ok(match Frame::open(raw) {
+            Ok(Frame::Whole(payload)) => owner(payload) == Some(lead),
+            Ok(Frame::Split(_)) => {
+                let first = self.records.raw(&part_key(self.tree, key, 0))?;
+                matches!(first.as_deref().map(Frame::open), Some(Ok(Frame::Whole(piece))) if owner(piece) == Some(lead))
+            }
+            Err(_) => false,
+        })
+    }
+
+    fn payload(&mut self, key: &[u8], raw: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
         match Frame::open(raw) {
-            Ok(Frame::Whole(payload)) => Ok(Some(payload.to_vec())),
+            Ok(Frame::Whole(payload)) => self.records.opened(self.tree, key, payload, &mut self.last_key),
             _ => self.records.get(self.tree, key),
         }
     }
@@ -149,6 +215,11 @@ impl Iterator for Scan {
                 return None;
             }
             let key = &sled_key[1..];
+            match self.is_wanted(key, &raw) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(error) => return Some(Err(error.into())),
+            }
             match self.payload(key, &raw) {
                 Ok(Some(payload)) => return Some(Ok((key.to_vec(), payload))),
                 Ok(None) | Err(ReadError::Broken(_)) => {}

@@ -75,9 +75,13 @@ impl Writer {
             let last_arrival = self.arrivals.last_us().to_be_bytes();
             group.put(Tree::Meta, LAST_ARRIVAL, &last_arrival).map_err(|error| error.to_string())?;
         }
+        let rewrapped = group.has_rewrapped();
         if let Some(batch) = group.into_batch() {
             self.records.apply(batch).map_err(|error| error.to_string())?;
             self.make_durable()?;
+        }
+        if rewrapped {
+            self.records.sealing().forget().map_err(|error| error.to_string())?;
         }
         Ok(outcomes)
     }

@@ -5,8 +5,9 @@
 use std::io::IsTerminal;
 
 use serde::Deserialize;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Registry, fmt, registry, reload};
 
 /// How a log line is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -18,6 +19,9 @@ pub enum LogFormat {
     Json,
 }
 
+/// Target of the lines that tell who did what with a person's data or the keys to them. They pass every filter.
+pub const AUDIT: &str = "audit";
+
 /// Whether a filter can be read.
 ///
 /// # Errors
@@ -26,17 +30,38 @@ pub fn check(filter: &str) -> Result<(), String> {
     EnvFilter::builder().parse(filter).map(drop).map_err(|error| error.to_string())
 }
 
+/// What is logged, which may change while the process runs.
+#[derive(Debug, Clone)]
+pub struct Filter(reload::Handle<EnvFilter, Registry>);
+
+impl Filter {
+    /// Logs by another filter from now on.
+    ///
+    /// # Errors
+    /// What is wrong with the filter.
+    pub fn set(&self, filter: &str) -> Result<(), String> {
+        let filter = EnvFilter::builder().parse(filter).map_err(|error| error.to_string())?;
+        self.0.reload(audited(filter)).map_err(|error| error.to_string())
+    }
+}
+
 /// Starts logging; a second call changes nothing. A filter that cannot be read counts as `info`.
-pub fn init(filter: &str, format: LogFormat) {
+pub fn init(filter: &str, format: LogFormat) -> Filter {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let lines =
-        fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let (filter, handle) = reload::Layer::new(audited(filter));
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     // Fails only when logging has been started already, by a test in the same process.
     let _ = match format {
-        LogFormat::Text => lines.try_init(),
-        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+        LogFormat::Text => registry().with(filter).with(lines).try_init(),
+        LogFormat::Json => registry().with(filter).with(lines.json().flatten_event(true)).try_init(),
     };
     std::panic::set_hook(Box::new(tell_panic));
+    Filter(handle)
+}
+
+/// A filter that the audit passes, whatever else it holds back.
+fn audited(filter: EnvFilter) -> EnvFilter {
+    filter.add_directive(format!("{AUDIT}=info").parse().expect("a target and a level are a directive"))
 }
 
 /// Tells where a panic happened. Its message may quote what was being read, so it is not told.

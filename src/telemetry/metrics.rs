@@ -47,8 +47,18 @@ pub const LATE_ANSWERS: &str = "offerd_late_answers_total";
 pub const LIVE_TABLES: &str = "offerd_live_rate_tables";
 /// Rate tables completed.
 pub const TABLES_SETTLED: &str = "offerd_rate_tables_settled_total";
+/// Time of a rate table that its partners did not take.
+pub const TABLE_OVERHEAD_SECONDS: &str = "offerd_rate_table_overhead_seconds";
+/// Time that a complete rate table still had.
+pub const TABLE_BUDGET_LEFT_SECONDS: &str = "offerd_rate_table_budget_left_seconds";
 /// Rate tables that went on after a restart.
 pub const TABLES_RECOVERED: &str = "offerd_recovered_rate_tables_total";
+/// Reloads of settings and partner files.
+pub const RELOADS: &str = "offerd_reloads_total";
+/// When the book in force was taken in.
+pub const RELOADED_AT: &str = "offerd_last_reload_success_timestamp_seconds";
+/// Which book is in force.
+pub const BOOK_FINGERPRINT: &str = "offerd_book_fingerprint";
 /// What partners reported.
 pub const PARTNER_REPORTS: &str = "offerd_partner_reports_total";
 /// Leads that were not taken in.
@@ -113,7 +123,12 @@ pub const METRICS: &[Metric] = &[
     counter(OFFERS_CUT, &["partner"], "Offers left out because of matching.offers_per_partner."),
     counter(LATE_ANSWERS, &[], "Answers that came after their seat had an outcome, and were dropped."),
     counter(TABLES_SETTLED, &[], "Rate tables completed."),
+    seconds(TABLE_OVERHEAD_SECONDS, &[], "Time from a lead's arrival to its complete table, less that of the slowest partner of each look."),
+    seconds(TABLE_BUDGET_LEFT_SECONDS, &[], "Time that was left of matching.deadline when a table was complete."),
     counter(TABLES_RECOVERED, &[], "Rate tables that went on after a restart."),
+    counter(RELOADS, &["result"], "Reloads of settings and partner files: ok, refused, failed."),
+    gauge(RELOADED_AT, &[], "When settings and partner files were last taken in, at the start or by a reload, Unix seconds."),
+    gauge(BOOK_FINGERPRINT, &[], "A number that is the same for the same partner files: 48 bits of a digest."),
     counter(FEED_PAGES_CUT, &["feed"], "Feed pages that ended early because of analytics.page_records_max."),
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
@@ -210,7 +225,9 @@ mod tests {
         for metric in METRICS {
             assert!(metric.name.starts_with("offerd_"));
             assert_eq!(metric.name.ends_with("_total"), metric.kind == Kind::Counter, "{}", metric.name);
-            assert_eq!(metric.name.ends_with("_seconds"), metric.kind == Kind::Seconds, "{}", metric.name);
+            // A moment is in seconds too, but no distribution of them.
+            let seconds = metric.name.ends_with("_seconds") && !metric.name.ends_with("_timestamp_seconds");
+            assert_eq!(seconds, metric.kind == Kind::Seconds, "{}", metric.name);
         }
     }
 }

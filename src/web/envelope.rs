@@ -22,6 +22,7 @@ use super::request::Request;
 use super::respond::{HeldTags, Reply};
 use super::router::Found;
 use super::surface::Surface;
+use super::welcome::Welcome;
 use crate::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 
 /// Names the id in answers, and in the log.
@@ -51,6 +52,7 @@ where
     A: Authenticate + Send + Sync + 'static,
 {
     let begun = Instant::now();
+    let welcome = Arc::clone(&surface.welcome.borrow());
     let method = arrival.method.clone();
     let origin = arrival.headers.get(ORIGIN).cloned();
     let held = HeldTags::of(&method, &arrival.headers);
@@ -60,12 +62,12 @@ where
         Found::Nothing | Found::Undecodable => UNKNOWN_ROUTE,
     };
 
-    let outcome = AssertUnwindSafe(dispatch(&surface, id, arrival, found)).catch_unwind().await;
+    let outcome = AssertUnwindSafe(dispatch(&surface, &welcome, id, arrival, found)).catch_unwind().await;
     let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
     let mut response = answer.map_or_else(Failure::into_response, |reply| reply.into_response(&held));
 
     let headers = response.headers_mut();
-    surface.cors.mark(headers, origin.as_ref());
+    welcome.cors.mark(headers, origin.as_ref());
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(REQUEST_ID, request_id(id));
     record(surface.listener, route, &method, response.status(), begun);
@@ -76,11 +78,12 @@ where
 /// handler does.
 async fn dispatch<A: Authenticate>(
     surface: &Surface<A>,
+    welcome: &Welcome,
     id: Uuid,
     arrival: Arrival,
     found: Found<'_, Handler<A>>,
 ) -> Result<Reply, Failure> {
-    if let Some(preflight) = surface.cors.preflight(&arrival.method, &arrival.headers) {
+    if let Some(preflight) = welcome.cors.preflight(&arrival.method, &arrival.headers) {
         return Ok(preflight);
     }
     let (resource, params) = match found {
@@ -97,7 +100,7 @@ async fn dispatch<A: Authenticate>(
     let query = percent::decode_query(&arrival.query);
     let principal =
         caller::identify(route.scope, &arrival.headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
-    let edition = Edition::requested(&arrival.headers, &surface.vendors);
+    let edition = Edition::requested(&arrival.headers, &welcome.vendors);
     if !route.editions.include(edition) {
         return Err(Failure::unsupported_edition());
     }

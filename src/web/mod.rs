@@ -56,6 +56,7 @@ pub mod router;
 pub mod signature;
 pub mod surface;
 mod unstalled;
+mod welcome;
 
 #[cfg(test)]
 mod tests;
@@ -74,3 +75,4 @@ pub use request::Request;
 pub use respond::Reply;
 pub use router::{Route, Router};
 pub use surface::{Surface, service};
+pub use welcome::Welcome;

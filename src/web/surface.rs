@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use hyper_util::service::TowerToHyperService;
+use tokio::sync::watch;
 use warp::Filter;
 
 use super::arrival::arrival;
 use super::caller::Authenticate;
-use super::cors::Cors;
 use super::envelope;
 use super::handler::Handler;
 use super::listener::HttpService;
 use super::router::Router;
+use super::welcome::Welcome;
 
 /// What a public listener serves.
 pub struct Surface<A> {
@@ -21,10 +22,8 @@ pub struct Surface<A> {
     pub app: Arc<A>,
     /// The compiled route table.
     pub router: Router<Handler<A>>,
-    /// Which origins may call from a browser.
-    pub cors: Cors,
-    /// The vendor names that the v1 `Accept` type may carry.
-    pub vendors: Vec<String>,
+    /// Who is welcome as of now; a request keeps to what it finds when it arrives.
+    pub welcome: watch::Receiver<Arc<Welcome>>,
 }
 
 /// Makes a surface servable by a [`Listener`](super::Listener).

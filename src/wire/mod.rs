@@ -58,6 +58,11 @@ impl Wire {
         Ok(Self { panel: Arc::new(Panel::new(rules)?), trust: Arc::new(Trust::public()) })
     }
 
+    /// Other limits of all breakers together, from now on.
+    pub fn set_rules(&self, rules: PanelRules) -> Result<(), String> {
+        self.panel.set_rules(rules)
+    }
+
     /// A way to one far system; `name` labels its metrics. Connects to nothing yet.
     pub fn pool(&self, name: &str, rules: PoolRules) -> Result<Pool, String> {
         Pool::new(name, rules, &self.trust, &self.panel)

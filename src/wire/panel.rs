@@ -19,28 +19,29 @@ impl Default for PanelRules {
 
 /// All lanes, and how many of them are ejected.
 #[derive(Debug)]
-pub(super) struct Panel {
-    rules: PanelRules,
-    count: Mutex<Count>,
-}
+pub(super) struct Panel(Mutex<Count>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Count {
+    rules: PanelRules,
     lanes: u64,
     ejected: u64,
 }
 
 impl Panel {
     pub(super) fn new(rules: PanelRules) -> Result<Self, String> {
-        if rules.max_ejected_percent > 100 {
-            return Err(format!("at most 100 percent can be ejected, not {}", rules.max_ejected_percent));
-        }
-        Ok(Self { rules, count: Mutex::default() })
+        checked(rules).map(|rules| Self(Mutex::new(Count { rules, lanes: 0, ejected: 0 })))
+    }
+
+    /// Other limits from now on. Lanes that are ejected stay so, even where fewer may be now.
+    pub(super) fn set_rules(&self, rules: PanelRules) -> Result<(), String> {
+        self.count().rules = checked(rules)?;
+        Ok(())
     }
 
     /// Whether breakers only count.
     pub(super) fn simulates(&self) -> bool {
-        self.rules.simulate_only
+        self.count().rules.simulate_only
     }
 
     /// A lane has come.
@@ -58,7 +59,7 @@ impl Panel {
     /// Takes a lane out, if there is room.
     pub(super) fn eject(&self) -> bool {
         let mut count = self.count();
-        let percent = u64::from(self.rules.max_ejected_percent);
+        let percent = u64::from(count.rules.max_ejected_percent);
         let most = (count.lanes * percent / 100).max(percent.min(1));
         let room = count.ejected < most;
         count.ejected += u64::from(room);
@@ -72,8 +73,15 @@ impl Panel {
 
     /// Nothing panics while it is held.
     fn count(&self) -> MutexGuard<'_, Count> {
-        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn checked(rules: PanelRules) -> Result<PanelRules, String> {
+    if rules.max_ejected_percent > 100 {
+        return Err(format!("at most 100 percent can be ejected, not {}", rules.max_ejected_percent));
+    }
+    Ok(rules)
 }
 
 #[cfg(test)]
@@ -96,6 +104,17 @@ mod tests {
         assert!(panel.eject());
         panel.leave(true);
         assert!(panel.eject());
+    }
+
+    #[test]
+    fn other_limits_hold_for_the_lanes_to_come() {
+        let panel = panel(25, 4);
+        assert!(panel.eject());
+        assert!(!panel.eject());
+        panel.set_rules(PanelRules { max_ejected_percent: 50, simulate_only: true }).unwrap();
+        assert!(panel.eject() && !panel.eject() && panel.simulates());
+        assert!(panel.set_rules(PanelRules { max_ejected_percent: 101, simulate_only: false }).is_err());
+        assert!(panel.simulates(), "refused limits change nothing");
     }
 
     #[test]

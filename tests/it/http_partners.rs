@@ -8,7 +8,7 @@ use crate::kit::partners::{PartnerFile, partner};
 use crate::kit::{Daemon, sample};
 
 /// A lender that is asked at `url`; `more` are further keys of `[products.loan.http]` and what follows.
-fn far_lender(key: &str, url: &str, more: &str) -> PartnerFile {
+pub fn far_lender(key: &str, url: &str, more: &str) -> PartnerFile {
     partner(key).and(&format!(
         r#"
 [products.loan]
@@ -202,6 +202,28 @@ async fn a_private_address_is_called_only_where_the_file_names_it() {
 }
 
 #[tokio::test]
+async fn it_is_not_sent_a_lead_that_none_of_its_offers_fits() {
+    let far = FarSide::start(|_| offers()).await;
+    let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;
+    let mut lead: Value = serde_json::from_str(&sample("personal_loan")).unwrap();
+    lead["loanInformation"]["loanAmount"] = json!(60_000);
+    let table = daemon.submit_blocking(lead.to_string()).await.json();
+    assert_eq!((&table["loanOffers"], &table["pendingResponses"]), (&json!([]), &json!([])));
+    assert!(far.received().is_empty());
+}
+
+#[tokio::test]
+async fn explain_says_that_it_is_asked_for_its_terms() {
+    let lender = far_lender("far", "https://far.example/", "");
+    let daemon = Daemon::with_partners(vec![lender]).start().await;
+    let lead = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/leads/personal_loan.json");
+    let output = daemon.command(&["explain", lead.to_str().unwrap(), "--matched"]);
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("the partner is asked for its terms"), "{told}");
+    assert!(told.contains("1 of 1 seats are asked, 2 offers match"), "{told}");
+}
+
+#[tokio::test]
 async fn who_mostly_fails_is_kept_out() {
     let far = FarSide::start(|_| Deed::Json(500, "{}".to_owned())).await;
     let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;
@@ -218,6 +240,9 @@ async fn who_mostly_fails_is_kept_out() {
             .any(|line| line.starts_with("offerd_partner_outcomes_total") && line.contains("kept_out"))
     );
     assert!(metrics.contains("offerd_wire_breaker_state"), "{metrics}");
+    let listed = daemon.command(&["partners", "list"]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains("kept out by its breaker since"), "{listed}");
 }
 
 #[tokio::test]

@@ -142,6 +142,20 @@ async fn a_pause_of_a_stopped_daemon_holds_when_it_starts() {
 }
 
 #[tokio::test]
+async fn a_fault_in_the_partner_files_keeps_nobody_from_pausing_with_the_running_daemon() {
+    let daemon = live(vec![partner("one").loan("")]).await;
+    std::fs::write(daemon.partners().join("broken.toml"), "x = ").unwrap();
+    run(&daemon, &["partners", "pause", "one"]).unwrap();
+    assert_eq!(standing(&daemon, "one")["state"], "pausedByCommand");
+    run(&daemon, &["partners", "timing", "one"]).unwrap();
+
+    let (_, stopped) = daemon.terminate();
+    let listed = stopped.plan.command(&["partners", "list"]).output().unwrap();
+    assert_eq!(listed.status.code(), Some(64));
+    assert!(String::from_utf8_lossy(&listed.stderr).contains("broken.toml"));
+}
+
+#[tokio::test]
 async fn what_cannot_be_paused_is_told() {
     let daemon = live(vec![partner("one").loan("")]).await;
     let told = run(&daemon, &["partners", "pause", "nobody"]).unwrap_err();

@@ -156,6 +156,22 @@ async fn a_partner_that_fails_panics_or_stays_silent_hangs_nothing_and_adds_noth
 }
 
 #[tokio::test]
+async fn our_own_time_is_told_apart_from_that_of_partners() {
+    let slow = partner("slow").loan(r#"simulate = { delay = "2s" }"#);
+    let daemon = Daemon::with_partners(vec![slow]).setting("matching.deadline", "60s").start().await;
+    assert_eq!(daemon.submit_blocking(LOAN).await.status, 200);
+    let metrics = daemon.request(Method::GET, &format!("{}/metrics", daemon.admin), "", "").await;
+    let metrics = String::from_utf8(metrics.body.to_vec()).unwrap();
+    for line in [
+        "offerd_rate_table_overhead_seconds_bucket{le=\"2\"} 1",
+        "offerd_rate_table_budget_left_seconds_bucket{le=\"30\"} 0",
+        "offerd_rate_table_budget_left_seconds_count 1",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line}: {metrics}");
+    }
+}
+
+#[tokio::test]
 async fn an_unchanged_table_is_not_sent_again() {
     let slow = partner("slow").loan(r#"simulate = { delay = "2s" }"#);
     let daemon = Daemon::with_partners(vec![slow]).start().await;

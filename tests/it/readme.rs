@@ -24,14 +24,19 @@ fn it_lists_every_path_and_no_other() {
 }
 
 #[test]
-fn its_partner_file_is_good() {
+fn its_partner_files_are_good() {
     let readme = readme();
-    let (_, rest) = readme.split_once("```toml\n").expect("the README has a partner file");
-    let (file, _) = rest.split_once("```").unwrap();
-    let plan = Daemon::with_partners(Vec::new());
-    std::fs::write(plan.partners().join("alderbrook.toml"), file).unwrap();
-    let output = plan.command(&["check"]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let files = readme.split("```toml\n").skip(1).filter_map(|rest| Some(rest.split_once("```")?.0));
+    let files: Vec<&str> = files.collect();
+    let (identity, _) = files[0].split_once("[products").expect("the first one is whole");
+    let over_http =
+        files.iter().find(|file| file.contains("[products.loan.http]")).expect("one is asked over HTTP");
+    for file in [files[0].to_owned(), format!("{identity}{over_http}")] {
+        let plan = Daemon::with_partners(Vec::new());
+        std::fs::write(plan.partners().join("alderbrook.toml"), file).unwrap();
+        let output = plan.command(&["check"]).env("LENDER_API_KEY", "secret").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[test]

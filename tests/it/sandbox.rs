@@ -102,7 +102,7 @@ async fn a_daemon_gets_offers_and_the_case_that_a_lead_asks_for() {
     let lead = daemon.get(&format!("/leads/{}", table["leadUuid"].as_str().unwrap())).await.json();
     assert_eq!(lead["leadActions"][0]["rejectReason"], "low_fico");
 
-    let file = daemon.store().join("lead.json");
+    let file = daemon.store().with_file_name("lead.json");
     std::fs::write(&file, sample("personal_loan")).unwrap();
     let tried = daemon.command(&["partners", "try", "hazelmoor_lending", file.to_str().unwrap(), "--send"]);
     let shown = String::from_utf8(tried.stdout).unwrap();

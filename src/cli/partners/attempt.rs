@@ -164,8 +164,7 @@ async fn send(
     asked: Asked,
     veil: &Veil,
 ) -> Result<(), String> {
-    let lines = Lines::new(settings.wire);
-    lines.open(book).map_err(|faults| faults.join("\n"))?;
+    let lines = Lines::new(settings.wire).opened(book).map_err(|faults| faults.join("\n"))?;
     let line = lines.of(seat).ok_or("there is no line to the partner")?;
     let begun = Instant::now();
     let question = Question::new(lead, CreditBands::CURRENT, asked);

@@ -1,11 +1,14 @@
 //! Who keeps what is known of partners now: the running daemon, or else the store.
 
-use hyper::Method;
+use hyper::{Method, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use uuid::Uuid;
 
 use crate::cli::client::Client;
 use crate::config::Settings;
+use crate::declaration::Fault;
+use crate::matching::explanation::{LeadExplanation, explanation};
 use crate::matching::limiter::{Limiter, SeatStanding};
 use crate::matching::pausing::Pausable;
 use crate::matching::texts::Texts;
@@ -23,11 +26,13 @@ pub enum Keeper {
 }
 
 impl Keeper {
-    /// The running daemon, or else the store.
-    pub async fn find(settings: &Settings, book: Book) -> Result<Self, String> {
+    /// The running daemon, or else the store. The partner files are read only for the latter: a running daemon is not to
+    /// be kept from its work by a fault in them.
+    pub async fn find(settings: &Settings) -> Result<Self, Trouble> {
         if let Some((client, admin)) = Client::of_daemon(settings).await {
             return Ok(Self::Daemon { client, admin });
         }
+        let book = Book::load(&settings.partners.path).map_err(Trouble::Faults)?;
         let options = StoreOptions::from(&settings.store);
         let store =
             Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
@@ -52,6 +57,22 @@ impl Keeper {
                 answer.map_err(|error| error.to_string())?.read()
             }
             Self::Store { store, book } => Ok(timings(store, &Texts::new(store.clone()), book, since)),
+        }
+    }
+
+    /// Why a stored lead, rate table or offer is as it is.
+    pub async fn explanation(&self, uuid: Uuid) -> Result<LeadExplanation, String> {
+        match self {
+            Self::Daemon { client, admin } => {
+                let answer =
+                    client.call(Method::GET, &format!("{admin}/leads/{uuid}/explanation"), None).await;
+                let answer = answer.map_err(|error| error.to_string())?;
+                if answer.status == StatusCode::NOT_FOUND { Err(unknown(uuid)) } else { answer.read() }
+            }
+            Self::Store { store, book } => {
+                let explained = explanation(store, &Texts::new(store.clone()), book, uuid);
+                explained.map_err(|_| "the store cannot be read".to_owned())?.ok_or_else(|| unknown(uuid))
+            }
         }
     }
 
@@ -83,6 +104,24 @@ impl Keeper {
             Self::Daemon { .. } => Ok(()),
             Self::Store { store, .. } => store.close().map_err(|error| error.to_string()),
         }
+    }
+}
+
+fn unknown(uuid: Uuid) -> String {
+    format!("no lead, rate table or shown offer has the uuid {uuid}")
+}
+
+/// Why nobody keeps the partners.
+pub enum Trouble {
+    /// The partner files have faults.
+    Faults(Vec<Fault>),
+    /// Anything else.
+    Other(String),
+}
+
+impl From<String> for Trouble {
+    fn from(message: String) -> Self {
+        Self::Other(message)
     }
 }
 

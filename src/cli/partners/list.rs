@@ -8,6 +8,7 @@ use crate::matching::limiter::{SeatStanding, State};
 /// The table of standings.
 pub fn table(standings: &[SeatStanding]) -> Table {
     let mut table = page::table(["partner", "product", "state", "this minute", "today", "payouts today"]);
+    page::never_break(&mut table, 0);
     for standing in standings {
         let color = if standing.state == State::Active { Color::Green } else { Color::Yellow };
         let payouts = match standing.per_day_budget {
@@ -30,7 +31,9 @@ pub fn table(standings: &[SeatStanding]) -> Table {
 pub fn told(standing: &SeatStanding) -> String {
     let words = standing.state.words();
     match (standing.state, standing.since, standing.until) {
-        (State::PausedByCommand, Some(since), _) => format!("{words} since {}", page::moment(since)),
+        (State::PausedByCommand | State::BreakerOpen, Some(since), _) => {
+            format!("{words} since {}", page::moment(since))
+        }
         (State::Active, _, Some(until)) => format!("{words}, closes {}", page::moment(until)),
         (State::Active, _, None) => words.to_owned(),
         (_, _, Some(until)) => format!("{words} until {}", page::moment(until)),

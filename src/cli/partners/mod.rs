@@ -15,14 +15,12 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use self::keeper::Keeper;
-pub use self::keeper::running_standings;
+pub use self::keeper::{Keeper, Trouble, running_standings};
 pub use self::list::told;
 use super::page;
 use crate::config::Settings;
 use crate::matching::pausing::Pausable;
 use crate::model::ProductType;
-use crate::partners::Book;
 use crate::store::pauses::Resumed;
 
 /// What to do with partners.
@@ -67,25 +65,38 @@ pub struct Which {
 
 /// Runs `offerd partners`.
 pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
-    let (settings, book) = match super::settings_and_book(config) {
-        Ok(loaded) => loaded,
-        Err(code) => return code,
-    };
-    let ended = super::block_on(async {
-        match command {
-            Command::Try(arguments) => attempt::run(&settings, &book, &arguments).await,
-            Command::Cases(arguments) => cases::run(&book, &arguments),
-            Command::Standing(command) => execute(&settings, book, command).await,
+    let ended = match command {
+        Command::Try(arguments) => {
+            let (settings, book) = match super::settings_and_book(config) {
+                Ok(loaded) => loaded,
+                Err(code) => return code,
+            };
+            super::block_on(attempt::run(&settings, &book, &arguments)).map_err(Trouble::Other)
         }
-    });
+        Command::Cases(arguments) => {
+            let (_, book) = match super::settings_and_book(config) {
+                Ok(loaded) => loaded,
+                Err(code) => return code,
+            };
+            cases::run(&book, &arguments).map_err(Trouble::Other)
+        }
+        Command::Standing(command) => {
+            let settings = match super::settings(config) {
+                Ok(settings) => settings,
+                Err(code) => return code,
+            };
+            super::block_on(execute(&settings, command))
+        }
+    };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => super::fail(message),
+        Err(Trouble::Faults(faults)) => super::tell(&faults),
+        Err(Trouble::Other(message)) => super::fail(message),
     }
 }
 
-async fn execute(settings: &Settings, book: Book, command: Standing) -> Result<(), String> {
-    let keeper = Keeper::find(settings, book).await?;
+async fn execute(settings: &Settings, command: Standing) -> Result<(), Trouble> {
+    let keeper = Keeper::find(settings).await?;
     match command {
         Standing::List { json: true } => {
             let standings = keeper.standings().await?;
@@ -93,7 +104,8 @@ async fn execute(settings: &Settings, book: Book, command: Standing) -> Result<(
         }
         Standing::List { json: false } => page::print(list::table(&keeper.standings().await?)),
         Standing::Timing(asked) => {
-            let timings = keeper.timings(asked.since_ms()).await?;
+            let mut timings = keeper.timings(asked.since_ms()).await?;
+            timings.retain(|timing| asked.partner.as_ref().is_none_or(|key| timing.partner == *key));
             if asked.json {
                 page::print(serde_json::to_string_pretty(&timings).map_err(|error| error.to_string())?);
             } else {
@@ -110,16 +122,21 @@ async fn execute(settings: &Settings, book: Book, command: Standing) -> Result<(
             match keeper.resume(&what).await? {
                 Resumed::Ended => eprintln!("{} is resumed", name(&what)),
                 Resumed::NotPaused => {
-                    return Err(format!("{} is not paused from the command line", name(&what)));
+                    let name = name(&what);
+                    return Err(Trouble::Other(format!(
+                        "{name} is not paused from the command line; where its file says `paused`, take that out and reload"
+                    )));
                 }
                 Resumed::PausedAsAWhole => {
                     let partner = &what.partner;
-                    return Err(format!("{partner} is paused as a whole; resume it without `--product`"));
+                    return Err(Trouble::Other(format!(
+                        "{partner} is paused as a whole; resume it without `--product`"
+                    )));
                 }
             }
         }
     }
-    keeper.close()
+    Ok(keeper.close()?)
 }
 
 fn product_type(text: &str) -> Result<ProductType, String> {

@@ -15,6 +15,9 @@ use crate::matching::timing::SeatTiming;
 The last columns tell how many answers with offers a shorter timeout would have lost; `out of time` is what a longer one
 could have won at most. The figures are read from the stored rate tables, so they hold over restarts.")]
 pub struct Timing {
+    /// Only this partner
+    #[arg(value_name = "KEY")]
+    pub partner: Option<String>,
     /// How far to look back
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = humantime::parse_duration)]
     since: Duration,
@@ -73,6 +76,7 @@ pub fn table(timings: &[SeatTiming]) -> Table {
         row.resize(header.len() + 3, "–".to_owned());
         table.add_row(row);
     }
+    page::never_break(&mut table, 0);
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }

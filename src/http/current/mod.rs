@@ -3,6 +3,7 @@
 pub mod analytics;
 pub mod clicks;
 pub mod docs;
+pub mod explanations;
 pub mod featured_institutions;
 pub mod leads;
 pub mod offer_previews;

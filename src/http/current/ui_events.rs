@@ -31,7 +31,7 @@ pub async fn init_session(mut context: Context<App>) -> Result<Reply, Failure> {
     let created_by = context.caller()?.company;
     let session_uuid = new.session_uuid.unwrap_or_else(Uuid::now_v7);
     let make = |id| SessionInit { id, uuid: Uuid::now_v7(), session_uuid, created_at: now(), created_by };
-    let record = write(&context.app, Tree::Sessions, make).await.map_err(unavailable)?;
+    let record = write(&context.app, Tree::Sessions, Commit::new, make).await.map_err(unavailable)?;
     Ok(Reply::json(&record)?.status(StatusCode::CREATED))
 }
 
@@ -84,16 +84,21 @@ async fn write_display(app: &App, created_by: Uuid, shown: Shown) -> Result<Offe
         created_at: now(),
         created_by,
     };
-    write(app, Tree::OfferDisplays, make).await
+    write(app, Tree::OfferDisplays, || Commit::new().about(shown.lead), make).await
 }
 
-/// Writes a record under an id that no other record of the tree has.
-async fn write<R: Serialize>(app: &App, tree: Tree, make: impl Fn(i64) -> R) -> Result<R, CommitError> {
+/// Writes a record under an id that no other record of the tree has, in a commit that begins as `begin` says.
+async fn write<R: Serialize>(
+    app: &App,
+    tree: Tree,
+    begin: impl Fn() -> Commit,
+    make: impl Fn(i64) -> R,
+) -> Result<R, CommitError> {
     loop {
         let id = app.record_ids.next();
         let key = id.to_be_bytes();
         let record = make(id);
-        let commit = Commit::new().absent(tree, key).put(tree, key, codec::encode_json(&record));
+        let commit = begin().absent(tree, key).put(tree, key, codec::encode_json(&record));
         match app.matchmaker.engine().store.commit(commit).await {
             Ok(()) => return Ok(record),
             // The clock was set back; the next id is free, or the one after it.

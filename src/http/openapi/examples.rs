@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::model::{LeadView, OfferDisplay, PartnerEventReceipt, RateTable, SessionInit};
+use crate::model::{LeadExplanation, LeadView, OfferDisplay, PartnerEventReceipt, RateTable, SessionInit};
 
 /// A rate table with an offer of three kinds, one partner outstanding.
 pub fn rate_table() -> RateTable {
@@ -12,6 +12,11 @@ pub fn rate_table() -> RateTable {
 /// A lead that has just come.
 pub fn lead() -> LeadView {
     read(include_str!("examples/lead.json"))
+}
+
+/// Why a lead has the offers that it has.
+pub fn lead_explanation() -> LeadExplanation {
+    read(include_str!("examples/lead_explanation.json"))
 }
 
 /// The start of a visit.

@@ -24,6 +24,14 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
         Draft::new(Method::GET, "/leads/{uuid}", TAG, "getLead")
             .answers(StatusCode::OK, "The lead.", &examples::lead(), components)
             .refuses(unknown("Lead"), "The company has no such lead."),
+        Draft::new(Method::GET, "/leads/{uuid}/explanation", TAG, "explainLead")
+            .about(
+                "What was asked and answered is told as it was; conditions are those of now, and `changedSince` \
+                 tells when they may have been others. What keeps a partner from leads of any kind is told by its \
+                 kind only.",
+            )
+            .answers(StatusCode::OK, "The explanation.", &examples::lead_explanation(), components)
+            .refuses(unknown("Lead"), "The company has no such lead."),
         Draft::new(Method::PATCH, "/leads/{uuid}", TAG, "growLead")
             .body::<Lead>(Required::True, LEADS, components)
             .answers(StatusCode::OK, "The lead as it is now.", &examples::lead(), components)

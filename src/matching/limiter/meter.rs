@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use chrono::DateTime;
 use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
 
 use crate::partners::Limits;
 
@@ -24,7 +25,7 @@ pub const DAY_KEPT: i64 = 26 * 60 * MINUTE;
 const PER_CENT: f64 = 1e6;
 
 /// Why a seat is not asked although the lead fits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Denied {
     /// Paused from the command line.
     Paused,

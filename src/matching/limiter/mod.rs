@@ -54,6 +54,17 @@ pub enum Verdict {
     NoRoom,
 }
 
+impl Verdict {
+    /// What keeps a seat from being asked, if it is not; `Some(None)` when no place is left for it.
+    pub fn against(self) -> Option<Option<Denied>> {
+        match self {
+            Self::Asked => None,
+            Self::Denied(denied) => Some(Some(denied)),
+            Self::NoRoom => Some(None),
+        }
+    }
+}
+
 /// What is counted, by partner.
 #[derive(Debug, Default)]
 struct Counts(HashMap<String, OfPartner>);

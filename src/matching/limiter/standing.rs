@@ -20,7 +20,7 @@ pub struct SeatStanding {
     pub product_type: ProductType,
     /// Whether it is asked.
     pub state: State,
-    /// Since when it is paused from the command line.
+    /// Since when it is paused from the command line, or kept out by its breaker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<DateTime<Utc>>,
     /// When it will be asked again, or, of an open one, when its schedule closes; nothing where that is not known.
@@ -59,6 +59,8 @@ pub enum State {
     Capped,
     /// Its payouts have reached its budget.
     OverBudget,
+    /// It has failed too often lately.
+    BreakerOpen,
 }
 
 impl Limiter {
@@ -138,6 +140,7 @@ impl State {
             Self::OutsideSchedule => "outside its schedule",
             Self::Capped => "capped",
             Self::OverBudget => "over budget",
+            Self::BreakerOpen => "kept out by its breaker",
         }
     }
 }

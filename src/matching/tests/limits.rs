@@ -183,12 +183,12 @@ fn changed_files_change_limits_and_keep_what_was_counted() {
         let world = World::with_clock(&with("per_day = 1"), rules(), hand.clock()).await;
         let asked = async || loan_offers(&world.submit(Until::Settled).await);
         assert_eq!((asked().await, asked().await), (1, 0));
-        world.matchmaker.engine().set_book(book(&with("per_day = 2")));
+        world.configure(&with("per_day = 2"), rules()).await;
         assert_eq!((asked().await, asked().await), (1, 0));
         // Where it is another day by now, the day begins later, and what came before it does not count.
         hand.advance(Duration::from_secs(6 * 3600));
         assert_eq!(asked().await, 0);
-        world.matchmaker.engine().set_book(book(&with("per_day = 2\ntime_zone = 'Asia/Tokyo'")));
+        world.configure(&with("per_day = 2\ntime_zone = 'Asia/Tokyo'"), rules()).await;
         assert_eq!(asked().await, 1);
     });
 }

@@ -39,6 +39,54 @@ enumeration! {
 }
 
 enumeration! {
+    /// What became of a partner at a rate table (ours).
+    PartnerResult {
+        /// It answered with offers.
+        Offers = "offers",
+        /// It has not answered yet, or waits for others to answer first.
+        Pending = "pending",
+        /// It has nothing for this lead.
+        Declined = "declined",
+        /// It rejected the person, and said why.
+        Rejected = "rejected",
+        /// It did not answer in time.
+        TimedOut = "timed_out",
+        /// It could not be asked, or failed.
+        Unavailable = "unavailable",
+        /// Another partner's offers made it needless to ask.
+        NotNeeded = "not_needed",
+        /// The lead is a test, and the partner takes none.
+        NoSandbox = "no_sandbox",
+        /// It takes no more leads of this kind for now.
+        Limit = "limit",
+        /// It takes leads at other hours.
+        Schedule = "schedule",
+        /// The lead does not ask for the product type.
+        NotAskedFor = "not_asked_for",
+        /// The lead does not meet its conditions.
+        ConditionsNotMet = "conditions_not_met",
+    }
+}
+
+enumeration! {
+    /// What became of an offer at a rate table (ours).
+    OfferResult {
+        /// It is shown.
+        Shown = "shown",
+        /// It is compared with others that are still to come.
+        Pending = "pending",
+        /// Another one of its kind is shown in its place.
+        Outbid = "outbid",
+        /// The lead meets its conditions, and the partner did not answer with it.
+        NotOffered = "not_offered",
+        /// The lead does not meet its conditions.
+        ConditionsNotMet = "conditions_not_met",
+        /// The partner was not asked.
+        PartnerNotAsked = "partner_not_asked",
+    }
+}
+
+enumeration! {
     /// A step that a partner reports (ours).
     PartnerEventType {
         /// The person applied.

@@ -39,7 +39,7 @@ mod tests {
             Gender GraduateDegreeType IdType IntroOfferType LeadBestTimeToCall LeadActionType LoanPurpose
             MortgageAdjustmentType MortgageLoanType MortgageType OccupancyType PersonalReferenceRelationType
             PropertySearchStatus PropertyStatus PropertyType PurchaseStatus RefinanceLoanType RefinanceType
-            RejectReason State TermUnit
+            RejectReason State TermUnit PartnerResult OfferResult
         }
     }
 

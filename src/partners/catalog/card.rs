@@ -76,7 +76,7 @@ impl Card {
             DECIDED.iter().for_each(|decided| drop(details.remove(*decided)));
         }
         let text = OfferText::new(ProductType::CreditCard, self.sub_type, offer, identity, Some(details));
-        Text::new(Ending::Details, &text, Some(offer.imprint()))
+        Text::new(Ending::Details, &text, Some(offer.imprint(None)))
     }
 
     /// Firmness, and how well the card's purposes cover those asked for.

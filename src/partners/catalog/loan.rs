@@ -147,7 +147,7 @@ impl Loan {
                 terms: offer.terms_text.as_deref(),
                 conversion_probability: offer.conversion_probability,
             },
-            Some(offer.imprint()),
+            Some(offer.imprint(Some(self.term))),
         )
     }
 

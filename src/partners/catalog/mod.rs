@@ -128,12 +128,9 @@ impl CatalogOffer {
             Pricing::Savings(savings) => (savings.rule(), savings.text(offer, identity)),
             Pricing::Special(special) => (Rule::always(), special.text(offer, identity)),
         };
-        let name = match &pricing {
-            Pricing::Loan(loan) if offer.terms.len() > 1 => format!("{}/{}", offer.key, loan.term),
-            _ => offer.key.clone(),
-        };
+        let term = if let Pricing::Loan(loan) = &pricing { Some(loan.term) } else { None };
         Self {
-            name,
+            name: offer.name_with(term),
             sub_type: offer
                 .sub_type
                 .or_else(|| (product_type == ProductType::CreditCard).then_some(ProductSubType::CreditCard)),

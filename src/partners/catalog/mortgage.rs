@@ -74,7 +74,7 @@ impl Mortgage {
         Text::new(
             Ending::Offer,
             &OfferText::new(ProductType::Mortgage, self.sub_type, offer, identity, None::<NoDetails>),
-            Some(offer.imprint()),
+            Some(offer.imprint(None)),
         )
     }
 

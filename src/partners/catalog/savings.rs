@@ -80,7 +80,7 @@ impl Savings {
             effective_as_of: self.effective_as_of,
         };
         let text = OfferText::new(ProductType::Savings, self.sub_type, offer, identity, Some(details));
-        Text::new(Ending::Details, &text, Some(offer.imprint()))
+        Text::new(Ending::Details, &text, Some(offer.imprint(None)))
     }
 
     /// How interest is compounded.

@@ -49,7 +49,7 @@ impl Special {
                 partner_name: &identity.partner.name,
                 partner_image_url: &identity.partner.image_url,
             },
-            Some(offer.imprint()),
+            Some(offer.imprint(None)),
         )
     }
 

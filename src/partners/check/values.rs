@@ -25,12 +25,27 @@ impl Checker<'_> {
 
     /// Notes a fault at `key`; without one, at the place that is being checked.
     pub fn at(&mut self, key: &str, message: impl Into<String>) {
+        let fault = self.source.fault(&self.path_of(key), message.into());
+        self.faults.push(fault);
+    }
+
+    /// The line of `key`, or of the nearest thing that it would stand in.
+    pub fn line_of(&self, key: &str) -> Option<usize> {
+        self.source.line_of(&self.path_of(key))
+    }
+
+    /// The file's name, without the way to it.
+    pub fn file_name(&self) -> String {
+        self.source.file().file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn path_of(&self, key: &str) -> String {
         let mut path = self.path.join(".");
         if !path.is_empty() && !key.is_empty() {
             path.push('.');
         }
         path.push_str(key);
-        self.faults.push(self.source.fault(&path, message.into()));
+        path
     }
 
     /// Wants something to be given.

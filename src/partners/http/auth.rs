@@ -76,6 +76,13 @@ impl HttpSource {
         missing.map(|(name, _)| name.as_str()).collect()
     }
 
+    /// Whether the far side is shown the same secrets, certificate and authorities.
+    pub fn same_credentials(&self, other: &Self) -> bool {
+        let certificates =
+            |source: &Self| (source.wire.client_certificate.clone(), source.wire.authorities.clone());
+        self.secrets == other.secrets && certificates(self) == certificates(other)
+    }
+
     /// The secrets as mappings see them.
     pub(super) fn revealed(&self, secrets: Secrets) -> BTreeMap<String, String> {
         let revealed = self.secrets.iter().map(|(name, secret)| {

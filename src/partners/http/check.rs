@@ -11,6 +11,7 @@ use super::answer::AnswerMapping;
 use super::declared::{self, Http};
 use super::expression::{Expression, Template};
 use super::mappings::Mappings;
+use super::places::Places;
 use super::request::Body;
 use super::secret::Secret;
 use crate::declaration::quoted;
@@ -30,7 +31,9 @@ pub struct HttpSource {
     pub(super) answer: AnswerMapping,
     pub(super) auth: Option<Auth>,
     /// Where it is called, by key: scheme and host, as far as the file says them.
-    pub places: Vec<(&'static str, String)>,
+    pub hosts: Vec<(&'static str, String)>,
+    /// Where its mappings stand.
+    pub places: Places,
     /// How the partner is reached.
     pub wire: WireRules,
 }
@@ -90,6 +93,11 @@ const CONCURRENCY_MAX: f64 = 10_000.0;
 const RESPONSE_BYTES_MAX: f64 = 16_777_216.0;
 
 impl HttpSource {
+    /// Whether the partner takes test leads.
+    pub fn has_sandbox(&self) -> bool {
+        self.sandbox_url.is_some()
+    }
+
     /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker then holds. The secrets of a
     /// `paused` seat need not be there yet. `keys` are those of the catalog's offers.
     pub(in crate::partners) fn declared(
@@ -101,7 +109,8 @@ impl HttpSource {
     ) -> Option<Self> {
         let before = check.count();
         let names: Vec<&str> = http.secrets.keys().map(String::as_str).collect();
-        let mut mappings = Mappings { check, secrets: &names };
+        let places = Places::of(check.file_name());
+        let mut mappings = Mappings { check, secrets: &names, places };
         let method = mappings.method(http.method.as_deref());
         let url = mappings.url("url", &http.url);
         let sandbox_url = http.sandbox_url.as_deref().map(|url| mappings.url("sandbox_url", url));
@@ -115,6 +124,7 @@ impl HttpSource {
             mappings.check.at(&key, "stands beside `auth`, which makes that header; leave one out");
         }
         let answer = mappings.answer(http, product_type, keys);
+        let places = mappings.places;
         let secrets = secrets(&http.secrets, paused, check);
         let wire = wire(&http.wire, check);
         if check.count() > before {
@@ -130,14 +140,15 @@ impl HttpSource {
             secrets,
             answer: answer?,
             auth: auth.flatten(),
-            places: places(http),
+            hosts: hosts(http),
+            places,
             wire: wire?,
         })
     }
 }
 
 /// Scheme and host of every URL that does not leave them to a lead.
-fn places(http: &Http) -> Vec<(&'static str, String)> {
+fn hosts(http: &Http) -> Vec<(&'static str, String)> {
     let oauth2 = http.auth.as_ref().and_then(|auth| auth.oauth2.as_ref());
     let urls = [
         ("url", Some(&http.url)),
@@ -145,12 +156,12 @@ fn places(http: &Http) -> Vec<(&'static str, String)> {
         ("auth.oauth2.token_url", oauth2.map(|oauth2| &oauth2.token_url)),
         ("auth.oauth2.sandbox_token_url", oauth2.and_then(|oauth2| oauth2.sandbox_token_url.as_ref())),
     ];
-    let places = urls.into_iter().filter_map(|(key, url)| {
+    let hosts = urls.into_iter().filter_map(|(key, url)| {
         let (scheme, rest) = url?.split_once("://")?;
         let host = rest.split(['/', '?', '#']).next().filter(|host| !host.contains('{'))?;
         Some((key, format!("{scheme}://{host}")))
     });
-    places.collect()
+    hosts.collect()
 }
 
 /// The secrets; a name whose secret a paused seat lacks stays empty, and is never sent.

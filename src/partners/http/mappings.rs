@@ -12,6 +12,7 @@ use super::check::Auth;
 use super::declared::{self, Http};
 use super::expression::{Expression, Template};
 use super::names::{self, Stage, no_mapping};
+use super::places::Places;
 use super::request::{Body, Shape, header_name};
 use super::specimen;
 use crate::declaration::{did_you_mean, nearest, quoted};
@@ -24,6 +25,8 @@ pub(super) struct Mappings<'m, 'c> {
     pub(super) check: &'m mut Checker<'c>,
     /// The names of the secrets.
     pub(super) secrets: &'m [&'m str],
+    /// Where those that were compiled stand.
+    pub(super) places: Places,
 }
 
 impl Mappings<'_, '_> {
@@ -244,8 +247,9 @@ impl Mappings<'_, '_> {
         figures
     }
 
-    /// Looks at every name that a mapping uses.
+    /// Notes where a mapping stands, and looks at every name that it uses.
     fn names(&mut self, key: &str, text: &str, variables: impl IntoIterator<Item = String>, stage: Stage) {
+        self.places.note(key, self.check.line_of(key));
         for variable in variables {
             if let Some(fault) = names::fault(key, text, &variable, stage, self.secrets) {
                 self.check.at(key, fault);

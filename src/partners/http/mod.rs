@@ -33,6 +33,7 @@ pub mod given;
 mod mapping_error;
 mod mappings;
 mod names;
+pub mod places;
 pub mod request;
 pub mod secret;
 mod specimen;

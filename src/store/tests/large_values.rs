@@ -4,13 +4,13 @@ use std::fs;
 
 use super::{frame::PART_LIMIT, *};
 
-const TREE: Tree = Tree::Answers;
+const TREE: Tree = Tree::Texts;
 
 fn large(seed: usize) -> Vec<u8> {
     (0..300_000).map(|i| (i * 31 + i / 255 + seed) as u8).collect()
 }
 
-fn blob_files(directory: &TempDir) -> usize {
+fn blob_files(directory: &Directory) -> usize {
     fs::read_dir(directory.path().join("blobs")).unwrap().count()
 }
 

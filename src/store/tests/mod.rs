@@ -4,9 +4,10 @@ mod commits;
 mod durability;
 mod large_values;
 mod model;
+mod sealing;
 mod writer_thread;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use futures_util::FutureExt;
 use tempfile::TempDir;
@@ -14,12 +15,25 @@ use uuid::Uuid;
 
 use super::{group::Outcome, *};
 
-/// A directory for one store, removed at the end of the test.
-fn directory() -> TempDir {
-    tempfile::tempdir().expect("a temporary directory")
+/// A directory for one store and its master key, removed at the end of the test.
+struct Directory {
+    store: PathBuf,
+    _both: TempDir,
 }
 
-fn inline(directory: &TempDir) -> Store {
+impl Directory {
+    /// That of the store.
+    fn path(&self) -> &Path {
+        &self.store
+    }
+}
+
+fn directory() -> Directory {
+    let both = tempfile::tempdir().expect("a temporary directory");
+    Directory { store: both.path().join("store"), _both: both }
+}
+
+fn inline(directory: &Directory) -> Store {
     Store::open_inline(directory.path()).expect("the store opens")
 }
 

@@ -6,7 +6,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use super::*;
 
-const TREE: Tree = Tree::Leads;
+const TREE: Tree = Tree::Texts;
 
 /// Holds the writer whenever it asks for an arrival time, until it is dropped.
 struct Gate {
@@ -16,7 +16,7 @@ struct Gate {
 
 impl Gate {
     /// Options of a store whose writer the gate holds.
-    fn before(directory: &TempDir) -> (StoreOptions, Self) {
+    fn before(directory: &Directory) -> (StoreOptions, Self) {
         let (wait, waiting) = unbounded();
         let (open, opened) = unbounded::<()>();
         let mut options = StoreOptions::new(directory.path());

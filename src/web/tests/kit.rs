@@ -8,14 +8,14 @@ use std::time::Duration;
 use hyper::{Method, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::model::TokenKind;
 use crate::web::{
     Authenticate, Caller, Context, Cors, Drained, Edition, Editions, Failure, Handler, Limits, Listener,
-    Principal, Reply, Route, Router, Scope, Surface, Token, handler, service,
+    Principal, Reply, Route, Router, Scope, Surface, Token, Welcome, handler, service,
 };
 
 pub(super) const PUBLISHABLE: &str =
@@ -159,12 +159,13 @@ pub(super) fn start_with(limits: Limits, body_timeout: Duration, origins: &[&str
     let listener = Listener::bind("test", "127.0.0.1:0".parse().unwrap(), limits).unwrap();
     let nothing = || Semaphore::new(0);
     let app = Arc::new(App { entered: nothing(), gate: nothing(), finished: nothing(), body_timeout });
+    let origins: Vec<String> = origins.iter().map(|&origin| origin.to_owned()).collect();
+    let vendors = vec!["offerd".to_owned()];
     let surface = Surface {
         listener: "test",
         app: Arc::clone(&app),
         router: Router::new(ROUTES),
-        cors: Cors::new(&origins.iter().map(|&origin| origin.to_owned()).collect::<Vec<_>>()),
-        vendors: vec!["offerd".to_owned()],
+        welcome: watch::channel(Arc::new(Welcome { cors: Cors::new(&origins), vendors })).1,
     };
     let (stop, stopped) = oneshot::channel();
     let address = listener.local_addr();

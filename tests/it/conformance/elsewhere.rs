@@ -57,7 +57,7 @@ const HELD: [(&str, &str, &str); 46] = [
     ("States: the funnel", "src/model/lead_action.rs", "the_funnel_is_ordered"),
     (
         "States: pending over a restart",
-        "tests/it/crash.rs",
+        "tests/it/crash/mod.rs",
         "a_pending_table_goes_on_after_a_kill_with_the_offers_already_shown",
     ),
     (

@@ -1,6 +1,7 @@
 //! The kit: a real daemon on a store of its own, partners in a few words, and a client.
 #![allow(dead_code, missing_docs, clippy::unwrap_used)] // each test binary and benchmark uses a part of it
 
+pub mod canaries;
 pub mod far_side;
 pub mod partners;
 
@@ -22,6 +23,7 @@ use offerd::run_file::RunFile;
 use offerd::store::{Clock, Store};
 use serde_json::Value;
 
+use canaries::Canaries;
 pub use partners::PartnerFile;
 
 /// Longest wait for anything at all; only a hanging daemon reaches it.
@@ -32,6 +34,8 @@ pub struct Plan {
     directory: tempfile::TempDir,
     partners: PathBuf,
     settings: Vec<(String, String)>,
+    /// What it is told and must not tell: looked for in its store and its log whenever it has ended.
+    canaries: Canaries,
 }
 
 /// A running daemon.
@@ -145,6 +149,21 @@ impl Daemon {
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> Answer {
+        let answer = self.try_request(method, url, token, headers, body).await;
+        answer.expect("the daemon answers")
+    }
+
+    /// Like [`request_with`](Self::request_with), but the daemon may be gone before it has answered.
+    pub async fn try_request(
+        &self,
+        method: Method,
+        url: &str,
+        token: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Option<Answer> {
+        let body = body.into();
+        self.plan.canaries.note(token, &body);
         let mut request = Request::builder().method(method).uri(url);
         if !token.is_empty() {
             request = request.header("authorization", format!("Bearer {token}"));
@@ -155,12 +174,11 @@ impl Daemon {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.body(Full::new(body.into())).unwrap();
+        let request = request.body(Full::new(body)).unwrap();
         let exchange = async {
-            let response = self.http.request(request).await.expect("the daemon answers");
-            let (head, body) = response.into_parts();
-            let body = body.collect().await.expect("the whole answer arrives").to_bytes();
-            Answer { status: head.status.as_u16(), headers: head.headers, body }
+            let (head, body) = self.http.request(request).await.ok()?.into_parts();
+            let body = body.collect().await.ok()?.to_bytes();
+            Some(Answer { status: head.status.as_u16(), headers: head.headers, body })
         };
         tokio::time::timeout(PATIENCE, exchange).await.expect("an answer in time")
     }
@@ -168,6 +186,23 @@ impl Daemon {
     /// Runs a command of the binary beside the daemon, with the same settings.
     pub fn command(&self, arguments: &[&str]) -> std::process::Output {
         self.plan.command(arguments).output().expect("the binary runs")
+    }
+
+    /// Begins such a command.
+    pub fn spawn(&self, arguments: &[&str]) -> Child {
+        let mut command = self.plan.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts")
+    }
+
+    /// Writes the settings file of a daemon whose plan has one.
+    pub fn write_settings(&self, text: &str) {
+        self.plan.write_settings(text);
+    }
+
+    /// Every metric.
+    pub async fn metrics(&self) -> String {
+        let page = self.request(Method::GET, &format!("{}/metrics", self.admin), "", "").await;
+        String::from_utf8(page.body.to_vec()).unwrap()
     }
 
     /// Where the daemon keeps its store.
@@ -216,6 +251,7 @@ impl Daemon {
     }
 
     fn stopped(mut self) -> Stopped {
+        self.plan.assert_silent();
         let plan = std::mem::replace(&mut self.plan, Plan::new(PathBuf::new()));
         Stopped { plan, publishable: self.publishable.clone(), confidential: self.confidential.clone() }
     }
@@ -226,6 +262,9 @@ impl Drop for Daemon {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
+            if !std::thread::panicking() {
+                self.plan.assert_silent();
+            }
         }
     }
 }
@@ -238,19 +277,37 @@ pub struct Stopped {
 }
 
 impl Stopped {
-    /// A company's feed from its beginning, as it will be in two hours, when all of it is old enough to be told.
+    /// A company's feed from its beginning, as it will be in two hours, when all of it is old enough to be told; all of
+    /// its pages in one.
     pub fn feed_in_two_hours<F: Feed>(&self, company: &str) -> FeedPage<F::Record> {
         let later = Clock::new(|| Clock::system().now_us() + 7_200_000_000);
         let store = Store::open_inline(self.plan.store()).unwrap();
         let feeds = Feeds::new(store, "https://offers.example".to_owned(), later, usize::MAX);
-        let everything = PageRequest::hourly(ArrivalTime::FIRST);
-        let page = feeds.page::<F>(company.parse().unwrap(), everything);
-        page.unwrap_or_else(|refused| panic!("{refused:?}"))
+        let mut asked = PageRequest::hourly(ArrivalTime::FIRST);
+        let mut data = Vec::new();
+        loop {
+            let page = feeds.page::<F>(company.parse().unwrap(), asked);
+            let page = page.unwrap_or_else(|refused| panic!("{refused:?}"));
+            data.extend(page.data);
+            if !page.should_continue_polling {
+                return FeedPage { data, next_url: page.next_url, should_continue_polling: false };
+            }
+            let (_, query) = page.next_url.split_once('?').expect("a next page says from when on");
+            let from = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "timestamp");
+            let from = from.and_then(|(_, time)| ArrivalTime::parse(&time)).expect("a time");
+            asked = asked.starting_at(from);
+        }
+    }
+
+    /// Sets a key for the starts to come.
+    #[must_use]
+    pub fn setting(self, key: &str, value: &str) -> Self {
+        Self { plan: self.plan.setting(key, value), ..self }
     }
 
     /// Starts it again on the same store.
     pub async fn start(self) -> Daemon {
-        let mut daemon = self.plan.start_anew(false);
+        let mut daemon = self.plan.start_anew(false).0;
         daemon.publishable = self.publishable;
         daemon.confidential = self.confidential;
         daemon
@@ -259,7 +316,12 @@ impl Stopped {
 
 impl Plan {
     fn new(partners: PathBuf) -> Self {
-        Self { directory: tempfile::tempdir().expect("a directory"), partners, settings: Vec::new() }
+        Self {
+            directory: tempfile::tempdir().expect("a directory"),
+            partners,
+            settings: Vec::new(),
+            canaries: Canaries::default(),
+        }
     }
 
     /// Sets a key, as `section.key`.
@@ -267,6 +329,15 @@ impl Plan {
     pub fn setting(mut self, key: &str, value: &str) -> Self {
         self.settings.push((key.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Writes the settings file, which goes below the keys that are set one by one.
+    pub fn write_settings(&self, text: &str) {
+        std::fs::write(self.settings_file(), text).unwrap();
+    }
+
+    fn settings_file(&self) -> PathBuf {
+        self.directory.path().join("offerd.toml")
     }
 
     pub fn store(&self) -> PathBuf {
@@ -277,8 +348,27 @@ impl Plan {
         &self.partners
     }
 
+    /// Neither the store nor the log tells what the daemon was told of persons, nor a token.
+    fn assert_silent(&self) {
+        self.canaries.assert_in_none_of(&[self.store(), self.directory.path().join("log")]);
+    }
+
+    pub fn canaries(&self) -> &Canaries {
+        &self.canaries
+    }
+
+    /// Where a first start puts the master key when none is given.
+    pub fn master_key(&self) -> PathBuf {
+        self.directory.path().join("store.key")
+    }
+
     /// Starts the daemon for the first time, and waits until it is ready.
     pub async fn start(self) -> Daemon {
+        self.start_anew(true).0
+    }
+
+    /// Like [`start`](Self::start), and gives what else the daemon tells the service manager.
+    pub async fn start_watched(self) -> (Daemon, UnixDatagram) {
         self.start_anew(true)
     }
 
@@ -287,6 +377,9 @@ impl Plan {
         let mut command = Command::new(env!("CARGO_BIN_EXE_offerd"));
         command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());
         command.env("OFFERD__STORE__PATH", self.store()).env("OFFERD__PARTNERS__PATH", &self.partners);
+        if self.settings_file().exists() {
+            command.env("OFFERD_CONFIG", self.settings_file());
+        }
         for listener in ["API", "INTEGRATIONS", "ADMIN"] {
             command.env(format!("OFFERD__{listener}__LISTEN"), "127.0.0.1:0");
         }
@@ -300,7 +393,7 @@ impl Plan {
         command
     }
 
-    fn start_anew(self, first: bool) -> Daemon {
+    fn start_anew(self, first: bool) -> (Daemon, UnixDatagram) {
         // The daemon says that it is ready as it does to systemd, so nobody has to ask again and again.
         let path = self.directory.path().join("notify");
         let _ = std::fs::remove_file(&path);
@@ -322,7 +415,7 @@ impl Plan {
         assert!(ready.is_ok_and(|length| message[..length].starts_with(b"READY=1")), "not ready: {}", log());
 
         let run = RunFile::read(&self.store()).expect("a ready daemon has a run file");
-        Daemon {
+        let daemon = Daemon {
             plan: self,
             child: Some(child),
             api: run.api,
@@ -335,7 +428,8 @@ impl Plan {
                 connector.set_nodelay(true);
                 connector
             }),
-        }
+        };
+        (daemon, notifications)
     }
 
     /// What the daemon has logged so far.

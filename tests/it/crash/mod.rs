@@ -1,5 +1,8 @@
 //! What was acknowledged survives SIGKILL.
 
+mod campaign;
+mod model;
+
 use serde_json::Value;
 
 use crate::kit::partners::partner;

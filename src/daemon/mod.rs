@@ -1,7 +1,12 @@
 //! The order of life: bind, open the store, start the actors, recover, serve, and at the end drain.
 //!
-//! Settings and partner files are known to be good before this begins.
+//! Settings and partner files are known to be good before this begins ([`load()`]). While it serves, they are taken in anew
+//! (`reload.rs`) whenever a SIGHUP or a command asks for it.
 
+mod load;
+mod reload;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -12,6 +17,8 @@ use tokio::sync::watch;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
+pub use self::load::{load, master_key_fault};
+use self::reload::{Reloading, note_book};
 use crate::admin::{self, Health};
 use crate::bootstrap;
 use crate::config::Settings;
@@ -19,17 +26,18 @@ use crate::http;
 use crate::matching::lines::Lines;
 use crate::matching::{Engine, Matchmaker, recovery, texts::Texts};
 use crate::partners::Book;
+use crate::reload::channel as reload_requests;
 use crate::run_file::RunFile;
 use crate::store::tokens::Tokens;
-use crate::store::{Commit, Store, StoreOptions, Tree};
+use crate::store::{Store, StoreOptions};
 use crate::telemetry;
 
 /// Stack of error causes ends here: a sentence that says what to do.
 type Fatal = String;
 
-/// Runs the daemon until it is told to stop. Exit code 0 when it drained, 1 when it failed or had to cut.
-pub fn run(settings: Settings, book: Book) -> ExitCode {
-    telemetry::logging::init(&settings.log.filter, settings.log.format);
+/// Runs the daemon until it is told to stop; `config` is read again when it reloads. Exit code 0 when it drained, 1 when it failed or had to cut.
+pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode {
+    let filter = telemetry::logging::init(&settings.log.filter, settings.log.format);
     let metrics = telemetry::metrics::install();
 
     let runtime = match Builder::new_multi_thread().enable_all().build() {
@@ -40,7 +48,7 @@ pub fn run(settings: Settings, book: Book) -> ExitCode {
         let runtime = Arc::clone(&runtime);
         move || runtime
     });
-    let outcome = system.block_on(live(settings, book, metrics, &runtime));
+    let outcome = system.block_on(live(config, settings, book, filter, metrics, &runtime));
     match outcome {
         Ok(Ending::Drained) => ExitCode::SUCCESS,
         Ok(Ending::Cut) => ExitCode::FAILURE,
@@ -57,8 +65,10 @@ enum Ending {
 }
 
 async fn live(
+    config: Option<PathBuf>,
     settings: Settings,
     book: Book,
+    filter: telemetry::logging::Filter,
     metrics: telemetry::metrics::Handle,
     runtime: &Arc<Runtime>,
 ) -> Result<Ending, Fatal> {
@@ -87,11 +97,9 @@ async fn live(
             Arbiter::with_tokio_rt(move || runtime)
         })
         .collect();
-    let lines = Lines::new(settings.wire);
-    lines.open(&book).map_err(|faults| faults.join("; "))?;
+    let lines = Lines::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
     let engine = Engine::new(store.clone(), texts, book, lines, (&settings.matching).into(), base_url);
-    let secret = identity_secret(&store).await?;
-    let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect(), &secret);
+    let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect());
     recovery::recover(&matchmaker).await;
 
     let run_file = RunFile {
@@ -105,15 +113,19 @@ async fn live(
         .map_err(|error| format!("the run file could not be written: {error}"))?;
 
     let health = Arc::new(Health::new(store.clone()));
+    let (reloader, mut reloads) = reload_requests();
+    let engine = Arc::clone(matchmaker.engine());
+    note_book(&engine.book());
     let admin_app =
-        admin::App::new(Arc::clone(&health), metrics, Arc::clone(matchmaker.engine()), run_file.clone());
+        admin::App::new(Arc::clone(&health), metrics, Arc::clone(&engine), reloader, run_file.clone());
     let admin = admin::start(admin_listener, admin_app);
 
     let (stop, stopping) = watch::channel(false);
+    let reception = http::Reception::new(&settings.api);
     let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
-    let api = tokio::spawn(http::serve_api(api, Arc::clone(&app), &settings, stopped(stopping.clone())));
+    let api = tokio::spawn(http::serve_api(api, Arc::clone(&app), &reception, stopped(stopping.clone())));
     let integrations =
-        tokio::spawn(http::serve_integrations(integrations, app, &settings, stopped(stopping)));
+        tokio::spawn(http::serve_integrations(integrations, app, &reception, stopped(stopping)));
 
     if settings.tokens.bootstrap && tokens.companies().is_empty() {
         bootstrap::welcome(&tokens, &run_file).await.map_err(|error| format!("no first tokens: {error}"))?;
@@ -122,9 +134,19 @@ async fn live(
     notify(&[sd_notify::NotifyState::Ready]);
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 
-    while signals.next().await == Told::Reload {
-        reload(&matchmaker, &settings).await;
+    let store_path = settings.store.path.clone();
+    let mut reloading = Reloading { config, settings, engine, reception, filter };
+    loop {
+        tokio::select! {
+            told = signals.next() => match told {
+                Told::Reload => drop(reloading.reload().await),
+                Told::Stop => break,
+            },
+            // Who has hung up is not told.
+            answer = reloads.next() => drop(answer.send(reloading.reload().await)),
+        }
     }
+    drop(reloads);
 
     info!("stopping");
     notify(&[sd_notify::NotifyState::Stopping]);
@@ -141,12 +163,12 @@ async fn live(
         cut = drained => if cut { Ending::Cut } else { Ending::Drained },
         () = signals.stop_again() => {
             // At once means at once; the store is whole at any moment.
-            RunFile::remove(&settings.store.path);
+            RunFile::remove(&store_path);
             std::process::exit(1);
         }
     };
 
-    RunFile::remove(&settings.store.path);
+    RunFile::remove(&store_path);
     admin.stop();
     let closed = store.close().map_err(|error| error.to_string());
     for arbiter in arbiters {
@@ -156,53 +178,11 @@ async fn live(
     closed.map(|()| ending)
 }
 
-/// Swaps the book for what the partner files say now; keeps it when they have a fault. A rate table keeps the seats
-/// that it started with.
-async fn reload(matchmaker: &Matchmaker, settings: &Settings) {
-    match Book::load(&settings.partners.path) {
-        Ok(book) => match take_in(matchmaker, &book).await {
-            Ok(()) => {
-                info!(partners = book.partners().len(), offers = book.offers(), "partners reloaded");
-                matchmaker.engine().set_book(book);
-            }
-            Err(failure) => error!(%failure, "partners not reloaded; the book stays as it was"),
-        },
-        Err(faults) => {
-            for fault in &faults {
-                warn!(%fault, "fault in a partner file");
-            }
-            error!(faults = faults.len(), "partners not reloaded; the book stays as it was");
-        }
-    }
-}
-
-/// What a book needs before leads are matched with it: its texts in the store, its lines open.
-async fn take_in(matchmaker: &Matchmaker, book: &Book) -> Result<(), String> {
-    let engine = matchmaker.engine();
-    engine.texts.keep(book).await.map_err(|failure| failure.to_string())?;
-    engine.lines.open(book).map_err(|faults| faults.join("; "))
-}
-
 fn open_store(settings: &Settings) -> Result<Store, Fatal> {
     let opened = Store::open(StoreOptions::from(&settings.store));
     opened.map_err(|error| {
         format!("`store.path` ({}) cannot be opened: {error}", settings.store.path.display())
     })
-}
-
-/// The secret that keys identity hashes: made with the store, and kept with it.
-async fn identity_secret(store: &Store) -> Result<Vec<u8>, Fatal> {
-    const KEY: &[u8] = b"identity_secret";
-    let unreadable =
-        |error: &dyn std::fmt::Display| format!("the store's identity secret cannot be read: {error}");
-    if let Some(secret) = store.get(Tree::Meta, KEY).map_err(|error| unreadable(&error))? {
-        return Ok(secret);
-    }
-    // Two random UUIDs: 244 bits from the system's source of randomness.
-    let secret = [*Uuid::new_v4().as_bytes(), *Uuid::new_v4().as_bytes()].concat();
-    let commit = Commit::new().put(Tree::Meta, KEY, secret.clone());
-    store.commit(commit).await.map_err(|error| unreadable(&error))?;
-    Ok(secret)
 }
 
 fn actor_threads(settings: &Settings) -> usize {

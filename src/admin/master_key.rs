@@ -1,0 +1,77 @@
+//! `POST /masterKey`: what `offerd key rotate` calls on a running daemon.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tracing::{error, info};
+
+use super::App;
+use crate::store::{MasterKey, SealingError, Store};
+use crate::telemetry::logging::AUDIT;
+use crate::web::{Context, Failure, Reply};
+
+/// Longest body of a command: a path, and a name.
+const MAX_BODY_BYTES: usize = 8192;
+
+/// Longest time that its arrival may take.
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// With which master key the store is to be sealed. The key itself goes over no wire: whoever has the store open reads it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rotation {
+    /// The file that holds the new key.
+    pub new_key_file: PathBuf,
+    /// Who wants it.
+    pub by: String,
+}
+
+/// A master key was exchanged.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rotated {
+    /// The id of the key before.
+    pub old_key: String,
+    /// The id of the key from now on.
+    pub new_key: String,
+}
+
+impl Rotation {
+    /// Seals the keys of a store with the new key, and notes who did it.
+    ///
+    /// # Errors
+    /// What is wrong with the new key, or with the file of the store's keys.
+    pub fn apply(&self, store: &Store) -> Result<Rotated, SealingError> {
+        let new = MasterKey::read(&self.new_key_file).map_err(SealingError::MasterKey)?;
+        let rotated = Rotated { old_key: store.master_key_id(), new_key: new.id() };
+        store.exchange_master_key(new)?;
+        let Rotated { old_key, new_key } = &rotated;
+        info!(target: AUDIT, action = "master key rotated", old_key, new_key, by = self.by, "audit");
+        Ok(rotated)
+    }
+}
+
+/// Reads and writes files on a thread that may block.
+pub(super) async fn rotate(mut context: Context<App>) -> Result<Reply, Failure> {
+    let body = context.request.read_body(MAX_BODY_BYTES, BODY_TIMEOUT).await?;
+    let rotation: Rotation = serde_json::from_slice(&body)
+        .map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))?;
+    let engine = Arc::clone(&context.app.engine);
+    let applied = tokio::task::spawn_blocking(move || rotation.apply(&engine.store)).await;
+    match applied {
+        Ok(Ok(rotated)) => Reply::json(&rotated),
+        Ok(Err(SealingError::MasterKey(fault))) => {
+            Err(Failure::bad_attribute("newKeyFile", fault.to_string()))
+        }
+        Ok(Err(failure)) => {
+            error!(%failure, "the master key could not be exchanged");
+            Err(Failure::internal())
+        }
+        Err(error) => {
+            error!(%error, "the master key could not be exchanged");
+            Err(Failure::internal())
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `offerd explain FILE|UUID`
+//!
+//! A file is a lead that was never submitted: caps, budgets and pauses are those of the running daemon, if one runs; the
+//! rest is what the partner files say. A uuid names what is stored: a lead, a rate table or an offer.
+
+mod given;
+mod stored;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use comfy_table::{Cell, Color, Table};
+use uuid::Uuid;
+
+use super::page;
+use super::partners::Trouble;
+use crate::partners::Book;
+use crate::partners::explain::Refusal;
+
+/// `offerd explain`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Of a stored lead, what was asked, answered and kept out by limits is told as it was recorded. Conditions are not recorded:
+they are found again with the lead and the partner files of now, and it is said when those have changed since.")]
+pub struct Arguments {
+    /// A lead as JSON (`-` reads standard input), or the uuid of a stored lead, a rate table or an offer
+    #[arg(value_name = "FILE|UUID")]
+    lead: String,
+    /// Only this partner, by its key
+    #[arg(long, value_name = "KEY")]
+    partner: Option<String>,
+    /// Only what matches
+    #[arg(long)]
+    matched: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `offerd explain`.
+pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
+    // A file whose name is a uuid is still a file.
+    let uuid = arguments.lead.parse::<Uuid>().ok().filter(|_| !Path::new(&arguments.lead).exists());
+    let explained = match uuid {
+        Some(uuid) => {
+            let settings = match super::settings(config) {
+                Ok(settings) => settings,
+                Err(code) => return code,
+            };
+            super::block_on(stored::explain(&settings, uuid, arguments))
+        }
+        None => {
+            let (settings, book) = match super::settings_and_book(config) {
+                Ok(loaded) => loaded,
+                Err(code) => return code,
+            };
+            super::block_on(given::explain(&settings, &book, arguments)).map_err(Trouble::Other)
+        }
+    };
+    match explained {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Trouble::Faults(faults)) => super::tell(&faults),
+        Err(Trouble::Other(message)) => super::fail(message),
+    }
+}
+
+impl Arguments {
+    /// Wants a partner that is asked about to be one.
+    fn check_partner(&self, book: &Book) -> Result<(), String> {
+        match &self.partner {
+            Some(key) if !book.partners().iter().any(|partner| partner.key == *key) => {
+                Err(format!("there is no partner `{key}`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn wants(&self, partner: &str) -> bool {
+        self.partner.as_ref().is_none_or(|key| key == partner)
+    }
+}
+
+fn empty_table() -> Table {
+    let mut table = page::table(["partner", "product", "offer", "", "wanted", "found"]);
+    page::never_break(&mut table, 0);
+    table
+}
+
+fn add_refusal(table: &mut Table, place: [&str; 3], refusal: &Refusal) {
+    let [key, product, offer] = place.map(Cell::new);
+    let failed = Cell::new("failed").fg(Color::Red);
+    table.add_row([key, product, offer, failed, Cell::new(&refusal.wanted), Cell::new(&refusal.found)]);
+}

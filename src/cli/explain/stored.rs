@@ -1,0 +1,135 @@
+//! `offerd explain UUID`: what became of a stored lead, and why.
+
+use comfy_table::{Cell, Color, Table};
+use uuid::Uuid;
+
+use super::{Arguments, add_refusal, empty_table};
+use crate::cli::page;
+use crate::cli::partners::{Keeper, Trouble};
+use crate::config::Settings;
+use crate::matching::explanation::{
+    LeadExplanation, OfferExplanation, OfferWhy, SeatExplanation, TableExplanation, Why,
+};
+
+/// Explains a stored lead, a rate table, or the one that shows an offer.
+pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> Result<(), Trouble> {
+    let keeper = Keeper::find(settings).await?;
+    let mut explained = keeper.explanation(uuid).await?;
+    keeper.close()?;
+    let seats = explained.rate_tables.iter().flat_map(|table| &table.seats);
+    if let Some(key) = &arguments.partner
+        && !seats.into_iter().any(|seat| seat.partner == *key)
+    {
+        return Err(Trouble::Other(format!("there is no partner `{key}`")));
+    }
+    for table in &mut explained.rate_tables {
+        table.seats.retain(|seat| arguments.wants(&seat.partner));
+        if arguments.matched {
+            table.seats.retain(|seat| seat.why == Why::Offers);
+        }
+    }
+    if arguments.json {
+        page::print(serde_json::to_string_pretty(&explained).map_err(|error| error.to_string())?);
+    } else {
+        print(&explained, arguments.matched);
+    }
+    Ok(())
+}
+
+fn print(explained: &LeadExplanation, matched_only: bool) {
+    if explained.rate_tables.is_empty() {
+        page::print(format!("lead {} has no rate table", explained.lead));
+    }
+    for table in &explained.rate_tables {
+        page::print(heading(explained, table));
+        let mut page = empty_table();
+        for seat in &table.seats {
+            add_seat(&mut page, seat, matched_only);
+        }
+        page::print(page);
+        page::print(summary(table));
+    }
+}
+
+fn heading(explained: &LeadExplanation, table: &TableExplanation) -> String {
+    let test = if explained.test { ", a test" } else { "" };
+    let pending = if table.pending { ", not complete yet" } else { "" };
+    let mut heading =
+        format!("rate table {} of lead {}{test}, {}{pending}", table.uuid, explained.lead, table.created_at);
+    if !table.same_files {
+        heading.push_str(
+            "\n! the partner files have changed since: conditions below are those of now, not those it was made with",
+        );
+    }
+    if !table.same_lead {
+        heading.push_str("\n! the lead has grown since: what conditions find below is what it says now");
+    }
+    heading
+}
+
+fn add_seat(table: &mut Table, seat: &SeatExplanation, matched_only: bool) {
+    let place = [seat.partner.as_str(), seat.product_type.as_str()];
+    if !matched_only || seat.why != Why::Offers {
+        add_outcome(table, place, seat);
+    }
+    for offer in &seat.offers {
+        add_offer(table, place, offer, matched_only);
+    }
+}
+
+/// What became of the seat; of one that was not asked, a line for each reason.
+fn add_outcome(table: &mut Table, [key, product]: [&str; 2], seat: &SeatExplanation) {
+    if !seat.why.was_seated() && !seat.refusals.is_empty() {
+        for refusal in &seat.refusals {
+            add_refusal(table, [key, product, "(not asked)"], refusal);
+        }
+        return;
+    }
+    let color = match seat.why {
+        Why::Offers => Color::Green,
+        Why::Pending | Why::Held | Why::Declined | Why::Rejected | Why::NotNeeded => Color::Yellow,
+        _ => Color::Red,
+    };
+    let took = seat.ended_after_ms.map(|took| format!("after {took} ms")).unwrap_or_default();
+    let cause = seat.cause.as_deref().unwrap_or_default();
+    table.add_row([
+        Cell::new(key),
+        Cell::new(product),
+        Cell::new(""),
+        Cell::new(&seat.about).fg(color),
+        Cell::new(took),
+        Cell::new(cause),
+    ]);
+}
+
+fn add_offer(table: &mut Table, [key, product]: [&str; 2], offer: &OfferExplanation, matched_only: bool) {
+    if matched_only && offer.why != OfferWhy::Shown {
+        return;
+    }
+    if offer.why == OfferWhy::Unmet {
+        for refusal in &offer.refusals {
+            add_refusal(table, [key, product, &offer.name], refusal);
+        }
+        return;
+    }
+    let mut why = Cell::new(offer.why.words());
+    if offer.why == OfferWhy::Shown {
+        why = why.fg(Color::Green);
+    }
+    let score = offer.score.map(|score| format!("score {score:.2}")).unwrap_or_default();
+    table.add_row([
+        Cell::new(key),
+        Cell::new(product),
+        Cell::new(&offer.name),
+        why,
+        Cell::new(score),
+        Cell::new(""),
+    ]);
+}
+
+fn summary(table: &TableExplanation) -> String {
+    let asked = table.seats.iter().filter(|seat| seat.why.was_asked()).count();
+    let offers = table.seats.iter().flat_map(|seat| &seat.offers);
+    let shown = offers.filter(|offer| offer.why == OfferWhy::Shown).count();
+    format!("{asked} of {} seats were asked, {shown} offers are shown\n", table.seats.len())
+}

@@ -1,0 +1,92 @@
+//! `offerd key create|rotate`
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use hyper::Method;
+
+use super::client::Client;
+use super::os_user::os_user;
+use super::page;
+use crate::admin::master_key::{Rotated, Rotation};
+use crate::config::Settings;
+use crate::store::{MasterKey, Store, StoreOptions};
+
+/// What to do with the master key.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a master key, in a file that its owner only can read
+    Create {
+        /// File to make
+        file: PathBuf,
+    },
+    /// Seal the keys of the store with another master key; what they seal stays as it is
+    Rotate {
+        /// File with the new key; a running daemon reads it itself
+        #[arg(long, value_name = "FILE")]
+        new_key_file: PathBuf,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs `offerd key`.
+pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
+    let ended = match command {
+        Command::Create { file } => create(&file),
+        Command::Rotate { new_key_file, json } => match super::settings(config) {
+            Ok(settings) => super::block_on(rotate(&settings, &new_key_file, json)),
+            Err(code) => return code,
+        },
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => super::fail(message),
+    }
+}
+
+fn create(file: &Path) -> Result<(), String> {
+    let key = MasterKey::create(file).map_err(|error| error.to_string())?;
+    eprintln!(
+        "master key {} is in {}; without it nothing that it seals can be read",
+        key.id(),
+        file.display()
+    );
+    Ok(())
+}
+
+async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<(), String> {
+    // The daemon may run in another directory.
+    let new_key_file = std::path::absolute(new_key_file).map_err(|error| error.to_string())?;
+    let rotation = Rotation { new_key_file, by: os_user() };
+    let rotated = match Client::of_daemon(settings).await {
+        Some((client, admin)) => {
+            let body = serde_json::to_vec(&rotation).map_err(|error| error.to_string())?;
+            let answer = client.call(Method::POST, &format!("{admin}/masterKey"), Some(body)).await;
+            answer.map_err(|error| error.to_string())?.read()?
+        }
+        None => rotate_stopped(settings, &rotation)?,
+    };
+    if json {
+        page::print(serde_json::to_string_pretty(&rotated).map_err(|error| error.to_string())?);
+        return Ok(());
+    }
+    let Rotated { old_key, new_key } = rotated;
+    let file = rotation.new_key_file.display();
+    page::print(format_args!(
+        "the keys of the store are sealed with master key {new_key} now, {old_key} opens them no more\n\
+         give {new_key} ({file}) to every start from now on; keep {old_key} only for the backups that are sealed with it"
+    ));
+    Ok(())
+}
+
+fn rotate_stopped(settings: &Settings, rotation: &Rotation) -> Result<Rotated, String> {
+    super::log_as_the_daemon_does(settings);
+    let options = StoreOptions::from(&settings.store);
+    let store = Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+    let rotated = rotation.apply(&store).map_err(|error| error.to_string())?;
+    store.close().map_err(|error| error.to_string())?;
+    Ok(rotated)
+}

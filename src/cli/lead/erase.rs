@@ -1,0 +1,65 @@
+//! `offerd lead erase UUID`
+
+use clap::Args;
+use uuid::Uuid;
+
+use super::keeper::Keeper;
+use crate::cli::page;
+use crate::config::Settings;
+use crate::matching::erasure::Erasure;
+
+/// `lead erase`
+#[derive(Debug, Args)]
+pub struct Erase {
+    /// The lead
+    uuid: Uuid,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Erases a person, and tells what remains.
+pub async fn run(settings: &Settings, arguments: &Erase) -> Result<(), String> {
+    let keeper = Keeper::find(settings).await?;
+    let erasure = keeper.erase(arguments.uuid).await?;
+    if arguments.json {
+        page::print(serde_json::to_string_pretty(&erasure).map_err(|error| error.to_string())?);
+    } else {
+        page::print(told(&erasure));
+    }
+    keeper.close()
+}
+
+fn told(erasure: &Erasure) -> String {
+    let Erasure { lead_uuid, destroyed, remaining, .. } = erasure;
+    format!(
+        "\
+lead {lead_uuid} is erased: its key is destroyed, and what was sealed with it can never be read again
+
+destroyed
+  {:>6}  lead as it was sent
+  {:>6}  answers of partners
+  {:>6}  actions
+  {:>6}  reports of partners
+  {:>6}  client tags
+  {:>6}  displays of offers
+  {:>6}  hashes for duplicates and repeated submits
+
+remaining, without anything that names the person
+  {:>6}  rate tables: who was asked when, and the amount of the loan
+  {:>6}  events in the feed: what happened to a lead of this uuid, and when
+  {:>6}  payouts in the feed
+
+Backups of the store that were made before, with the keys of that time, still hold it until they are destroyed.",
+        destroyed.leads,
+        destroyed.answers,
+        destroyed.lead_actions,
+        destroyed.partner_reports,
+        destroyed.client_tags,
+        destroyed.offer_displays,
+        destroyed.hashes,
+        remaining.rate_tables,
+        remaining.lead_events,
+        remaining.lead_payouts,
+    )
+}

@@ -1,0 +1,44 @@
+//! `offerd lead export UUID`
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::keeper::Keeper;
+use crate::cli::page;
+use crate::config::Settings;
+
+/// `lead export`
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The lead
+    uuid: Uuid,
+    /// File to make, readable by its owner only; standard output when not given
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Tells everything that is held on a person.
+pub async fn run(settings: &Settings, arguments: &Export) -> Result<(), String> {
+    let keeper = Keeper::find(settings).await?;
+    let dossier = keeper.dossier(arguments.uuid).await?;
+    match &arguments.out {
+        None => page::print(&dossier),
+        Some(file) => {
+            write(file, &dossier).map_err(|error| format!("{} cannot be made: {error}", file.display()))?;
+            eprintln!("all that is held on lead {} is in {}", arguments.uuid, file.display());
+        }
+    }
+    keeper.close()
+}
+
+fn write(file: &Path, dossier: &RawValue) -> io::Result<()> {
+    let mut made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+    made.write_all(dossier.get().as_bytes())?;
+    made.write_all(b"\n")
+}

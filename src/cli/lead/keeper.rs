@@ -1,0 +1,101 @@
+//! Who keeps what is known of a person now: the running daemon, or else the store.
+
+use hyper::Method;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use crate::admin::leads::told;
+use crate::cli::client::Client;
+use crate::cli::os_user::os_user;
+use crate::config::Settings;
+use crate::matching::erasure::{self, Erasure};
+use crate::matching::lines::Lines;
+use crate::matching::texts::Texts;
+use crate::matching::{Engine, Rules, dossier};
+use crate::partners::Book;
+use crate::store::{Store, StoreOptions};
+
+/// Who keeps the leads now.
+pub enum Keeper {
+    /// A running daemon, at the address of its admin listener.
+    Daemon { client: Client, admin: String },
+    /// The store of a stopped one.
+    Store { store: Store, engine: Box<Engine> },
+}
+
+impl Keeper {
+    /// The running daemon, or else the store.
+    pub async fn find(settings: &Settings) -> Result<Self, String> {
+        if let Some((client, admin)) = Client::of_daemon(settings).await {
+            return Ok(Self::Daemon { client, admin });
+        }
+        crate::cli::log_as_the_daemon_does(settings);
+        let options = StoreOptions::from(&settings.store);
+        let store =
+            Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+        // Nobody is asked for offers, and those that were made are shown with the texts that the store has.
+        let (texts, book) = (Texts::new(store.clone()), Book::of(Vec::new()));
+        let (lines, rules) = (Lines::new(settings.wire), Rules::from(&settings.matching));
+        let base_url = settings.api.base_url.clone().unwrap_or_default();
+        let engine = Engine::new(store.clone(), texts, book, lines, rules, base_url);
+        Ok(Self::Store { store, engine: Box::new(engine) })
+    }
+
+    /// Erases a lead, and tells what that did.
+    pub async fn erase(&self, lead: Uuid) -> Result<Erasure, String> {
+        match self {
+            Self::Daemon { client, admin } => {
+                let answer = client.call(Method::DELETE, &url(admin, lead), None).await;
+                answer.map_err(|error| error.to_string())?.read()
+            }
+            Self::Store { engine, .. } => {
+                let erased = erasure::erase(engine, lead).await;
+                let erasure = erased.map_err(|_| unavailable())?.ok_or_else(|| unknown(lead))?;
+                told("lead erased", lead, &os_user());
+                Ok(erasure)
+            }
+        }
+    }
+
+    /// Everything that is held on the person of a lead, as JSON.
+    pub async fn dossier(&self, lead: Uuid) -> Result<Box<RawValue>, String> {
+        match self {
+            Self::Daemon { client, admin } => {
+                let answer = client.call(Method::GET, &url(admin, lead), None).await;
+                answer.map_err(|error| error.to_string())?.read()
+            }
+            Self::Store { engine, .. } => {
+                let read = dossier::dossier(engine, lead).map_err(|_| unavailable())?;
+                let dossier = raw(&read.ok_or_else(|| unknown(lead))?)?;
+                told("lead exported", lead, &os_user());
+                Ok(dossier)
+            }
+        }
+    }
+
+    /// Closes the store, where it is ours.
+    pub fn close(self) -> Result<(), String> {
+        match self {
+            Self::Daemon { .. } => Ok(()),
+            Self::Store { store, .. } => store.close().map_err(|error| error.to_string()),
+        }
+    }
+}
+
+fn url(admin: &str, lead: Uuid) -> String {
+    let by: String = form_urlencoded::byte_serialize(os_user().as_bytes()).collect();
+    format!("{admin}/leads/{lead}?by={by}")
+}
+
+fn raw(value: &impl Serialize) -> Result<Box<RawValue>, String> {
+    serde_json::value::to_raw_value(value).map_err(|error| error.to_string())
+}
+
+fn unknown(lead: Uuid) -> String {
+    format!("there is no lead {lead}, or it has been erased")
+}
+
+fn unavailable() -> String {
+    "the store cannot be read or written; what is wrong with it is told above".to_owned()
+}

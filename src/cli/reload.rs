@@ -1,0 +1,149 @@
+//! `offerd reload`
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use hyper::Method;
+
+use super::client::Client;
+use super::page;
+use crate::config::{SettingChange, Settings};
+use crate::partners::diff::{Aspect, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
+use crate::reload::{Outcome, Report};
+
+/// `reload`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Settings and partner files are read by the daemon, from where it was told to read them at its start, and checked as
+`offerd check` does. Rate tables that are being built are finished as they were begun.
+
+Exit code 0: the files are in force, and what that has changed is told. 64: something in them is wrong, all of it is told,
+and nothing has changed. 1: no daemon is running, or it could not take them in.
+
+Example:
+  $EDITOR partners/alderbrook.toml && offerd check && offerd reload")]
+pub struct Arguments {
+    /// What has changed, or what is wrong, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Asks the running daemon to reload, and tells what came of it.
+pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
+    // The settings are needed to find the daemon; what is wrong in them is for the daemon to tell.
+    let settings = match Settings::inspect(config) {
+        (Some(settings), _) => settings,
+        (None, faults) => return super::tell(&faults),
+    };
+    let outcome = match super::block_on(reload(&settings)) {
+        Ok(outcome) => outcome,
+        Err(message) => return super::fail(message),
+    };
+    if arguments.json {
+        match serde_json::to_string_pretty(&outcome) {
+            Ok(json) => page::print(json),
+            Err(error) => return super::fail(error),
+        }
+    }
+    match outcome {
+        Outcome::Reloaded(report) => {
+            if !arguments.json {
+                page::print(text(&report).trim_end());
+            }
+            ExitCode::SUCCESS
+        }
+        Outcome::Refused { .. } if arguments.json => ExitCode::from(super::BAD_CONFIGURATION),
+        Outcome::Refused { faults } => super::tell(&faults),
+        Outcome::Failed { cause } => super::fail(format!("nothing was changed: {cause}")),
+    }
+}
+
+async fn reload(settings: &Settings) -> Result<Outcome, String> {
+    let Some((client, admin)) = Client::of_daemon(settings).await else {
+        let store = settings.store.path.display();
+        return Err(format!("no daemon is running on the store `{store}`, so there is nothing to reload"));
+    };
+    let answer = client.call(Method::POST, &format!("{admin}/reload"), None).await;
+    answer.map_err(|error| error.to_string())?.read_any()
+}
+
+/// The report for people.
+fn text(report: &Report) -> String {
+    let Report { book, partners, settings } = report;
+    let mut text = String::new();
+    if report.changes_nothing() {
+        text.push_str("reloaded; nothing has changed\n");
+    } else {
+        text.push_str("reloaded\n");
+    }
+    for partner in &partners.added {
+        text.push_str(&format!("  + {}\n", figures(partner)));
+    }
+    for partner in &partners.removed {
+        text.push_str(&format!("  - {}\n", figures(partner)));
+    }
+    for partner in &partners.changed {
+        text.push_str(&format!("  ~ {}\n", partner.partner));
+        lines_of(partner).iter().for_each(|line| text.push_str(&format!("      {line}\n")));
+    }
+    for change in &settings.changed {
+        text.push_str(&format!("  ~ {}\n", setting(change)));
+    }
+    if !settings.waiting_for_restart.is_empty() {
+        text.push_str("waiting for a restart:\n");
+    }
+    for change in &settings.waiting_for_restart {
+        text.push_str(&format!("  ! {}\n", setting(change)));
+    }
+    let figures = format!("{} partners, {} offers, book {}\n", book.partners, book.offers, book.fingerprint);
+    text + &figures
+}
+
+fn figures(PartnerFigures { partner, products }: &PartnerFigures) -> String {
+    let products =
+        products.iter().map(|(product_type, offers)| format!("{product_type} ({})", count(*offers)));
+    format!("{partner}: {}", products.collect::<Vec<_>>().join(", "))
+}
+
+/// What is different in a partner, one aspect a line.
+fn lines_of(partner: &PartnerDiff) -> Vec<String> {
+    let mut lines: Vec<String> = partner.identity.iter().map(|found| aspect("partner", found)).collect();
+    for (product_type, diff) in &partner.products {
+        match diff {
+            ProductDiff::Added { offers } => {
+                lines.push(format!("{product_type}: added ({})", count(*offers)))
+            }
+            ProductDiff::Removed { offers } => {
+                lines.push(format!("{product_type}: removed ({})", count(*offers)))
+            }
+            ProductDiff::Changed { aspects, offers, credentials } => {
+                lines.extend(aspects.iter().map(|found| aspect(product_type, found)));
+                lines.extend(credentials.then(|| format!("{product_type}: other secrets or certificates")));
+                lines.extend(offers.as_ref().map(|offers| format!("{product_type}: {}", of_offers(offers))));
+            }
+        }
+    }
+    lines
+}
+
+fn of_offers(OffersDiff { before, after, added, removed, changed }: &OffersDiff) -> String {
+    format!("offers {before} → {after} ({added} added, {removed} removed, {changed} changed)")
+}
+
+fn aspect(place: &str, Aspect { key, before, after }: &Aspect) -> String {
+    match (before, after) {
+        (None, None) => format!("{place}: {key}"),
+        (Some(before), Some(after)) => format!("{place}: {key} {before} → {after}"),
+        (None, Some(after)) => format!("{place}: {key} → {after}"),
+        (Some(before), None) => format!("{place}: {key} {before} →"),
+    }
+}
+
+fn count(offers: usize) -> String {
+    format!("{offers} {}", if offers == 1 { "offer" } else { "offers" })
+}
+
+fn setting(SettingChange { key, before, after, source }: &SettingChange) -> String {
+    format!("{key} {before} → {after} ({source})")
+}

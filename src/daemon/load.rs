@@ -1,0 +1,44 @@
+//! Settings and partner files, read and checked together, so that all their faults are told at once.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::{Settings, StoreSettings};
+use crate::declaration::Fault;
+use crate::matching::lines::Lines;
+use crate::partners::Book;
+use crate::store::MasterKey;
+
+/// Settings, and the book of the partner files that they name.
+///
+/// # Errors
+/// Every fault of both.
+pub fn load(config: Option<&Path>) -> Result<(Settings, Book), Vec<Fault>> {
+    let (settings, mut faults) = Settings::inspect(config);
+    let Some(settings) = settings else { return Err(faults) };
+    faults.extend(master_key_fault(&settings));
+    match Book::load(&settings.partners.path) {
+        Ok(book) => {
+            let closed = Lines::new(settings.wire).opened(&book).err().into_iter().flatten();
+            faults.extend(closed.map(|message| Fault {
+                file: Some(settings.partners.path.clone()),
+                line: None,
+                key: "wire".to_owned(),
+                message,
+            }));
+            if faults.is_empty() { Ok((settings, book)) } else { Err(faults) }
+        }
+        Err(of_partners) => {
+            faults.extend(of_partners);
+            Err(faults)
+        }
+    }
+}
+
+/// What is wrong with the master key that is given, if one is. Whether it is the store's is seen when that is opened.
+pub fn master_key_fault(settings: &Settings) -> Option<Fault> {
+    let StoreSettings { path, master_key_file, .. } = &settings.store;
+    let error = MasterKey::find(master_key_file.as_deref(), path).err()?;
+    let source = settings.describe().iter().find(|(key, ..)| key == "store.master_key_file");
+    let file = source.filter(|_| master_key_file.is_some()).map(|(_, _, source)| PathBuf::from(source));
+    Some(Fault { file, line: None, key: String::new(), message: error.to_string() })
+}

@@ -1,0 +1,137 @@
+//! Reloading: the partner files and the reloadable settings are read again and swapped as one, or not at all.
+//!
+//! Whatever can go wrong goes wrong before the swap. Tables in flight keep the configuration that they started with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use metrics::{counter, gauge};
+use sd_notify::NotifyState;
+use tracing::{error, info, warn};
+
+use super::load::load;
+use super::notify;
+use crate::config::{SettingChange, Settings};
+use crate::declaration::Fault;
+use crate::http::Reception;
+use crate::matching::lines::Lines;
+use crate::matching::{Configuration, Engine};
+use crate::partners::Book;
+use crate::partners::diff::BookDiff;
+use crate::reload::{BookFigures, Outcome, Report};
+use crate::telemetry::logging::Filter;
+use crate::telemetry::metrics::{BOOK_FINGERPRINT, RELOADED_AT, RELOADS};
+
+/// What a running daemon was configured with, and all that a reload swaps.
+pub struct Reloading {
+    /// The settings file, if there is one.
+    pub config: Option<PathBuf>,
+    /// The settings in force.
+    pub settings: Settings,
+    /// Matches leads under a book and rules.
+    pub engine: Arc<Engine>,
+    /// Whom the public listeners welcome.
+    pub reception: Reception,
+    /// What is logged.
+    pub filter: Filter,
+}
+
+/// Why nothing was swapped.
+enum Kept {
+    Faulty(Vec<Fault>),
+    Failed(String),
+}
+
+impl Reloading {
+    /// Reads everything again and swaps it; tells the service manager, the log and the metrics how that ended.
+    pub async fn reload(&mut self) -> Outcome {
+        // A clock that cannot be read leaves a plain notification, which older service managers want anyway.
+        let began = [Some(NotifyState::Reloading), NotifyState::monotonic_usec_now().ok()];
+        notify(&began.into_iter().flatten().collect::<Vec<_>>());
+        let outcome = match self.swap().await {
+            Ok(report) => Outcome::Reloaded(report),
+            Err(Kept::Faulty(faults)) => Outcome::Refused { faults },
+            Err(Kept::Failed(cause)) => Outcome::Failed { cause },
+        };
+        tell(&outcome);
+        counter!(RELOADS, "result" => outcome.word()).increment(1);
+        if let Outcome::Reloaded(_) = outcome {
+            note_book(&self.engine.book());
+        }
+        notify(&[NotifyState::Ready]);
+        outcome
+    }
+
+    async fn swap(&mut self) -> Result<Report, Kept> {
+        let config = self.config.clone();
+        let reading = tokio::task::spawn_blocking(move || load(config.as_deref()));
+        let read =
+            reading.await.map_err(|_| Kept::Failed("the files could not be read to their end".to_owned()))?;
+        let (later, book) = read.map_err(Kept::Faulty)?;
+        let (settings, settings_diff) = self.settings.reloaded(&later).map_err(Kept::Faulty)?;
+        let old = self.engine.configuration();
+        let lines = old.lines.opened(&book).map_err(|faults| Kept::Failed(faults.join("; ")))?;
+        let kept = self.engine.texts.keep(&book).await;
+        kept.map_err(|failure| Kept::Failed(format!("the book's texts could not be stored: {failure}")))?;
+
+        let report = Report {
+            book: BookFigures::from(&book),
+            partners: BookDiff::between(&old.book, &book),
+            settings: settings_diff,
+        };
+        self.take_in(settings, book, lines);
+        Ok(report)
+    }
+    /// The swap. Nothing in it can fail.
+    fn take_in(&mut self, settings: Settings, book: Book, lines: Lines) {
+        let rules = (&settings.matching).into();
+        lines.set_rules(settings.wire);
+        self.engine.configure(Configuration { book: Arc::new(book), lines, rules });
+        self.reception.change(&settings.api);
+        if let Err(cause) = self.filter.set(&settings.log.filter) {
+            // It was checked with the other settings; what is left is a process that does not log at all.
+            warn!(cause, "the log's filter stays as it was");
+        }
+        self.settings = settings;
+    }
+}
+
+/// Notes which book is in force.
+pub fn note_book(book: &Book) {
+    // Six bytes fit into a float exactly.
+    gauge!(BOOK_FINGERPRINT).set(book.fingerprint().figure() as f64);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    gauge!(RELOADED_AT).set(now.as_secs_f64());
+}
+
+/// One line of the log, and one for each fault and each setting that waits.
+fn tell(outcome: &Outcome) {
+    match outcome {
+        Outcome::Reloaded(Report { book, partners, settings }) => {
+            for SettingChange { key, before, after, source } in &settings.waiting_for_restart {
+                warn!(key, running = before, set = after, source, "a setting waits for a restart");
+            }
+            info!(
+                partners = book.partners,
+                offers = book.offers,
+                fingerprint = book.fingerprint,
+                added = partners.added.len(),
+                removed = partners.removed.len(),
+                changed = partners.changed.len(),
+                settings_changed = settings.changed.len(),
+                waiting_for_restart = settings.waiting_for_restart.len(),
+                "settings and partners reloaded"
+            );
+        }
+        Outcome::Refused { faults } => {
+            for fault in faults {
+                warn!(%fault, "fault in the settings or a partner file");
+            }
+            error!(faults = faults.len(), "settings and partners not reloaded; everything stays as it was");
+        }
+        Outcome::Failed { cause } => {
+            error!(cause, "settings and partners not reloaded; everything stays as it was");
+        }
+    }
+}

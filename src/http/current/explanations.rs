@@ -1,0 +1,120 @@
+//! `GET /leads/{uuid}/explanation`
+//!
+//! For the lead's own supply partner: why there are the offers that there are. What is a matter between the service and a
+//! partner (caps and budgets, breakers, how a call failed) is told by kind only.
+
+use std::sync::Arc;
+
+use tracing::error;
+use uuid::Uuid;
+
+use crate::http::App;
+use crate::matching::explanation::{self as stored, OfferWhy, Refusal, Why};
+use crate::matching::{Engine, Unavailable, reading};
+use crate::model::{
+    LeadExplanation, OfferExplanation, OfferResult, PartnerExplanation, PartnerResult, RateTableExplanation,
+    UnmetCondition,
+};
+use crate::web::{Context, Failure, Reply};
+
+/// Seconds after which a client may try again when the store cannot be read.
+const RETRY_AFTER_S: u32 = 5;
+
+/// Explains a lead of the caller's company. On a thread that may block: every rule of the panel is walked.
+pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+    let uuid = context.params.uuid("uuid")?;
+    let company = context.caller()?.company;
+    let engine = Arc::clone(context.app.matchmaker.engine());
+    let explaining = tokio::task::spawn_blocking(move || explain(&engine, company, uuid));
+    let explained = explaining.await.map_err(|error| {
+        error!(%error, lead = %uuid, "a lead could not be explained");
+        Failure::internal()
+    })?;
+    let explained = explained.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+    Reply::json(&explained.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
+}
+
+fn explain(engine: &Engine, company: Uuid, lead: Uuid) -> Result<Option<LeadExplanation>, Unavailable> {
+    let found = reading::lead(&engine.store, lead)?;
+    if found.is_none_or(|record| record.company != company) {
+        return Ok(None);
+    }
+    let explained = stored::explanation(&engine.store, &engine.texts, &engine.book(), lead)?;
+    Ok(explained.map(|explained| LeadExplanation {
+        lead_uuid: explained.lead,
+        rate_tables: explained.rate_tables.into_iter().map(table).collect(),
+    }))
+}
+
+fn table(table: stored::TableExplanation) -> RateTableExplanation {
+    RateTableExplanation {
+        uuid: table.uuid,
+        created_at: table.created_at,
+        pending: table.pending,
+        changed_since: !(table.same_files && table.same_lead),
+        partners: table.seats.into_iter().map(partner).collect(),
+    }
+}
+
+fn partner(seat: stored::SeatExplanation) -> PartnerExplanation {
+    // What is no condition on the lead is a limit of the partner.
+    let of_lead = seat.refusals.into_iter().filter(|refusal| refusal.attribute.is_some());
+    PartnerExplanation {
+        partner_uuid: seat.partner_uuid,
+        partner_name: seat.name,
+        product_type: seat.product_type,
+        result: result(seat.why),
+        conditions: of_lead.map(condition).collect(),
+        offers: seat.offers.into_iter().map(offer).collect(),
+        reject_reason: seat.reject_reason,
+        asked_at: seat.asked_at,
+        answered_after_ms: seat.ended_after_ms.and_then(|took| i64::try_from(took).ok()),
+    }
+}
+
+fn offer(offer: stored::OfferExplanation) -> OfferExplanation {
+    OfferExplanation {
+        name: offer.name,
+        result: match offer.why {
+            OfferWhy::Shown => OfferResult::Shown,
+            OfferWhy::Waiting => OfferResult::Pending,
+            OfferWhy::Outbid => OfferResult::Outbid,
+            OfferWhy::NotAnswered => OfferResult::NotOffered,
+            OfferWhy::Unmet => OfferResult::ConditionsNotMet,
+            OfferWhy::NotAsked => OfferResult::PartnerNotAsked,
+        },
+        conditions: offer.refusals.into_iter().map(condition).collect(),
+        uuid: offer.uuid,
+    }
+}
+
+fn condition(refusal: Refusal) -> UnmetCondition {
+    let Refusal { attribute, wanted, found } = refusal;
+    UnmetCondition { attribute, wanted, found }
+}
+
+/// What a client may know.
+fn result(why: Why) -> PartnerResult {
+    match why {
+        Why::Offers => PartnerResult::Offers,
+        Why::Pending | Why::Held => PartnerResult::Pending,
+        Why::Declined => PartnerResult::Declined,
+        Why::Rejected => PartnerResult::Rejected,
+        Why::TimedOut | Why::NoTime => PartnerResult::TimedOut,
+        Why::NotNeeded => PartnerResult::NotNeeded,
+        Why::NoSandbox => PartnerResult::NoSandbox,
+        Why::Schedule => PartnerResult::Schedule,
+        Why::PerMinute | Why::PerDay | Why::Budget | Why::Exclusive | Why::NoRoom => PartnerResult::Limit,
+        Why::NotWanted => PartnerResult::NotAskedFor,
+        Why::Unmet => PartnerResult::ConditionsNotMet,
+        Why::Refused
+        | Why::Panicked
+        | Why::Gone
+        | Why::BadRequest
+        | Why::Unreachable
+        | Why::KeptOut
+        | Why::BadAnswer
+        | Why::Paused
+        | Why::Unlisted => PartnerResult::Unavailable,
+    }
+}

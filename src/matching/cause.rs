@@ -1,0 +1,56 @@
+//! Why an ask ended as it did, in one line of words: what a mapping or the wire said, without a word of what was sent or
+//! answered. Kept with the outcome, so that it can be told as long as the table can.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Longest cause that is kept, bytes; what comes after is cut.
+const MOST_BYTES: usize = 200;
+
+/// A cause, bounded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Cause(String);
+
+impl Cause {
+    /// A cause in words. Nothing of a lead or of an answer may stand in it.
+    pub fn new(words: impl Into<String>) -> Self {
+        let mut words = words.into();
+        if words.len() > MOST_BYTES {
+            let mut end = MOST_BYTES - '…'.len_utf8();
+            while !words.is_char_boundary(end) {
+                end -= 1;
+            }
+            words.truncate(end);
+            words.push('…');
+        }
+        Self(words)
+    }
+
+    /// The words.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_cause_is_cut_between_letters() {
+        assert_eq!(Cause::new("short").as_str(), "short");
+        for letter in ["a", "é", "€", "🦀"] {
+            let cut = Cause::new(letter.repeat(MOST_BYTES + 1));
+            assert!(cut.as_str().len() <= MOST_BYTES && cut.as_str().len() > MOST_BYTES - 8, "{cut}");
+            assert!(cut.as_str().ends_with('…') && cut.as_str().starts_with(letter));
+        }
+    }
+}

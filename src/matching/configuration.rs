@@ -1,0 +1,61 @@
+//! What a rate table is computed under: everything that a reload swaps, in one piece.
+//!
+//! A table takes one configuration when its lead comes in and keeps it to its end, so that it never mixes an old book with
+//! new limits, or asks a partner of one book over the line of another.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::budget::TimeRules;
+use super::lines::Lines;
+use crate::config::MatchingSettings;
+use crate::partners::Book;
+
+/// The panel and the rules of the day.
+#[derive(Debug)]
+pub struct Configuration {
+    /// The panel.
+    pub book: Arc<Book>,
+    /// The lines to those of its partners that live elsewhere.
+    pub lines: Lines,
+    /// Limits and times.
+    pub rules: Rules,
+}
+
+/// The limits and times of matching; `matching.*` in the settings.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// How a lead's time is divided.
+    pub time: TimeRules,
+    /// How long a submit waits for the partners that answer at once.
+    pub submit_wait: Duration,
+    /// How long answers that nobody can see yet are gathered for one write.
+    pub gather_answers: Duration,
+    /// How long a complete table stays in memory for those who poll it.
+    pub linger: Duration,
+    /// Most tables that are built at once.
+    pub live_tables: usize,
+    /// Most seats asked about one lead.
+    pub partners_per_lead: usize,
+    /// Most offers one answer may have.
+    pub offers_per_partner: usize,
+}
+
+impl From<&MatchingSettings> for Rules {
+    fn from(settings: &MatchingSettings) -> Self {
+        Self {
+            time: TimeRules {
+                deadline: settings.deadline,
+                response_margin: settings.response_margin,
+                least_budget: settings.least_budget,
+                second_look_reserve: settings.second_look_reserve,
+            },
+            submit_wait: settings.submit_wait,
+            gather_answers: settings.gather_answers,
+            linger: settings.linger,
+            live_tables: settings.live_tables,
+            partners_per_lead: settings.partners_per_lead,
+            offers_per_partner: settings.offers_per_partner,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Erasing a person: what becomes unreadable, and what remains.
+//!
+//! The lead's data key is destroyed, and with it everything that is sealed by it: the lead, the answers to it, what was
+//! done with it, what partners reported of it, its tags, the displays of its offers. For whoever asks, lead and rate
+//! tables are not there any more, and nothing more is recorded of them. What remains names nobody: which partners were
+//! asked when, which caps and budgets count; that something happened to a lead of this uuid, and what it earned.
+
+use std::collections::HashSet;
+
+use chrono::Utc;
+use futures_util::future::join_all;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::engine::Engine;
+use super::matchmaker::Unavailable;
+use super::messages::Settle;
+use super::reading;
+use crate::model::Timestamp;
+use crate::store::entities::{Happening, LeadRecord, Payout};
+use crate::store::{Commit, Tree};
+
+/// A record, by its tree and key.
+type Place = (Tree, Vec<u8>);
+
+/// What an erasure did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Erasure {
+    /// The lead.
+    pub lead_uuid: Uuid,
+    /// When its data key was destroyed.
+    pub erased_at: Timestamp,
+    /// Records that can be read no more.
+    pub destroyed: Destroyed,
+    /// Records that remain, and name nobody.
+    pub remaining: Remaining,
+}
+
+/// Records that can be read no more, by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Destroyed {
+    /// The lead as it was sent.
+    pub leads: u64,
+    /// What partners answered.
+    pub answers: u64,
+    /// What was done with it since.
+    pub lead_actions: u64,
+    /// What partners reported.
+    pub partner_reports: u64,
+    /// How it was tagged.
+    pub client_tags: u64,
+    /// Offers of its that were seen.
+    pub offer_displays: u64,
+    /// Hashes by which duplicates and repeated submits of it were known.
+    pub hashes: u64,
+}
+
+/// Records that remain, by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Remaining {
+    /// Which partners were asked when, and the amount of the loan.
+    pub rate_tables: u64,
+    /// What happened to the lead, and when.
+    pub lead_events: u64,
+    /// What it earned.
+    pub lead_payouts: u64,
+}
+
+/// Erases a lead; `None` when there is none, or none any more. Once this returns an erasure, no copy of the disk made from
+/// now on can tell what it held. A table of it that is pending ends, and is not recovered.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read or written; the lead is then either erased or not.
+pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unavailable> {
+    let store = &engine.store;
+    let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
+    let tables = reading::tables_of(store, lead);
+    let live = tables.iter().filter_map(|table| engine.live.get(*table, record.company)?);
+    // An actor that is gone has ended already.
+    join_all(live.map(|actor| actor.send(Settle))).await;
+
+    let hashes = hashes_of(engine, &record, &tables);
+    let sealed = sealed(engine, &record, &tables);
+    let destroyed = Destroyed::of(&sealed, hashes.len());
+    let remaining = remaining(engine, &record, &tables);
+    let erased_at = Utc::now();
+    let commit = Commit::new().erase(lead, erased_at.timestamp_millis());
+    // What is sealed could be left where it is; it would only take space.
+    let commit =
+        sealed.into_iter().chain(hashes).fold(commit, |commit, (tree, key)| commit.remove(tree, key));
+    let end = |commit: Commit, table: &Uuid| commit.remove(Tree::OpenTables, table.as_bytes());
+    store.commit(tables.iter().fold(commit, end)).await.map_err(|failure| {
+        tracing::error!(%lead, %failure, "a lead could not be erased");
+        Unavailable
+    })?;
+    Ok(Some(Erasure { lead_uuid: lead, erased_at: erased_at.into(), destroyed, remaining }))
+}
+
+/// The records by which a lead of this identity is a duplicate, and by which the submits of its tables are repeats: they
+/// name the lead or its tables, and nothing else does that.
+fn hashes_of(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<Place> {
+    let tables: HashSet<&[u8]> = tables.iter().map(|table| &table.as_bytes()[..]).collect();
+    let identities = engine.store.scan(Tree::Identities, record.company).filter_map(Result::ok);
+    let identities = identities.filter(|(_, value)| value.get(8..24) == Some(&record.uuid.as_bytes()[..]));
+    let repeats = engine.store.scan(Tree::Repeats, []).filter_map(Result::ok);
+    let repeats = repeats.filter(|(_, value)| value.get(40..56).is_some_and(|table| tables.contains(table)));
+    let identities = identities.map(|(key, _)| (Tree::Identities, key));
+    identities.chain(repeats.map(|(key, _)| (Tree::Repeats, key))).collect()
+}
+
+/// The records that are sealed by the lead's data key.
+fn sealed(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<Place> {
+    let of_lead = |tree: Tree, start: &[u8], prefix: &[u8]| {
+        let found = engine.store.scan_about(record.uuid, tree, start, prefix).filter_map(Result::ok);
+        found.map(move |(key, _)| (tree, key))
+    };
+    let lead = record.uuid.as_bytes();
+    let ids_since = reading::made_since_us(record).to_be_bytes();
+    let feeds_since = reading::arrived_since(record);
+    of_lead(Tree::Leads, lead, lead)
+        .chain(of_lead(Tree::LeadActions, lead, lead))
+        .chain(tables.iter().flat_map(|table| of_lead(Tree::Answers, table.as_bytes(), table.as_bytes())))
+        .chain(of_lead(Tree::PartnerEvents, &[], &[]))
+        .chain(of_lead(Tree::LeadClientTags, &feeds_since, record.company.as_bytes()))
+        .chain(of_lead(Tree::OfferDisplays, &ids_since, &[]))
+        .collect()
+}
+
+impl Destroyed {
+    fn of(sealed: &[Place], hashes: usize) -> Self {
+        let count = |tree| sealed.iter().filter(|(of, _)| *of == tree).count() as u64;
+        Self {
+            leads: count(Tree::Leads),
+            answers: count(Tree::Answers),
+            lead_actions: count(Tree::LeadActions),
+            partner_reports: count(Tree::PartnerEvents),
+            client_tags: count(Tree::LeadClientTags),
+            offer_displays: count(Tree::OfferDisplays),
+            hashes: hashes as u64,
+        }
+    }
+}
+
+fn remaining(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Remaining {
+    let store = &engine.store;
+    let events = reading::feed_of::<Happening>(store, Tree::LeadEvents, record);
+    let payouts = reading::feed_of::<Payout>(store, Tree::LeadPayouts, record);
+    Remaining {
+        rate_tables: tables.len() as u64,
+        lead_events: events.filter(|event| event.lead == record.uuid).count() as u64,
+        lead_payouts: payouts.filter(|payout| payout.lead == record.uuid).count() as u64,
+    }
+}

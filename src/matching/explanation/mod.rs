@@ -1,0 +1,161 @@
+//! Why a stored lead has the offers that it has: of each of its rate tables who was asked and what came of it, and what
+//! kept the others from being asked.
+//!
+//! What was recorded is told as it was: outcomes with their causes, and what limits kept out. Which condition kept a
+//! partner from being asked is not recorded, but found again, in the partner files of now and with the lead as it is now;
+//! [`TableExplanation::same_files`] and [`TableExplanation::same_lead`] tell whether those are still the same.
+
+mod seats;
+mod why;
+
+use chrono::DateTime;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+pub use self::why::{OfferWhy, Why};
+use super::matchmaker::Unavailable;
+use super::reading;
+use super::record::table_of;
+use super::table::Table;
+use super::texts::Texts;
+use crate::model::{ProductType, RejectReason, Timestamp};
+use crate::partners::Book;
+pub use crate::partners::explain::Refusal;
+use crate::store::Store;
+use crate::store::entities::LeadRecord;
+
+/// What became of a lead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeadExplanation {
+    /// The lead.
+    pub lead: Uuid,
+    /// Whose it is.
+    pub company: Uuid,
+    /// Made with a test token.
+    pub test: bool,
+    /// Its rate tables, oldest first; only the one that was asked about, if it was.
+    pub rate_tables: Vec<TableExplanation>,
+}
+
+/// Why a rate table is as it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TableExplanation {
+    /// The table.
+    pub uuid: Uuid,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Whether a partner is still outstanding.
+    pub pending: bool,
+    /// Whether the partner files are still those that it was made with, so that conditions are those of then.
+    pub same_files: bool,
+    /// Whether the lead is still what it was then.
+    pub same_lead: bool,
+    /// Those who had a place at it, then everybody else.
+    pub seats: Vec<SeatExplanation>,
+}
+
+/// What became of a partner's seat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeatExplanation {
+    /// Key of the partner.
+    pub partner: String,
+    /// The partner as clients know it.
+    pub partner_uuid: Uuid,
+    /// Its name.
+    pub name: String,
+    /// What it is asked about.
+    pub product_type: ProductType,
+    /// What became of it.
+    pub why: Why,
+    /// The same in words.
+    pub about: String,
+    /// What a mapping or the wire said, of an ask that came to nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// Why it rejected the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reject_reason: Option<RejectReason>,
+    /// When it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<Timestamp>,
+    /// After how many milliseconds its outcome was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_after_ms: Option<u64>,
+    /// What is against asking it, of one that was not.
+    pub refusals: Vec<Refusal>,
+    /// Its offers.
+    pub offers: Vec<OfferExplanation>,
+}
+
+/// What became of an offer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfferExplanation {
+    /// Its name in the partner's file.
+    pub name: String,
+    /// Its uuid, when the partner answered with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<Uuid>,
+    /// Its score then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// What became of it.
+    pub why: OfferWhy,
+    /// What is against it.
+    pub refusals: Vec<Refusal>,
+}
+
+/// Explains a lead by its uuid, or one rate table by its own uuid or that of an offer in it; `None` when there is none of
+/// these.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a record cannot be read.
+pub fn explanation(
+    store: &Store,
+    texts: &Texts,
+    book: &Book,
+    uuid: Uuid,
+) -> Result<Option<LeadExplanation>, Unavailable> {
+    if let Some(record) = reading::lead(store, uuid)? {
+        let mut rate_tables = Vec::new();
+        for table in reading::tables_of(store, uuid) {
+            let Some(table) = reading::table_in(store, texts, table)? else { continue };
+            rate_tables.push(of_table(store, texts, book, &record, &table)?);
+        }
+        return Ok(Some(of_lead(&record, rate_tables)));
+    }
+    let (table, number) = table_of(uuid);
+    let table = reading::table_in(store, texts, table)?;
+    let Some(table) = table.filter(|table| number == 0 || table.offer(number).is_some()) else {
+        return Ok(None);
+    };
+    let Some(record) = reading::lead(store, table.head().lead)? else { return Ok(None) };
+    let explained = of_table(store, texts, book, &record, &table)?;
+    Ok(Some(of_lead(&record, vec![explained])))
+}
+
+fn of_lead(record: &LeadRecord, rate_tables: Vec<TableExplanation>) -> LeadExplanation {
+    let LeadRecord { uuid, company, test, .. } = *record;
+    LeadExplanation { lead: uuid, company, test, rate_tables }
+}
+
+fn of_table(
+    store: &Store,
+    texts: &Texts,
+    book: &Book,
+    record: &LeadRecord,
+    table: &Table,
+) -> Result<TableExplanation, Unavailable> {
+    let head = table.head();
+    Ok(TableExplanation {
+        uuid: head.uuid,
+        created_at: DateTime::from_timestamp_millis(head.created_at).unwrap_or_default().into(),
+        pending: !table.progress().settled(),
+        same_files: head.book == book.fingerprint(),
+        same_lead: record.updated_at <= head.created_at,
+        seats: seats::of_table(store, texts, book, record, table)?,
+    })
+}

@@ -1,0 +1,46 @@
+//! Another configuration while tables are being built: each table keeps its own to its end.
+
+use super::*;
+
+fn second_look_after_a_failure() -> [PartnerFile; 2] {
+    let fails = r#"simulate = { delay = "1s", failure_rate = 1.0, failure = "error" }"#;
+    [partner("fails").loan(fails), partner("again").second_look(1.0, "")]
+}
+
+#[test]
+fn a_table_keeps_the_book_and_the_rules_that_it_was_begun_with() {
+    paused(async {
+        let world = World::of(&second_look_after_a_failure()).await;
+        let begun = world.submit(Until::Prompt).await;
+        let mut hasty = rules();
+        hasty.time.deadline = Duration::from_millis(200);
+        hasty.linger = Duration::ZERO;
+        world.configure(&[], hasty).await;
+
+        let later = world.submit(Until::Settled).await;
+        assert!(later.deadline < begun.deadline && json(&later)["specialOffers"] == serde_json::json!([]));
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let settled = world.poll(uuid(&begun)).await;
+        assert!(!settled.pending);
+        assert_eq!(json(&settled)["specialOffers"].as_array().unwrap().len(), 1, "who was held was asked");
+        assert_eq!(settled.deadline, begun.deadline);
+    });
+}
+
+#[test]
+fn the_limit_of_live_tables_changes_at_once_and_takes_no_place_away() {
+    paused(async {
+        let partners = [partner("slow").loan(&simulate("1s"))];
+        let most = |live_tables| Rules { live_tables, ..rules() };
+        let world = World::with_rules(&partners, most(2)).await;
+        let first = world.submit(Until::Prompt).await;
+        world.submit(Until::Prompt).await;
+        world.configure(&partners, most(1)).await;
+        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::Full);
+        world.configure(&partners, most(3)).await;
+        world.submit(Until::Prompt).await;
+        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::Full);
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(loan_offers(&world.poll(uuid(&first)).await), 1);
+    });
+}

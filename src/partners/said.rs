@@ -1,0 +1,85 @@
+//! What a partner file says, key by key, as digests: enough to tell what has changed, without keeping the text.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+/// Digest of what stands at a key.
+type Sum = [u8; 32];
+
+/// What one partner file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    /// `[partner]`, key by key.
+    pub identity: BTreeMap<String, Value>,
+    /// `[products.<type>]`, by product type.
+    pub products: BTreeMap<String, SaidOfProduct>,
+}
+
+/// What `[products.<type>]` says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SaidOfProduct {
+    /// Key by key, but for the offers.
+    pub keys: BTreeMap<String, Value>,
+    /// Offers by their keys.
+    pub offers: BTreeMap<String, Value>,
+}
+
+/// What stands at a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    sum: Sum,
+    /// The value itself where it is a short word, number or duration; what stands in a table or a list is never told.
+    pub short: Option<String>,
+}
+
+/// Longest value that is told as it is.
+const SHORT: usize = 40;
+
+impl Said {
+    /// Reads a partner file that was found good.
+    pub fn by(file: &toml::Table) -> Self {
+        let products = table(file.get("products")).map(|(product_type, product)| {
+            let offers = product.get("offers").and_then(toml::Value::as_array).into_iter().flatten();
+            let key_of =
+                |offer: &toml::Value| offer.get("key").and_then(toml::Value::as_str).map(str::to_owned);
+            let said = SaidOfProduct {
+                keys: values(table(Some(product)).filter(|(key, _)| *key != "offers")),
+                offers: offers.filter_map(|offer| Some((key_of(offer)?, Value::of(offer)))).collect(),
+            };
+            (product_type.clone(), said)
+        });
+        Self { identity: values(table(file.get("partner"))), products: products.collect() }
+    }
+
+    /// Goes into a digest of many files.
+    pub fn digest(&self, hasher: &mut Sha256) {
+        let mut add = |place: &str, values: &BTreeMap<String, Value>| {
+            for (key, value) in values {
+                hasher.update(format!("{place}\0{key}\0"));
+                hasher.update(value.sum);
+            }
+        };
+        add("partner", &self.identity);
+        for (product_type, product) in &self.products {
+            add(product_type, &product.keys);
+            add(&format!("{product_type}.offers"), &product.offers);
+        }
+    }
+}
+
+impl Value {
+    fn of(value: &toml::Value) -> Self {
+        let text = value.to_string();
+        let is_short = text.len() <= SHORT && !value.is_table() && !value.is_array();
+        Self { sum: Sha256::digest(&text).into(), short: is_short.then_some(text) }
+    }
+}
+
+fn table(value: Option<&toml::Value>) -> impl Iterator<Item = (&String, &toml::Value)> {
+    value.and_then(toml::Value::as_table).into_iter().flatten()
+}
+
+fn values<'a>(keys: impl Iterator<Item = (&'a String, &'a toml::Value)>) -> BTreeMap<String, Value> {
+    keys.map(|(key, value)| (key.clone(), Value::of(value))).collect()
+}

@@ -1,0 +1,75 @@
+//! The data key of a lead, as it is kept: sealed by the wrapping key of the lead's slot, or destroyed.
+//!
+//! ```text
+//! kept       generation of the wrapping key u32 BE   sealed key (60)
+//! destroyed  when, ms i64 BE
+//! ```
+
+use uuid::Uuid;
+
+use super::key::{KEY_LEN, Key, SEAL_LEN};
+use super::key_ring::KeyRing;
+
+const KEPT: usize = 4 + KEY_LEN + SEAL_LEN;
+const DESTROYED: usize = 8;
+
+/// What the store knows of a lead's data key.
+pub(in crate::store) enum DataKey {
+    /// There is one.
+    Kept(Key),
+    /// There was one.
+    Destroyed,
+}
+
+/// The data key can be read by no key that there is, or its record is none.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::store) struct Unreadable;
+
+/// Under which the data key of a lead is kept: keys of one slot lie together.
+pub(in crate::store) fn place(lead: Uuid) -> Vec<u8> {
+    [&KeyRing::slot_of(lead).to_be_bytes()[..], lead.as_bytes()].concat()
+}
+
+/// The lead whose data key is kept there.
+pub(in crate::store) fn lead_at(place: &[u8]) -> Option<Uuid> {
+    Uuid::from_slice(place.get(2..)?).ok()
+}
+
+/// A data key, as it is kept from now on.
+pub(in crate::store) fn wrap(ring: &KeyRing, lead: Uuid, key: &Key) -> Vec<u8> {
+    let wrapping = ring.current(KeyRing::slot_of(lead));
+    let generation = wrapping.generation.to_be_bytes();
+    let sealed = wrapping.key.seal(&context(lead, generation), key.bytes());
+    [&generation[..], &sealed].concat()
+}
+
+/// What is kept instead of a key that is destroyed.
+pub(in crate::store) fn destroyed(at_ms: i64) -> Vec<u8> {
+    at_ms.to_be_bytes().to_vec()
+}
+
+/// Whether that is what is kept; told without opening a key.
+pub(in crate::store) fn is_destroyed(kept: &[u8]) -> bool {
+    kept.len() == DESTROYED
+}
+
+/// Reads what is kept.
+pub(in crate::store) fn unwrap(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Result<DataKey, Unreadable> {
+    match kept.len() {
+        DESTROYED => Ok(DataKey::Destroyed),
+        KEPT => opened(ring, lead, kept).map(DataKey::Kept).ok_or(Unreadable),
+        _ => Err(Unreadable),
+    }
+}
+
+fn opened(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Option<Key> {
+    let (generation, sealed) = kept.split_first_chunk()?;
+    let wrapping = ring.wrapping(KeyRing::slot_of(lead), u32::from_be_bytes(*generation))?;
+    let bytes = zeroize::Zeroizing::new(wrapping.key.open(&context(lead, *generation), sealed)?);
+    Key::of_bytes(&bytes)
+}
+
+/// A sealed key is that of its lead, and of no other.
+fn context(lead: Uuid, generation: [u8; 4]) -> Vec<u8> {
+    [&b"data key "[..], lead.as_bytes(), &generation].concat()
+}

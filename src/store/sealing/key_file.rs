@@ -1,0 +1,195 @@
+//! The file of a store's keys, sealed by the master key.
+//!
+//! ```text
+//! "offerd keys 1\n"  id of the master key (8 hexadecimal digits)  "\n"  sealed key ring
+//! ```
+//!
+//! The file is only ever replaced as a whole: written anew beside the old one, synced, renamed over it. So after a crash
+//! there is the old one or the new one. The old one's bytes are then written over, as far as the file system lets them be.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use zeroize::Zeroizing;
+
+use super::error::SealingError;
+use super::key_ring::KeyRing;
+use super::master_key::MasterKey;
+
+const NAME: &str = "keys";
+const HEADING: &[u8] = b"offerd keys 1\n";
+const ID: usize = 8;
+
+/// The file of a store's keys.
+#[derive(Debug)]
+pub(in crate::store) struct KeyFile {
+    path: PathBuf,
+}
+
+impl KeyFile {
+    /// The file of the store in a directory.
+    pub(in crate::store) fn of(store: &Path) -> Self {
+        Self { path: store.join(NAME) }
+    }
+
+    /// Where it is.
+    pub(in crate::store) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether there is one.
+    pub(in crate::store) fn exists(&self) -> bool {
+        self.path.exists()
+    }
+
+    /// Makes new keys.
+    pub(in crate::store) fn create(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
+        let ring = KeyRing::random();
+        self.write(master, &ring)?;
+        Ok(ring)
+    }
+
+    /// Opens the keys with the master key.
+    pub(in crate::store) fn open(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
+        let bytes = fs::read(&self.path).map_err(|source| self.io(source))?;
+        let (id, sealed) = self.parts(&bytes)?;
+        let ring = master.key.open(HEADING, sealed).map(Zeroizing::new);
+        let Some(ring) = ring else {
+            return Err(match id == master.id() {
+                true => SealingError::Damaged { path: self.path.clone() },
+                false => SealingError::WrongMasterKey {
+                    path: self.path.clone(),
+                    sealed_with: id,
+                    given: master.id(),
+                    place: master.place().to_owned(),
+                },
+            });
+        };
+        KeyRing::of_bytes(&ring).ok_or_else(|| SealingError::Damaged { path: self.path.clone() })
+    }
+
+    /// The id of the master key that it is sealed with.
+    pub(in crate::store) fn sealed_with(&self) -> Result<String, SealingError> {
+        let bytes = fs::read(&self.path).map_err(|source| self.io(source))?;
+        self.parts(&bytes).map(|(id, _)| id)
+    }
+
+    /// Replaces the file. Once this returns, the new one survives a power cut, and the old one is gone.
+    pub(in crate::store) fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError> {
+        let sealed = master.key.seal(HEADING, &ring.to_bytes());
+        let text = [HEADING, master.id().as_bytes(), b"\n", &sealed].concat();
+        self.replace(&text).map_err(|source| self.io(source))
+    }
+
+    fn replace(&self, text: &[u8]) -> io::Result<()> {
+        let fresh = self.path.with_extension("new");
+        discard(&fresh)?;
+        let mut written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
+        written.write_all(text)?;
+        written.sync_all()?;
+        let old = OpenOptions::new().write(true).open(&self.path);
+        fs::rename(&fresh, &self.path)?;
+        if let Some(directory) = self.path.parent() {
+            File::open(directory)?.sync_all()?;
+        }
+        match old {
+            Ok(old) => write_over(&old),
+            Err(none) if none.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn parts<'a>(&self, bytes: &'a [u8]) -> Result<(String, &'a [u8]), SealingError> {
+        let damaged = || SealingError::Damaged { path: self.path.clone() };
+        let rest = bytes.strip_prefix(HEADING).ok_or_else(damaged)?;
+        let (id, rest) = rest.split_at_checked(ID).ok_or_else(damaged)?;
+        let id = std::str::from_utf8(id).map_err(|_| damaged())?;
+        Ok((id.to_owned(), rest.strip_prefix(b"\n").ok_or_else(damaged)?))
+    }
+
+    fn io(&self, source: io::Error) -> SealingError {
+        SealingError::Io { path: self.path.clone(), source }
+    }
+}
+
+/// Ends a file that a crash has left half-way. It is not needed: the one that it was to replace is whole.
+fn discard(fresh: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).open(fresh) {
+        Ok(left) => write_over(&left).and_then(|()| fs::remove_file(fresh)),
+        Err(none) if none.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Zeroes for a file that is not read any more.
+fn write_over(old: &File) -> io::Result<()> {
+    let length = usize::try_from(old.metadata()?.len()).unwrap_or(0);
+    (&mut &*old).write_all(&vec![0; length])?;
+    old.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn master(directory: &Path, name: &str) -> MasterKey {
+        MasterKey::create(&directory.join(name)).unwrap()
+    }
+
+    #[test]
+    fn a_ring_is_read_as_it_was_written_also_in_the_middle_of_a_renewal() {
+        let directory = tempfile::tempdir().unwrap();
+        let master = master(directory.path(), "master");
+        let file = KeyFile::of(directory.path());
+        let mut ring = file.create(&master).unwrap();
+        ring.renew(7);
+        file.write(&master, &ring).unwrap();
+        let read = file.open(&master).unwrap();
+        assert_eq!(*read.to_bytes(), *ring.to_bytes());
+        assert_eq!(read.unfinished(), [7]);
+        assert_eq!((read.current(7).generation, read.current(8).generation), (1, 0));
+
+        ring.forget();
+        file.write(&master, &ring).unwrap();
+        let read = file.open(&master).unwrap();
+        assert!(read.unfinished().is_empty() && read.wrapping(7, 0).is_none());
+    }
+
+    #[test]
+    fn another_master_key_is_told_from_a_damaged_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let (right, wrong) = (master(directory.path(), "right"), master(directory.path(), "wrong"));
+        let file = KeyFile::of(directory.path());
+        file.create(&right).unwrap();
+        let refused = file.open(&wrong).err().unwrap().to_string();
+        assert!(refused.contains(&right.id()) && refused.contains(&wrong.id()), "{refused}");
+
+        let mut bytes = fs::read(&file.path).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&file.path, &bytes).unwrap();
+        assert!(matches!(file.open(&right), Err(SealingError::Damaged { .. })));
+        for length in 0..40 {
+            fs::write(&file.path, &bytes[..length]).unwrap();
+            assert!(matches!(file.open(&right), Err(SealingError::Damaged { .. })), "cut to {length}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_or_left_half_way_is_written_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let master = master(directory.path(), "master");
+        let file = KeyFile::of(directory.path());
+        let ring = file.create(&master).unwrap();
+        let [old, left] = ["old", "left"].map(|name| directory.path().join(name));
+        fs::hard_link(&file.path, &old).unwrap();
+        fs::write(&left, "half-way").unwrap();
+        fs::hard_link(&left, file.path.with_extension("new")).unwrap();
+        file.write(&master, &ring).unwrap();
+        for gone in [old, left] {
+            assert!(fs::read(gone).unwrap().iter().all(|byte| *byte == 0));
+        }
+        assert!(file.open(&master).is_ok());
+    }
+}

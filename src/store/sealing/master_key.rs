@@ -1,0 +1,231 @@
+//! The master key: where it is looked for, how it is written, and what is wrong with it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::{env, fmt};
+
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use super::key::{KEY_LEN, Key};
+
+/// The variable that may hold the key itself.
+const VARIABLE: &str = "OFFERD_MASTER_KEY";
+
+/// The systemd credential that may hold it.
+const CREDENTIAL: &str = "offerd-master-key";
+
+/// Longest file that is read for a key; what is longer is none.
+const FILE_BYTES_MAX: u64 = 4096;
+
+/// The key under which a store's keys are sealed. Kept outside the store, as 64 hexadecimal digits.
+#[derive(Clone)]
+pub struct MasterKey {
+    pub(super) key: Key,
+    place: String,
+}
+
+/// Why there is no master key where one is to be.
+#[derive(Debug)]
+pub enum MasterKeyError {
+    /// It cannot be read, or be made.
+    Io {
+        /// Where.
+        place: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is not 64 hexadecimal digits.
+    Malformed {
+        /// Where.
+        place: String,
+        /// How many characters were found instead, without the space around them.
+        length: usize,
+    },
+}
+
+impl MasterKey {
+    /// The key that was given: by `file`, or else by the variable `OFFERD_MASTER_KEY`, or else by the systemd credential
+    /// `offerd-master-key`, or else by the file beside the store. `None` when there is none in any of these places.
+    ///
+    /// # Errors
+    /// What is wrong with the first that there is.
+    pub fn find(file: Option<&Path>, store: &Path) -> Result<Option<Self>, MasterKeyError> {
+        if let Some(file) = file {
+            return Self::read(file).map(Some);
+        }
+        if let Some(text) = env::var_os(VARIABLE).filter(|text| !text.is_empty()) {
+            let text = Zeroizing::new(text.to_string_lossy().into_owned());
+            return Self::parse(&text, format!("the variable {VARIABLE}")).map(Some);
+        }
+        let credentials = env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
+        let credential = credentials.map(|directory| directory.join(CREDENTIAL));
+        let mut files = credential.into_iter().chain([beside(store)]);
+        // One that may not even be looked for is there: reading it tells why.
+        let given = files.find(|file| file.try_exists().unwrap_or(true));
+        given.map(|file| Self::read(&file)).transpose()
+    }
+
+    /// The key in a file.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(file: &Path) -> Result<Self, MasterKeyError> {
+        let place = format!("`{}`", file.display());
+        let length = match fs::metadata(file) {
+            Ok(found) => found.len(),
+            Err(source) => return Err(MasterKeyError::Io { place, source }),
+        };
+        if length > FILE_BYTES_MAX {
+            return Err(MasterKeyError::Malformed { place, length: length as usize });
+        }
+        match fs::read(file) {
+            Ok(bytes) => Self::parse(&String::from_utf8_lossy(&Zeroizing::new(bytes)), place),
+            Err(source) => Err(MasterKeyError::Io { place, source }),
+        }
+    }
+
+    /// Makes a new key and writes it to a file that there is not yet, readable by its owner only. Once this returns, the
+    /// file survives a power cut.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn create(file: &Path) -> Result<Self, MasterKeyError> {
+        let made = Self { key: Key::random(), place: format!("`{}`", file.display()) };
+        made.write(file).map_err(|source| MasterKeyError::Io { place: made.place.clone(), source })?;
+        Ok(made)
+    }
+
+    /// Makes the key of a new store that none was given for.
+    pub(super) fn create_beside(store: &Path) -> Result<Self, MasterKeyError> {
+        let file = beside(store);
+        let made = Self::create(&file)?;
+        tracing::warn!(
+            file = %file.display(),
+            id = made.id(),
+            "made a master key beside the store; move it where a copy of this disk does not hold it, and name that place \
+             as store.master_key_file, or give it as {VARIABLE} or as the systemd credential {CREDENTIAL}"
+        );
+        Ok(made)
+    }
+
+    /// What names the key in messages; says nothing of the key itself.
+    pub fn id(&self) -> String {
+        hex(&Sha256::digest([b"offerd master key ", &self.key.bytes()[..]].concat())[..4])
+    }
+
+    /// Where it was found, for messages.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn parse(text: &str, place: String) -> Result<Self, MasterKeyError> {
+        let text = text.trim();
+        let mut bytes = Zeroizing::new([0; KEY_LEN]);
+        let digits = text.as_bytes();
+        if digits.len() != 2 * KEY_LEN {
+            return Err(MasterKeyError::Malformed { place, length: text.chars().count() });
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            match (digit(pair[0]), digit(pair[1])) {
+                (Some(high), Some(low)) => *byte = high << 4 | low,
+                _ => return Err(MasterKeyError::Malformed { place, length: text.chars().count() }),
+            }
+        }
+        let key = Key::of_bytes(&*bytes).expect("as many bytes as a key has");
+        Ok(Self { key, place })
+    }
+
+    fn write(&self, file: &Path) -> io::Result<()> {
+        let mut opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+        let mut text = Zeroizing::new(hex(self.key.bytes()));
+        text.push('\n');
+        opened.write_all(text.as_bytes())?;
+        opened.sync_all()?;
+        let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+        fs::File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+    }
+}
+
+/// Where the master key of a store lies that none was given for: not in its directory, so that a copy of that tells nothing.
+fn beside(store: &Path) -> PathBuf {
+    let mut name = store.file_name().unwrap_or("offerd".as_ref()).to_owned();
+    name.push(".key");
+    store.with_file_name(name)
+}
+
+fn digit(letter: u8) -> Option<u8> {
+    char::from(letter).to_digit(16).map(|digit| digit as u8)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Shows its id, never the key.
+impl fmt::Debug for MasterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MasterKey({}, from {})", self.id(), self.place)
+    }
+}
+
+impl fmt::Display for MasterKeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { place, source } => write!(f, "the master key in {place}: {source}"),
+            Self::Malformed { place, length } => {
+                let digits = 2 * KEY_LEN;
+                write!(
+                    f,
+                    "the master key in {place} must be {digits} hexadecimal digits, got {length} characters"
+                )?;
+                if *length == digits { f.write_str(" that are not all such digits") } else { Ok(()) }
+            }
+        }
+    }
+}
+
+impl std::error::Error for MasterKeyError {}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_key_that_was_made_is_read_again_and_is_the_owners_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("key");
+        let made = MasterKey::create(&file).unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let read = MasterKey::read(&file).unwrap();
+        assert_eq!((read.id(), read.key.bytes()), (made.id(), made.key.bytes()));
+        assert!(MasterKey::create(&file).is_err(), "a key is never written over");
+    }
+
+    #[test]
+    fn what_is_no_key_is_told_without_being_shown() {
+        let told = |text: &str| MasterKey::parse(text, "`f`".to_owned()).unwrap_err().to_string();
+        assert_eq!(told(" 0a0b\n"), "the master key in `f` must be 64 hexadecimal digits, got 4 characters");
+        let almost = format!("x{}", "0".repeat(63));
+        let message = told(&almost);
+        assert!(message.ends_with("got 64 characters that are not all such digits"), "{message}");
+        assert!(!message.contains(&almost[..8]));
+        assert!(MasterKey::parse(&format!("{}\n", "0aF9".repeat(16)), String::new()).is_ok());
+    }
+
+    #[test]
+    fn a_debug_print_shows_no_key() {
+        let key = MasterKey::parse(&"0af9".repeat(16), "`f`".to_owned()).unwrap();
+        assert!(!format!("{key:?}").contains("0af90af9"));
+    }
+
+    #[test]
+    fn the_key_beside_a_store_is_outside_of_it() {
+        assert_eq!(beside(Path::new("data")), Path::new("data.key"));
+        assert_eq!(beside(Path::new("/srv/offerd/data/")), Path::new("/srv/offerd/data.key"));
+    }
+}

@@ -1,0 +1,258 @@
+//! Sealing: what is kept of a person can be read with the master key only, and with nothing once the person is erased.
+//!
+//! ```text
+//! master key   outside the store: a file, the environment, a systemd credential
+//!   └ keys     the file `keys`: the store's own key, a blinding key, 1024 wrapping keys
+//!       └ data keys    the tree `lead_keys`: one for each lead, sealed by the wrapping key of the lead's slot
+//!           └ records  of the trees that are sealed by lead (`TREES`), each with the lead that it is about before it
+//! ```
+//!
+//! The writer seals and the readers open, so there is no way around it: a record of a sealed tree that is about no lead
+//! is refused. A sealed record is bound to its tree and key, so that none can be put in another's place.
+//!
+//! # Why there are wrapping keys
+//! sled keeps what was removed for as long as it likes. A data key that is removed, sealed by the master key, could be dug
+//! up and opened by whoever has that. So the data keys of a slot are sealed by a key of their own that lies in a small file
+//! which is replaced as a whole. To erase a lead, the other data keys of its slot are sealed anew under a fresh wrapping
+//! key; when that is on the disk, the old wrapping key is forgotten, and with it whatever sled still has of the lead's.
+//! A crash in between leaves both keys in the file, and the next start finishes it.
+//!
+//! Exchanging the master key is then no more than replacing that file. And a copy of the store needs the file as it was
+//! while the rest was copied: it is whole when `keys` is the same before and after.
+
+pub(super) mod data_key;
+mod error;
+pub(super) mod key;
+mod key_file;
+pub(super) mod key_ring;
+mod master_key;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use uuid::Uuid;
+
+use self::data_key::DataKey;
+pub use self::error::SealingError;
+use self::key::{Key, SEAL_LEN};
+use self::key_file::KeyFile;
+use self::key_ring::KeyRing;
+pub use self::master_key::{MasterKey, MasterKeyError};
+use super::frame::Reason;
+use super::records::{RawValues, read_clear};
+use super::trees::{Seal, Tree};
+
+/// How many bytes longer a sealed payload is.
+pub(super) const OVERHEAD: usize = OWNER_LEN + SEAL_LEN;
+
+const OWNER_LEN: usize = 16;
+
+/// The data key that opened last: records of one lead often lie together.
+#[derive(Default)]
+pub(super) struct LastKey(Option<(Uuid, Key)>);
+
+/// The keys of an open store.
+pub(super) struct Sealing {
+    file: KeyFile,
+    ring: RwLock<KeyRing>,
+    /// Held while the file is replaced.
+    master: Mutex<MasterKey>,
+}
+
+impl Sealing {
+    /// Opens the keys of a store, or makes them for a `new` one.
+    pub(super) fn open(
+        master: Option<MasterKey>,
+        store: &std::path::Path,
+        new: bool,
+    ) -> Result<Self, SealingError> {
+        let file = KeyFile::of(store);
+        let (master, ring) = match (master, file.exists()) {
+            (Some(master), true) => {
+                let ring = file.open(&master)?;
+                (master, ring)
+            }
+            (None, true) => {
+                let sealed_with = file.sealed_with()?;
+                return Err(SealingError::NoMasterKey { path: file.path().to_owned(), sealed_with });
+            }
+            (_, false) if !new => return Err(SealingError::NoKeys { path: file.path().to_owned() }),
+            (given, false) => {
+                let made = || MasterKey::create_beside(store).map_err(SealingError::MasterKey);
+                let master = given.map_or_else(made, Ok)?;
+                let ring = file.create(&master)?;
+                (master, ring)
+            }
+        };
+        Ok(Self { file, ring: RwLock::new(ring), master: Mutex::new(master) })
+    }
+
+    /// A keyed hash: the same for the same text, and not to be guessed from the store alone.
+    pub(super) fn blind(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
+        let ring = self.ring();
+        let mut hmac =
+            Hmac::<Sha256>::new_from_slice(ring.blinding.bytes()).expect("HMAC takes a key of any length");
+        hmac.update(purpose.as_bytes());
+        hmac.update(b"\0");
+        hmac.update(text);
+        hmac.finalize().into_bytes().into()
+    }
+
+    /// A payload as it was before it went to the disk; `None` when the lead that it is about is erased. The outer error
+    /// is sled's.
+    pub(super) fn opened(
+        &self,
+        from: &impl RawValues,
+        tree: Tree,
+        key: &[u8],
+        stored: &[u8],
+        last: &mut LastKey,
+    ) -> sled::Result<Result<Option<Vec<u8>>, Reason>> {
+        let seal = tree.row().seal;
+        if seal == Seal::Open {
+            return Ok(Ok(Some(stored.to_vec())));
+        }
+        let Some((owner, sealed)) = stored.split_first_chunk::<OWNER_LEN>() else {
+            return Ok(Err(Reason::Short));
+        };
+        let owner = Uuid::from_bytes(*owner);
+        let opened = |with: &Key| with.open(&context(tree, owner, key), sealed).map(Some).ok_or(Reason::Seal);
+        if seal == Seal::Own {
+            return Ok(opened(&self.ring().own));
+        }
+        if let Some((_, data_key)) = last.0.as_ref().filter(|(of, _)| *of == owner) {
+            return Ok(opened(data_key));
+        }
+        Ok(match self.data_key(from, owner)? {
+            Ok(Some(DataKey::Kept(data_key))) => opened(&last.0.insert((owner, data_key)).1),
+            Ok(Some(DataKey::Destroyed)) => Ok(None),
+            Ok(None) | Err(_) => Err(Reason::DataKey),
+        })
+    }
+
+    /// The data key of a lead; `None` when there never was one. The outer error is sled's.
+    pub(super) fn data_key(
+        &self,
+        from: &impl RawValues,
+        lead: Uuid,
+    ) -> sled::Result<Result<Option<DataKey>, Reason>> {
+        let place = data_key::place(lead);
+        let mut read = None;
+        loop {
+            let kept = match read_clear(from, Tree::LeadKeys, &place)? {
+                Ok(Some(kept)) => kept,
+                Ok(None) => return Ok(Ok(None)),
+                Err(broken) => return Ok(Err(broken.reason)),
+            };
+            if let Ok(data_key) = data_key::unwrap(&self.ring(), lead, &kept) {
+                return Ok(Ok(Some(data_key)));
+            }
+            // An erasure may have sealed it anew, and forgotten the key before, since it was read.
+            if read.as_ref() == Some(&kept) {
+                return Ok(Err(Reason::DataKey));
+            }
+            read = Some(kept);
+        }
+    }
+
+    /// Makes a data key for a lead, and what is to be kept of it.
+    pub(super) fn new_data_key(&self, lead: Uuid) -> (Key, Vec<u8>) {
+        let key = Key::random();
+        let kept = data_key::wrap(&self.ring(), lead, &key);
+        (key, kept)
+    }
+
+    /// Gives a slot a new wrapping key, in memory and in the file, beside the one it has.
+    pub(super) fn renew(&self, slot: u16) -> Result<(), SealingError> {
+        let master = self.master();
+        let mut ring = self.ring().clone();
+        // A slot that is in the middle of it has its new key already.
+        if ring.unfinished().contains(&slot) {
+            return Ok(());
+        }
+        ring.renew(slot);
+        self.replace(&master, ring)
+    }
+
+    /// What is kept of the data keys of a slot, sealed anew: without the erased lead's, and without those that cannot be
+    /// read, which stay as they are.
+    pub(super) fn rewrapped(
+        &self,
+        kept: HashMap<Uuid, Vec<u8>>,
+        erased: Option<(Uuid, i64)>,
+    ) -> HashMap<Uuid, Vec<u8>> {
+        let ring = self.ring();
+        let rewrap = |(lead, kept): (Uuid, Vec<u8>)| match erased {
+            Some((erased, at_ms)) if erased == lead => Some((lead, data_key::destroyed(at_ms))),
+            _ => match data_key::unwrap(&ring, lead, &kept) {
+                Ok(DataKey::Kept(key)) => Some((lead, data_key::wrap(&ring, lead, &key))),
+                Ok(DataKey::Destroyed) | Err(_) => None,
+            },
+        };
+        kept.into_iter().filter_map(rewrap).collect()
+    }
+
+    /// The slots that a crash has left in the middle of being sealed anew.
+    pub(super) fn unfinished(&self) -> Vec<u16> {
+        self.ring().unfinished()
+    }
+
+    /// Forgets the wrapping keys that seal no more, in memory and in the file. Once this returns, what only they had
+    /// sealed is lost for good.
+    pub(super) fn forget(&self) -> Result<(), SealingError> {
+        let master = self.master();
+        let mut ring = self.ring().clone();
+        ring.forget();
+        self.replace(&master, ring)
+    }
+
+    /// Seals the keys with another master key. Once this returns, the one before opens nothing any more, and after a
+    /// crash before it one of the two opens everything.
+    pub(super) fn exchange_master_key(&self, new: MasterKey) -> Result<(), SealingError> {
+        let mut master = self.master();
+        self.file.write(&new, &self.ring())?;
+        *master = new;
+        Ok(())
+    }
+
+    /// The id of the master key.
+    pub(super) fn master_key_id(&self) -> String {
+        self.master().id()
+    }
+
+    /// The store's own key.
+    pub(super) fn own(&self) -> Key {
+        self.ring().own.clone()
+    }
+
+    fn replace(&self, master: &MasterKey, ring: KeyRing) -> Result<(), SealingError> {
+        self.file.write(master, &ring)?;
+        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = ring;
+        Ok(())
+    }
+
+    fn ring(&self) -> RwLockReadGuard<'_, KeyRing> {
+        self.ring.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn master(&self) -> MutexGuard<'_, MasterKey> {
+        self.master.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A payload as it goes to the disk, sealed with the key of its owner: a lead, or nobody where it is the store's own.
+pub(super) fn sealed(owner: Uuid, with: &Key, tree: Tree, key: &[u8], payload: &[u8]) -> Vec<u8> {
+    [owner.as_bytes(), &with.seal(&context(tree, owner, key), payload)[..]].concat()
+}
+
+/// The lead that a sealed payload is about, told without opening it.
+pub(super) fn owner(stored: &[u8]) -> Option<Uuid> {
+    stored.first_chunk::<OWNER_LEN>().map(|owner| Uuid::from_bytes(*owner))
+}
+
+/// What a sealed record is bound to.
+fn context(tree: Tree, owner: Uuid, key: &[u8]) -> Vec<u8> {
+    [&[tree.row().prefix], &owner.as_bytes()[..], key].concat()
+}

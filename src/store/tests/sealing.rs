@@ -1,0 +1,349 @@
+//! What is sealed: found by nobody without the key, read by all with it, and by nobody once it is erased.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use proptest::{collection::vec, prelude::*};
+
+use super::*;
+use crate::store::records::RawValues;
+use crate::store::sealing::data_key;
+
+/// A text that is looked for where it must not be.
+const CANARY: &[u8] = b"078-05-1120 wren.canary@example.com";
+
+const LEAD: Uuid = Uuid::from_u128(0x11);
+const OTHER: Uuid = Uuid::from_u128(0x22);
+
+fn about(lead: Uuid) -> Commit {
+    Commit::new().about(lead).put(Tree::Leads, lead, CANARY)
+}
+
+fn options(directory: &Directory, key: Option<&str>) -> StoreOptions {
+    let file = key.map(|name| directory.path().with_file_name(name));
+    StoreOptions { master_key_file: file, ..StoreOptions::new(directory.path()) }
+}
+
+fn refusal(options: &StoreOptions) -> String {
+    Store::open_inline_with(options).expect_err("the store does not open").to_string()
+}
+
+/// Every byte of the store's files.
+fn raw(directory: &Directory) -> Vec<u8> {
+    let files = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.is_file()).flat_map(|path| fs::read(path).unwrap()).collect()
+}
+
+fn holds(raw: &[u8], text: &[u8]) -> bool {
+    raw.windows(text.len()).any(|window| window == text)
+}
+
+/// What sled has under a key, of a store that is closed.
+fn raw_record(directory: &Directory, tree: Tree, key: impl AsRef<[u8]>) -> Vec<u8> {
+    sled(directory.path()).get(tree.sled_key(key.as_ref())).unwrap().expect("a record").to_vec()
+}
+
+#[test]
+fn every_sealed_tree_is_read_as_it_was_written_and_told_by_no_file() {
+    let directory = directory();
+    let sealed = || TREES.iter().filter(|row| row.seal != Seal::Open).map(|row| row.tree);
+    let store = inline(&directory);
+    let commit = Commit::new().about(LEAD).put(Tree::Texts, "open", "there it is");
+    let feed = Tree::LeadClientTags;
+    let commit =
+        sealed().fold(commit, |commit, tree| commit.put(tree, "key", CANARY)).append(feed, LEAD, CANARY);
+    store.commit_now(commit).unwrap();
+    drop(store);
+
+    let files = raw(&directory);
+    assert!(!holds(&files, CANARY));
+    assert!(holds(&files, b"there it is"), "what is not sealed is found, so the search finds");
+    let store = inline(&directory);
+    assert_eq!(sealed().count(), 8);
+    for tree in sealed() {
+        assert_eq!(store.payload(tree, "key").as_deref(), Some(CANARY), "{}", tree.name());
+        assert!(store.scan(tree, "").all(|record| record.unwrap().1 == CANARY), "{}", tree.name());
+    }
+    assert_eq!(store.scan(feed, LEAD).count(), 1);
+    assert!(store.check().unwrap().is_sound());
+}
+
+#[test]
+fn a_record_of_a_sealed_tree_that_is_about_no_lead_is_refused() {
+    let directory = directory();
+    let store = inline(&directory);
+    for row in TREES.iter().filter(|row| row.seal == Seal::Lead) {
+        let refused = store.commit_now(Commit::new().put(row.tree, "key", CANARY));
+        assert!(matches!(refused, Err(CommitError::Failed(_))), "{}", row.name);
+        assert_eq!(store.payload(row.tree, "key"), None);
+    }
+    let refused = store.commit_now(Commit::new().put(Tree::LeadKeys, "key", "mine"));
+    assert!(matches!(refused, Err(CommitError::Failed(_))));
+}
+
+#[test]
+fn guards_see_through_the_seal() {
+    let directory = directory();
+    let store = inline(&directory);
+    store.commit_now(about(LEAD)).unwrap();
+    let grow = |from: &[u8]| about(LEAD).unchanged(Tree::Leads, LEAD, from).put(Tree::Leads, LEAD, "grown");
+    let found = Err(CommitError::Guard { index: 0, found: CANARY.to_vec() });
+    assert_eq!(store.commit_now(grow(b"another")), found);
+    assert_eq!(store.commit_now(about(LEAD).absent(Tree::Leads, LEAD)), found);
+    // Within one group too: the second sees what the first has sealed.
+    let outcomes = store.commit_group(&[grow(CANARY), grow(CANARY)]);
+    assert_eq!(outcomes, [Ok(()), Err(CommitError::Guard { index: 0, found: b"grown".to_vec() })]);
+}
+
+#[test]
+fn a_sealed_record_is_nobody_elses_and_stands_nowhere_else() {
+    let directory = directory();
+    inline(&directory).commit_group(&[about(LEAD), about(OTHER)]);
+    let others = raw_record(&directory, Tree::Leads, OTHER);
+    tamper(directory.path(), &Tree::Leads.sled_key(LEAD.as_bytes()), |raw| *raw = others);
+
+    let store = inline(&directory);
+    let key = LEAD.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let broken = BrokenRecord { tree: Tree::Leads, key, reason: Reason::Seal };
+    assert_eq!(store.get(Tree::Leads, LEAD), Err(ReadError::Broken(broken.clone())));
+    assert_eq!(store.check().unwrap().broken, [broken]);
+    assert_eq!(store.payload(Tree::Leads, OTHER).as_deref(), Some(CANARY));
+}
+
+#[test]
+fn a_lead_whose_data_key_is_lost_is_broken_and_not_erased() {
+    let directory = directory();
+    inline(&directory).commit_group(&[about(LEAD), about(OTHER)]);
+    let place = Tree::LeadKeys.sled_key(&data_key::place(LEAD));
+    tamper(directory.path(), &place, |raw| raw[20] ^= 1);
+    let reason = |store: &Store| match store.get(Tree::Leads, LEAD) {
+        Err(ReadError::Broken(broken)) => broken.reason,
+        read => panic!("{read:?}"),
+    };
+    let store = inline(&directory);
+    assert_eq!(reason(&store), Reason::DataKey);
+    let refused = store.commit_now(about(LEAD));
+    assert!(matches!(refused, Err(CommitError::Failed(_))), "what is lost is not written over");
+    drop(store);
+
+    sled(directory.path()).remove(place).unwrap();
+    let store = inline(&directory);
+    assert_eq!((reason(&store), store.is_erased(LEAD)), (Reason::DataKey, Ok(false)));
+    assert_eq!(store.payload(Tree::Leads, OTHER).as_deref(), Some(CANARY));
+}
+
+/// A lead of the same slot as [`LEAD`].
+fn neighbour() -> Uuid {
+    neighbours()[0]
+}
+
+/// Four of them.
+fn neighbours() -> Vec<Uuid> {
+    let slot = |lead| data_key::place(lead)[..2].to_vec();
+    (1000..).map(Uuid::from_u128).filter(|lead| slot(*lead) == slot(LEAD)).take(4).collect()
+}
+
+#[test]
+fn an_erased_lead_is_read_no_more_and_its_neighbours_are() {
+    let directory = directory();
+    inline(&directory).commit_group(&[about(LEAD), about(OTHER), about(neighbour())]);
+    for _ in 0..2 {
+        let store = inline(&directory);
+        // The second time it changes nothing.
+        assert_eq!(store.commit_now(Commit::new().erase(LEAD, 5)), Ok(()));
+        assert_eq!((store.payload(Tree::Leads, LEAD), store.is_erased(LEAD)), (None, Ok(true)));
+        assert_eq!(store.commit_now(about(LEAD)), Err(CommitError::Erased));
+        let left: Vec<Vec<u8>> = store.scan(Tree::Leads, "").map(|record| record.unwrap().0).collect();
+        assert_eq!(left, [OTHER.as_bytes(), neighbour().as_bytes()]);
+        assert_eq!(store.payload(Tree::Leads, neighbour()).as_deref(), Some(CANARY));
+        assert!(store.check().unwrap().is_sound());
+    }
+}
+
+#[test]
+fn not_even_a_data_key_that_is_dug_up_opens_what_is_erased() {
+    let directory = directory();
+    inline(&directory).commit_group(&[about(LEAD), about(neighbour())]);
+    let place = data_key::place(LEAD);
+    let dug_up = raw_record(&directory, Tree::LeadKeys, &place);
+    inline(&directory).commit_now(Commit::new().erase(LEAD, 5)).unwrap();
+    tamper(directory.path(), &Tree::LeadKeys.sled_key(&place), |raw| *raw = dug_up);
+    let store = inline(&directory);
+    assert!(
+        matches!(store.get(Tree::Leads, LEAD), Err(ReadError::Broken(broken)) if broken.reason == Reason::DataKey)
+    );
+    assert_eq!(store.payload(Tree::Leads, neighbour()).as_deref(), Some(CANARY));
+}
+
+/// Gives what a slow reader has read before it was replaced, then what is there.
+struct Slow<'a> {
+    before: std::cell::Cell<Option<::sled::IVec>>,
+    now: &'a records::Records,
+}
+
+impl records::RawValues for Slow<'_> {
+    fn raw(&self, sled_key: &[u8]) -> ::sled::Result<Option<::sled::IVec>> {
+        self.before.take().map_or_else(|| self.now.raw(sled_key), |before| Ok(Some(before)))
+    }
+}
+
+#[test]
+fn a_reader_that_an_erasure_overtakes_reads_again() {
+    let directory = directory();
+    let store = inline(&directory);
+    store.commit_group(&[about(LEAD), about(neighbour())]);
+    let records = &store.shared.records;
+    let before = records.raw(&Tree::LeadKeys.sled_key(&data_key::place(LEAD))).unwrap();
+    store.commit_now(Commit::new().erase(neighbour(), 5)).unwrap();
+    let slow = Slow { before: std::cell::Cell::new(before), now: records };
+    let read = records.sealing().data_key(&slow, LEAD).unwrap();
+    assert!(matches!(read, Ok(Some(data_key::DataKey::Kept(_)))));
+}
+
+#[test]
+fn an_erasure_that_a_crash_interrupts_is_finished_at_the_next_start() {
+    let directory = directory();
+    let store = inline(&directory);
+    store.commit_group(&[about(LEAD), about(neighbour())]);
+    let slot = u16::from_be_bytes(*data_key::place(LEAD).first_chunk().unwrap());
+    // As far as a crash before the group is on the disk lets it come.
+    store.shared.records.sealing().renew(slot).unwrap();
+    assert_eq!(store.shared.records.sealing().unfinished(), [slot]);
+    let late = neighbours()[3];
+    store.commit_now(about(late)).unwrap();
+    drop(store);
+    let old = raw_record(&directory, Tree::LeadKeys, data_key::place(LEAD));
+
+    let store = inline(&directory);
+    assert!(store.shared.records.sealing().unfinished().is_empty());
+    for lead in [LEAD, neighbour(), late] {
+        assert_eq!(store.payload(Tree::Leads, lead).as_deref(), Some(CANARY), "it was not acknowledged");
+    }
+    drop(store);
+    assert_ne!(raw_record(&directory, Tree::LeadKeys, data_key::place(LEAD)), old, "sealed anew");
+}
+
+#[test]
+fn a_store_opens_with_its_own_master_key_only() {
+    let directory = directory();
+    let file = |name| directory.path().with_file_name(name);
+    let right = MasterKey::create(&file("right")).unwrap();
+    let wrong = MasterKey::create(&file("wrong")).unwrap();
+    Store::open_inline_with(&options(&directory, Some("right"))).unwrap().commit_now(about(LEAD)).unwrap();
+
+    let told = refusal(&options(&directory, Some("wrong")));
+    assert!(
+        told.contains(&right.id()) && told.contains(&wrong.id()) && told.contains("store.master_key_file"),
+        "{told}"
+    );
+    let told = refusal(&options(&directory, None));
+    assert!(told.contains(&right.id()) && told.contains("none is given"), "{told}");
+    let told = refusal(&options(&directory, Some("nowhere")));
+    assert!(told.contains("nowhere"), "{told}");
+    fs::write(file("short"), "c0ffee").unwrap();
+    let told = refusal(&options(&directory, Some("short")));
+    assert!(told.contains("64 hexadecimal digits") && !told.contains("c0ffee"), "{told}");
+
+    fs::rename(directory.path().join("keys"), file("keys")).unwrap();
+    let told = refusal(&options(&directory, Some("right")));
+    assert!(told.contains("is gone"), "{told}");
+    fs::rename(file("keys"), directory.path().join("keys")).unwrap();
+    let store = Store::open_inline_with(&options(&directory, Some("right"))).unwrap();
+    assert_eq!(store.payload(Tree::Leads, LEAD).as_deref(), Some(CANARY));
+}
+
+#[test]
+fn exchanging_the_master_key_changes_no_record() {
+    let directory = directory();
+    let file = |name| directory.path().with_file_name(name);
+    let [_, new] = ["old", "new"].map(|name| MasterKey::create(&file(name)).unwrap());
+    let store = Store::open_inline_with(&options(&directory, Some("old"))).unwrap();
+    store.commit_now(about(LEAD)).unwrap();
+    let blind = store.blind("identity", CANARY);
+    store.exchange_master_key(new).unwrap();
+    // What is erased afterwards is written with the new key.
+    store.commit_now(about(OTHER)).unwrap();
+    store.commit_now(Commit::new().erase(OTHER, 1)).unwrap();
+    drop(store);
+    refusal(&options(&directory, Some("old")));
+    let store = Store::open_inline_with(&options(&directory, Some("new"))).unwrap();
+    assert_eq!(store.payload(Tree::Leads, LEAD).as_deref(), Some(CANARY));
+    assert_eq!((store.blind("identity", CANARY), store.is_erased(OTHER)), (blind, Ok(true)));
+}
+
+#[test]
+fn what_a_blind_hash_says_depends_on_the_store_the_purpose_and_the_text() {
+    let (one, other) = (directory(), directory());
+    let (store, foreign) = (inline(&one), inline(&other));
+    let hash = store.blind("identity", CANARY);
+    assert_eq!(store.blind("identity", CANARY), hash);
+    assert!(
+        [store.blind("report", CANARY), store.blind("identity", b"x"), foreign.blind("identity", CANARY)]
+            .iter()
+            .all(|different| *different != hash)
+    );
+}
+
+#[test]
+fn a_store_from_before_the_seal_is_refused() {
+    let directory = directory();
+    let (frame, _) = frame::frames(&1_u32.to_be_bytes());
+    drop(inline(&directory));
+    tamper(directory.path(), &Tree::Meta.sled_key(b"format"), |raw| *raw = frame);
+    let told = refusal(&options(&directory, None));
+    assert!(told.contains("format `1`") && told.contains("empty `store.path`"), "{told}");
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put(u8, u8),
+    Erase(u8),
+}
+
+/// Few leads, of which some share a slot.
+fn lead(number: u8) -> Uuid {
+    if number.is_multiple_of(2) {
+        Uuid::from_u128(number.into())
+    } else {
+        neighbours()[usize::from(number / 2)]
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![3 => (0..8_u8, any::<u8>()).prop_map(|(lead, payload)| Step::Put(lead, payload)),
+                1 => (0..8_u8).prop_map(Step::Erase)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// In whatever groups leads come and are erased: who is not erased is read, who is erased is not, also after a restart.
+    #[test]
+    fn erasing_takes_those_who_are_erased_and_nobody_else(groups in vec(vec(step(), 1..8), 1..6)) {
+        let directory = directory();
+        let mut kept: BTreeMap<u8, Option<u8>> = BTreeMap::new();
+        let store = inline(&directory);
+        for group in &groups {
+            let commits: Vec<Commit> = group.iter().map(|step| match *step {
+                Step::Put(number, payload) => {
+                    Commit::new().about(lead(number)).put(Tree::Leads, lead(number), [payload; 50])
+                }
+                Step::Erase(number) => Commit::new().erase(lead(number), 1),
+            }).collect();
+            let expected: Vec<Outcome> = group.iter().map(|step| match *step {
+                Step::Put(number, _) if kept.get(&number) == Some(&None) => Err(CommitError::Erased),
+                Step::Put(number, payload) => { kept.insert(number, Some(payload)); Ok(()) }
+                Step::Erase(number) => { kept.entry(number).and_modify(|kept| *kept = None); Ok(()) }
+            }).collect();
+            prop_assert_eq!(store.commit_group(&commits), expected);
+        }
+        drop(store);
+        let store = inline(&directory);
+        for number in 0..8 {
+            let expected = kept.get(&number).copied().flatten().map(|payload| vec![payload; 50]);
+            prop_assert_eq!(store.payload(Tree::Leads, lead(number)), expected);
+            prop_assert_eq!(store.is_erased(lead(number)), Ok(kept.get(&number) == Some(&None)));
+        }
+        prop_assert!(store.check().unwrap().is_sound());
+    }
+}

@@ -93,8 +93,7 @@ fn a_case_that_fails_is_told_with_what_differs() {
         "FAIL fairholt_mortgage/wrong",
         "expected GET",
         "found    POST",
-        "offers: 1 expected, 0 found",
-        "offer 0 is not shown: `answer.offer.interest_rate`: must be a number from 0 to 400",
+        "the answer cannot be mapped: `answer.offer.interest_rate`: must be a number from 0 to 400",
         "is no case: missing field `product`",
         "2 of 2 cases failed",
     ] {

@@ -63,7 +63,7 @@ impl HttpSource {
     /// catalog whose rules fit the lead. A figure that cannot be used costs its offer, and no other.
     ///
     /// # Errors
-    /// The first mapping of the whole answer that could not be run.
+    /// The first mapping that could not be run, where that cost the whole answer.
     pub fn answer(
         &self,
         status: StatusCode,
@@ -129,18 +129,25 @@ impl HttpSource {
                 Err(_) => return Err(MappingError::new("answer.offers", "is no list")),
             },
         };
-        let (mut quotes, mut dropped) = (Vec::new(), Vec::new());
+        let (mut quotes, mut dropped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
         for (position, offer) in list.into_iter().enumerate() {
             let context = minijinja::context! { offer, ..context.clone() };
-            let quote = self
-                .answer
-                .figures(position, &context, &mut absent)
-                .map_err(|error| Unfit { reason: error.to_string(), detail: error.in_full() })
-                .and_then(|figures| figures.quote(facts, offers, &self.answer.keys));
+            let quote = match self.answer.figures(position, &context, &mut absent) {
+                Ok(figures) => figures.quote(facts, offers, &self.answer.keys),
+                Err(error) => {
+                    let unfit = Unfit { reason: error.to_string(), detail: error.in_full() };
+                    failures.push(error);
+                    Err(unfit)
+                }
+            };
             match quote {
                 Ok(quote) => quotes.push(quote),
                 Err(Unfit { reason, detail }) => dropped.push(Dropped { position, reason, detail }),
             }
+        }
+        // Where no offer at all can be read it is the answer that cannot, or the mapping.
+        if failures.len() == dropped.len() && quotes.is_empty() && !failures.is_empty() {
+            return Err(failures.swap_remove(0));
         }
         Ok(Reading { answered: Answered::Offers(quotes), dropped, absent, said: None })
     }

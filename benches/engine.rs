@@ -237,7 +237,7 @@ fn mapping(criterion: &mut Criterion) {
             let offers: Vec<_> = seat.offers.iter().collect();
             let answered =
                 source.answer(StatusCode::OK, &headers, body, black_box(&given), &facts(&lead), &offers);
-            answered.expect("the answer can be mapped").0
+            answered.expect("the answer can be mapped").answered
         };
         assert!(matches!(answered(), Answered::Offers(quotes) if quotes.len() == 6), "{key}");
         group.bench_function(format!("answer/{key}/6_offers"), |bencher| bencher.iter(answered));

@@ -7,18 +7,25 @@ use super::page;
 
 /// Checks settings and partner files, and tells every fault of both.
 pub fn run(config: Option<&Path>) -> ExitCode {
-    let book = match super::settings_and_book(config) {
-        Ok((_, book)) => book,
+    let (settings, book) = match super::settings_and_book(config) {
+        Ok(loaded) => loaded,
         Err(code) => return code,
     };
     if book.seats().is_empty() {
         eprintln!("offerd: there are no partner files, so no lead will have an offer");
     }
+    let deadline = settings.matching.deadline;
+    for seat in book.seats().iter().filter(|seat| seat.timeout > deadline) {
+        eprintln!(
+            "offerd: `{}` is waited for {deadline:?} at most about {} (`matching.deadline`), its `timeout` is {:?}",
+            seat.identity.key, seat.product_type, seat.timeout
+        );
+    }
     page::print(format_args!(
-        "settings and partner files are good: {} partners, {} seats, {} offers",
-        book.partners().len(),
-        book.seats().len(),
-        book.offers()
+        "settings and partner files are good: {}, {}, {}",
+        page::counted(book.partners().len(), "partner"),
+        page::counted(book.seats().len(), "seat"),
+        page::counted(book.offers(), "offer")
     ));
     ExitCode::SUCCESS
 }

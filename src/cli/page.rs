@@ -31,6 +31,11 @@ pub fn print(text: impl std::fmt::Display) {
     }
 }
 
+/// A count and what is counted: `1 offer`, `2 offers`.
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A moment, to the minute.
 pub fn moment(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M UTC").to_string()

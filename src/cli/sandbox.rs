@@ -57,7 +57,13 @@ async fn execute(arguments: &Arguments) -> Result<(), String> {
     let listener = TcpListener::bind(arguments.listen).await;
     let listener = listener.map_err(|error| format!("cannot listen on {}: {error}", arguments.listen))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
-    page::print(format_args!("{} partners answer at http://{address}/KEY/...", cases.partners()));
+    page::print(format_args!(
+        "answering for {} at http://{address}/KEY/...",
+        page::counted(cases.partners(), "partner")
+    ));
+    for skipped in cases.skipped() {
+        eprintln!("offerd: {skipped}, so it answers nothing");
+    }
     let chance = Chance::new(arguments.seed, arguments.latency, rates);
     serve(listener, cases, chance, |line| page::print(line)).await;
     Ok(())

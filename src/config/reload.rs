@@ -90,7 +90,7 @@ impl Settings {
         let rows = self.described.iter().zip(&later.described);
         let described = rows.map(|(old, new)| if waits(&old.0) { old } else { new }).cloned().collect();
 
-        let Reading { value, faults: mut found } = read_table::<Raw>(table.clone(), &toml::Table::new());
+        let Reading { value, faults: mut found, .. } = read_table::<Raw>(table.clone(), &toml::Table::new());
         let settings = value.map(|raw| checked(raw, described, table, &mut found));
         match settings {
             Some(settings) if found.is_empty() => Ok((settings, diff)),

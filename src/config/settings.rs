@@ -210,7 +210,7 @@ impl Settings {
             Ok(layers) => layers,
             Err(faults) => return (None, faults),
         };
-        let Reading { value, faults: mut found } =
+        let Reading { value, faults: mut found, .. } =
             read_table::<Raw>(layers.merged.clone(), layers.defaults.table());
         let settings = value.map(|raw| checked(raw, describe(&layers), layers.merged.clone(), &mut found));
         let mut faults: Vec<Fault> =

@@ -10,5 +10,5 @@ mod source;
 
 pub use duration::HumanDuration;
 pub use fault::Fault;
-pub use read::{Reading, read, read_table};
+pub use read::{FileReading, Reading, did_you_mean, nearest, read, read_table};
 pub use source::{Source, quoted};

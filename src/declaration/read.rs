@@ -4,7 +4,7 @@
 //! few harmless values, until one is taken), and the table is read again, until nothing is refused any more. What is
 //! missing gets a stand-in too, so one missing key does not hide the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
@@ -15,19 +15,58 @@ use super::source::{Source, quoted};
 /// Readings after which no more faults are looked for.
 const MOST_READINGS: usize = 1000;
 
+/// Keys below which no refused value is repeated: what is put in the wrong place there may be a secret.
+const KEPT: [&str; 4] = ["secrets", "auth", "headers", "query"];
+
+/// How alike a name must be that is suggested, in thousandths.
+const NEAR: u32 = 800;
+
+/// What is told of a key that is not there.
+const MISSING: &str = "is missing";
+
 /// What reading a table gave.
 #[derive(Debug)]
 pub struct Reading<T> {
     /// The value, with stand-ins in the places of the faults; `None` when no stand-in would do.
     pub value: Option<T>,
-    /// Faults as (key path, message).
+    /// Faults that are worth telling, as (key path, message).
     pub faults: Vec<(String, String)>,
+    /// Further places with stand-ins, whose faults follow from those.
+    pub implied: Vec<String>,
+}
+
+impl<T> Reading<T> {
+    /// Tells the faults apart: who misspelt a key knows that it is missing, and a stand-in lacks all its keys.
+    fn of(value: Option<T>, faults: BTreeMap<String, String>, misspelt: &BTreeSet<String>) -> Self {
+        let stands_in = |key: &str| {
+            let beyond =
+                |other: &String| key.strip_prefix(other.as_str()).is_some_and(|rest| rest.starts_with('.'));
+            faults.keys().any(beyond)
+        };
+        let follows =
+            |key: &String, message: &String| message == MISSING && (misspelt.contains(key) || stands_in(key));
+        let (implied, told): (Vec<_>, Vec<_>) =
+            faults.clone().into_iter().partition(|(key, message)| follows(key, message));
+        Self { value, faults: told, implied: implied.into_iter().map(|(key, _)| key).collect() }
+    }
+}
+
+/// What reading a file gave.
+#[derive(Debug)]
+pub struct FileReading<T> {
+    /// The value, with stand-ins in the places of the faults; `None` when no stand-in would do.
+    pub value: Option<T>,
+    /// Every fault that is worth telling.
+    pub faults: Vec<Fault>,
+    /// Further places with stand-ins, whose faults follow from those.
+    pub implied: Vec<String>,
 }
 
 /// Reads a file as a `T`: a value, possibly with stand-ins, and every fault.
-pub fn read<T: DeserializeOwned>(source: &Source) -> (Option<T>, Vec<Fault>) {
-    let Reading { value, faults } = read_table(source.table().clone(), &toml::Table::new());
-    (value, faults.into_iter().map(|(key, message)| source.fault(&key, message)).collect())
+pub fn read<T: DeserializeOwned>(source: &Source) -> FileReading<T> {
+    let Reading { value, faults, implied } = read_table(source.table().clone(), &toml::Table::new());
+    let faults = faults.into_iter().map(|(key, message)| source.fault(&key, message)).collect();
+    FileReading { value, faults, implied }
 }
 
 /// Reads a table as a `T`. A refused value gives way to that of `defaults`, if any.
@@ -35,13 +74,14 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
     let mut table = toml::Value::Table(table);
     let mut faults: BTreeMap<String, String> = BTreeMap::new();
     let mut tried: BTreeMap<String, usize> = BTreeMap::new();
+    let mut misspelt: BTreeSet<String> = BTreeSet::new();
     for _ in 0..MOST_READINGS {
         let error = match serde_path_to_error::deserialize::<_, T>(table.clone()) {
-            Ok(value) => return Reading { value: Some(value), faults: faults.into_iter().collect() },
+            Ok(value) => return Reading::of(Some(value), faults, &misspelt),
             Err(error) => error,
         };
         let mut place = steps(error.path());
-        let refused = Refused::of(error.inner().message());
+        let refused = Refused::of(error.inner().message(), word_at(&table, &place), is_kept(&place));
         // The path of an unknown key ends with it already.
         if let Some(key) =
             refused.key.map(Step::Key).filter(|key| refused.missing || place.last() != Some(key))
@@ -49,6 +89,9 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
             place.push(key);
         }
         let key = shown(&place);
+        if let (Some(meant), [parents @ .., _]) = (&refused.meant, &place[..]) {
+            misspelt.insert(shown(&[parents, &[Step::Key(meant.clone())]].concat()));
+        }
         // A stand-in that is refused tells nothing new of its place.
         if !tried.contains_key(&key) {
             faults.insert(key.clone(), refused.message);
@@ -63,7 +106,25 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
             break;
         }
     }
-    Reading { value: None, faults: faults.into_iter().collect() }
+    Reading::of(None, faults, &misspelt)
+}
+
+/// Whether a place is where secrets are written.
+fn is_kept(place: &[Step]) -> bool {
+    place.iter().any(|step| matches!(step, Step::Key(key) if KEPT.contains(&key.as_str())))
+}
+
+/// The word that stands at a place: a text, or the key itself where a table stands.
+fn word_at(table: &toml::Value, place: &[Step]) -> Option<String> {
+    let found = place.iter().try_fold(table, |value, step| match step {
+        Step::Key(key) => value.get(key),
+        Step::Position(nth) => value.get(nth),
+    });
+    match (found, place.last()) {
+        (Some(toml::Value::String(text)), _) => Some(text.clone()),
+        (Some(toml::Value::Table(_)), Some(Step::Key(key))) => Some(key.clone()),
+        _ => None,
+    }
 }
 
 /// The value that stands in for a refused one at the nth attempt; `None` when the place had better be empty.
@@ -150,34 +211,42 @@ fn put(value: &mut toml::Value, place: &[Step], new: Option<toml::Value>) -> boo
 }
 
 /// serde's words for a refusal, in ours.
+#[derive(Default)]
 struct Refused {
     /// The key that it is about, when that is one below the place.
     key: Option<String>,
     missing: bool,
     unknown: bool,
+    /// The known key that an unknown one is like.
+    meant: Option<String>,
     /// A variant that would be taken.
     variant: Option<String>,
     message: String,
 }
 
 impl Refused {
-    fn of(text: &str) -> Self {
+    /// What serde said of a place where `word` stands; `kept` when no value of it may be repeated.
+    fn of(text: &str, word: Option<String>, kept: bool) -> Self {
         let text = text.trim();
         let ticked: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
         let (first, others) = (ticked.first().copied(), ticked.get(1..).unwrap_or_default());
-        let told =
-            |message: String| Self { key: None, missing: false, unknown: false, variant: None, message };
+        let told = |message: String| Self { message, ..Self::default() };
         if text.starts_with("unknown field") {
-            let message = format!("is not a known key{}", hint(first.unwrap_or_default(), others));
-            return Self { key: first.map(str::to_owned), unknown: true, ..told(message) };
+            let meant = nearest(first.unwrap_or_default(), others.iter().copied());
+            let message = format!("is not a known key{}", did_you_mean(meant));
+            let meant = meant.map(str::to_owned);
+            return Self { key: first.map(str::to_owned), unknown: true, meant, ..told(message) };
         }
         if text.starts_with("missing field") {
-            return Self { key: first.map(str::to_owned), missing: true, ..told("is missing".to_owned()) };
+            return Self { key: first.map(str::to_owned), missing: true, ..told(MISSING.to_owned()) };
         }
         if text.starts_with("unknown variant") {
             let found = first.unwrap_or_default();
-            let message =
-                format!("must be one of {}, got `{found}`{}", others.join(", "), hint(found, others));
+            let got = match kept {
+                true => String::new(),
+                false => format!(", got `{found}`{}", did_you_mean(nearest(found, others.iter().copied()))),
+            };
+            let message = format!("must be one of {}{got}", others.join(", "));
             return Self { variant: others.first().map(|one| (*one).to_owned()), ..told(message) };
         }
         if text.starts_with("UUID parsing failed") {
@@ -187,12 +256,17 @@ impl Refused {
             if let Some((found, wanted)) =
                 text.strip_prefix(opening).and_then(|rest| rest.rsplit_once(", expected "))
             {
-                return told(format!("must be {}, got {found}", plain(wanted)));
+                let got = if kept { String::new() } else { format!(", got {found}") };
+                return told(format!("must be {}{got}", plain(wanted)));
             }
         }
+        if !text.starts_with("must be one of") {
+            return told(text.to_owned());
+        }
         // A closed set of the model: "must be one of `a`, `b`".
-        let variant = text.starts_with("must be one of").then(|| first.map(str::to_owned)).flatten();
-        Self { variant, ..told(text.to_owned()) }
+        let meant = word.filter(|_| !kept).and_then(|word| nearest(&word, ticked.iter().copied()));
+        let message = format!("{text}{}", did_you_mean(meant));
+        Self { variant: first.map(str::to_owned), ..told(message) }
     }
 }
 
@@ -209,9 +283,14 @@ fn plain(wanted: &str) -> &str {
 }
 
 /// The known name that is nearest, if any is near.
-fn hint(found: &str, known: &[&str]) -> String {
-    let nearness = |name: &&&str| (strsim::jaro_winkler(found, name) * 1000.0) as u32;
-    let nearest = known.iter().max_by_key(nearness).filter(|name| nearness(name) > 800);
+pub fn nearest<'k>(found: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let likeness = |name: &str| (strsim::jaro_winkler(found, name) * 1000.0) as u32;
+    let nearest = known.into_iter().max_by_key(|name| likeness(name));
+    nearest.filter(|name| likeness(name) > NEAR)
+}
+
+/// What is added to a fault when a known name is near.
+pub fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
@@ -254,7 +333,7 @@ mod tests {
 
     fn faults(text: &str) -> Vec<String> {
         let source = Source::parse(FilePath::new("shop.toml"), text).unwrap();
-        read::<Shop>(&source).1.iter().map(ToString::to_string).collect()
+        read::<Shop>(&source).faults.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -264,7 +343,7 @@ mod tests {
             "name = 'corner'\nopens_after = '8h'\n[[shelves]]\nheight = 2\nkind = 'steel'\n",
         )
         .unwrap();
-        let (shop, faults) = read::<Shop>(&source);
+        let FileReading { value: shop, faults, .. } = read::<Shop>(&source);
         assert!(faults.is_empty());
         let shop = shop.unwrap();
         assert_eq!((shop.name.as_str(), shop.opens_after.unwrap().0.as_secs()), ("corner", 8 * 3600));
@@ -286,6 +365,35 @@ mod tests {
                 "shop.toml:11: `shelves[0].hieght` is not a known key; did you mean `height`?",
                 "shop.toml:10: `shelves[0].kind` must be one of wood, steel, got `stele`; did you mean `steel`?",
             ]
+        );
+    }
+
+    #[test]
+    fn a_misspelt_key_is_not_missing_too() {
+        assert_eq!(
+            faults("nmae = 'corner'\n"),
+            ["shop.toml:1: `nmae` is not a known key; did you mean `name`?"]
+        );
+    }
+
+    #[test]
+    fn what_may_be_a_secret_is_not_repeated() {
+        #[derive(Debug, Deserialize)]
+        struct Safe {
+            #[allow(dead_code)]
+            secrets: std::collections::BTreeMap<String, Shelf>,
+            #[allow(dead_code)]
+            auth: Kind,
+            #[allow(dead_code)]
+            headers: std::collections::BTreeMap<String, String>,
+        }
+        let text = "auth = 'hunter2'\n[secrets]\na = 'hunter2'\nb = { height = 'hunter2', kind = 'hunter2' }\n[headers]\nX-A = 40802\n";
+        let source = Source::parse(FilePath::new("safe.toml"), text).unwrap();
+        let faults: Vec<String> = read::<Safe>(&source).faults.iter().map(ToString::to_string).collect();
+        assert_eq!(faults.len(), 5, "{faults:?}");
+        assert!(
+            faults.iter().all(|fault| !fault.contains("hunter2") && !fault.contains("40802")),
+            "{faults:?}"
         );
     }
 

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use metrics::histogram;
 use tokio::time::Instant;
@@ -20,7 +21,7 @@ use crate::model::ProductType;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::auth::BearerToken;
 use crate::partners::http::check::WireRules;
-use crate::partners::http::{Answered, HttpRequest, HttpSource, Secrets};
+use crate::partners::http::{Answered, HttpRequest, HttpSource, Reading, Secrets};
 use crate::partners::{Book, Quote, Seat};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
 use crate::wire::{
@@ -43,6 +44,8 @@ pub struct Line {
     rules: WireRules,
     /// By whether leads are tests: the sandbox gives tokens of its own.
     tokens: [Arc<TokenCache>; 2],
+    /// Whether it was told that an answer had no list of offers, since the files were read.
+    told_absent: Arc<AtomicBool>,
 }
 
 impl Lines {
@@ -68,8 +71,9 @@ impl Lines {
             let Some(source) = &seat.http else { continue };
             let place = (seat.identity.key.clone(), seat.product_type);
             let same = self.of(seat).filter(|line| line.rules == source.wire);
-            match same.map_or_else(|| self.line(seat, &source.wire), Ok) {
-                Ok(line) => drop(lines.insert(place, line)),
+            match same.map_or_else(|| self.line(seat, source), Ok) {
+                // New mappings may be wrong in new ways.
+                Ok(line) => drop(lines.insert(place, Line { told_absent: Arc::default(), ..line })),
                 Err(fault) => faults.push(format!("{}, {}: {fault}", seat.identity.key, seat.product_type)),
             }
         }
@@ -81,7 +85,8 @@ impl Lines {
         self.lines.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
     }
 
-    fn line(&self, seat: &Seat, rules: &WireRules) -> Result<Line, String> {
+    fn line(&self, seat: &Seat, source: &HttpSource) -> Result<Line, String> {
+        let rules = &source.wire;
         let identity = rules.client_certificate.as_ref();
         let pool = PoolRules {
             connect_timeout: rules.connect_timeout,
@@ -97,8 +102,15 @@ impl Lines {
         };
         let lane = LaneRules { concurrency: rules.concurrency, ..LaneRules::default() };
         let pool = self.wire.pool(&seat.identity.key, pool)?;
+        for (key, host) in &source.hosts {
+            if let Some(address) = pool.forbids(host) {
+                return Err(format!(
+                    "`{key}` is at {address}, a private, local or reserved address; `wire.allow_addresses = [\"{address}\"]` allows it"
+                ));
+            }
+        }
         let lane = pool.lane(seat.product_type.as_str(), lane);
-        Ok(Line { lane, rules: rules.clone(), tokens: Default::default() })
+        Ok(Line { lane, rules: rules.clone(), tokens: Default::default(), told_absent: Default::default() })
     }
 }
 
@@ -190,8 +202,11 @@ impl Line {
         histogram!(PARTNER_MAPPING_SECONDS, &labels).record(mapping.as_secs_f64());
         let answered = answered.map_err(|error| Trouble::Answer(source.places.locate(&error)));
         // A partner that declines is well; one that answers with garbage or an error is not.
-        self.lane.judged(matches!(&answered, Ok((Answered::Offers(_) | Answered::Declined(_), _))));
-        let (answered, dropped) = answered?;
+        self.lane
+            .judged(matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_))));
+        let reading = answered?;
+        self.tell_absent(seat, &reading);
+        let Reading { answered, dropped, .. } = reading;
         for offer in &dropped {
             warn!(
                 partner = seat.identity.key,
@@ -213,6 +228,19 @@ impl Line {
                 outcome.because(format!("{} of its offers not shown: {}", dropped.len(), first.reason))
             }
         })
+    }
+
+    /// Tells once that the list of offers was not where it was looked for: an answer that looks like "no offers" for ever.
+    fn tell_absent(&self, seat: &Seat, reading: &Reading) {
+        let Some(absent) = reading.absent.iter().find(|absent| absent.offer.is_none()) else { return };
+        if !self.told_absent.swap(true, Ordering::Relaxed) {
+            warn!(
+                partner = seat.identity.key,
+                product_type = seat.product_type.as_str(),
+                cause = %absent,
+                "an answer of a partner has no list of offers; told once until the partner files are read again"
+            );
+        }
     }
 
     /// The token of the partner's authorization server, where it wants one.

@@ -29,7 +29,10 @@ pub struct Answer {
 
 /// The answers of every partner by case.
 #[derive(Debug, Default)]
-pub struct Cases(BTreeMap<String, BTreeMap<String, Answer>>);
+pub struct Cases {
+    answers: BTreeMap<String, BTreeMap<String, Answer>>,
+    skipped: Vec<String>,
+}
 
 /// What a request asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,7 +63,7 @@ struct Response {
 }
 
 impl Cases {
-    /// Reads `<directory>/<key>/<case>.json`; cases without a response are left out.
+    /// Reads `<directory>/<key>/<case>.json`; what is no case, or has no response, is left out and told.
     ///
     /// # Errors
     /// The first file that cannot be read, and why.
@@ -68,45 +71,62 @@ impl Cases {
         let mut cases = Self::default();
         for partner in entries(directory)? {
             if !partner.is_dir() {
+                cases.skip(&partner, "is no directory of a partner");
                 continue;
             }
             for file in entries(&partner)? {
                 if file.extension().is_none_or(|extension| extension != "json") {
+                    cases.skip(&file, "is no `.json`");
                     continue;
                 }
                 let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
                 let text = fs::read(&file).map_err(|error| fault(&error))?;
                 let case: CaseFile = serde_json::from_slice(&text).map_err(|error| fault(&error))?;
-                if let Some(response) = case.response {
-                    let answer = response.answer().map_err(|error| fault(&error))?;
-                    cases.0.entry(name(&partner)).or_default().insert(name(&file), answer);
-                }
+                let Some(response) = case.response else {
+                    cases.skip(&file, "has no `response`");
+                    continue;
+                };
+                let answer = response.answer().map_err(|error| fault(&error))?;
+                cases.answers.entry(name(&partner)).or_default().insert(name(&file), answer);
             }
         }
-        if cases.0.is_empty() {
+        cases.skipped.sort();
+        if cases.answers.is_empty() {
             return Err(format!("{} has no cases", directory.display()));
         }
         Ok(cases)
     }
 
+    fn skip(&mut self, path: &Path, reason: &str) {
+        self.skipped.push(format!("{} {reason}", path.display()));
+    }
+
+    /// The files that answer nothing, each with the reason.
+    pub fn skipped(&self) -> &[String] {
+        &self.skipped
+    }
+
     /// How many partners there are.
     pub fn partners(&self) -> usize {
-        self.0.len()
+        self.answers.len()
     }
 
     /// Whether there is such a partner.
     pub fn knows(&self, key: &str) -> bool {
-        self.0.contains_key(key)
+        self.answers.contains_key(key)
     }
 
     /// The names of all cases by partner.
     pub fn names(&self) -> BTreeMap<&str, Vec<&str>> {
-        self.0.iter().map(|(key, cases)| (key.as_str(), cases.keys().map(String::as_str).collect())).collect()
+        self.answers
+            .iter()
+            .map(|(key, cases)| (key.as_str(), cases.keys().map(String::as_str).collect()))
+            .collect()
     }
 
     /// What a partner answers to a body.
     pub fn asked(&self, key: &str, body: &[u8]) -> Asked<'_> {
-        let Some(cases) = self.0.get(key) else { return Asked::Unknown };
+        let Some(cases) = self.answers.get(key) else { return Asked::Unknown };
         let wanted = trigger(&String::from_utf8_lossy(body));
         match (&wanted, cases.get_key_value(wanted.as_deref().unwrap_or(USUAL))) {
             (Some(_), Some((name, answer))) => Asked::Named(name, answer),
@@ -154,7 +174,35 @@ impl Response {
 
 #[cfg(test)]
 mod tests {
-    use super::trigger;
+    use std::fs;
+
+    use super::{Cases, trigger};
+
+    #[test]
+    fn what_answers_nothing_is_named_with_the_reason() {
+        let directory = tempfile::tempdir().unwrap();
+        let lender = directory.path().join("lender");
+        fs::create_dir(&lender).unwrap();
+        for (file, text) in [
+            ("offers.json", r#"{"response": {"status": 200, "text": "ok"}}"#),
+            ("asked.json", r#"{"product": "loan"}"#),
+            ("notes.md", "Notes."),
+        ] {
+            fs::write(lender.join(file), text).unwrap();
+        }
+        fs::write(directory.path().join("README.md"), "Cases.").unwrap();
+        let cases = Cases::load(directory.path()).unwrap();
+        assert_eq!(cases.names()["lender"], ["offers"]);
+        let told: Vec<&str> = cases.skipped().iter().map(|told| told.rsplit('/').next().unwrap()).collect();
+        assert_eq!(
+            told,
+            [
+                "README.md is no directory of a partner",
+                "asked.json has no `response`",
+                "notes.md is no `.json`"
+            ]
+        );
+    }
 
     #[test]
     fn a_trigger_is_found_in_bodies_of_all_kinds() {

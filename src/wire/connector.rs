@@ -80,7 +80,12 @@ impl Service<Uri> for Connector {
 
 /// Whether a host that is itself an address may be connected to: such a host is never resolved.
 fn literal_passes(rules: &AddressRules, uri: &Uri) -> bool {
+    literal_address(uri).is_none_or(|address| rules.allow(&address.to_string(), address))
+}
+
+/// The address that a URL has in place of a host name.
+pub(super) fn literal_address(uri: &Uri) -> Option<IpAddr> {
     let host = uri.host().unwrap_or_default();
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    bare.parse::<IpAddr>().ok().is_none_or(|address| rules.allow(bare, address))
+    bare.parse().ok()
 }

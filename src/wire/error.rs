@@ -82,7 +82,7 @@ impl fmt::Display for CallError {
             Self::NoTime => "the deadline had passed before the call",
             Self::BadUrl => "the URL is not an absolute http or https URL without a user",
             Self::ForbiddenAddress => {
-                "the host is at a private, local or reserved address that is not allowed"
+                "the host is at a private, local or reserved address; the host's name in `wire.allow_addresses` allows it"
             }
             Self::Unresolved => "the host name has no address",
             Self::Connect => "no connection could be made",

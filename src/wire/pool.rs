@@ -1,6 +1,7 @@
 //! How one far system is reached: its connections, and one attempt at a request.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use super::address::AddressRules;
 use super::body::{self, BodyRules};
 use super::call::{Call, Reply};
-use super::connector::Connector;
+use super::connector::{Connector, literal_address};
 use super::error::{CallError, Failed, Phase};
 use super::lane::{Lane, LaneRules};
 use super::panel::Panel;
@@ -80,6 +81,7 @@ type HttpClient = Client<Connector, Full<Bytes>>;
 struct Inner {
     name: String,
     panel: Arc<Panel>,
+    addresses: Arc<AddressRules>,
     secure: HttpClient,
     /// Differs from `secure` where HTTP/2 must be known beforehand.
     plain: HttpClient,
@@ -95,10 +97,11 @@ impl Pool {
         panel: &Arc<Panel>,
     ) -> Result<Self, String> {
         let tls = trust.config(rules.identity.as_ref(), rules.extra_roots.as_deref())?;
+        let addresses = Arc::new(AddressRules::new(&rules.allow_addresses)?);
         let connector = Connector::new(
             tls,
             rules.http2,
-            Arc::new(AddressRules::new(&rules.allow_addresses)?),
+            Arc::clone(&addresses),
             rules.connect_timeout,
             counter!(WIRE_CONNECTIONS, "pool" => name.to_owned()),
         );
@@ -107,11 +110,18 @@ impl Pool {
         Ok(Self(Arc::new(Inner {
             name: name.to_owned(),
             panel: Arc::clone(panel),
+            addresses,
             secure,
             plain,
             body: BodyRules { most: rules.max_response_bytes, gzip: rules.gzip },
             requests: counter!(WIRE_REQUESTS, "pool" => name.to_owned()),
         })))
+    }
+
+    /// The address that a URL has in place of a host name, when it may not be called.
+    pub fn forbids(&self, url: &str) -> Option<IpAddr> {
+        let address = literal_address(&url.parse().ok()?)?;
+        (!self.0.addresses.allow(&address.to_string(), address)).then_some(address)
     }
 
     /// A kind of traffic with limits of its own; `name` labels its metrics.

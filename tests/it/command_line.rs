@@ -5,7 +5,7 @@ use std::process::Output;
 use hyper::Method;
 use serde_json::Value;
 
-use crate::kit::partners::{partner, prompt_partners};
+use crate::kit::partners::{PartnerFile, partner, prompt_partners};
 use crate::kit::{Daemon, sample, signal};
 
 fn stdout(output: &Output) -> String {
@@ -66,6 +66,37 @@ async fn eligibility_faults_name_the_attribute_and_suggest_one() {
     ] {
         assert!(told.contains(fault), "{fault} is not in: {told}");
     }
+}
+
+#[tokio::test]
+async fn one_mistake_is_one_fault() {
+    let wrong = |file: PartnerFile| {
+        let told = stderr(&Daemon::with_partners(vec![file]).command(&["check"]).output().unwrap());
+        assert!(told.contains("1 fault found"), "{told}");
+        told
+    };
+    let told = wrong(partner("bad").savings("").replaced("timeout", "timout"));
+    assert!(told.contains("did you mean `timeout`?"), "{told}");
+    let file = partner("bad").savings("").replaced("[products.savings]", "[products.saving]");
+    let told = wrong(file.replaced("[[products.savings.offers]]", "[[products.saving.offers]]"));
+    assert!(
+        told.contains("`products.saving` must be one of") && told.contains("did you mean `savings`?"),
+        "{told}"
+    );
+    let told = wrong(partner("bad").savings("eligibility = { age = { mim = 18 } }"));
+    assert!(told.contains("`products.savings.eligibility.age.mim` is not a known key"), "{told}");
+    let told = wrong(partner("bad").savings("eligibility = { age = {} }"));
+    assert!(told.contains("`products.savings.eligibility.age` must have a condition"), "{told}");
+}
+
+#[tokio::test]
+async fn a_timeout_beyond_the_deadline_is_told_and_is_no_fault() {
+    let plan = Daemon::with_partners(vec![partner("slow").savings("").replaced("10s", "40s")]);
+    let output = plan.command(&["check"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = stderr(&output);
+    assert!(told.contains("`slow` is waited for") && told.contains("its `timeout` is 40s"), "{told}");
+    assert!(stdout(&output).contains("are good: 1 partner, 1 seat, 1 offer\n"), "{}", stdout(&output));
 }
 
 #[tokio::test]

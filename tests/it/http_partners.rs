@@ -192,7 +192,8 @@ async fn a_test_lead_reaches_the_sandbox_only() {
 #[tokio::test]
 async fn a_private_address_is_called_only_where_the_file_names_it() {
     let far = FarSide::start(|_| offers()).await;
-    let lender = far_lender("far", &far.url("/"), "").replaced("allow_addresses = [\"127.0.0.1\"], ", "");
+    let by_name = far.url("/").replace("127.0.0.1", "localhost");
+    let lender = far_lender("far", &by_name, "").replaced("allow_addresses = [\"127.0.0.1\"], ", "");
     let daemon = Daemon::with_partners(vec![lender]).start().await;
     let table = daemon.submit_blocking(sample("personal_loan")).await.json();
     assert_eq!(table["loanOffers"], json!([]));
@@ -258,10 +259,10 @@ async fn faults_of_mappings_are_told_with_file_and_line() {
     assert_eq!(output.status.code(), Some(64));
     let told = String::from_utf8(output.stderr).unwrap();
     for wanted in [
-        "`secret.missing`, which `secrets` does not name",
+        "uses a secret, and `secrets` names none",
         "did you mean `lead.loanInformation.loanAmount`?",
-        "names what there is not",
-        "aprr",
+        "filter `percent` is unknown; there are abs, ",
+        "`products.loan.http.answer.offer.aprr` is no figure",
     ] {
         assert!(told.contains(wanted), "{wanted} is not in {told}");
     }
@@ -280,4 +281,30 @@ async fn an_offer_of_one_term_is_named_by_it_or_not_at_all() {
     let mut keys: Vec<&str> = offers.map(|offer| offer["originator"]["key"].as_str().unwrap()).collect();
     keys.sort_unstable();
     assert_eq!(keys, ["nameless", "nameless", "one"], "what is not said fits the only offer there is");
+}
+
+#[test]
+fn an_address_that_may_not_be_called_is_a_fault_of_the_file() {
+    let lender = far_lender("far", "http://127.0.0.1:9/", "");
+    let closed = lender.replaced("allow_addresses = [\"127.0.0.1\"], ", "");
+    let output = Daemon::with_partners(vec![closed]).command(&["check"]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(64), "{told}");
+    let wanted = "`url` is at 127.0.0.1, a private, local or reserved address; \
+        `wire.allow_addresses = [\"127.0.0.1\"]` allows it";
+    assert!(told.contains(wanted), "{told}");
+}
+
+#[tokio::test]
+async fn answers_without_the_list_of_offers_are_told_once_in_the_log() {
+    let answer = json!({"quotes": [], "for": "Jane"}).to_string();
+    let far = FarSide::start(move |_| Deed::Json(200, answer.clone())).await;
+    let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;
+    for _ in 0..3 {
+        daemon.submit_blocking(sample("personal_loan")).await;
+    }
+    let log = daemon.log();
+    let told: Vec<&str> = log.lines().filter(|line| line.contains("has no list of offers")).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("at its top there are for, quotes") && !log.contains("Jane"), "{told:?}");
 }

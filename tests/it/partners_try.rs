@@ -106,7 +106,7 @@ secrets = {{ key = {{ env = "FAR_KEY" }} }}
 headers = {{ X-Key = "secret.key" }}
 json = {{ who = "lead.personalInformation.lastName|upper" }}
 wire = {{ allow_addresses = ["127.0.0.1"] }}
-answer = {{ declined = "response.no", offer = {{ key = "'far'", term = "offer.term", apr = "offer.apr", pre_qualified = "true" }} }}
+answer = {{ declined = "response.no", error = "response.trouble", offer = {{ key = "'far'", term = "offer.term", apr = "offer.apr", pre_qualified = "true" }} }}
 "#
     ))
 }
@@ -152,9 +152,74 @@ async fn a_decline_is_an_answer_and_garbage_is_none() {
     assert_eq!(code, Some(0), "{shown}");
     assert!(shown.contains("declined: low_fico") && shown.contains("TOLLIVER"), "{shown}");
     assert!(!shown.contains("k3y-of-ours"), "{shown}");
+    let (code, shown, _) = sent(json!({"trouble": "boom for Tolliver"}).to_string(), &[]).await;
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(shown.contains("the partner failed: the answer is an error: boom for ***"), "{shown}");
     let (code, shown, _) = sent("{".to_owned(), &[]).await;
     assert_eq!(code, Some(1), "{shown}");
     assert!(shown.contains("the partner failed: the answer"), "{shown}");
     let (code, shown, received) = sent("{}".to_owned(), &["--live"]).await;
     assert_eq!((code, received.len()), (Some(1), 0), "nobody listens on the live side: {shown}");
+}
+
+#[test]
+fn a_lead_that_would_not_be_asked_about_is_told_first() {
+    let plan = Daemon::with_sample_partners();
+    let mut lead: serde_json::Value = serde_json::from_str(&sample("mortgage_purchase")).unwrap();
+    lead["mortgageInformation"].as_object_mut().unwrap().remove("propertyValue");
+    let (output, shown) = tried(&plan, "fairholt_mortgage", &lead.to_string(), &[]);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    let first = shown.lines().next().unwrap();
+    assert_eq!(
+        first,
+        "the partner would not be asked about this lead: `mortgageInformation.propertyValue` is not given"
+    );
+    assert!(shown.contains("authorization: Basic ***\n"), "{shown}");
+    let (_, shown) = tried(&plan, "fairholt_mortgage", &sample("personal_loan"), &[]);
+    assert!(shown.contains("`productTypes` "), "{shown}");
+    assert!(!tried(&plan, "fairholt_mortgage", &sample("mortgage_purchase"), &[]).1.contains("would not be"));
+}
+
+#[test]
+fn stand_ins_are_told_once_and_only_where_there_are_any() {
+    let plan = Daemon::with_sample_partners();
+    let (_, shown) = tried(&plan, "hazelmoor_lending", &sample("personal_loan"), &[]);
+    assert_eq!(shown.matches("stand in for it").count(), 1, "{shown}");
+    let (_, shown) = tried(&plan, "hazelmoor_lending", &sample("personal_loan"), &["--reveal"]);
+    assert!(!shown.contains("stand in for it"), "{shown}");
+}
+
+#[test]
+fn a_partner_whose_file_prices_its_offers_has_nothing_to_try() {
+    let plan = Daemon::with_sample_partners();
+    let (output, shown) = tried(&plan, "larkhaven_mortgage", &sample("mortgage_purchase"), &[]);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(
+        shown.contains(
+            "larkhaven_mortgage has no `http`; its offers are priced by the file: see `offerd explain`"
+        ),
+        "{shown}"
+    );
+    let (_, shown) =
+        tried(&plan, "fairholt_mortgage", &sample("mortgage_purchase"), &["--product", "savings"]);
+    assert!(shown.contains("`fairholt_mortgage` has no such product type; it has mortgage"), "{shown}");
+}
+
+#[tokio::test]
+async fn what_is_not_in_an_answer_is_told_with_what_is() {
+    let (code, shown, _) = sent(json!({"quotes": [{"term": 36}], "for": "Jane"}).to_string(), &[]).await;
+    assert_eq!(code, Some(0), "{shown}");
+    let wanted = "`answer.offers` (`response.offers`) is not in the answer; at its top there are for, quotes";
+    assert!(shown.contains(wanted), "{shown}");
+    let offers =
+        json!({"offers": [{"term": 36, "aprr": 9.5}, {"term": 36, "apr": "9,5"}, {"term": 24, "apr": 8}]});
+    let (_, shown, _) = sent(offers.to_string(), &[]).await;
+    for wanted in [
+        "offer 0: `offer.apr` is not in the answer; there are aprr, term",
+        "offer 0 is not shown: it has no APR\n",
+        "offer 1 is not shown: `answer.offer.apr`: must be a number from 0 to 400\n",
+        "8 % APR",
+    ] {
+        assert!(shown.contains(wanted), "{wanted} is not in {shown}");
+    }
 }

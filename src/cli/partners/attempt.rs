@@ -20,8 +20,7 @@ use crate::config::Settings;
 use crate::matching::lines::Lines;
 use crate::matching::question::Question;
 use crate::model::{CreditBands, Lead, ProductType, RateTable};
-use crate::partners::http::expression::MappingError;
-use crate::partners::http::{Answered, Asked, Given, HttpRequest, HttpSource, Secrets};
+use crate::partners::http::{Answered, Asked, Given, HttpRequest, HttpSource, MappingError, Secrets};
 use crate::partners::text::write_offer;
 use crate::partners::{Book, Facts, Quote, Seat, Terms};
 
@@ -40,13 +39,21 @@ pub struct Try {
     /// The live side; the sandbox when not given
     #[arg(long)]
     live: bool,
-    /// Send the request, and show what comes back
+    /// Send the request and show what comes back; what is sent is real, personal data and secrets included: only what is
+    /// shown is masked
     #[arg(long)]
     send: bool,
-    /// Show personal data as it is; secrets never are
+    /// Show personal data as it is; secrets are never shown
     #[arg(long)]
     reveal: bool,
 }
+
+/// What is told of a masked request, which looks real.
+const STAND_INS: &str = "(what identifies the person is not shown: `***`, `123-45-6780`, `1970-01-01` and the like stand in for it;\n \
+    `--reveal` shows it, and what `--send` sends is real)";
+
+/// How HTTP basic begins, the one scheme whose credentials do not show that they are masked.
+const BASIC: &str = "Basic ";
 
 /// Shows the request, and on demand sends it and shows the answer.
 ///
@@ -54,12 +61,15 @@ pub struct Try {
 /// Why there is no request, or neither offers nor a decline.
 pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<(), String> {
     let seat = seat(book, arguments)?;
-    let source = seat.http.as_ref().ok_or("the partner is not asked over HTTP")?;
+    let source = seat.http.as_ref().ok_or_else(|| priced_by_the_file(&arguments.partner))?;
     let (_, lead) = lead::read_lead(&arguments.file)?;
     let shown_lead = if arguments.reveal { lead.clone() } else { masked(&lead)? };
     let asked =
         Asked { lead: Uuid::now_v7(), rate_table: Uuid::now_v7(), test: !arguments.live, now: Utc::now() };
 
+    if let Some(reasons) = not_asked(seat, &lead, &asked) {
+        page::print(format_args!("the partner would not be asked about this lead: {reasons}"));
+    }
     let token = source.token_request(asked.test, Secrets::Masked).map_err(told)?;
     if let Some(token) = &token {
         page::print(request_text(token, false));
@@ -67,6 +77,9 @@ pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<()
     let shown = request(source, &shown_lead, &asked, Secrets::Masked).map_err(told)?;
     let shown = shown.ok_or("the partner has no `sandbox_url`; `--live` shows the live side")?;
     page::print(request_text(&shown, token.is_some()));
+    if shown_lead != lead {
+        page::print(STAND_INS);
+    }
     if !arguments.send {
         return Ok(());
     }
@@ -87,19 +100,44 @@ pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<()
 /// The one seat that is meant.
 fn seat<'b>(book: &'b Book, arguments: &Try) -> Result<&'b Seat, String> {
     let key = &arguments.partner;
-    let of_partner: Vec<_> = book.seats().iter().filter(|seat| seat.identity.key == *key).collect();
+    let of_partner: Vec<&Seat> =
+        book.seats().iter().map(|seat| &**seat).filter(|seat| seat.identity.key == *key).collect();
     if of_partner.is_empty() {
         return Err(format!("there is no partner `{key}`"));
     }
-    let meant = of_partner.into_iter().filter(|seat| match arguments.product {
-        Some(product) => seat.product_type == product,
-        None => seat.http.is_some(),
-    });
-    match meant.collect::<Vec<_>>()[..] {
-        [seat] => Ok(seat),
-        [] => Err(format!("`{key}` is not asked over HTTP about that")),
-        [..] => Err(format!("`{key}` is asked over HTTP about several product types; name one by --product")),
+    let products = |seats: &[&Seat]| {
+        let names: Vec<&str> = seats.iter().map(|seat| seat.product_type.as_str()).collect();
+        names.join(", ")
+    };
+    let named = |seat: &&Seat| arguments.product.is_none_or(|product| seat.product_type == product);
+    let meant: Vec<&Seat> = of_partner.iter().copied().filter(named).collect();
+    if meant.is_empty() {
+        return Err(format!("`{key}` has no such product type; it has {}", products(&of_partner)));
     }
+    let over_http: Vec<&Seat> = meant.into_iter().filter(|seat| seat.http.is_some()).collect();
+    match over_http[..] {
+        [seat] => Ok(seat),
+        [] => Err(priced_by_the_file(key)),
+        [..] => Err(format!(
+            "`{key}` is asked over HTTP about several product types, {}; name one by `--product`",
+            products(&over_http)
+        )),
+    }
+}
+
+fn priced_by_the_file(key: &str) -> String {
+    format!("{key} has no `http`; its offers are priced by the file: see `offerd explain`")
+}
+
+/// Why the partner would not be asked about the lead, whatever it would answer; nothing personal.
+fn not_asked(seat: &Seat, lead: &Lead, asked: &Asked) -> Option<String> {
+    let facts = Facts::new(lead, asked.now.date_naive(), CreditBands::CURRENT);
+    let failures = seat.rule.failures(&facts).into_iter().map(|condition| match condition.found(&facts) {
+        found if found == "not given" => format!("`{}` is not given", condition.subject.path()),
+        found => format!("wanted {condition}, found {found}"),
+    });
+    let failures: Vec<String> = failures.collect();
+    (!failures.is_empty()).then(|| failures.join("; "))
 }
 
 fn request(
@@ -114,7 +152,7 @@ fn request(
 
 /// A fault of a mapping that ran on what may be shown.
 fn told(error: MappingError) -> String {
-    format!("the request cannot be made: {error} ({})", error.detail)
+    format!("the request cannot be made: {}", error.in_full())
 }
 
 async fn send(
@@ -142,17 +180,23 @@ async fn send(
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let answered =
         source.answer(reply.status, &reply.headers, &reply.body, question.given(), &facts, &fitting);
-    let (answered, dropped) = answered
-        .map_err(|error| format!("the answer cannot be mapped: {error} ({})", veil.cover(&error.detail)))?;
-    for one in dropped {
-        page::print(format_args!("offer {} is not shown: {}", one.position, one.reason));
+    let reading =
+        answered.map_err(|error| format!("the answer cannot be mapped: {}", veil.cover(&error.in_full())))?;
+    for absent in &reading.absent {
+        page::print(absent);
     }
-    match answered {
+    for one in &reading.dropped {
+        page::print(format_args!("offer {} is not shown: {}", one.position, veil.cover(&one.detail)));
+    }
+    match reading.answered {
         Answered::Offers(quotes) if quotes.is_empty() => page::print("no offers"),
         Answered::Offers(quotes) => page::print(offers(seat, &quotes)?),
         Answered::Declined(Some(reason)) => page::print(format_args!("declined: {reason}")),
         Answered::Declined(None) => page::print("declined"),
-        Answered::Failed(cause) => return Err(format!("the partner failed: {cause}")),
+        Answered::Failed(cause) => {
+            let said = reading.said.map_or_else(String::new, |said| format!(": {}", veil.cover(&said)));
+            return Err(format!("the partner failed: {cause}{said}"));
+        }
     }
     Ok(())
 }
@@ -184,7 +228,12 @@ fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
 fn request_text(request: &HttpRequest, bearer: bool) -> String {
     let mut text = format!("{} {}\n", request.method, request.url);
     for (name, value) in &request.headers {
-        text.push_str(&format!("{name}: {}\n", value.to_str().unwrap_or("(not a text)")));
+        let value = match value.to_str() {
+            Ok(value) if value.starts_with(BASIC) => "Basic ***",
+            Ok(value) => value,
+            Err(_) => "(not a text)",
+        };
+        text.push_str(&format!("{name}: {value}\n"));
     }
     if bearer {
         text.push_str("authorization: Bearer ***\n");

@@ -1,9 +1,10 @@
-//! `offerd partners list|timing|pause|resume|try`
+//! `offerd partners list|timing|pause|resume|try|cases`
 //!
-//! With a running daemon the commands go over its admin listener; without one they open the store themselves. `try` needs
-//! neither.
+//! With a running daemon the commands go over its admin listener; without one they open the store themselves. `try` and
+//! `cases` need neither.
 
 mod attempt;
+mod cases;
 mod keeper;
 mod list;
 mod masked;
@@ -30,6 +31,8 @@ pub enum Command {
     Standing(Standing),
     /// Show the request that a partner asked over HTTP would be sent for a lead; on demand send it and show its offers
     Try(attempt::Try),
+    /// Run the case files of partners asked over HTTP, and show where their mappings do something else
+    Cases(cases::Cases),
 }
 
 /// What is done with whoever keeps the partners.
@@ -69,6 +72,13 @@ pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
                 Err(code) => return code,
             };
             super::block_on(attempt::run(&settings, &book, &arguments)).map_err(Trouble::Other)
+        }
+        Command::Cases(arguments) => {
+            let (_, book) = match super::settings_and_book(config) {
+                Ok(loaded) => loaded,
+                Err(code) => return code,
+            };
+            cases::run(&book, &arguments).map_err(Trouble::Other)
         }
         Command::Standing(command) => {
             let settings = match super::settings(config) {

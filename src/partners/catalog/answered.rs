@@ -69,6 +69,34 @@ const FIGURES: &[Figure] = &[
     Figure { name: "annual_percent_yield", kind: PERCENT, of: SAVINGS },
 ];
 
+/// The figures that an offer cannot do without, each in any of its ways.
+const REQUIRED: &[(ProductType, &[&str])] = &[
+    (ProductType::Loan, &["apr", "min_apr", "max_apr"]),
+    (ProductType::Mortgage, &["interest_rate"]),
+    (ProductType::Savings, &["rate"]),
+];
+
+/// Why figures make no quote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfit {
+    /// Why, without what they say.
+    pub reason: String,
+    /// Why, with what they say: for whoever may see it.
+    pub detail: String,
+}
+
+impl From<String> for Unfit {
+    fn from(reason: String) -> Self {
+        Self { detail: reason.clone(), reason }
+    }
+}
+
+impl From<&str> for Unfit {
+    fn from(reason: &str) -> Self {
+        reason.to_owned().into()
+    }
+}
+
 /// The figures of one offer, as a partner answers them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
@@ -87,6 +115,11 @@ impl Figures {
     pub fn names(product_type: ProductType) -> impl Iterator<Item = &'static str> {
         let has = move |figure: &&Figure| figure.of.is_empty() || figure.of.contains(&product_type);
         FIGURES.iter().filter(has).map(|figure| figure.name)
+    }
+
+    /// The figures of which offers of a product type need one.
+    pub fn required(product_type: ProductType) -> &'static [&'static str] {
+        REQUIRED.iter().find(|(known, _)| *known == product_type).map_or(&[], |(_, figures)| figures)
     }
 
     /// Takes in a figure.
@@ -115,15 +148,16 @@ impl Figures {
         Ok(())
     }
 
-    /// The quote that they make with the offer of the catalog that they name, of those that are for the lead.
+    /// The quote that they make with the offer of the catalog that they name, of those that are for the lead. `keys` are
+    /// those of the whole catalog.
     ///
     /// # Errors
-    /// Why they make none, without what they say.
-    pub fn quote(&self, facts: &Facts, offers: &[&CatalogOffer]) -> Result<Quote, String> {
+    /// Why they make none.
+    pub fn quote(&self, facts: &Facts, offers: &[&CatalogOffer], keys: &[String]) -> Result<Quote, Unfit> {
         let mut named = offers.iter().filter(|offer| self.name(offer));
-        let offer = named.next().ok_or("it names no offer of the file that is for the lead")?;
+        let offer = named.next().ok_or_else(|| self.names_none(offers, keys))?;
         if named.next().is_some() {
-            return Err("it names several offers of the file; `key` and `term` tell them apart".to_owned());
+            return Err("it names several offers of the file; `key` and `term` tell them apart".into());
         }
         let (terms, suitability, amount) = match &offer.pricing {
             Pricing::Loan(loan) => {
@@ -162,12 +196,33 @@ impl Figures {
         Ok(quote)
     }
 
+    /// Why they name no offer.
+    fn names_none(&self, offers: &[&CatalogOffer], keys: &[String]) -> Unfit {
+        let there = |names: &[String]| match names {
+            [one] => format!("there is {one}"),
+            names => format!("there are {}", names.join(", ")),
+        };
+        let key = self.texts.get("key");
+        if let Some(key) = key.filter(|key| !keys.contains(key)) {
+            return Unfit {
+                reason: format!("its key is no offer of the file; {}", there(keys)),
+                detail: format!("`{key}` is no offer of the file; {}", there(keys)),
+            };
+        }
+        let of_key = offers.iter().filter(|offer| key.is_none_or(|key| offer.key() == key));
+        let terms: Vec<String> =
+            of_key.filter_map(|offer| offer.term()).map(|term| term.to_string()).collect();
+        match (key, &terms[..]) {
+            (_, [_, ..]) => format!("its term is none of the file for the lead; {}", there(&terms)).into(),
+            (Some(key), []) => format!("`{key}` is not for the lead: its conditions do not hold").into(),
+            (None, []) => "no offer of the file is for the lead: their conditions do not hold".into(),
+        }
+    }
+
     /// Whether they name an offer; what they leave out fits every offer.
     fn name(&self, offer: &CatalogOffer) -> bool {
-        let key = offer.name.split('/').next();
-        let term = if let Pricing::Loan(loan) = &offer.pricing { Some(f64::from(loan.term)) } else { None };
-        self.texts.get("key").is_none_or(|wanted| key == Some(wanted.as_str()))
-            && self.number("term").is_none_or(|wanted| term == Some(wanted))
+        self.texts.get("key").is_none_or(|wanted| offer.key() == wanted)
+            && self.number("term").is_none_or(|wanted| offer.term().map(f64::from) == Some(wanted))
     }
 
     fn loan(

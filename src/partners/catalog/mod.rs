@@ -10,7 +10,7 @@ mod mortgage;
 mod savings;
 mod special;
 
-pub use answered::Figures;
+pub use answered::{Figures, Unfit};
 
 use super::check::Checker;
 use super::declared;
@@ -102,6 +102,16 @@ impl CatalogOffer {
             .into_iter()
             .map(|pricing| Self::priced(offer, product_type, identity, &rule, pricing))
             .collect()
+    }
+
+    /// Its key within the partner, which all its terms share.
+    pub fn key(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
+    }
+
+    /// Its term, if it is a loan, in its own unit.
+    fn term(&self) -> Option<i32> {
+        if let Pricing::Loan(loan) = &self.pricing { Some(loan.term) } else { None }
     }
 
     fn priced(

@@ -3,6 +3,7 @@
 use chrono::NaiveDate;
 
 use super::Checker;
+use crate::declaration::{did_you_mean, nearest};
 use crate::model::AttributeKind;
 use crate::partners::declared::{self, Eligibility};
 use crate::partners::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, days};
@@ -58,11 +59,7 @@ impl Checker<'_> {
     fn subject(&mut self, key: &str, path: &str) -> Option<Subject> {
         let subject = Subject::named(path);
         if subject.is_none() {
-            let near = Subject::paths()
-                .map(|known| (strsim::jaro_winkler(path, known), known))
-                .max_by(|one, two| one.0.total_cmp(&two.0))
-                .filter(|(likeness, _)| *likeness > 0.8);
-            let hint = near.map_or_else(String::new, |(_, known)| format!("; did you mean `{known}`?"));
+            let hint = did_you_mean(nearest(path, Subject::paths()));
             self.at(key, format!("`{path}` is no attribute of a lead{hint}"));
         }
         subject
@@ -106,7 +103,7 @@ impl Checker<'_> {
         }
         self.wrong_words(kind, declared);
         if tests.is_empty() {
-            self.at("present", format!("must have a condition: {}", words_for(kind).join(", ")));
+            self.at("", format!("must have a condition: {}", words_for(kind).join(", ")));
         }
         tests.into_iter().map(|test| Condition { subject, test, or_missing: declared.or_missing }).collect()
     }

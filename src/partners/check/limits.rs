@@ -14,11 +14,8 @@ const DAY: u16 = 24 * 60;
 impl Checker<'_> {
     /// The limits of a seat.
     pub(super) fn limits(&mut self, declared: &declared::Limits) -> Limits {
-        for (key, cap) in [("per_minute", declared.per_minute), ("per_day", declared.per_day)] {
-            if cap == Some(0) {
-                self.at(key, "must be at least 1; `paused = true` takes the partner out");
-            }
-        }
+        let per_minute = self.cap("per_minute", declared.per_minute);
+        let per_day = self.cap("per_day", declared.per_day);
         let budget = declared.per_day_budget;
         if let Some(dollars) = budget.filter(|dollars| !(dollars.is_finite() && *dollars > 0.0)) {
             self.at("per_day_budget", format!("must be dollars above 0, got {dollars}"));
@@ -28,11 +25,21 @@ impl Checker<'_> {
             .map(|(nth, window)| self.within(&format!("schedule[{nth}]"), |check| check.window(window)));
         Limits {
             schedule: Schedule::of(windows.collect()),
-            per_minute: declared.per_minute,
-            per_day: declared.per_day,
+            per_minute,
+            per_day,
             per_day_budget: budget.map(|dollars| dollars * 100.0),
             time_zone: self.time_zone(declared.time_zone.as_deref()),
         }
+    }
+
+    /// A number of asks.
+    fn cap(&mut self, key: &str, declared: Option<i64>) -> Option<u32> {
+        let cap = declared.filter(|cap| *cap >= 1);
+        if declared.is_some() && cap.is_none() {
+            self.at(key, "must be at least 1; `paused = true` takes the partner out");
+        }
+        // Nobody is asked more often than that, so the greatest cap is none.
+        cap.map(|cap| u32::try_from(cap).unwrap_or(u32::MAX))
     }
 
     /// Among whom a seat takes a lead alone.
@@ -49,9 +56,17 @@ impl Checker<'_> {
     fn time_zone(&mut self, name: Option<&str>) -> Tz {
         let Some(name) = name else { return Tz::UTC };
         name.parse().unwrap_or_else(|_| {
-            let nearest = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()).max_by_key(|known| {
-                (strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase()) * 1000.0) as u32
-            });
+            // People write the city: `New York` is meant to be `America/New_York`.
+            let wanted = name.to_lowercase().replace(' ', "_");
+            let likeness = |known: &str| {
+                let known = known.to_lowercase();
+                let city = known.rsplit('/').next().unwrap_or_default();
+                let own_city = wanted.rsplit('/').next().unwrap_or_default();
+                let whole = strsim::jaro_winkler(&wanted, &known);
+                ((strsim::jaro_winkler(own_city, city) + whole) * 1000.0) as u32
+            };
+            let nearest =
+                chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()).max_by_key(|known| likeness(known));
             let nearest = nearest.unwrap_or("America/New_York");
             self.at(
                 "time_zone",
@@ -158,6 +173,14 @@ conversion_probability = 1.0
     }
 
     #[test]
+    fn a_city_is_enough_to_be_told_its_time_zone() {
+        for (written, meant) in [("New York", "America/New_York"), ("Berlin", "Europe/Berlin")] {
+            let told = load("", &format!("time_zone = '{written}'")).unwrap_err();
+            assert!(told[0].contains(&format!("did you mean `{meant}`?")), "{told:?}");
+        }
+    }
+
+    #[test]
     fn every_fault_is_told_with_its_line() {
         let bad = "per_minute = 0\nper_day = -1\nper_day_budget = 0\ntime_zone = 'America/New_Yrok'\nschedule = [\n{ days = ['mon..fry'], from = '8:00', to = '25:00' },\n{ from = '08:00', to = '08:00' },\n{ days = [] } ]\n";
         assert_eq!(
@@ -165,7 +188,7 @@ conversion_probability = 1.0
             [
                 "lender.toml:10: `products.other.exclusive` must be lower-case letters, digits, `-` and `_`, got `No Group`",
                 "lender.toml:12: `products.other.limits.per_minute` must be at least 1; `paused = true` takes the partner out",
-                "lender.toml:13: `products.other.limits.per_day` must be an integer, got integer `-1`",
+                "lender.toml:13: `products.other.limits.per_day` must be at least 1; `paused = true` takes the partner out",
                 "lender.toml:14: `products.other.limits.per_day_budget` must be dollars above 0, got 0",
                 "lender.toml:15: `products.other.limits.time_zone` must be an IANA time zone, got `America/New_Yrok`; did you mean `America/New_York`?",
                 "lender.toml:17: `products.other.limits.schedule[0].from` must be a time from `00:00` to `24:00`, got `8:00`",

@@ -16,7 +16,7 @@ use super::facts::Subject;
 use super::http::HttpSource;
 use super::partner::{AdaptiveTimeout, Identity, Seat, SeatText, Simulate};
 use super::text::{Ending, Text};
-use crate::declaration::{Fault, HumanDuration, Source};
+use crate::declaration::{Fault, FileReading, HumanDuration, Source};
 use crate::model::{Originator, OriginatorImage, Partner, ProductType};
 
 /// Most offers a seat may have, terms counted.
@@ -29,8 +29,8 @@ pub const MAX_OFFERS: usize = 100_000;
 pub fn seats(key: &str, source: &Source) -> Result<Vec<Seat>, Vec<Fault>> {
     let mut check = Checker { source, path: Vec::new(), faults: Vec::new() };
     check.key_of_file(key);
-    let (declared, unread) = crate::declaration::read::<DeclaredPartner>(source);
-    let Some(declared) = declared else {
+    let FileReading { value, faults: unread, implied } = crate::declaration::read::<DeclaredPartner>(source);
+    let Some(declared) = value else {
         check.faults.extend(unread);
         return Err(check.faults);
     };
@@ -46,7 +46,8 @@ pub fn seats(key: &str, source: &Source) -> Result<Vec<Seat>, Vec<Fault>> {
     }
     // Where something could not be read there are stand-ins, of which nothing is to be told.
     let stands_in = |fault: &Fault| {
-        unread.iter().any(|known| within(&fault.key, &known.key) || within(&known.key, &fault.key))
+        let mut places = unread.iter().map(|known| &known.key).chain(&implied);
+        places.any(|place| within(&fault.key, place) || within(place, &fault.key))
     };
     let mut faults: Vec<Fault> =
         check.faults.into_iter().filter(|fault| fault.key.is_empty() || !stands_in(fault)).collect();
@@ -153,7 +154,8 @@ impl Checker<'_> {
             self.within("adaptive_timeout", |check| check.adaptive_timeout(declared, product.timeout))
         });
         let http = product.http.as_ref().map(|http| {
-            self.within("http", |check| HttpSource::declared(http, product_type, product.paused, check))
+            let keys = product.offers.iter().map(|offer| offer.key.clone()).collect();
+            self.within("http", |check| HttpSource::declared(http, product_type, product.paused, keys, check))
         });
         if product.http.is_some() && product.simulate.is_some() {
             self.at("simulate", "is for partners that are not asked over HTTP; use their sandbox");

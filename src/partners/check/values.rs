@@ -23,7 +23,7 @@ impl Checker<'_> {
         result
     }
 
-    /// Notes a fault at `key`.
+    /// Notes a fault at `key`; without one, at the place that is being checked.
     pub fn at(&mut self, key: &str, message: impl Into<String>) {
         let fault = self.source.fault(&self.path_of(key), message.into());
         self.faults.push(fault);
@@ -41,7 +41,7 @@ impl Checker<'_> {
 
     fn path_of(&self, key: &str) -> String {
         let mut path = self.path.join(".");
-        if !path.is_empty() {
+        if !path.is_empty() && !key.is_empty() {
             path.push('.');
         }
         path.push_str(key);

@@ -6,13 +6,15 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use minijinja::value::{Value as Mapped, ValueKind};
 
+use super::absent::Absent;
 use super::check::HttpSource;
 use super::document;
-use super::expression::{Expression, MappingError};
+use super::expression::Expression;
 use super::given::Given;
+use super::mapping_error::MappingError;
 use super::request::text;
 use crate::model::RejectReason;
-use crate::partners::catalog::{CatalogOffer, Figures};
+use crate::partners::catalog::{CatalogOffer, Figures, Unfit};
 use crate::partners::{Facts, Quote};
 
 /// What an answer means.
@@ -26,6 +28,19 @@ pub enum Answered {
     Failed(String),
 }
 
+/// What an answer means, and what whoever wrote the mappings should know of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// What it means.
+    pub answered: Answered,
+    /// Offers that are not shown.
+    pub dropped: Vec<Dropped>,
+    /// What mappings looked for and did not find, each mapping once.
+    pub absent: Vec<Absent>,
+    /// What `answer.error` says, for whoever may see what was answered.
+    pub said: Option<String>,
+}
+
 /// An offer of an answer that is not shown, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dropped {
@@ -33,13 +48,22 @@ pub struct Dropped {
     pub position: usize,
     /// Why, without what it says.
     pub reason: String,
+    /// Why, with what it says: for whoever may see it.
+    pub detail: String,
+}
+
+impl From<Answered> for Reading {
+    fn from(answered: Answered) -> Self {
+        Self { answered, dropped: Vec::new(), absent: Vec::new(), said: None }
+    }
 }
 
 impl HttpSource {
-    /// Tells what an answer means, of a lead that mappings see as `given` and rules as `facts`. `offers` are those of the catalog whose rules fit the lead.
+    /// Tells what an answer means, of a lead that mappings see as `given` and rules as `facts`. `offers` are those of the
+    /// catalog whose rules fit the lead. A figure that cannot be used costs its offer, and no other.
     ///
     /// # Errors
-    /// The first mapping that could not be run.
+    /// The first mapping that could not be run, where that cost the whole answer.
     pub fn answer(
         &self,
         status: StatusCode,
@@ -48,13 +72,13 @@ impl HttpSource {
         given: &Given,
         facts: &Facts,
         offers: &[&CatalogOffer],
-    ) -> Result<(Answered, Vec<Dropped>), MappingError> {
+    ) -> Result<Reading, MappingError> {
         let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let response = match document::read(content_type, body) {
             Ok(response) => response,
             // Who fails does not always care for its own format.
             Err(_) if !status.is_success() => Mapped::UNDEFINED,
-            Err(fault) => return Ok((Answered::Failed(format!("the answer {fault}")), Vec::new())),
+            Err(fault) => return Ok(Answered::Failed(format!("the answer {fault}")).into()),
         };
         let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
         let header = headers.iter().filter_map(|(name, value)| Some((name.to_string(), text(value)?)));
@@ -65,9 +89,10 @@ impl HttpSource {
         };
         let context = minijinja::context! { ..of_answer, ..given.context(BTreeMap::new()) };
 
-        if self.answer.says("answer.error", &self.answer.error, &context)?.is_some_and(|said| said.is_true())
-        {
-            return Ok((Answered::Failed("the answer is an error".to_owned()), Vec::new()));
+        let error = self.answer.says("answer.error", &self.answer.error, &context)?;
+        if let Some(error) = error.filter(Mapped::is_true) {
+            let said = error.as_str().map(str::to_owned);
+            return Ok(Reading { said, ..Answered::Failed("the answer is an error".to_owned()).into() });
         }
         let declined = self.answer.says("answer.declined", &self.answer.declined, &context)?;
         if let Some(declined) = declined.filter(Mapped::is_true) {
@@ -75,10 +100,10 @@ impl HttpSource {
                 RejectReason::from_wire(word)
                     .ok_or_else(|| MappingError::new("answer.declined", format!("must be {}", reasons())))
             });
-            return Ok((Answered::Declined(reason.transpose()?), Vec::new()));
+            return Ok(Answered::Declined(reason.transpose()?).into());
         }
         if !status.is_success() {
-            return Ok((Answered::Failed(format!("the answer has status {}", status.as_u16())), Vec::new()));
+            return Ok(Answered::Failed(format!("the answer has status {}", status.as_u16())).into());
         }
         self.quotes(&context, facts, offers)
     }
@@ -88,10 +113,15 @@ impl HttpSource {
         context: &Mapped,
         facts: &Facts,
         offers: &[&CatalogOffer],
-    ) -> Result<(Answered, Vec<Dropped>), MappingError> {
+    ) -> Result<Reading, MappingError> {
+        let mut absent = Vec::new();
         let list = self.answer.offers.run("answer.offers", context)?;
         let list: Vec<Mapped> = match list.kind() {
-            ValueKind::Undefined | ValueKind::None => Vec::new(),
+            ValueKind::Undefined => {
+                absent.push(Absent::of("answer.offers", &self.answer.offers, context));
+                Vec::new()
+            }
+            ValueKind::None => Vec::new(),
             // In XML a list of one is no list.
             ValueKind::Map => vec![list],
             _ => match list.try_iter() {
@@ -99,16 +129,27 @@ impl HttpSource {
                 Err(_) => return Err(MappingError::new("answer.offers", "is no list")),
             },
         };
-        let (mut quotes, mut dropped) = (Vec::new(), Vec::new());
+        let (mut quotes, mut dropped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
         for (position, offer) in list.into_iter().enumerate() {
             let context = minijinja::context! { offer, ..context.clone() };
-            let figures = self.answer.figures(&context)?;
-            match figures.quote(facts, offers) {
+            let quote = match self.answer.figures(position, &context, &mut absent) {
+                Ok(figures) => figures.quote(facts, offers, &self.answer.keys),
+                Err(error) => {
+                    let unfit = Unfit { reason: error.to_string(), detail: error.in_full() };
+                    failures.push(error);
+                    Err(unfit)
+                }
+            };
+            match quote {
                 Ok(quote) => quotes.push(quote),
-                Err(reason) => dropped.push(Dropped { position, reason }),
+                Err(Unfit { reason, detail }) => dropped.push(Dropped { position, reason, detail }),
             }
         }
-        Ok((Answered::Offers(quotes), dropped))
+        // Where no offer at all can be read it is the answer that cannot, or the mapping.
+        if failures.len() == dropped.len() && quotes.is_empty() && !failures.is_empty() {
+            return Err(failures.swap_remove(0));
+        }
+        Ok(Reading { answered: Answered::Offers(quotes), dropped, absent, said: None })
     }
 }
 
@@ -119,6 +160,8 @@ pub struct AnswerMapping {
     pub(super) declined: Option<Expression>,
     pub(super) offers: Expression,
     pub(super) offer: Vec<(&'static str, Expression)>,
+    /// The keys of the catalog's offers.
+    pub(super) keys: Vec<String>,
 }
 
 impl AnswerMapping {
@@ -131,11 +174,23 @@ impl AnswerMapping {
         expression.as_ref().map(|expression| expression.run(key, context)).transpose()
     }
 
-    fn figures(&self, context: &Mapped) -> Result<Figures, MappingError> {
+    fn figures(
+        &self,
+        position: usize,
+        context: &Mapped,
+        absent: &mut Vec<Absent>,
+    ) -> Result<Figures, MappingError> {
         let mut figures = Figures::default();
         for (name, expression) in &self.offer {
             let key = format!("answer.offer.{name}");
             let value = expression.run(&key, context)?;
+            // What is computed may well come to nothing; what is only looked up was meant to be there.
+            if value.is_undefined()
+                && expression.path().is_some()
+                && !absent.iter().any(|known| known.key == key)
+            {
+                absent.push(Absent::of(&key, expression, context).in_offer(position));
+            }
             if let Some(text) = text(&value).filter(|text| !text.is_empty()) {
                 figures.set(name, &text).map_err(|wanted| MappingError::new(&key, wanted))?;
             }

@@ -11,7 +11,8 @@ use minijinja::value::Value as Mapped;
 use serde::Deserialize;
 
 use super::check::{Auth, HttpSource};
-use super::expression::{Expression, MappingError};
+use super::expression::Expression;
+use super::mapping_error::MappingError;
 use super::request::{HttpRequest, text};
 use super::secret::Secrets;
 

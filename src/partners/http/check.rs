@@ -5,19 +5,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use hyper::Method;
-use hyper::header::HeaderName;
-use minijinja::AutoEscape;
-use serde_json::Value;
+use hyper::header::{AUTHORIZATION, HeaderName};
 
 use super::answer::AnswerMapping;
 use super::declared::{self, Http};
 use super::expression::{Expression, Template};
+use super::mappings::Mappings;
 use super::places::Places;
-use super::request::{Body, Shape, header_name};
+use super::request::Body;
 use super::secret::Secret;
 use crate::declaration::quoted;
-use crate::model::{Attribute, ProductType};
-use crate::partners::catalog::Figures;
+use crate::model::ProductType;
 use crate::partners::check::Checker;
 
 /// How a partner is asked over HTTP, and what its answers mean.
@@ -32,6 +30,8 @@ pub struct HttpSource {
     pub(super) secrets: BTreeMap<String, Option<Secret>>,
     pub(super) answer: AnswerMapping,
     pub(super) auth: Option<Auth>,
+    /// Where it is called, by key: scheme and host, as far as the file says them.
+    pub hosts: Vec<(&'static str, String)>,
     /// Where its mappings stand.
     pub places: Places,
     /// How the partner is reached.
@@ -86,13 +86,6 @@ pub struct WireRules {
     pub authorities: Option<Vec<u8>>,
 }
 
-/// What requests may use.
-const OF_REQUESTS: [&str; 9] =
-    ["lead", "lead_uuid", "rate_table_uuid", "test", "now", "age", "credit_score", "credit_rating", "secret"];
-
-/// What expressions about an answer may use beside that; secrets are for requests only.
-const OF_ANSWERS: [&str; 3] = ["status", "header", "response"];
-
 /// Most calls at once.
 const CONCURRENCY_MAX: f64 = 10_000.0;
 
@@ -106,11 +99,12 @@ impl HttpSource {
     }
 
     /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker then holds. The secrets of a
-    /// `paused` seat need not be there yet.
+    /// `paused` seat need not be there yet. `keys` are those of the catalog's offers.
     pub(in crate::partners) fn declared(
         http: &Http,
         product_type: ProductType,
         paused: bool,
+        keys: Vec<String>,
         check: &mut Checker,
     ) -> Option<Self> {
         let before = check.count();
@@ -124,7 +118,12 @@ impl HttpSource {
         let headers = mappings.headers(&http.headers);
         let body = mappings.body(http);
         let auth = http.auth.as_ref().map(|auth| mappings.auth(auth));
-        let answer = mappings.answer(&http.answer, product_type);
+        if let (Some(_), Some((name, _))) = (&auth, headers.iter().find(|(name, _)| *name == AUTHORIZATION)) {
+            let shown = http.headers.keys().find(|key| name.as_str().eq_ignore_ascii_case(key));
+            let key = format!("headers.{}", quoted(shown.map_or(name.as_str(), String::as_str)));
+            mappings.check.at(&key, "stands beside `auth`, which makes that header; leave one out");
+        }
+        let answer = mappings.answer(http, product_type, keys);
         let places = mappings.places;
         let secrets = secrets(&http.secrets, paused, check);
         let wire = wire(&http.wire, check);
@@ -141,224 +140,28 @@ impl HttpSource {
             secrets,
             answer: answer?,
             auth: auth.flatten(),
+            hosts: hosts(http),
             places,
             wire: wire?,
         })
     }
 }
 
-/// Compiles mappings, and looks at what they name.
-struct Mappings<'m, 'c> {
-    check: &'m mut Checker<'c>,
-    secrets: &'m [&'m str],
-    places: Places,
-}
-
-/// Where an expression stands, and so what it may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Request,
-    Answer,
-    Offer,
-}
-
-impl Mappings<'_, '_> {
-    fn method(&mut self, method: Option<&str>) -> Option<Method> {
-        let known = [Method::POST, Method::GET, Method::PUT, Method::PATCH];
-        let wanted = method.unwrap_or("POST");
-        let found = known.into_iter().find(|method| method.as_str() == wanted);
-        if found.is_none() {
-            self.check.at("method", format!("must be POST, GET, PUT or PATCH, got `{wanted}`"));
-        }
-        found
-    }
-
-    fn url(&mut self, key: &str, url: &str) -> Option<Template> {
-        self.check.url(key, url);
-        self.template(key, url, AutoEscape::None)
-    }
-
-    fn template(&mut self, key: &str, text: &str, escape: AutoEscape) -> Option<Template> {
-        match Template::compile(text, escape) {
-            Ok(template) => {
-                self.names(key, template.variables(), Stage::Request);
-                Some(template)
-            }
-            Err(fault) => {
-                self.check.at(key, fault);
-                None
-            }
-        }
-    }
-
-    fn expression(&mut self, key: &str, text: &str, stage: Stage) -> Option<Expression> {
-        match Expression::compile(text) {
-            Ok(expression) => {
-                self.names(key, expression.variables(), stage);
-                Some(expression)
-            }
-            Err(fault) => {
-                self.check.at(key, fault);
-                None
-            }
-        }
-    }
-
-    fn fields(&mut self, key: &str, fields: &BTreeMap<String, String>) -> Vec<(String, Expression)> {
-        let compiled = fields.iter().filter_map(|(name, text)| {
-            let key = format!("{key}.{}", quoted(name));
-            Some((name.clone(), self.expression(&key, text, Stage::Request)?))
-        });
-        compiled.collect()
-    }
-
-    fn headers(&mut self, headers: &BTreeMap<String, String>) -> Vec<(HeaderName, Expression)> {
-        let mut compiled = Vec::new();
-        for (name, text) in headers {
-            let key = format!("headers.{}", quoted(name));
-            match header_name(name) {
-                Some(name) => compiled
-                    .extend(self.expression(&key, text, Stage::Request).map(|expression| (name, expression))),
-                None => self.check.at(&key, "is no name of a header"),
-            }
-        }
-        compiled
-    }
-
-    fn body(&mut self, http: &Http) -> Option<Body> {
-        match (&http.json, &http.form, &http.xml) {
-            (None, None, None) => Some(Body::Empty),
-            (Some(json), None, None) => {
-                let table = toml::Value::Table(json.clone());
-                self.shape("json", &table).map(Body::Json)
-            }
-            (None, Some(form), None) => Some(Body::Form(self.fields("form", form))),
-            (None, None, Some(xml)) => self.template("xml", xml, AutoEscape::Html).map(Body::Xml),
-            _ => {
-                self.check.at("json", "stands beside `form` or `xml`; a request has one body");
-                None
-            }
-        }
-    }
-
-    fn shape(&mut self, key: &str, value: &toml::Value) -> Option<Shape> {
-        Some(match value {
-            toml::Value::String(text) => {
-                Shape::Of(key.to_owned(), self.expression(key, text, Stage::Request)?)
-            }
-            toml::Value::Integer(number) => Shape::Fixed(Value::from(*number)),
-            toml::Value::Float(number) => Shape::Fixed(Value::from(*number)),
-            toml::Value::Boolean(flag) => Shape::Fixed(Value::from(*flag)),
-            toml::Value::Datetime(time) => Shape::Fixed(Value::from(time.to_string())),
-            toml::Value::Array(elements) => {
-                let shapes = elements.iter().enumerate();
-                let shapes = shapes.map(|(nth, element)| self.shape(&format!("{key}[{nth}]"), element));
-                Shape::Array(shapes.collect::<Vec<_>>().into_iter().flatten().collect())
-            }
-            toml::Value::Table(table) => {
-                let entries = table.iter().map(|(name, value)| {
-                    let shape = self.shape(&format!("{key}.{}", quoted(name)), value)?;
-                    Some((name.clone(), shape))
-                });
-                Shape::Object(entries.collect::<Vec<_>>().into_iter().flatten().collect())
-            }
-        })
-    }
-
-    fn auth(&mut self, auth: &declared::Auth) -> Option<Auth> {
-        let mut of = |key: &str, text: &str| self.expression(key, text, Stage::Request);
-        match auth {
-            declared::Auth::Basic { user, password } => {
-                let (user, password) = (of("auth.basic.user", user), of("auth.basic.password", password));
-                Some(Auth::Basic { user: user?, password: password? })
-            }
-            declared::Auth::OAuth2 { token_url, sandbox_token_url, client_id, client_secret, scope } => {
-                let client_id = of("auth.oauth2.client_id", client_id);
-                let client_secret = of("auth.oauth2.client_secret", client_secret);
-                self.check.url("auth.oauth2.token_url", token_url);
-                if let Some(url) = sandbox_token_url {
-                    self.check.url("auth.oauth2.sandbox_token_url", url);
-                }
-                Some(Auth::OAuth2 {
-                    token_url: token_url.clone(),
-                    sandbox_token_url: sandbox_token_url.clone(),
-                    client_id: client_id?,
-                    client_secret: client_secret?,
-                    scope: scope.clone(),
-                })
-            }
-        }
-    }
-
-    fn answer(&mut self, answer: &declared::Answer, product_type: ProductType) -> Option<AnswerMapping> {
-        let mut of = |key: &str, text: &Option<String>| {
-            text.as_ref().and_then(|text| self.expression(key, text, Stage::Answer))
-        };
-        let error = of("answer.error", &answer.error);
-        let declined = of("answer.declined", &answer.declined);
-        let offers = answer.offers.as_deref().unwrap_or("response.offers");
-        let offers = self.expression("answer.offers", offers, Stage::Answer);
-        let mut figures = Vec::new();
-        for (name, text) in &answer.offer {
-            let key = format!("answer.offer.{}", quoted(name));
-            let compiled = self.expression(&key, text, Stage::Offer);
-            match Figures::named(name, product_type) {
-                Some(name) => figures.extend(compiled.map(|expression| (name, expression))),
-                None => {
-                    let known: Vec<&str> = Figures::names(product_type).collect();
-                    self.check
-                        .at(&key, format!("is no figure of such an offer; there are {}", known.join(", ")));
-                }
-            }
-        }
-        Some(AnswerMapping { error, declined, offers: offers?, offer: figures })
-    }
-
-    /// Notes where a mapping stands, and looks at every name that it uses.
-    fn names(&mut self, key: &str, variables: impl IntoIterator<Item = String>, stage: Stage) {
-        self.places.note(key, self.check.line_of(key));
-        for variable in variables {
-            let (first, rest) = variable.split_once('.').unwrap_or((&variable, ""));
-            let known = match (first, stage) {
-                ("offer", Stage::Offer) => true,
-                ("secret", Stage::Answer | Stage::Offer) => false,
-                (first, Stage::Answer | Stage::Offer) if OF_ANSWERS.contains(&first) => true,
-                (first, _) => OF_REQUESTS.contains(&first),
-            };
-            if !known {
-                self.check.at(key, format!("uses `{first}`, which is not known here"));
-            }
-            if first == "secret" && known && !self.secrets.contains(&rest) {
-                self.check.at(key, format!("uses `secret.{rest}`, which `secrets` does not name"));
-            }
-            if first == "lead" {
-                self.attribute(key, rest);
-            }
-        }
-    }
-
-    /// Wants a path to lead somewhere in a lead.
-    fn attribute(&mut self, key: &str, path: &str) {
-        let leads_to = |known: &str| {
-            let within = |long: &str, short: &str| {
-                long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            };
-            // `refinanceLoans.0.interestRate` and `clientTags.source` have no end of their own.
-            within(known, path) || within(path, known)
-        };
-        let open = ["clientTags", "sessionUuid", "uuid", "refinanceLoans", "productTypes"];
-        let is_open = open.iter().any(|open| path.split('.').next() == Some(*open));
-        if path.is_empty() || is_open || Attribute::all().iter().any(|attribute| leads_to(attribute.path)) {
-            return;
-        }
-        let paths = Attribute::all().iter().map(|attribute| attribute.path);
-        let near = paths
-            .map(|known| (strsim::jaro_winkler(path, known), known))
-            .max_by(|one, two| one.0.total_cmp(&two.0))
-            .filter(|(likeness, _)| *likeness > 0.8);
-        let hint = near.map_or_else(String::new, |(_, known)| format!("; did you mean `lead.{known}`?"));
-        self.check.at(key, format!("uses `lead.{path}`, which is no attribute of a lead{hint}"));
-    }
+/// Scheme and host of every URL that does not leave them to a lead.
+fn hosts(http: &Http) -> Vec<(&'static str, String)> {
+    let oauth2 = http.auth.as_ref().and_then(|auth| auth.oauth2.as_ref());
+    let urls = [
+        ("url", Some(&http.url)),
+        ("sandbox_url", http.sandbox_url.as_ref()),
+        ("auth.oauth2.token_url", oauth2.map(|oauth2| &oauth2.token_url)),
+        ("auth.oauth2.sandbox_token_url", oauth2.and_then(|oauth2| oauth2.sandbox_token_url.as_ref())),
+    ];
+    let hosts = urls.into_iter().filter_map(|(key, url)| {
+        let (scheme, rest) = url?.split_once("://")?;
+        let host = rest.split(['/', '?', '#']).next().filter(|host| !host.contains('{'))?;
+        Some((key, format!("{scheme}://{host}")))
+    });
+    hosts.collect()
 }
 
 /// The secrets; a name whose secret a paused seat lacks stays empty, and is never sent.
@@ -371,7 +174,9 @@ fn secrets(
     for (name, place) in declared {
         match Secret::read(place) {
             Ok(secret) => drop(secrets.insert(name.clone(), Some(secret))),
-            Err(_) if paused => drop(secrets.insert(name.clone(), None)),
+            Err(_) if paused && !matches!(place, declared::Secret::Misplaced) => {
+                drop(secrets.insert(name.clone(), None))
+            }
             Err(fault) => check.at(&format!("secrets.{}", quoted(name)), fault),
         }
     }

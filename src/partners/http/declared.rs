@@ -46,41 +46,63 @@ pub struct Http {
     pub wire: Wire,
 }
 
-/// `auth`: how we show who we are.
+/// `auth`: how we show who we are, one way or the other.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Auth {
-    /// HTTP basic: user and password.
-    Basic {
-        /// The user.
-        user: String,
-        /// The password.
-        password: String,
-    },
+#[serde(deny_unknown_fields)]
+pub struct Auth {
+    /// HTTP basic.
+    pub basic: Option<Basic>,
     /// OAuth 2 client credentials (RFC 6749, 4.4): a token is fetched, kept until it expires, and sent as a bearer.
-    #[serde(rename = "oauth2")]
-    OAuth2 {
-        /// Where tokens are fetched.
-        token_url: String,
-        /// Where tokens for test leads are fetched; `token_url` when absent.
-        sandbox_token_url: Option<String>,
-        /// The client's id.
-        client_id: String,
-        /// The client's secret.
-        client_secret: String,
-        /// What is asked for.
-        scope: Option<String>,
-    },
+    pub oauth2: Option<OAuth2>,
 }
 
-/// Where a secret is.
+/// `auth.basic`: user and password.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
+pub struct Basic {
+    /// The user.
+    pub user: String,
+    /// The password.
+    pub password: String,
+}
+
+/// `auth.oauth2`: where tokens are fetched, and as whom.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OAuth2 {
+    /// Where tokens are fetched.
+    pub token_url: String,
+    /// Where tokens for test leads are fetched; `token_url` when absent.
+    pub sandbox_token_url: Option<String>,
+    /// The client's id.
+    pub client_id: String,
+    /// The client's secret.
+    pub client_secret: String,
+    /// What is asked for.
+    pub scope: Option<String>,
+}
+
+/// Where a secret is: `{ env = "NAME" }` or `{ file = "PATH" }`.
+#[derive(Debug, Deserialize)]
+#[serde(from = "toml::Value")]
 pub enum Secret {
     /// In an environment variable.
     Env(String),
     /// In a file, whose last line end does not count.
     File(PathBuf),
+    /// Nowhere that is known. What stood there is forgotten: it may be the secret itself.
+    Misplaced,
+}
+
+impl From<toml::Value> for Secret {
+    fn from(value: toml::Value) -> Self {
+        let entries: Vec<(String, toml::Value)> = value.as_table().cloned().into_iter().flatten().collect();
+        match &entries[..] {
+            [(key, toml::Value::String(name))] if key == "env" => Self::Env(name.clone()),
+            [(key, toml::Value::String(path))] if key == "file" => Self::File(path.into()),
+            _ => Self::Misplaced,
+        }
+    }
 }
 
 /// `answer`: what an answer means. Expressions may use `status` (a number), `header` (by lower-case name), `response`
@@ -93,7 +115,7 @@ pub struct Answer {
     pub error: Option<String>,
     /// True when the partner declines the person, or the reason as the API has it (`low_fico`).
     pub declined: Option<String>,
-    /// The list of offers; `response.offers` when absent.
+    /// The list of offers; `response.offers` when absent, which a partner that is sent XML cannot mean.
     pub offers: Option<String>,
     /// The figures of each offer, which may use `offer` too. `src/partners/catalog/answered.rs` tells which there are.
     pub offer: BTreeMap<String, String>,

@@ -8,6 +8,9 @@ use chrono::{NaiveDate, format::StrftimeItems};
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
+use super::mapping_error::MappingError;
+use super::specimen;
+use crate::declaration::{did_you_mean, nearest};
 use crate::model::Timestamp;
 
 /// Instructions that one run may take.
@@ -20,7 +23,61 @@ const RECURSION: usize = 32;
 const TEXT_BYTES: usize = 1024 * 1024;
 
 /// The name of a template within its environment.
-const NAME: &str = "template";
+pub(super) const TEMPLATE: &str = "template";
+
+/// Every filter that a mapping may use: Jinja's, and two of ours.
+const FILTERS: &[&str] = &[
+    "abs",
+    "attr",
+    "batch",
+    "bool",
+    "chain",
+    "count",
+    "date",
+    "default",
+    "dictsort",
+    "digits",
+    "escape",
+    "first",
+    "float",
+    "format",
+    "groupby",
+    "indent",
+    "int",
+    "items",
+    "join",
+    "last",
+    "length",
+    "lines",
+    "list",
+    "lower",
+    "map",
+    "max",
+    "min",
+    "pprint",
+    "reject",
+    "rejectattr",
+    "replace",
+    "reverse",
+    "round",
+    "safe",
+    "select",
+    "selectattr",
+    "slice",
+    "sort",
+    "split",
+    "string",
+    "sum",
+    "title",
+    "trim",
+    "unique",
+    "upper",
+    "urlencode",
+    "zip",
+];
+
+/// What is told of a format that no date can be written in.
+const NO_FORMAT: &str = "has a format that no date can be written in; `'%m/%d/%Y'` is one";
 
 /// An expression: `lead.financialInformation.annualIncome / 12`.
 pub struct Expression {
@@ -33,17 +90,6 @@ pub struct Template {
     environment: Environment<'static>,
 }
 
-/// Why a mapping could not be run: the kind of failure, without what was being mapped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MappingError {
-    /// Where it stands in the partner file.
-    pub key: String,
-    /// What went wrong, in general words.
-    pub cause: String,
-    /// What went wrong, with the values at hand: for whoever may see them.
-    pub detail: String,
-}
-
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(environment);
 
 impl Expression {
@@ -54,7 +100,9 @@ impl Expression {
     pub fn compile(text: &str) -> Result<Self, String> {
         let compiled = ENVIRONMENT.compile_expression_owned(text.to_owned()).map_err(syntax)?;
         let expression = Self { text: text.to_owned(), compiled };
-        unknown_words(&expression.compiled.eval(empty()).err())?;
+        for context in [empty(), specimen::context()] {
+            never_right(&expression.compiled.eval(context).err())?;
+        }
         Ok(expression)
     }
 
@@ -68,7 +116,30 @@ impl Expression {
     /// # Errors
     /// [`MappingError`]
     pub fn run(&self, key: &str, context: &Value) -> Result<Value, MappingError> {
-        self.compiled.eval(context.clone()).map_err(|error| MappingError::of(key, &error))
+        self.compiled
+            .eval(context.clone())
+            .map_err(|error| MappingError::of(key, &error, &not_given(&self.variables(), context)))
+    }
+
+    /// The path that it is, if it is nothing but one: `response.offers`.
+    pub fn path(&self) -> Option<&str> {
+        let path = self.text.trim();
+        let bare = |letter: char| letter.is_ascii_alphanumeric() || "_.".contains(letter);
+        (path.chars().all(bare) && path.starts_with(|first: char| first.is_ascii_alphabetic()))
+            .then_some(path)
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The texts that it gives as they are written: both of `'a' if test else 'b'`.
+    pub fn literals(&self) -> Vec<&str> {
+        let first = literal(&self.text).filter(|(_, rest)| rest.is_empty() || rest.starts_with("if "));
+        let last = self.text.rsplit_once(" else ").and_then(|(_, text)| literal(text));
+        let last = last.filter(|(_, rest)| rest.is_empty());
+        first.into_iter().chain(last).map(|(text, _)| text).collect()
     }
 }
 
@@ -79,16 +150,21 @@ impl Template {
     /// What is wrong with it, to follow its key.
     pub fn compile(text: &str, escape: AutoEscape) -> Result<Self, String> {
         let mut environment = environment();
+        if escape != AutoEscape::None {
+            super::xml::escape_in(&mut environment);
+        }
         environment.set_auto_escape_callback(move |_| escape.clone());
-        environment.add_template_owned(NAME, text.to_owned()).map_err(syntax)?;
+        environment.add_template_owned(TEMPLATE, text.to_owned()).map_err(syntax)?;
         let template = Self { environment };
-        unknown_words(&template.render(empty()).err())?;
+        for context in [empty(), specimen::context()] {
+            never_right(&template.render(context).err())?;
+        }
         Ok(template)
     }
 
     /// What it is made of: variables with their paths.
     pub fn variables(&self) -> BTreeSet<String> {
-        let template = self.environment.get_template(NAME);
+        let template = self.environment.get_template(TEMPLATE);
         template.map(|template| sorted(template.undeclared_variables(true))).unwrap_or_default()
     }
 
@@ -97,7 +173,9 @@ impl Template {
     /// # Errors
     /// [`MappingError`]
     pub fn run(&self, key: &str, context: &Value) -> Result<String, MappingError> {
-        let text = self.render(context.clone()).map_err(|error| MappingError::of(key, &error))?;
+        let text = self.render(context.clone());
+        let text =
+            text.map_err(|error| MappingError::of(key, &error, &not_given(&self.variables(), context)))?;
         if text.len() > TEXT_BYTES {
             return Err(MappingError::new(key, format!("makes more than {TEXT_BYTES} bytes")));
         }
@@ -105,26 +183,25 @@ impl Template {
     }
 
     fn render(&self, context: Value) -> Result<String, Error> {
-        self.environment.get_template(NAME)?.render(context)
+        self.environment.get_template(TEMPLATE)?.render(context)
     }
 }
 
-impl MappingError {
-    /// A failure that tells nothing of what was being mapped.
-    pub fn new(key: &str, cause: impl Into<String>) -> Self {
-        let cause = cause.into();
-        Self { key: key.to_owned(), detail: cause.clone(), cause }
-    }
-
-    fn of(key: &str, error: &Error) -> Self {
-        Self { key: key.to_owned(), cause: error.kind().to_string(), detail: error.to_string() }
-    }
+/// The variables that a context lacks.
+fn not_given(variables: &BTreeSet<String>, context: &Value) -> Vec<String> {
+    let given = |path: &String| {
+        let found = path.split('.').try_fold(context.clone(), |value, name| value.get_attr(name));
+        found.is_ok_and(|value| !value.is_undefined())
+    };
+    variables.iter().filter(|path| !given(path)).cloned().collect()
 }
 
-impl fmt::Display for MappingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.key, self.cause)
-    }
+/// A text in quotes at the start, and what follows it.
+fn literal(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let quote = text.chars().next().filter(|first| matches!(first, '\'' | '"'))?;
+    let (literal, rest) = text[1..].split_once(quote)?;
+    (!literal.contains('\\')).then_some((literal, rest.trim_start()))
 }
 
 impl fmt::Debug for Expression {
@@ -163,7 +240,7 @@ fn digits(text: &Value) -> Value {
 /// `"1990-02-28"|date("%m/%d/%Y")` is `02/28/1990`; a date-time has its day in UTC. What is no date stays undefined.
 fn date(text: &Value, format: &str) -> Result<Value, Error> {
     let items = StrftimeItems::new(format).parse();
-    let items = items.map_err(|_| Error::new(ErrorKind::InvalidOperation, "is no format of a date"))?;
+    let items = items.map_err(|_| Error::new(ErrorKind::InvalidOperation, NO_FORMAT))?;
     let day = text.as_str().and_then(|text| {
         let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
         day.or_else(|| Timestamp::parse(text).map(|time| time.to_utc().date_naive()))
@@ -181,15 +258,19 @@ fn syntax(error: Error) -> String {
     }
 }
 
-/// A run with nothing given finds what there is not at all; what only lacks values is no fault.
-fn unknown_words(error: &Option<Error>) -> Result<(), String> {
+/// Runs with nothing and with everything given find what is wrong with every lead; what only lacks values is no fault.
+fn never_right(error: &Option<Error>) -> Result<(), String> {
     use ErrorKind::{UnknownFilter, UnknownFunction, UnknownMethod, UnknownTest};
-    match error {
-        Some(error)
-            if matches!(error.kind(), UnknownFilter | UnknownFunction | UnknownMethod | UnknownTest) =>
-        {
-            Err(format!("names what there is not: {}", error.detail().unwrap_or_default()))
+    let Some(error) = error else { return Ok(()) };
+    let detail = error.detail().unwrap_or_default();
+    match error.kind() {
+        UnknownFilter => {
+            let name = detail.trim_start_matches("filter ").trim_end_matches(" is unknown");
+            let hint = did_you_mean(nearest(name, FILTERS.iter().copied()));
+            Err(format!("filter `{name}` is unknown; there are {}{hint}", FILTERS.join(", ")))
         }
+        ErrorKind::InvalidOperation if detail == NO_FORMAT => Err(NO_FORMAT.to_owned()),
+        UnknownFunction | UnknownMethod | UnknownTest => Err(format!("names what there is not: {detail}")),
         _ => Ok(()),
     }
 }
@@ -241,7 +322,10 @@ mod tests {
     fn faults_are_found_when_it_is_compiled() {
         for (text, fault) in [
             ("lead.", "is no mapping"),
-            ("lead.amount|dollars", "names what there is not"),
+            ("lead.amount|dollars", "filter `dollars` is unknown; there are abs, "),
+            ("lead.amount|roud", "did you mean `round`?"),
+            ("'a' if not test else lead.amount|dollars", "filter `dollars` is unknown"),
+            ("now|date('%Q')", "has a format that no date can be written in"),
             ("get_env('HOME')", "names what there is not"),
         ] {
             let found = Expression::compile(text).unwrap_err();
@@ -253,6 +337,36 @@ mod tests {
     }
 
     #[test]
+    fn every_filter_that_is_named_is_there() {
+        for name in FILTERS {
+            let unknown = Expression::compile(&format!("lead.amount|{name}")).err();
+            assert!(!unknown.is_some_and(|fault| fault.contains("unknown")), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_lacks_a_value_names_it_once() {
+        let error = Expression::compile("lead.a.b * 100").unwrap().run("json.x", &empty()).unwrap_err();
+        assert!(error.to_string().contains("not given: `lead.a.b` (`needs`"), "{error}");
+        assert_eq!(error.in_full().matches("invalid operation").count(), 1, "{}", error.in_full());
+        let template = Template::compile("<a>\n{{ lead.a * 2 }}</a>", AutoEscape::Html).unwrap();
+        let error = template.run("xml", &empty()).unwrap_err();
+        assert!(error.in_full().contains(", in its line 2; not given: `lead.a`"), "{}", error.in_full());
+    }
+
+    #[test]
+    fn what_is_written_as_it_is_can_be_told() {
+        let literals = |text| {
+            let expression = Expression::compile(text).unwrap();
+            expression.literals().into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(literals("'a'"), ["a"]);
+        assert_eq!(literals("'a' if lead.x == 'c' else 'b'"), ["a", "b"]);
+        assert_eq!(literals("\"a\" if lead.x"), ["a"]);
+        assert!(literals("'a' ~ lead.x").is_empty() && literals("lead.x").is_empty());
+    }
+
+    #[test]
     fn a_run_is_bounded() {
         let endless = Template::compile(
             "{% for a in range(100000) %}{% for b in range(100000) %}x{% endfor %}{% endfor %}",
@@ -260,7 +374,7 @@ mod tests {
         );
         // The run that looks for unknown words is bounded too.
         let error = endless.unwrap().run("key", &empty()).unwrap_err();
-        assert_eq!(error.cause, ErrorKind::OutOfFuel.to_string());
+        assert!(error.cause.starts_with(&ErrorKind::OutOfFuel.to_string()), "{error}");
         let long = Template::compile("{{ 'x' * 2000000 }}", AutoEscape::None).unwrap();
         assert!(long.run("key", &empty()).unwrap_err().cause.contains("bytes"));
     }
@@ -268,9 +382,10 @@ mod tests {
     #[test]
     fn values_cannot_break_out_of_xml() {
         let template = Template::compile("<Name>{{ name }}</Name>", AutoEscape::Html).unwrap();
-        let context = Value::from(Serde(json!({"name": "<a>&\"'"})));
+        let context = Value::from(Serde(json!({"name": "<a>&\"' 04/19"})));
         let text = template.run("key", &context).unwrap();
-        assert_eq!(roxmltree::Document::parse(&text).unwrap().root_element().text(), Some("<a>&\"'"));
+        assert_eq!(text, "<Name>&lt;a&gt;&amp;&quot;&apos; 04/19</Name>");
+        assert_eq!(roxmltree::Document::parse(&text).unwrap().root_element().text(), Some("<a>&\"' 04/19"));
     }
 
     #[test]

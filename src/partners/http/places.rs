@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expression::MappingError;
+use super::mapping_error::MappingError;
 
 /// The lines of a partner file on which its mappings stand.
 #[derive(Debug, Default)]

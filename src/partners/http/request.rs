@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::check::HttpSource;
-use super::expression::{Expression, MappingError, Template};
+use super::expression::{Expression, Template};
 use super::given::Given;
+use super::mapping_error::MappingError;
 use super::secret::Secrets;
 
 /// What a partner is asked about, beside what the lead says.

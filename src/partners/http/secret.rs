@@ -22,28 +22,46 @@ impl Secret {
     /// Reads a secret from where it is.
     ///
     /// # Errors
-    /// Why it cannot be read, to follow its key.
+    /// Why it cannot be read, to follow its key. Names a variable only where it looks like one, and no file: whoever
+    /// mixes things up writes the secret itself there.
     pub fn read(declared: &declared::Secret) -> Result<Self, String> {
         let (text, place) = match declared {
             declared::Secret::Env(name) => {
-                let place = format!("the environment variable {name}");
-                (std::env::var(name).map_err(|_| format!("{place} is not set"))?, place)
+                let place = if is_variable(name) {
+                    format!("the environment variable {name}")
+                } else {
+                    "the environment variable that it names".to_owned()
+                };
+                (std::env::var(name).map_err(|_| format!("cannot be read: {place} is not set"))?, place)
             }
             declared::Secret::File(path) => {
-                let place = path.display().to_string();
+                let place = "the file that it names".to_owned();
                 let read = std::fs::read_to_string(path);
-                (read.map_err(|error| format!("{place} cannot be read: {error}"))?, place)
+                (read.map_err(|error| format!("cannot be read from {place}: {error}"))?, place)
+            }
+            declared::Secret::Misplaced => {
+                return Err("must be a table, `{ env = \"NAME\" }` or `{ file = \"PATH\" }`".to_owned());
             }
         };
         let text = text.strip_suffix('\n').unwrap_or(&text);
         let text = text.strip_suffix('\r').unwrap_or(text);
-        if text.is_empty() { Err(format!("{place} is empty")) } else { Ok(Self(text.to_owned())) }
+        if text.is_empty() {
+            Err(format!("cannot be used: {place} is empty"))
+        } else {
+            Ok(Self(text.to_owned()))
+        }
     }
 
     /// The secret itself.
     pub fn reveal(&self) -> &str {
         &self.0
     }
+}
+
+/// Whether a text looks like the name of an environment variable, and not like a key: `LENDER_PASSWORD`.
+fn is_variable(name: &str) -> bool {
+    let fits = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    name.contains('_') && name.chars().all(fits)
 }
 
 impl fmt::Debug for Secret {

@@ -10,9 +10,9 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Most asks in one minute of the clock.
-    pub per_minute: Option<u32>,
+    pub per_minute: Option<i64>,
     /// Most asks in one day of `time_zone`.
-    pub per_day: Option<u32>,
+    pub per_day: Option<i64>,
     /// Dollars of payouts booked in one day of `time_zone` from which on it is not asked that day. A payout that is taken
     /// back counts no more on the day on which it was booked.
     pub per_day_budget: Option<f64>,

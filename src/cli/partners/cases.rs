@@ -1,0 +1,79 @@
+//! `offerd partners cases [KEY]`: whether the mappings of partners do what their case files say.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::page;
+use crate::partners::Book;
+use crate::partners::http::case::CaseFile;
+
+/// `partners cases`
+#[derive(Debug, Args)]
+pub struct Cases {
+    /// Only the cases of this partner, by the name of its file
+    #[arg(value_name = "KEY")]
+    partner: Option<String>,
+    /// Directory of case files, `KEY/CASE.json`
+    #[arg(long, value_name = "DIR", default_value = "tests/partners")]
+    cases: PathBuf,
+    /// Directory of the leads that cases name; `leads` beside the directory of cases when not given
+    #[arg(long, value_name = "DIR")]
+    leads: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What became of a case.
+#[derive(Serialize)]
+struct Ran {
+    partner: String,
+    case: String,
+    passed: bool,
+    differences: Vec<String>,
+}
+
+/// Runs the cases, and shows what is not as they say.
+///
+/// # Errors
+/// How many cases failed, or why there are none.
+pub fn run(book: &Book, arguments: &Cases) -> Result<(), String> {
+    let files = CaseFile::all(&arguments.cases, arguments.partner.as_deref())
+        .map_err(|fault| format!("{fault}; `--cases` says where the cases are"))?;
+    if files.is_empty() {
+        let whose = arguments.partner.as_ref().map_or_else(String::new, |key| format!(" of `{key}`"));
+        return Err(format!("{} has no cases{whose}", arguments.cases.display()));
+    }
+    let leads = arguments.leads.clone().unwrap_or_else(|| arguments.cases.with_file_name("leads"));
+    let ran: Vec<Ran> = files
+        .into_iter()
+        .map(|file| {
+            let differences = file.differences(book, &leads);
+            Ran { passed: differences.is_empty(), partner: file.partner, case: file.name, differences }
+        })
+        .collect();
+    if arguments.json {
+        page::print(serde_json::to_string_pretty(&ran).map_err(|error| error.to_string())?);
+    } else {
+        ran.iter().for_each(show);
+    }
+    let (failed, of) = (ran.iter().filter(|one| !one.passed).count(), page::counted(ran.len(), "case"));
+    match failed {
+        0 if arguments.json => Ok(()),
+        0 => {
+            page::print(format_args!("{of}, all as expected"));
+            Ok(())
+        }
+        failed => Err(format!("{failed} of {of} failed")),
+    }
+}
+
+fn show(ran: &Ran) {
+    let mark = if ran.passed { "ok  " } else { "FAIL" };
+    page::print(format_args!("{mark} {}/{}", ran.partner, ran.case));
+    for line in ran.differences.iter().flat_map(|difference| difference.lines()) {
+        page::print(format_args!("       {line}"));
+    }
+}

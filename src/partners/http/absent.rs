@@ -1,0 +1,107 @@
+//! What a mapping looked for in an answer and did not find. Tells names of the answer, and no values.
+
+use std::fmt;
+
+use minijinja::value::{Value as Mapped, ValueKind};
+
+use super::expression::Expression;
+
+/// Most names that are told of what is there instead.
+const NAMES_MAX: usize = 12;
+
+/// Longest name that is told, letters.
+const NAME_MAX: usize = 40;
+
+/// A mapping that found nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Absent {
+    /// The mapping's key in the partner file.
+    pub key: String,
+    /// What it looks for, as it is written.
+    pub wanted: String,
+    /// The first offer of the answer that lacks it, from 0; `None` when it is about the whole answer.
+    pub offer: Option<usize>,
+    /// How far its path leads: `response`, `response.RateResponse`.
+    reached: String,
+    /// What stands there.
+    there: String,
+}
+
+impl Absent {
+    /// What is told of a mapping that found nothing in `context`.
+    pub(super) fn of(key: &str, expression: &Expression, context: &Mapped) -> Self {
+        let of_answer = |path: &String| path.starts_with("response") || path.starts_with("offer");
+        let path = expression.path().map(str::to_owned);
+        let path = path.or_else(|| expression.variables().into_iter().find(of_answer)).unwrap_or_default();
+        let (mut reached, mut value) = (Vec::new(), context.clone());
+        for name in path.split('.') {
+            match value.get_attr(name) {
+                Ok(inner) if !inner.is_undefined() => {
+                    reached.push(name);
+                    value = inner;
+                }
+                _ => break,
+            }
+        }
+        let wanted = expression.text().to_owned();
+        Self {
+            key: key.to_owned(),
+            wanted,
+            offer: None,
+            reached: reached.join("."),
+            there: described(&value),
+        }
+    }
+
+    /// The same, of one offer of the answer.
+    pub(super) fn in_offer(self, position: usize) -> Self {
+        Self { offer: Some(position), ..self }
+    }
+}
+
+/// What a value is made of.
+fn described(value: &Mapped) -> String {
+    match value.kind() {
+        ValueKind::Map => {
+            let names: Vec<String> =
+                value.try_iter().into_iter().flatten().map(|name| short(&name)).collect();
+            let more = if names.len() > NAMES_MAX { ", …" } else { "" };
+            match &names[..] {
+                [] => "there is nothing".to_owned(),
+                [one] => format!("there is {one}"),
+                names => {
+                    format!(
+                        "there are {}{more}",
+                        names.iter().take(NAMES_MAX).cloned().collect::<Vec<_>>().join(", ")
+                    )
+                }
+            }
+        }
+        ValueKind::Seq | ValueKind::Iterable => "there is a list".to_owned(),
+        ValueKind::Undefined | ValueKind::None => "there is nothing".to_owned(),
+        ValueKind::String => "there is a text".to_owned(),
+        _ => "there is a single value".to_owned(),
+    }
+}
+
+fn short(name: &Mapped) -> String {
+    let name = name.to_string();
+    match name.char_indices().nth(NAME_MAX) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name,
+    }
+}
+
+impl fmt::Display for Absent {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.offer {
+            Some(position) => write!(out, "offer {position}: `{}` is not in the answer", self.wanted)?,
+            None => write!(out, "`{}` (`{}`) is not in the answer", self.key, self.wanted)?,
+        }
+        match self.reached.as_str() {
+            "response" => write!(out, "; at its top {}", self.there),
+            "offer" | "" => write!(out, "; {}", self.there),
+            reached => write!(out, "; in `{reached}` {}", self.there),
+        }
+    }
+}

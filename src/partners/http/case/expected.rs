@@ -1,0 +1,147 @@
+//! The answer of a case, and what it is expected to mean.
+
+use std::collections::BTreeMap;
+
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{HeaderMap, StatusCode};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::RATE_TABLE;
+use crate::partners::http::{Answered, MappingError, Reading};
+use crate::partners::text::write_offer;
+use crate::partners::{Quote, Seat};
+
+/// `response`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Response {
+    status: u16,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    json: Option<Value>,
+    xml: Option<Vec<String>>,
+    text: Option<String>,
+}
+
+/// `expect`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub(super) enum Expected {
+    Offers(Vec<Value>),
+    Declined(Value),
+    Failed(String),
+}
+
+impl Response {
+    /// Status and headers.
+    pub(super) fn head(&self) -> Result<(StatusCode, HeaderMap), String> {
+        let status = StatusCode::from_u16(self.status).map_err(|_| "`response.status` is no status")?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.headers {
+            let header = (HeaderName::try_from(name), HeaderValue::try_from(value));
+            let (Ok(known), Ok(value)) = header else {
+                return Err(format!("`response.headers.{name}` is no header"));
+            };
+            headers.insert(known, value);
+        }
+        Ok((status, headers))
+    }
+
+    pub(super) fn body(&self) -> Vec<u8> {
+        match (&self.json, &self.xml, &self.text) {
+            (Some(json), _, _) => json.to_string().into_bytes(),
+            (_, Some(lines), _) => lines.join("\n").into_bytes(),
+            (_, _, text) => text.clone().unwrap_or_default().into_bytes(),
+        }
+    }
+}
+
+impl Expected {
+    pub(super) fn compare(
+        &self,
+        seat: &Seat,
+        reading: &Result<Reading, MappingError>,
+        wrong: &mut Vec<String>,
+    ) {
+        let reading = match (self, reading) {
+            (_, Ok(reading)) => reading,
+            (Self::Failed(cause), Err(error)) if error.to_string().contains(cause.as_str()) => return,
+            (_, Err(error)) => {
+                return wrong.push(format!("the answer cannot be mapped: {}", error.in_full()));
+            }
+        };
+        let before = wrong.len();
+        self.compare_meaning(seat, &reading.answered, wrong);
+        if wrong.len() > before {
+            let dropped = reading.dropped.iter();
+            wrong.extend(dropped.map(|one| format!("offer {} is not shown: {}", one.position, one.detail)));
+            wrong.extend(reading.absent.iter().map(ToString::to_string));
+        }
+    }
+
+    fn compare_meaning(&self, seat: &Seat, answered: &Answered, wrong: &mut Vec<String>) {
+        match (self, answered) {
+            (Self::Offers(expected), Answered::Offers(quotes)) => {
+                if expected.len() != quotes.len() {
+                    wrong.push(format!("offers: {} expected, {} found", expected.len(), quotes.len()));
+                }
+                for (nth, (expected, quote)) in expected.iter().zip(quotes).enumerate() {
+                    compare_part(&format!("offers[{nth}]"), expected, &shown(seat, quote), wrong);
+                }
+            }
+            (Self::Declined(reason), Answered::Declined(found)) => {
+                let found = found.map_or(Value::from(true), |found| found.as_str().into());
+                if *reason != found {
+                    wrong.push(format!("declined: {reason} expected, {found} found"));
+                }
+            }
+            (Self::Failed(cause), Answered::Failed(found)) if found.contains(cause.as_str()) => {}
+            (expected, found) => {
+                wrong.push(format!("{} expected, {} found", expected.outcome(), outcome(found)));
+            }
+        }
+    }
+
+    fn outcome(&self) -> String {
+        match self {
+            Self::Offers(offers) => format!("offers ({})", offers.len()),
+            Self::Declined(reason) => format!("declined ({reason})"),
+            Self::Failed(cause) => format!("failed (`{cause}`)"),
+        }
+    }
+}
+
+fn outcome(found: &Answered) -> String {
+    match found {
+        Answered::Offers(quotes) => format!("offers ({})", quotes.len()),
+        Answered::Declined(Some(reason)) => format!("declined (\"{reason}\")"),
+        Answered::Declined(None) => "declined (true)".to_owned(),
+        Answered::Failed(cause) => format!("failed (`{cause}`)"),
+    }
+}
+
+/// A quote as the offer that a client would see, but for its landing url, which is the partner's own.
+fn shown(seat: &Seat, quote: &Quote) -> Value {
+    let offer = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text);
+    let mut json = Vec::new();
+    if let Some(offer) = offer {
+        write_offer(&mut json, &offer.text.json, quote, RATE_TABLE, "https://click.example");
+    }
+    let mut shown: Value = serde_json::from_slice(&json).unwrap_or_default();
+    shown["landingUrl"] = quote.landing_url.clone().into();
+    shown
+}
+
+/// Compares what `expected` names.
+fn compare_part(path: &str, expected: &Value, found: &Value, wrong: &mut Vec<String>) {
+    match expected {
+        Value::Object(entries) => {
+            for (key, expected) in entries {
+                compare_part(&format!("{path}.{key}"), expected, &found[key], wrong);
+            }
+        }
+        _ if expected == found => {}
+        _ => wrong.push(format!("{path}: {expected} expected, {found} found")),
+    }
+}

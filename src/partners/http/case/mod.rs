@@ -1,0 +1,177 @@
+//! The cases of partners that are asked over HTTP, as files: `<cases>/<key>/<case>.json`.
+//!
+//! A case says what a lead makes of a partner's mappings and what an answer means:
+//!
+//! | key | what it is |
+//! |---|---|
+//! | `product` | the product type of the seat |
+//! | `lead` | the name of a lead's file, `<leads>/<name>.json`, or the lead itself; `with` is merged into it |
+//! | `test` | whether the lead is a test |
+//! | `call` | the expected request: `method`, `url`, `headers` (those that matter), and `json`, `form` or `xml` |
+//! | `response` | the answer: `status`, `headers`, and `json`, `xml` or `text` |
+//! | `expect` | `offers` (of each the attributes that matter), `declined` (a reason or true), or `failed` (part of the cause) |
+//!
+//! Secrets are masked as `***`. Ids of lead and rate table are `{lead_uuid}` and `{rate_table_uuid}`. It is noon of
+//! 2026-11-21, UTC. Every offer of the file is for the lead.
+
+mod call;
+mod expected;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use self::call::Call;
+use self::expected::{Expected, Response};
+use super::{Asked, Given, Secrets};
+use crate::model::{CreditBands, Lead};
+use crate::partners::catalog::CatalogOffer;
+use crate::partners::{Book, Facts, Seat};
+
+/// The lead of every case.
+const LEAD: Uuid = Uuid::from_u128(0x0198_c1f2_7d5e_7a11_9f3c_2b7d_4e6a_8c01);
+
+/// The rate table of every case.
+const RATE_TABLE: Uuid = Uuid::from_u128(0x0198_c1f2_7d5e_7a11_9f3c_2b7d_4e6a_8000);
+
+/// When every case is asked, Unix seconds.
+const NOW: i64 = 1_795_262_400;
+
+/// Where a case stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CaseFile {
+    /// Key of the partner.
+    pub partner: String,
+    /// Name of the case.
+    pub name: String,
+    path: PathBuf,
+}
+
+/// One case.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    product: String,
+    lead: Value,
+    #[serde(default)]
+    with: Value,
+    #[serde(default)]
+    test: bool,
+    call: Option<Call>,
+    response: Option<Response>,
+    expect: Option<Expected>,
+}
+
+impl CaseFile {
+    /// Every case of a directory, or those of one partner.
+    ///
+    /// # Errors
+    /// The directory that cannot be read.
+    pub fn all(directory: &Path, partner: Option<&str>) -> Result<Vec<Self>, String> {
+        let mut files = Vec::new();
+        for folder in entries(directory)?.into_iter().filter(|folder| folder.is_dir()) {
+            let key = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if partner.is_some_and(|partner| partner != key) {
+                continue;
+            }
+            let of_partner = entries(&folder)?.into_iter();
+            let cases = of_partner.filter(|path| path.extension().is_some_and(|kind| kind == "json"));
+            files.extend(cases.map(|path| {
+                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                Self { partner: key.clone(), name, path }
+            }));
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// All that is not as the case says; `leads` is where the leads are that it names. Tells values of the case, which are
+    /// nobody's.
+    pub fn differences(&self, book: &Book, leads: &Path) -> Vec<String> {
+        self.run(book, leads).unwrap_or_else(|fault| vec![fault])
+    }
+
+    fn run(&self, book: &Book, leads: &Path) -> Result<Vec<String>, String> {
+        let text = fs::read(&self.path).map_err(|error| format!("cannot be read: {error}"))?;
+        let case: Case = serde_json::from_slice(&text).map_err(|error| format!("is no case: {error}"))?;
+        let is_meant = |seat: &&std::sync::Arc<Seat>| {
+            seat.identity.key == self.partner && seat.product_type.as_str() == case.product
+        };
+        let seat = book.seats().iter().find(is_meant);
+        let seat =
+            seat.ok_or_else(|| format!("`{}` has no product type `{}`", self.partner, case.product))?;
+        case.differences(seat, leads)
+    }
+}
+
+impl Case {
+    fn differences(&self, seat: &Seat, leads: &Path) -> Result<Vec<String>, String> {
+        let source = seat.http.as_ref().ok_or("the partner has no `http`, so there is nothing to try")?;
+        let lead = self.lead(leads)?;
+        let now = DateTime::<Utc>::from_timestamp(NOW, 0).unwrap_or_default();
+        let facts = Facts::new(&lead, now.date_naive(), CreditBands::CURRENT);
+        let given = Given::of(&facts, &Asked { lead: LEAD, rate_table: RATE_TABLE, test: self.test, now });
+
+        let mut wrong = Vec::new();
+        match (source.request(&given, Secrets::Masked), &self.call) {
+            (Ok(Some(request)), Some(call)) => call.compare(&request, &mut wrong),
+            (Ok(None), None) | (Ok(Some(_)), None) => {}
+            (Ok(None), Some(_)) => wrong.push("the partner is not asked: it has no `sandbox_url`".to_owned()),
+            (Err(error), _) => wrong.push(format!("the request cannot be made: {}", error.in_full())),
+        }
+        if let (Some(response), Some(expected)) = (&self.response, &self.expect) {
+            let offers: Vec<&CatalogOffer> = seat.offers.iter().collect();
+            let (status, headers) = response.head()?;
+            let reading = source.answer(status, &headers, &response.body(), &given, &facts, &offers);
+            expected.compare(seat, &reading, &mut wrong);
+        }
+        Ok(wrong)
+    }
+
+    fn lead(&self, leads: &Path) -> Result<Lead, String> {
+        let mut lead = match &self.lead {
+            Value::String(name) => {
+                let path = leads.join(format!("{name}.json"));
+                let text = fs::read(&path);
+                let text = text.map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+                serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", path.display()))?
+            }
+            lead => lead.clone(),
+        };
+        merge(&mut lead, &self.with);
+        Lead::read(lead.to_string().as_bytes())
+            .map_err(|_| "`lead` is not a lead: `offerd explain` tells why".to_owned())
+    }
+}
+
+/// A text with the ids of the case in it.
+fn filled(text: &str) -> String {
+    text.replace("{lead_uuid}", &LEAD.to_string()).replace("{rate_table_uuid}", &RATE_TABLE.to_string())
+}
+
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let fault = |error| format!("{} cannot be read: {error}", directory.display());
+    let entries = fs::read_dir(directory).map_err(fault)?;
+    entries.map(|entry| entry.map(|entry| entry.path()).map_err(fault)).collect()
+}
+
+/// Merges objects; `null` takes out.
+fn merge(into: &mut Value, with: &Value) {
+    let (Some(target), Some(source)) = (into.as_object_mut(), with.as_object()) else {
+        if !with.is_null() {
+            *into = with.clone();
+        }
+        return;
+    };
+    for (key, value) in source {
+        if value.is_null() {
+            target.remove(key);
+        } else {
+            merge(target.entry(key.clone()).or_insert(Value::Null), value);
+        }
+    }
+}

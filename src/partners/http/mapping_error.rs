@@ -1,0 +1,65 @@
+//! Why a mapping could not be run.
+
+use std::fmt;
+
+use minijinja::{Error, ErrorKind};
+
+use super::expression::TEMPLATE;
+
+/// Why a mapping could not be run: the kind of failure, without what was being mapped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MappingError {
+    /// Where it stands in the partner file.
+    pub key: String,
+    /// What went wrong, in general words.
+    pub cause: String,
+    /// What went wrong, with the values at hand: for whoever may see them.
+    pub detail: String,
+}
+
+impl MappingError {
+    /// A failure that tells nothing of what was being mapped.
+    pub fn new(key: &str, cause: impl Into<String>) -> Self {
+        let cause = cause.into();
+        Self { key: key.to_owned(), detail: cause.clone(), cause }
+    }
+
+    /// A run that failed, and the variables that were not there, one of which may be why.
+    pub(super) fn of(key: &str, error: &Error, not_given: &[String]) -> Self {
+        let line = error.line().filter(|_| error.name() == Some(TEMPLATE));
+        let line = line.map_or_else(String::new, |line| format!(", in its line {line}"));
+        let detail = error.detail().map_or_else(String::new, |detail| format!(": {detail}"));
+        let missing = match error.kind() {
+            ErrorKind::InvalidOperation => missing(not_given),
+            _ => String::new(),
+        };
+        Self {
+            key: key.to_owned(),
+            cause: format!("{}{line}{missing}", error.kind()),
+            detail: format!("{}{detail}{line}{missing}", error.kind()),
+        }
+    }
+
+    /// All that can be told, for whoever may see the values at hand.
+    pub fn in_full(&self) -> String {
+        format!("`{}`: {}", self.key, self.detail)
+    }
+}
+
+/// What is told of variables that a run lacked.
+fn missing(not_given: &[String]) -> String {
+    let named = || not_given.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match not_given {
+        [] => String::new(),
+        [first, ..] if first.starts_with("lead.") => {
+            format!("; not given: {} (`needs` keeps such leads away, `|default(...)` gives a value)", named())
+        }
+        [..] => format!("; not given: {}", named()),
+    }
+}
+
+impl fmt::Display for MappingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.key, self.cause)
+    }
+}

@@ -1,0 +1,232 @@
+//! What is told of mappings that are wrong, when they are read and when they are run.
+
+use std::path::PathBuf;
+
+use chrono::{TimeZone, Utc};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{HeaderMap, StatusCode};
+use uuid::Uuid;
+
+use super::{Answered, Asked, Given, Reading};
+use crate::model::{CreditBands, Lead};
+use crate::partners::{Book, Facts};
+
+const FILE: &str = r#"[partner]
+uuid = "3f0c1a52-6d5e-4b8e-9f43-7a1d0a2b3c4d"
+name = "Lender"
+description = "One."
+disclaimer = "None."
+image_url = "https://lender.example/logo.png"
+sub_account_id = 1
+[products.mortgage]
+timeout = "5s"
+paused = true
+[[products.mortgage.offers]]
+key = "thirty"
+sub_type = "purchase"
+loan_type = "thirty_year_fixed"
+landing_url = "https://lender.example/"
+amount = { min = 75000, max = 1500000 }
+reference_amount = 300000
+payout = { on = "applied", fixed = 75.0 }
+conversion_probability = 0.05
+[[products.mortgage.offers]]
+key = "refinance"
+sub_type = "refinance"
+loan_type = "thirty_year_fixed"
+landing_url = "https://lender.example/"
+amount = { min = 75000, max = 1500000 }
+reference_amount = 300000
+payout = { on = "applied", fixed = 75.0 }
+conversion_probability = 0.05
+[products.mortgage.http]
+url = "https://lender.example/rates"
+"#;
+
+/// Mappings of an answer that are right.
+const ANSWER: &str = "answer = { offers = 'response.Rates.Rate', offer = { key = 'offer.Key', interest_rate = 'offer.Note' } }\n";
+
+fn load(http: &str) -> Result<Book, Vec<String>> {
+    let loaded = Book::from_texts([(PathBuf::from("lender.toml"), format!("{FILE}{http}"))]);
+    loaded.map_err(|faults| faults.iter().map(ToString::to_string).collect())
+}
+
+/// The one fault of some keys of `[products.mortgage.http]`.
+fn fault(http: &str) -> String {
+    let answer = if http.contains("answer") { "" } else { ANSWER };
+    let faults = load(&format!("{http}\n{answer}")).unwrap_err();
+    assert_eq!(faults.len(), 1, "{http}: {faults:?}");
+    faults.concat()
+}
+
+/// What an answer in XML means with the mappings of `answer`.
+fn read(answer: &str, xml: &str) -> Reading {
+    let book = load(answer).unwrap();
+    let lead = include_bytes!("../../../tests/leads/mortgage_purchase.json");
+    let lead = Lead::read(lead).unwrap_or_else(|_| panic!("the sample is a lead"));
+    let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
+    let facts = Facts::new(&lead, now.date_naive(), CreditBands::CURRENT);
+    let asked = Asked { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("text/xml"))]);
+    let seat = &book.seats()[0];
+    let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
+    let source = seat.http.as_ref().unwrap();
+    let given = Given::of(&facts, &asked);
+    source.answer(StatusCode::OK, &headers, xml.as_bytes(), &given, &facts, &fitting).unwrap()
+}
+
+fn quotes(reading: &Reading) -> usize {
+    match &reading.answered {
+        Answered::Offers(quotes) => quotes.len(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_secret_in_the_wrong_place_is_not_repeated() {
+    for misplaced in [
+        "secrets = { password = 'hunter2' }",
+        "secrets = { password = { env = 'hunter2', file = 'hunter2' } }",
+        "secrets = { password = { evn = 'hunter2' } }",
+        "secrets = 'hunter2'",
+        "auth = 'hunter2'",
+        "auth = { basic = 'hunter2' }",
+        "auth = { basic = { user = \"'me'\", password = 'hunter2' } }",
+        "auth = { basic = { user = \"'me'\", password = 'Bearer hunter2' } }",
+        "auth = { oauth2 = { token_url = 'hunter2', client_id = \"'me'\", client_secret = \"'us'\" } }",
+        "headers = { X-A = 'hunter2' }",
+        "headers = { X-A = 'hunter2.b' }",
+        "headers = { X-A = 'test|hunter2' }",
+        "headers = { X-A = 'secret.hunter2' }",
+        "query = { key = 'hunter2' }",
+        "form = { key = 'hunter2' }",
+        "json = { key = { inner = 'hunter2' } }",
+    ] {
+        let told = load(&format!("{misplaced}\n{ANSWER}")).unwrap_err().join("\n");
+        assert!(!told.contains("hunter2"), "{told}");
+    }
+    // Read from where it is only when the seat is not paused.
+    let awake = FILE.replace("paused = true\n", "");
+    for misplaced in ["{ env = 'hunter2' }", "{ file = 'hunter2' }", "{ env = 'HUNTER2' }"] {
+        let text = format!("{awake}secrets = {{ password = {misplaced} }}\n{ANSWER}");
+        let faults = Book::from_texts([(PathBuf::from("lender.toml"), text)]).unwrap_err();
+        let told = faults[0].to_string();
+        assert!(told.contains("cannot be read") && !told.to_lowercase().contains("hunter2"), "{told}");
+    }
+}
+
+#[test]
+fn a_misplaced_secret_is_told_what_is_wanted() {
+    let told = fault("secrets = { password = 'hunter2' }");
+    assert!(
+        told.ends_with("`products.mortgage.http.secrets.password` must be a table, `{ env = \"NAME\" }` or `{ file = \"PATH\" }`"),
+        "{told}"
+    );
+    let told = fault("headers = { X-A = 'abc' }");
+    assert!(told.ends_with("a text needs quotes of its own: `\"'abc'\"`"), "{told}");
+}
+
+#[test]
+fn unknown_names_are_told_with_those_that_there_are() {
+    for (wrong, wanted) in [
+        ("json = { a = 'leed.uuid' }", "uses `leed`, which is not known here; there are lead, lead_uuid,"),
+        ("json = { a = 'leed.uuid' }", "; did you mean `lead`?"),
+        ("json = { a = 'lead_uid' }", "did you mean `lead_uuid`?"),
+        ("json = { a = 'lead.personalInformation.stat' }", "did you mean `lead.personalInformation.state`?"),
+        ("auth = {}", "`products.mortgage.http.auth` must have one of basic, oauth2"),
+    ] {
+        let told = load(&format!("{wrong}\n{ANSWER}")).unwrap_err().join("\n");
+        assert!(told.contains(wanted), "{told}");
+    }
+}
+
+#[test]
+fn a_misspelt_key_of_auth_is_one_fault() {
+    let told = fault("auth = { basic = { username = \"'a'\", password = \"'b'\" } }");
+    let wanted = "`products.mortgage.http.auth.basic.username` is not a known key; did you mean `user`?";
+    assert!(told.ends_with(wanted), "{told}");
+}
+
+#[test]
+fn what_cannot_work_is_a_fault() {
+    let answer = |answer: &str| format!("answer = {{ offers = 'response.R', {answer} }}");
+    for (wrong, wanted) in [
+        ("xml = '<a><b></a>'".to_owned(), "`products.mortgage.http.xml` makes no XML"),
+        ("xml = '<a>{% if test %}<b>{% endif %}</a>'".to_owned(), "makes no XML"),
+        ("json = { a = \"now|date('%Q')\" }".to_owned(), "no date can be written in"),
+        (
+            "headers = { authorization = \"'a'\" }\nauth = { basic = { user = \"'a'\", password = \"'b'\" } }".to_owned(),
+            "`products.mortgage.http.headers.authorization` stands beside `auth`",
+        ),
+        (answer("offer = { key = \"'thirtyy'\", interest_rate = 'offer.Note' }"), "`thirtyy` is no offer of the file; did you mean `thirty`?"),
+        (answer("offer = { key = \"'thirty' if test else 'fort'\", interest_rate = 'offer.Note' }"), "`fort` is no offer of the file"),
+        (answer("offer = { key = \"'thirty'\", apr = 'offer.Apr' }"), "`products.mortgage.http.answer.offer` must have interest_rate; without it no offer can be shown"),
+        (answer("declined = \"'lowfico' if response.No\", offer = { interest_rate = 'offer.Note' }"), "did you mean `low_fico`?"),
+        (
+            "xml = '<a/>'\nanswer = { offer = { interest_rate = 'offer.Note' } }".to_owned(),
+            "`products.mortgage.http.answer.offers` is missing: where its offers stand",
+        ),
+    ] {
+        let told = fault(&wrong);
+        assert!(told.contains(wanted), "{told}");
+    }
+}
+
+#[test]
+fn a_list_that_is_not_where_it_is_looked_for_is_told_by_its_neighbours() {
+    let wrong = ANSWER.replace("response.Rates.Rate", "response.RateResponse.Quote");
+    let reading = read(&wrong, "<R><Quote><Name>Jane</Name></Quote></R>");
+    let told: Vec<String> = reading.absent.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        ["`answer.offers` (`response.RateResponse.Quote`) is not in the answer; at its top there is Quote"]
+    );
+    let reading = read(ANSWER, "<R><Rates><Quote/><Note/></Rates></R>");
+    let told = reading.absent[0].to_string();
+    assert!(told.ends_with("; in `response.Rates` there are Note, Quote"), "{told}");
+    assert!(
+        read(ANSWER, "<R><Rates><Rate><Note>6</Note><Key>thirty</Key></Rate></Rates></R>").absent.is_empty()
+    );
+}
+
+#[test]
+fn a_figure_that_is_not_where_it_is_looked_for_is_told_once() {
+    let xml =
+        "<R><Rates><Rate><Key>thirty</Key><Rate>6</Rate></Rate><Rate><Key>thirty</Key></Rate></Rates></R>";
+    let reading = read(ANSWER, xml);
+    let told: Vec<String> = reading.absent.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["offer 0: `offer.Note` is not in the answer; there are Key, Rate"]);
+    assert_eq!(reading.dropped.len(), 2);
+}
+
+#[test]
+fn a_bad_offer_costs_no_other() {
+    let xml = "<R><Rates><Rate><Note>soon</Note><Key>thirty</Key></Rate><Rate><Note>6.5</Note><Key>thirty</Key></Rate>\
+        <Rate><Note>7</Note><Key>thirtyy</Key></Rate><Rate><Note>7</Note><Key>refinance</Key></Rate></Rates></R>";
+    let reading = read(ANSWER, xml);
+    assert_eq!(quotes(&reading), 1);
+    let told: Vec<(usize, &str, &str)> =
+        reading.dropped.iter().map(|one| (one.position, one.reason.as_str(), one.detail.as_str())).collect();
+    let bad_rate = "`answer.offer.interest_rate`: must be a number from 0 to 400";
+    let not_for_it = "`refinance` is not for the lead: its conditions do not hold";
+    assert_eq!(
+        told,
+        [
+            (0, bad_rate, bad_rate),
+            (
+                2,
+                "its key is no offer of the file; there are thirty, refinance",
+                "`thirtyy` is no offer of the file; there are thirty, refinance"
+            ),
+            (3, not_for_it, not_for_it),
+        ]
+    );
+}
+
+#[test]
+fn what_an_error_says_is_kept_apart_from_its_cause() {
+    let mapped = ANSWER.replace("{ offers", "{ error = 'response.Error', offers");
+    let reading = read(&mapped, "<R><Error>Jane is unknown</Error></R>");
+    assert_eq!(reading.answered, Answered::Failed("the answer is an error".to_owned()));
+    assert_eq!(reading.said.as_deref(), Some("Jane is unknown"));
+}

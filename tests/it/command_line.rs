@@ -222,6 +222,30 @@ async fn a_daemon_that_is_told_to_stop_drains_and_exits_with_0() {
 }
 
 #[tokio::test]
+async fn a_stop_waits_no_longer_than_the_drain() {
+    let silence = r#"simulate = { delay = "1ms", failure_rate = 1.0, failure = "silence" }"#;
+    let silent = partner("silent").loan(silence).replaced("10s", "4m");
+    let plan = Daemon::with_partners(vec![silent]).setting("shutdown.drain", "200ms");
+    // Longer than a test may take: who waited for the partner would not come back.
+    let daemon = plan.setting("matching.deadline", "5m").start().await;
+    let url = format!("{}/blocking/leads/rateTables", daemon.integrations);
+    let body = sample("personal_loan");
+    let waiting = daemon.try_request(hyper::Method::POST, &url, &daemon.publishable, &[], body);
+    let stopping = async {
+        let metrics = format!("{}/metrics", daemon.admin);
+        let live = async || {
+            let page = daemon.request(hyper::Method::GET, &metrics, "", "").await;
+            String::from_utf8_lossy(&page.body).contains("offerd_live_rate_tables 1")
+        };
+        while !live().await {}
+        signal(daemon.pid(), "TERM");
+    };
+    let (answer, ()) = tokio::join!(waiting, stopping);
+    assert!(answer.is_none_or(|answer| answer.status == 503));
+    daemon.logged("stopped").await;
+}
+
+#[tokio::test]
 async fn a_hang_up_signal_reloads_the_partners_and_keeps_them_when_a_file_is_bad() {
     let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
     let offers = async || daemon.submit("{}").await.json()["savingsOffers"].as_array().unwrap().len();

@@ -1,6 +1,6 @@
 //! Sentences of the specification that other tests hold, so that they stand in one place only.
 
-use std::path::Path;
+use crate::promises::assert_is_there;
 
 /// The section and its sentence, the file, and the test.
 const HELD: [(&str, &str, &str); 46] = [
@@ -139,8 +139,6 @@ const HELD: [(&str, &str, &str); 46] = [
 #[test]
 fn every_test_that_holds_a_sentence_elsewhere_is_there() {
     for (sentence, file, test) in HELD {
-        let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file));
-        let source = source.unwrap_or_else(|error| panic!("{file}: {error}"));
-        assert!(source.contains(&format!("fn {test}(")), "{sentence}: {file} has no {test}");
+        assert_is_there(sentence, file, test);
     }
 }

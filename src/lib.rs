@@ -94,6 +94,10 @@ pub mod model;
 #[allow(dead_code)] // the black-box tests use the rest
 mod partner_files;
 pub mod partners;
+pub mod planted;
+#[cfg(test)]
+#[path = "../tests/it/kit/planted_runs.rs"]
+mod planted_runs;
 pub mod reference;
 pub mod reload;
 pub mod run_file;

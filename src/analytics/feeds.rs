@@ -10,6 +10,7 @@ use super::form::Form;
 use super::page_request::PageRequest;
 use super::window::Window;
 use crate::model::FeedPage;
+use crate::planted::{Planted, planted};
 use crate::store::{Clock, FeedKey, ReadError, Store, codec};
 use crate::telemetry::metrics::FEED_PAGES_CUT;
 
@@ -48,7 +49,8 @@ impl Feeds {
         if window.was_cut() {
             metrics::counter!(FEED_PAGES_CUT, "feed" => F::TREE.name()).increment(1);
         }
-        let next = Cursor::to::<F>(request.starting_at(window.end()));
+        let lost = u64::from(planted(Planted::CursorOffByOne));
+        let next = Cursor::to::<F>(request.starting_at(ArrivalTime(window.end().0 + lost)));
         Ok(FeedPage {
             next_url: format!("{}{}?{next}", self.base_url, F::PATH),
             should_continue_polling: window.goes_on(),

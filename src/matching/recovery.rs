@@ -8,6 +8,7 @@ use tracing::{error, info};
 use uuid::Uuid;
 
 use super::matchmaker::{Matchmaker, Resumed};
+use crate::planted::{Planted, planted};
 use crate::store::Tree;
 use crate::telemetry::metrics::TABLES_RECOVERED;
 
@@ -18,6 +19,7 @@ pub async fn recover(matchmaker: &Matchmaker) -> usize {
         .scan(Tree::OpenTables, [])
         .filter_map(Result::ok)
         .filter_map(|(key, _)| Uuid::from_slice(&key).ok())
+        .filter(|_| !planted(Planted::ForgottenTables))
         .collect();
 
     let mut recovered = 0;

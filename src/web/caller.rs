@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::failure::Failure;
 use super::signature;
 use crate::model::TokenKind;
+use crate::planted::{Planted, planted};
 
 /// An access token: two UUIDs joined by an underscore, in lower case. Never printed by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
@@ -121,6 +122,9 @@ pub fn identify(
         return Ok(Some(Principal::Partner(partner)));
     }
     let token = Token::of(headers)?;
+    if planted(Planted::TokenInLog) {
+        tracing::info!(token = token.as_str(), "a request");
+    }
     let principal = keys.principal(&token).ok_or_else(invalid)?;
     authorize(scope, &principal)?;
     Ok(Some(principal))

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Which modules of ours each module may name.
 const MAY_NAME: &[(&str, &[&str])] = &[
+    ("planted", &[]),
     ("model", &[]),
     ("declaration", &[]),
     ("config", &["declaration", "telemetry"]),
@@ -13,13 +14,13 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("run_file", &[]),
     ("sandbox", &[]),
     ("reload", &["config", "declaration", "partners"]),
-    ("store", &["model", "config", "telemetry"]),
-    ("partners", &["model", "declaration", "telemetry"]),
+    ("store", &["model", "config", "telemetry", "planted"]),
+    ("partners", &["model", "declaration", "telemetry", "planted"]),
     ("reference", &["model", "partners"]),
-    ("matching", &["model", "partners", "store", "wire", "config", "telemetry"]),
-    ("analytics", &["model", "store", "telemetry"]),
-    ("web", &["model", "telemetry"]),
-    ("wire", &["telemetry"]),
+    ("matching", &["model", "partners", "store", "wire", "config", "telemetry", "planted"]),
+    ("analytics", &["model", "store", "telemetry", "planted"]),
+    ("web", &["model", "telemetry", "planted"]),
+    ("wire", &["telemetry", "planted"]),
     ("http", &["model", "analytics", "matching", "reference", "store", "web", "config", "telemetry"]),
     ("admin", &["matching", "model", "reload", "store", "web", "run_file", "telemetry"]),
     ("bootstrap", &["model", "store", "run_file"]),

@@ -20,6 +20,7 @@ mod offer_previews;
 mod openapi;
 mod partner_events;
 mod partners_try;
+mod planted;
 mod promises;
 mod rate_tables;
 mod readme;

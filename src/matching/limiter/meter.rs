@@ -8,6 +8,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::partners::Limits;
+use crate::planted::{Planted, planted};
 
 /// Milliseconds of a minute.
 pub const MINUTE: i64 = 60_000;
@@ -56,7 +57,9 @@ pub struct Meter {
 impl Meter {
     /// What keeps a seat with these limits from being asked, if anything.
     pub fn denial(&mut self, limits: &Limits, at: i64) -> Option<Denied> {
-        let reached = |cap: Option<u32>, count: &dyn Fn() -> u32| cap.is_some_and(|cap| count() >= cap);
+        let spare = u32::from(planted(Planted::CapOffByOne));
+        let reached =
+            |cap: Option<u32>, count: &dyn Fn() -> u32| cap.is_some_and(|cap| count() >= cap + spare);
         if !limits.schedule.is_empty()
             && !limits.open_at(DateTime::from_timestamp_millis(at).unwrap_or_default())
         {

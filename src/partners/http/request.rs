@@ -13,6 +13,7 @@ use super::expression::{Expression, Template};
 use super::given::Given;
 use super::mapping_error::MappingError;
 use super::secret::Secrets;
+use crate::planted::{Planted, planted};
 
 /// What a partner is asked about, beside what the lead says.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +73,8 @@ impl HttpSource {
     /// # Errors
     /// The first mapping that could not be run.
     pub fn request(&self, given: &Given, secrets: Secrets) -> Result<Option<HttpRequest>, MappingError> {
-        let (key, url) = match (&self.sandbox_url, given.test()) {
+        let test = given.test() && !planted(Planted::TestsGoLive);
+        let (key, url) = match (&self.sandbox_url, test) {
             (Some(sandbox), true) => ("sandbox_url", sandbox),
             (None, true) => return Ok(None),
             (_, false) => ("url", &self.url),

@@ -179,7 +179,7 @@ async fn act(daemon: &Daemon, model: &Model, rng: &mut Rng) -> Option<()> {
             for _ in 0..rng.usize(0..4) {
                 model.shown(&poll(daemon, &table).await?);
             }
-            let offer = model.an_offer(&table);
+            let Some(offer) = model.an_offer(&table) else { return Some(()) };
             let url = format!("{}/click/{offer}", daemon.api);
             let clicked = daemon.try_request(Method::GET, &url, "", &[], "").await?;
             assert_eq!(clicked.status, 302);

@@ -76,10 +76,9 @@ impl Model {
         self.told().tables.values().map(|table| table.lead.clone()).collect()
     }
 
-    /// An offer of a table that was shown.
-    pub fn an_offer(&self, table: &str) -> String {
-        let told = self.told();
-        told.tables[table].offers.keys().next().expect("the prompt partner has offered").clone()
+    /// An offer of a table, as soon as one was shown.
+    pub fn an_offer(&self, table: &str) -> Option<String> {
+        self.told().tables[table].offers.keys().next().cloned()
     }
 
     /// Every lead, every click and nothing twice.

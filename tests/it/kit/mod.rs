@@ -4,6 +4,7 @@
 pub mod canaries;
 pub mod far_side;
 pub mod partners;
+pub mod planted_runs;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixDatagram;

@@ -159,7 +159,7 @@ fn run(mut writer: Writer, requests: &Receiver<Request>, group: usize) -> Result
         }
         if planted(Planted::AckBeforeWrite) {
             askers.drain(..).for_each(|(_, answer)| drop(answer.send(Ok(()))));
-            thread::sleep(Duration::from_secs(1));
+            thread::park_timeout(Duration::from_secs(1));
         }
         for ((queued, answer), outcome) in askers.into_iter().zip(writer.execute(&commits)) {
             metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());

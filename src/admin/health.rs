@@ -32,6 +32,7 @@ impl Health {
         }
         match self.store.health() {
             store::Health::Sound => Ok(()),
+            store::Health::Short(reason) => Err(format!("no new leads are taken in: {reason}")),
             store::Health::Failed(reason) => Err(format!("the store does not write: {reason}")),
         }
     }

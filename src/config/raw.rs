@@ -80,6 +80,7 @@ pub(super) struct RawStore {
     pub queue: i64,
     pub group: i64,
     pub cache_bytes: i64,
+    pub reserve_bytes: i64,
 }
 
 #[derive(Debug, Deserialize)]

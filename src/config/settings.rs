@@ -131,6 +131,8 @@ pub struct StoreSettings {
     pub group: usize,
     /// Memory for the cache.
     pub cache_bytes: u64,
+    /// How much of the disk has to be free for new leads to be taken in, in bytes.
+    pub reserve_bytes: u64,
 }
 
 /// `[partners]`

@@ -30,7 +30,7 @@ use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::{Facts, Fit};
 use crate::planted::{Planted, planted};
 use crate::store::entities::LeadRecord;
-use crate::store::{Commit, CommitError, Tree};
+use crate::store::{Commit, CommitError, Health, Tree};
 use crate::telemetry::metrics::SUBMITS_REFUSED;
 
 /// Takes leads in, and shows rate tables. Cheap to clone.
@@ -84,6 +84,8 @@ pub enum Refused {
     UnderWay,
     /// As many rate tables as there may be are being built.
     Full,
+    /// There is hardly room on the disk.
+    DiskFull,
     /// The store cannot take it, or has failed since.
     StoreFailed,
 }
@@ -147,6 +149,7 @@ impl Matchmaker {
     /// # Errors
     /// [`Refused`], with nothing written.
     pub async fn take_lead(&self, submission: Submission) -> Result<LeadRecord, Refused> {
+        self.room()?;
         let look_back_minutes = submission.look_back_minutes;
         let record = submission.record();
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
@@ -208,7 +211,17 @@ impl Matchmaker {
         Ok(Some((earlier, grown)))
     }
 
+    /// Refuses what is new while the disk is nearly full.
+    fn room(&self) -> Result<(), Refused> {
+        if !matches!(self.engine.store.health(), Health::Short(_)) {
+            return Ok(());
+        }
+        counter!(SUBMITS_REFUSED, "reason" => "disk_full").increment(1);
+        Err(Refused::DiskFull)
+    }
+
     fn admit(&self, configuration: &Configuration) -> Result<admission::Place, Refused> {
+        self.room()?;
         self.admission.admit(configuration.rules.live_tables).ok_or_else(|| {
             counter!(SUBMITS_REFUSED, "reason" => "full").increment(1);
             Refused::Full

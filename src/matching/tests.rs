@@ -22,7 +22,7 @@ use crate::config::WireSettings;
 use crate::model::{CreditBands, Lead};
 use crate::partner_files::{PartnerFile, partner};
 use crate::partners::Book;
-use crate::store::{Clock, Store, StoreOptions, SyncFault, Tree};
+use crate::store::{Clock, SpaceFault, Store, StoreOptions, SyncFault, Tree};
 
 mod limits;
 mod reload;
@@ -42,6 +42,7 @@ struct World {
     matchmaker: Matchmaker,
     directory: tempfile::TempDir,
     disk: SyncFault,
+    space: SpaceFault,
     clock: Clock,
 }
 
@@ -90,9 +91,9 @@ impl World {
     async fn with_clock(partners: &[PartnerFile], rules: Rules, clock: Clock) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let options = StoreOptions::new(directory.path().join("store"));
-        let disk = options.sync_fault.clone();
+        let (disk, space) = (options.sync_fault.clone(), options.space_fault.clone());
         let store = Store::open_inline_with(&options).unwrap();
-        Self { matchmaker: matchmaker(store, partners, rules, &clock).await, directory, disk, clock }
+        Self { matchmaker: matchmaker(store, partners, rules, &clock).await, directory, disk, space, clock }
     }
 
     /// What a reload does: another book and other rules, over the same lines as far as they are the same.
@@ -135,9 +136,9 @@ impl World {
             tokio::task::yield_now().await;
         }
         let options = StoreOptions::new(directory.path().join("store"));
-        let disk = options.sync_fault.clone();
+        let (disk, space) = (options.sync_fault.clone(), options.space_fault.clone());
         let store = Store::open_inline_with(&options).unwrap();
-        Self { matchmaker: matchmaker(store, partners, rules(), &clock).await, directory, disk, clock }
+        Self { matchmaker: matchmaker(store, partners, rules(), &clock).await, directory, disk, space, clock }
     }
 }
 
@@ -357,6 +358,21 @@ fn a_disk_that_fails_is_never_a_silent_acknowledgement() {
         tokio::time::sleep(Duration::from_secs(5)).await;
         let after = world.poll(uuid(&before)).await;
         assert_eq!(after.json, before.json, "what could not be written is not shown");
+    });
+}
+
+#[test]
+fn with_a_full_disk_nothing_new_is_taken_in_and_what_was_goes_on_until_there_is_room() {
+    paused(async {
+        let world = World::of(&[partner("slow").loan(&simulate("1s"))]).await;
+        let before = world.submit(Until::Prompt).await;
+        world.space.set(true);
+        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::DiskFull);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let after = world.poll(uuid(&before)).await;
+        assert_eq!((loan_offers(&after), after.pending), (1, false));
+        world.space.set(false);
+        assert_eq!(loan_offers(&world.submit(Until::Settled).await), 1);
     });
 }
 

@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 pub enum Health {
     /// Commits are taken.
     Sound,
+    /// The disk is nearly full: commits are taken, but new leads should not be.
+    Short(String),
     /// The disk failed; commits are refused, reads go on.
     Failed(String),
 }

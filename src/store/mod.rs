@@ -43,6 +43,7 @@ pub mod pauses;
 mod queue;
 mod records;
 pub mod sealing;
+mod space;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
@@ -67,9 +68,10 @@ pub use self::{
     options::StoreOptions,
     records::Scan,
     sealing::{MasterKey, MasterKeyError, SealingError},
+    space::SpaceFault,
     trees::{Seal, TREES, Tree, TreeRow},
 };
-use self::{health::FailureLatch, open::Opened, queue::Queue, records::Records};
+use self::{health::FailureLatch, open::Opened, queue::Queue, records::Records, space::Space};
 
 /// A handle on the open store. Clones share it; when the last is dropped the store is closed. The lock goes a moment
 /// later, when sled's last background job is done; opening again waits for that ([`StoreOptions::lock_wait`]).
@@ -83,6 +85,7 @@ struct Shared {
     queue: Queue,
     records: Arc<Records>,
     latch: Arc<FailureLatch>,
+    space: Space,
 }
 
 impl Store {
@@ -90,9 +93,10 @@ impl Store {
     /// made survives a power cut as an empty one.
     pub fn open(options: StoreOptions) -> Result<Self, StoreError> {
         let Opened { records, writer, latch } = open::open(&options)?;
+        let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
         let queue = Queue::threaded(writer, options.queue, options.group, options.close_bound)
             .map_err(|source| StoreError::Io { path: options.path, source })?;
-        Ok(Self { shared: Arc::new(Shared { queue, records, latch }) })
+        Ok(Self { shared: Arc::new(Shared { queue, records, latch, space }) })
     }
 
     /// Opens the store without a writer thread: [`commit`](Self::commit) does all its work before it returns, on the
@@ -104,7 +108,8 @@ impl Store {
     /// Like [`open_inline`](Self::open_inline), with a clock or limits of one's own.
     pub fn open_inline_with(options: &StoreOptions) -> Result<Self, StoreError> {
         let Opened { records, writer, latch } = open::open(options)?;
-        Ok(Self { shared: Arc::new(Shared { queue: Queue::inline(writer), records, latch }) })
+        let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
+        Ok(Self { shared: Arc::new(Shared { queue: Queue::inline(writer), records, latch, space }) })
     }
 
     /// Queues a commit and returns a future of its outcome. The commit is queued when this returns: dropping the future
@@ -172,9 +177,12 @@ impl Store {
         self.shared.records.sealing().master_key_id()
     }
 
-    /// Whether commits are still taken.
+    /// Whether commits are still taken, and new leads with them.
     pub fn health(&self) -> Health {
-        self.shared.latch.health()
+        match self.shared.latch.health() {
+            Health::Sound if self.shared.space.is_short() => Health::Short(self.shared.space.told()),
+            health => health,
+        }
     }
 
     /// Takes no more commits, writes those queued and stops the writer, within [`StoreOptions::close_bound`]. Blocks.

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{arrival::Clock, disk::SyncFault};
+use super::{arrival::Clock, disk::SyncFault, space::SpaceFault};
 use crate::config::StoreSettings;
 
 /// Where the store is and what it may use. Every limit of the store stands here.
@@ -18,6 +18,8 @@ pub struct StoreOptions {
     pub group: usize,
     /// How much memory sled may use for pages.
     pub cache_bytes: u64,
+    /// How much of the disk has to be free for new leads to be taken in.
+    pub reserve_bytes: u64,
     /// How long to wait for a lock that another process, or a store just dropped, still holds.
     pub lock_wait: Duration,
     /// How long closing may take.
@@ -27,6 +29,9 @@ pub struct StoreOptions {
     /// A way for tests to fail the disk.
     #[doc(hidden)]
     pub sync_fault: SyncFault,
+    /// A way for tests to fill the disk.
+    #[doc(hidden)]
+    pub space_fault: SpaceFault,
 }
 
 impl StoreOptions {
@@ -38,17 +43,20 @@ impl StoreOptions {
             queue: 4096,
             group: 512,
             cache_bytes: 128 * 1024 * 1024,
+            reserve_bytes: 0,
             lock_wait: Duration::from_secs(1),
             close_bound: Duration::from_secs(10),
             clock: Clock::system(),
             sync_fault: SyncFault::default(),
+            space_fault: SpaceFault::default(),
         }
     }
 }
 
 impl From<&StoreSettings> for StoreOptions {
     fn from(settings: &StoreSettings) -> Self {
-        let StoreSettings { path, master_key_file, queue, group, cache_bytes } = settings.clone();
-        Self { master_key_file, queue, group, cache_bytes, ..Self::new(path) }
+        let StoreSettings { path, master_key_file, queue, group, cache_bytes, reserve_bytes } =
+            settings.clone();
+        Self { master_key_file, queue, group, cache_bytes, reserve_bytes, ..Self::new(path) }
     }
 }

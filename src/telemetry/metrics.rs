@@ -87,6 +87,8 @@ pub const STORE_QUEUE_DEPTH: &str = "offerd_store_queue_depth";
 pub const STORE_GROUP_COMMITS: &str = "offerd_store_group_commits";
 /// Time from queueing a commit to its acknowledgement.
 pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
+/// Room on the disk of the store.
+pub const STORE_FREE_BYTES: &str = "offerd_store_free_bytes";
 /// Stored records that could not be read.
 pub const STORE_BROKEN_RECORDS: &str = "offerd_store_broken_records_total";
 /// Connections made to far systems.
@@ -111,7 +113,7 @@ pub const METRICS: &[Metric] = &[
     counter(HTTP_CONNECTIONS_REFUSED, &["listener"], "Connections beyond api.max_connections."),
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
-    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, store_busy, store_failed."),
+    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, store_busy, store_failed, disk_full."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
     counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, schedule, per_minute, per_day, budget, exclusive."),
     gauge(LIMIT_USED, &["partner", "product_type", "limit"], "Share of per_minute, per_day or budget that is used."),
@@ -133,6 +135,7 @@ pub const METRICS: &[Metric] = &[
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
     seconds(STORE_COMMIT_SECONDS, &[], "Time from queueing a commit to its acknowledgement."),
+    gauge(STORE_FREE_BYTES, &[], "Room on the disk of the store; below store.reserve_bytes no new leads are taken in."),
     counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
     counter(WIRE_CONNECTIONS, &["pool"], "Connections made to far systems."),
     counter(WIRE_REQUESTS, &["pool"], "Requests that got a connection; those beyond the connections made reused one."),

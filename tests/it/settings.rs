@@ -58,3 +58,20 @@ async fn offers_lead_to_the_configured_base_url() {
         table["savingsOffers"][0]["url"].as_str().unwrap().starts_with("https://offers.example/api/click/")
     );
 }
+
+#[tokio::test]
+async fn with_less_room_on_the_disk_than_is_reserved_no_lead_is_taken_in_and_everyone_is_told() {
+    let plan =
+        Daemon::with_partners(prompt_partners(1)).setting("store.reserve_bytes", &i64::MAX.to_string());
+    let daemon = plan.start().await;
+    for path in ["/leads/rateTables", "/leads"] {
+        let refused = daemon.post(path, "{}").await;
+        assert_eq!((refused.status, refused.header("retry-after")), (503, Some("60")), "{path}");
+    }
+    let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
+    assert_eq!(ready.status, 503);
+    assert!(String::from_utf8_lossy(&ready.body).contains("store.reserve_bytes"));
+    assert!(daemon.log().contains("nearly full"), "{}", daemon.log());
+    let metrics = daemon.metrics().await;
+    assert!(metrics.contains("offerd_submits_refused_total{reason=\"disk_full\"} 2"), "{metrics}");
+}

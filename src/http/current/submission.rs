@@ -9,6 +9,9 @@ use crate::web::{Context, Failure};
 /// Seconds after which a client may try again when the service is at its limit.
 pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 
+/// Seconds after which a client may try again when the disk is full: somebody has to make room first.
+const RETRY_AFTER_DISK_FULL_S: u32 = 60;
+
 /// Longest `Idempotency-Key`.
 pub const KEY_BYTES: usize = 255;
 
@@ -70,6 +73,7 @@ pub(super) fn refused(refused: Refused) -> Failure {
             "came with another body before",
         )]),
         Refused::UnderWay => Failure::under_way(),
+        Refused::DiskFull => Failure::overloaded(RETRY_AFTER_DISK_FULL_S),
         Refused::Full | Refused::StoreFailed => Failure::overloaded(RETRY_AFTER_OVERLOAD_S),
     }
 }

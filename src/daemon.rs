@@ -16,6 +16,7 @@ use crate::admin::{self, Health};
 use crate::bootstrap;
 use crate::config::Settings;
 use crate::http;
+pub use crate::http::identities::Identities;
 use crate::matching::lines::Lines;
 use crate::matching::{Engine, Matchmaker, recovery, texts::Texts};
 use crate::partners::Book;
@@ -67,10 +68,16 @@ async fn live(
         tracing::debug!(key, value, source, "setting");
     }
 
-    let api = http::bind("api", settings.api.listen, &settings)?;
-    let integrations = http::bind("integrations", settings.integrations.listen, &settings)?;
-    let admin_listener = http::bind("admin", settings.admin.listen, &settings)?;
-    let base_url = settings.api.base_url.clone().unwrap_or_else(|| format!("http://{}", api.local_addr()));
+    let shown = Identities::read(&settings).map_err(|faults| {
+        let faults = faults.iter().map(|(key, fault)| format!("`{key}`: {fault}"));
+        faults.collect::<Vec<_>>().join("; ")
+    })?;
+    let api = http::bind("api", settings.api.listen, shown.api.as_ref(), &settings)?;
+    let integrations = &settings.integrations;
+    let integrations =
+        http::bind("integrations", integrations.listen, shown.integrations.as_ref(), &settings)?;
+    let admin_listener = http::bind("admin", settings.admin.listen, shown.admin.as_ref(), &settings)?;
+    let base_url = settings.api.base_url.clone().unwrap_or_else(|| api.url());
 
     let store = open_store(&settings)?;
     let tokens = Tokens::of(store.clone());
@@ -95,9 +102,9 @@ async fn live(
     recovery::recover(&matchmaker).await;
 
     let run_file = RunFile {
-        api: format!("http://{}", api.local_addr()),
-        integrations: format!("http://{}", integrations.local_addr()),
-        admin: format!("http://{}", admin_listener.local_addr()),
+        api: api.url(),
+        integrations: integrations.url(),
+        admin: admin_listener.url(),
         admin_key: format!("{}_{}", Uuid::new_v4(), Uuid::new_v4()),
     };
     run_file
@@ -111,6 +118,10 @@ async fn live(
 
     let (stop, stopping) = watch::channel(false);
     let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
+    tokio::spawn(app.gate.beat());
+    for arbiter in &arbiters {
+        arbiter.spawn(app.gate.beat());
+    }
     let api = tokio::spawn(http::serve_api(api, Arc::clone(&app), &settings, stopped(stopping.clone())));
     let integrations =
         tokio::spawn(http::serve_integrations(integrations, app, &settings, stopped(stopping)));
@@ -123,6 +134,8 @@ async fn live(
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 
     while signals.next().await == Told::Reload {
+        info!(target: "audit", who = "SIGHUP", action = "reload", "reload asked for");
+        shown.reload();
         reload(&matchmaker, &settings).await;
     }
 

@@ -32,8 +32,9 @@
 //!                      └→ admin ─┼→ web ────────────────────┘
 //!                                └→ run_file
 //!      admin and cli also name matching: what partners report, and what is counted against them
+//!      cli also names wire: TLS with our own listeners
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
-//!      sandbox: for cli only, names nothing
+//!      sandbox: for cli only, names nothing; shares: a leaf, for web and matching
 //! ```
 //!
 //! | module | holds |
@@ -50,6 +51,7 @@
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics, tokens, on a thread of its own |
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
+//! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`sandbox`] | a partner simulator that answers from case files |
 //! | [`telemetry`] | logs and metrics |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
@@ -60,7 +62,7 @@
 //! # Invariants
 //!
 //! - Imports go along the arrows only; `tests/it/architecture.rs` holds them.
-//! - Only `store` names sled, only `web` names warp, only `wire` names rustls, only `matching` (and `daemon`, which starts the
+//! - Only `store` names sled, only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
 //!   threads) names actix.
 //! - Only `model` and `http` name utoipa: a schema stands beside what reads and writes its noun, an operation beside its
 //!   route. A route without an operation fails a test.
@@ -87,6 +89,7 @@ pub mod partners;
 pub mod reference;
 pub mod run_file;
 pub mod sandbox;
+pub mod shares;
 pub mod store;
 pub mod telemetry;
 pub mod web;

@@ -7,6 +7,7 @@
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET /partners`, `POST /partners/pause` and
 //!   `/partners/resume` are for the command line, with the key of the run file
 
+pub mod audit;
 mod health;
 pub mod key_ring;
 pub mod partner_events;
@@ -29,7 +30,7 @@ use crate::matching::Engine;
 use crate::run_file::RunFile;
 use crate::telemetry::metrics;
 use crate::web::{
-    Authenticate, Caller, Context, Cors, Editions, Failure, Handler, Listener, Principal, Reply, Route,
+    Authenticate, Caller, Context, Cors, Editions, Failure, Gate, Handler, Listener, Principal, Reply, Route,
     Router, Scope, Surface, Token, handler, service,
 };
 
@@ -120,6 +121,7 @@ pub fn start(listener: Listener, app: App) -> Admin {
         listener: "admin",
         app: Arc::new(app),
         router: Router::new(ROUTES),
+        gate: Arc::new(Gate::open()),
         cors: Cors::new(&[]),
         vendors: Vec::new(),
     };

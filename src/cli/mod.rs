@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::config::Settings;
+use crate::daemon;
 use crate::declaration::Fault;
 use crate::matching::lines::Lines;
 use crate::partners::Book;
@@ -93,13 +94,21 @@ fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), ExitCode
                 key: "wire".to_owned(),
                 message,
             }));
+            faults.extend(http_faults(&settings));
             if faults.is_empty() { Ok((settings, book)) } else { Err(tell(&faults)) }
         }
         Err(of_partners) => {
             faults.extend(of_partners);
+            faults.extend(http_faults(&settings));
             Err(tell(&faults))
         }
     }
+}
+
+/// What is wrong with the certificates of the listeners.
+fn http_faults(settings: &Settings) -> Vec<Fault> {
+    let faults = daemon::Identities::read(settings).err().unwrap_or_default();
+    faults.into_iter().map(|(key, message)| Fault { file: None, line: None, key, message }).collect()
 }
 
 /// Tells faults, one a line.

@@ -9,11 +9,11 @@ use actix_rt::ArbiterHandle;
 use chrono::Utc;
 use futures_util::future::join_all;
 use metrics::counter;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tracing::error;
 use uuid::Uuid;
 
+use super::admission::{Admission, Permit};
 use super::asks::Asks;
 use super::engine::{Engine, Rules};
 use super::identity::identity_key;
@@ -37,7 +37,7 @@ pub struct Matchmaker {
     engine: Arc<Engine>,
     arbiters: Arc<[ArbiterHandle]>,
     next_arbiter: Arc<AtomicUsize>,
-    admission: Arc<Semaphore>,
+    admission: Admission,
     under_way: UnderWay,
     identity_secret: Arc<[u8]>,
 }
@@ -96,7 +96,7 @@ impl Matchmaker {
     pub fn new(engine: Engine, arbiters: Vec<ArbiterHandle>, identity_secret: &[u8]) -> Self {
         assert!(!arbiters.is_empty(), "actors need an arbiter to run on");
         Self {
-            admission: Arc::new(Semaphore::new(engine.rules.live_tables)),
+            admission: Admission::of(engine.rules.live_tables, engine.rules.live_tables_per_company),
             engine: Arc::new(engine),
             arbiters: arbiters.into(),
             next_arbiter: Arc::default(),
@@ -125,7 +125,7 @@ impl Matchmaker {
                 return shown.ok_or(Refused::StoreFailed);
             }
         }
-        let permit = self.admit()?;
+        let permit = self.admission.admit(submission.company).ok_or(Refused::Full)?;
         let look_back_minutes = submission.look_back_minutes;
         let record = submission.record();
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
@@ -178,7 +178,7 @@ impl Matchmaker {
         later: &Lead,
         until: Until,
     ) -> Result<Option<Snapshot>, Refused> {
-        let permit = self.admit()?;
+        let permit = self.admission.admit(company).ok_or(Refused::Full)?;
         let Some(grown) = self.grow_lead(company, lead, later).await? else { return Ok(None) };
         self.build(permit, grown, Commit::new(), None, until).await.map(Some)
     }
@@ -197,17 +197,10 @@ impl Matchmaker {
         Ok(Some((earlier, grown)))
     }
 
-    fn admit(&self) -> Result<OwnedSemaphorePermit, Refused> {
-        Arc::clone(&self.admission).try_acquire_owned().map_err(|_| {
-            counter!(SUBMITS_REFUSED, "reason" => "full").increment(1);
-            Refused::Full
-        })
-    }
-
     /// Writes a table of a lead with the lead's own commit, and builds it.
     async fn build(
         &self,
-        permit: OwnedSemaphorePermit,
+        permit: Permit,
         record: LeadRecord,
         commit: Commit,
         repeat: Option<&Repeat>,
@@ -320,6 +313,8 @@ impl Matchmaker {
         // A clock that stepped back gives nobody more time than a new lead has.
         let left = u64::try_from(head.deadline - self.engine.limiter.now()).unwrap_or(0);
         let left = Duration::from_millis(left).min(self.rules().time.deadline);
+        // A table that was taken in stays in, even where more are recovered than are admitted.
+        let permit = self.admission.readmit(head.company);
         self.start(Start {
             lead_created_at: record.map_or(head.created_at, |record| record.created_at),
             fits: fits.collect(),
@@ -330,8 +325,7 @@ impl Matchmaker {
             begun: None,
             sequence: reading::next_answer(&self.engine.store, table),
             deadline: Instant::now() + left,
-            // A table that was taken in stays in, even where more are recovered than are admitted.
-            permit: Arc::clone(&self.admission).try_acquire_owned().ok(),
+            permit,
         });
         Ok(())
     }

@@ -11,6 +11,7 @@
 //! The [`limiter`] counts from the records whom a table asked ([`asks`]) and what its leads earned ([`owed`]); [`pausing`]
 //! is how the command line takes a partner out.
 
+pub mod admission;
 pub mod asks;
 pub mod attribution;
 pub mod audience;

@@ -14,10 +14,10 @@ use chrono::Utc;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use metrics::{counter, histogram};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::{error, warn};
 
+use super::admission::Permit;
 use super::asks::Asks;
 use super::audience::Audience;
 use super::budget::Budget;
@@ -68,7 +68,7 @@ pub struct Start {
     /// When the table must be complete.
     pub deadline: Instant,
     /// Held until the table is settled.
-    pub permit: Option<OwnedSemaphorePermit>,
+    pub permit: Option<Permit>,
 }
 
 /// One lead's rate table while it is being built, and a little longer.

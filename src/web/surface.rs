@@ -9,6 +9,7 @@ use super::arrival::arrival;
 use super::caller::Authenticate;
 use super::cors::Cors;
 use super::envelope;
+use super::gate::Gate;
 use super::handler::Handler;
 use super::listener::HttpService;
 use super::router::Router;
@@ -21,6 +22,8 @@ pub struct Surface<A> {
     pub app: Arc<A>,
     /// The compiled route table.
     pub router: Router<Handler<A>>,
+    /// What it lets past.
+    pub gate: Arc<Gate>,
     /// Which origins may call from a browser.
     pub cors: Cors,
     /// The vendor names that the v1 `Accept` type may carry.

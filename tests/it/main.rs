@@ -9,6 +9,7 @@ mod clicks;
 mod command_line;
 mod conformance;
 mod crash;
+mod edges;
 mod event_import;
 mod growing_leads;
 mod http_partners;

@@ -47,7 +47,7 @@
 //! | [`matching`] | actors, progress, budgets, ranking, recovery |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
-//! | [`web`] | serving HTTP at all: accept loop, router, caller, bodies, failures |
+//! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics, tokens, on a thread of its own |
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |

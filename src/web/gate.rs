@@ -30,7 +30,7 @@ const RETRY_AFTER_LOAD_S: u32 = 1;
 /// What a gate lets past; `limits.*` in the settings.
 #[derive(Debug, Clone, Default)]
 pub struct GateRules {
-    /// Of one company, over all its tokens.
+    /// Of one company, over all its tokens, or of one partner institution.
     pub per_company: Option<Rate>,
     /// Of one address.
     pub per_address: Option<Rate>,
@@ -51,7 +51,7 @@ pub struct GateRules {
 /// One gate, for all the listeners of a daemon that share its limits.
 pub struct Gate {
     rules: GateRules,
-    companies: Option<Allowances<Uuid>>,
+    companies: Option<Allowances<Account>>,
     addresses: Option<Allowances<IpAddr>>,
     requests: Arc<Semaphore>,
     shares: Shares,
@@ -63,6 +63,13 @@ impl std::fmt::Debug for Gate {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Gate").field("rules", &self.rules).finish_non_exhaustive()
     }
+}
+
+/// Whose token it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Account {
+    Company(Uuid),
+    Partner(Arc<str>),
 }
 
 /// One request at the gate, and what it holds until it is answered.
@@ -153,11 +160,16 @@ impl Gate {
         visit: &mut Visit,
         principal: Option<&Principal>,
     ) -> Result<(), Failure> {
-        let Some(Principal::Company(caller)) = principal else { return Ok(()) };
+        let account = match principal {
+            Some(Principal::Company(caller)) => Account::Company(caller.company),
+            Some(Principal::Partner(partner)) => Account::Partner(Arc::clone(partner)),
+            None => return Ok(()),
+        };
         if let Some(companies) = self.companies.as_ref().filter(|_| visit.limited) {
-            visit.count(companies.take(&caller.company), "company_rate")?;
+            visit.count(companies.take(&account), "company_rate")?;
         }
-        let share = self.shares.take(caller.company);
+        let Account::Company(company) = account else { return Ok(()) };
+        let share = self.shares.take(company);
         visit.passage._share = Some(share.ok_or_else(|| {
             counter!(HTTP_REQUESTS_REFUSED, "reason" => "company_requests").increment(1);
             Failure::too_many_requests(RETRY_AFTER_LOAD_S)

@@ -38,7 +38,7 @@ pub struct Limits {
     pub header_timeout: Duration,
     /// How long a client may leave an answer unread before its connection is cut.
     pub write_timeout: Duration,
-    /// The longest head, in bytes; a longer one is answered with 431.
+    /// The longest head, in bytes; a longer one is answered with 431, as is one of more than 100 headers, hyper's own limit.
     pub head_bytes: usize,
     /// How long in-flight requests may take once shutdown has begun.
     pub drain: Duration,

@@ -10,6 +10,9 @@ use serde_json::Value;
 use crate::kit::partners::{partner, prompt_partners};
 use crate::kit::{Answer, Daemon, Plan, sample, signal};
 
+/// A partner that is asked and never answers.
+const SILENCE: &str = r#"simulate = { delay = "1ms", failure_rate = 1.0, failure = "silence" }"#;
+
 /// A certificate and its key, as files in a directory.
 fn write_pair(directory: &Path) -> (PathBuf, PathBuf) {
     let (certificate, key) = (directory.join("certificate.pem"), directory.join("key.pem"));
@@ -117,7 +120,7 @@ async fn a_company_that_asks_too_often_is_told_when_to_come_again() {
 
 #[tokio::test]
 async fn a_company_cannot_take_every_rate_table() {
-    let daemon = Daemon::with_partners(vec![silent_partner("silent")])
+    let daemon = Daemon::with_partners(vec![partner("silent").savings(SILENCE)])
         .setting("matching.live_tables_per_company", "2")
         .setting("matching.submit_wait", "0ms")
         .start()

@@ -230,8 +230,8 @@ fn tls(key: &str, raw: RawTls, found: &mut Found) -> Option<TlsSettings> {
     let RawTls { certificate, key: private } = raw;
     match (certificate.is_empty(), private.is_empty()) {
         (true, true) => return None,
-        (true, false) => fault(key, "has a key without a certificate".to_owned(), found),
-        (false, true) => fault(key, "has a certificate without a key".to_owned(), found),
+        (true, false) => fault(&format!("{key}.key"), "is set without a certificate".to_owned(), found),
+        (false, true) => fault(&format!("{key}.certificate"), "is set without a key".to_owned(), found),
         (false, false) => {}
     }
     Some(TlsSettings { certificate: certificate.into(), key: private.into() })

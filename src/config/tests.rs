@@ -149,8 +149,8 @@ fn limits_and_tls_are_read_and_their_faults_told() {
     assert_eq!(
         faults(file, &[("OFFERD__ADMIN__TLS__KEY", "key.pem")]),
         [
-            "`admin.tls` has a key without a certificate",
-            "offerd.toml:2: `api.tls` has a certificate without a key",
+            "OFFERD__ADMIN__TLS__KEY: `admin.tls.key` is set without a certificate",
+            "offerd.toml:2: `api.tls.certificate` is set without a key",
             "offerd.toml:4: `limits.exempt` must be networks such as `10.0.0.0/8`, got `here`",
         ]
     );

@@ -64,6 +64,7 @@ where
 
     let outcome = AssertUnwindSafe(dispatch(&surface, id, arrival, found, &mut visit)).catch_unwind().await;
     let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
+    // Who was turned away holds nothing any more.
     let passage = visit.passage();
     let mut response =
         answer.map_or_else(Failure::into_response, |reply| reply.holding(passage).into_response(&held));
@@ -101,7 +102,7 @@ async fn dispatch<A: Authenticate>(
             _ => Err(Failure::method_not_allowed(resource.allow())),
         };
     };
-    surface.gate.shed(&route.method)?;
+    surface.gate.shed(visit, &route.method)?;
     let query = percent::decode_query(&arrival.query);
     let principal =
         caller::identify(route.scope, &arrival.headers, query.as_deref().unwrap_or_default(), &*surface.app)?;

@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
@@ -26,6 +27,10 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 
 /// Seconds after which who was turned away for load may come again.
 const RETRY_AFTER_LOAD_S: u32 = 1;
+
+/// Requests that bring new work and are let in however late the process is. So few make no queue, and it does not starve
+/// when it is late for another's sake.
+const NEVER_SHED: usize = 32;
 
 /// What a gate lets past; `limits.*` in the settings.
 #[derive(Debug, Clone, Default)]
@@ -55,6 +60,8 @@ pub struct Gate {
     addresses: Option<Allowances<IpAddr>>,
     requests: Arc<Semaphore>,
     shares: Shares,
+    /// Requests under way that bring new work.
+    working: Arc<AtomicUsize>,
     bodies: Arc<Semaphore>,
     pulse: Arc<Pulse>,
 }
@@ -87,6 +94,17 @@ pub(super) struct Visit {
 pub(super) struct Passage {
     _request: Option<OwnedSemaphorePermit>,
     _share: Option<Share>,
+    _work: Option<Work>,
+}
+
+/// One of the requests that bring new work.
+#[derive(Debug)]
+struct Work(Arc<AtomicUsize>);
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A part of the memory for bodies.
@@ -102,6 +120,7 @@ impl Gate {
             addresses: rules.per_address.map(|rate| Allowances::new("address", rate)),
             requests: Arc::new(Semaphore::new(or_endless(rules.requests).min(Semaphore::MAX_PERMITS))),
             shares: Shares::of(rules.requests_per_company),
+            working: Arc::default(),
             bodies: Arc::new(Semaphore::new(or_endless(rules.body_bytes).min(Semaphore::MAX_PERMITS))),
             pulse,
             rules,
@@ -145,10 +164,15 @@ impl Gate {
     ///
     /// # Errors
     /// 503.
-    pub(super) fn shed(&self, method: &Method) -> Result<(), Failure> {
+    pub(super) fn shed(&self, visit: &mut Visit, method: &Method) -> Result<(), Failure> {
         let reads = method == Method::GET || method == Method::HEAD;
-        let late = || !self.rules.shed_delay.is_zero() && self.pulse.delay() > self.rules.shed_delay;
-        if !reads && late() { Err(turned_away("late")) } else { Ok(()) }
+        if reads || self.rules.shed_delay.is_zero() {
+            return Ok(());
+        }
+        let others = self.working.fetch_add(1, Ordering::Relaxed);
+        visit.passage._work = Some(Work(Arc::clone(&self.working)));
+        let late = others >= NEVER_SHED && self.pulse.delay() > self.rules.shed_delay;
+        if late { Err(turned_away("late")) } else { Ok(()) }
     }
 
     /// Counts a request for its company, and for what the company has under way.

@@ -11,10 +11,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Time between two beats.
-const BEAT: Duration = Duration::from_millis(5);
+const BEAT: Duration = Duration::from_millis(2);
 
 /// Delays of which the least counts.
-const REMEMBERED: usize = 4;
+const REMEMBERED: usize = 3;
 
 /// What a beat may be late for the timer's own coarseness.
 const COARSENESS: Duration = Duration::from_millis(1);

@@ -64,6 +64,7 @@ const ROUTES: &[Route<Handler<App>>] = &[
     open(Method::POST, "/echo", handler!(echo)),
     open(Method::GET, "/panic", handler!(panics)),
     open(Method::GET, "/gated", handler!(gated)),
+    open(Method::POST, "/gated", handler!(gated)),
     open(Method::GET, "/stream", handler!(stream)),
     open(Method::GET, "/endless", handler!(endless)),
     Route {

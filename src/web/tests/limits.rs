@@ -3,9 +3,9 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::kit::{BODY_CAP_BYTES, CONFIDENTIAL, PUBLISHABLE, UNISSUED, start_behind};
+use super::kit::{BODY_CAP_BYTES, CONFIDENTIAL, PUBLISHABLE, UNISSUED, bind, limits, serve, start_behind};
 use crate::web::pulse::Pulse;
-use crate::web::{Gate, GateRules, Rate};
+use crate::web::{Gate, GateRules, Limits, Rate};
 
 /// So slow that nothing comes back during a test.
 fn slow(burst: u32) -> Option<Rate> {
@@ -160,14 +160,41 @@ async fn a_body_without_room_is_refused_and_one_with_room_arrives() {
 #[tokio::test]
 async fn a_late_process_turns_new_work_away_unread_and_goes_on_answering_polls() {
     let rules = GateRules { shed_delay: Duration::from_millis(10), ..GateRules::default() };
-    let server = start_behind(Gate::new(rules.clone(), Pulse::late(Duration::from_millis(11))));
-    let mut client = server.connect().await;
-    client.send("POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 20\r\n\r\n").await;
-    let refused = client.answer(false).await;
+    let gate = Gate::new(rules, Pulse::late(Duration::from_millis(11)));
+    // Each has its head answered with nothing, and waits for its body.
+    let server = serve(bind(Limits { connections: 64, ..limits() }), gate, limits().drain, &["*"]);
+    let mut waiting = Vec::new();
+    let refused = loop {
+        let mut client = server.connect().await;
+        client.send("POST /gated HTTP/1.1\r\nHost: test\r\nContent-Length: 20\r\n\r\n").await;
+        tokio::select! {
+            biased;
+            () = async { server.app.entered.acquire().await.unwrap().forget() } => waiting.push(client),
+            answer = client.answer(false) => break answer,
+        }
+    };
+    assert_eq!(waiting.len(), 32, "so many are never turned away");
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
     assert_eq!(refused.fault().0, "unavailable");
     assert_eq!(server.ask("GET /hello", &[]).await.status, 200);
 
-    let server = start_behind(Gate::new(rules, Pulse::late(Duration::from_millis(9))));
-    assert_eq!(server.connect().await.ask("POST /echo", &[], "[]").await.status, 201);
+    server.app.gate.add_permits(waiting.len());
+    for mut client in waiting {
+        assert_eq!(client.answer(false).await.status, 200, "those that were let in finish");
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_is_hardly_late_turns_nothing_away() {
+    let rules = GateRules { shed_delay: Duration::from_millis(10), ..GateRules::default() };
+    let gate = Gate::new(rules, Pulse::late(Duration::from_millis(9)));
+    let server = serve(bind(Limits { connections: 64, ..limits() }), gate, limits().drain, &["*"]);
+    let mut clients = Vec::new();
+    for _ in 0..40 {
+        let mut client = server.connect().await;
+        client.send("POST /gated HTTP/1.1\r\nHost: test\r\nContent-Length: 20\r\n\r\n").await;
+        server.app.entered.acquire().await.unwrap().forget();
+        clients.push(client);
+    }
+    server.app.gate.add_permits(clients.len());
 }

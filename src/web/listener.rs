@@ -1,6 +1,6 @@
 //! Our own accept loop. `warp::serve` sets no limit at all: not on connections, not on a half-sent head, not
 //! on the drain; so warp filters are served from here, on hyper's connections, by public and admin listeners
-//! alike. What is spoken on a connection is [`protocols`](super::protocols)' affair.
+//! alike. What is spoken on a connection is the affair of `protocols`.
 
 use std::convert::Infallible;
 use std::future::Future;

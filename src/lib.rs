@@ -34,8 +34,9 @@
 //!                                └→ reload → config, partners
 //!      admin and cli also name matching: what partners report, and what is counted against them
 //!      daemon and cli also name reload: what its report says, and declaration: its faults
+//!      cli also names wire: TLS with our own listeners
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
-//!      sandbox: for cli only, names nothing
+//!      sandbox: for cli only, names nothing; shares: a leaf, for web and matching
 //! ```
 //!
 //! | module | holds |
@@ -48,10 +49,11 @@
 //! | [`matching`] | actors, progress, budgets, ranking, recovery; explanation and replay of what is stored |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
-//! | [`web`] | serving HTTP at all: accept loop, router, caller, bodies, failures |
+//! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics, tokens, on a thread of its own |
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
+//! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`sandbox`] | a partner simulator that answers from case files |
 //! | [`telemetry`] | logs and metrics |
 //! | [`reload`] | how a reload is asked for, and its report; [`daemon`] carries it out |
@@ -63,7 +65,7 @@
 //! # Invariants
 //!
 //! - Imports go along the arrows only; `tests/it/architecture.rs` holds them.
-//! - Only `store` names sled, only `web` names warp, only `wire` names rustls, only `matching` (and `daemon`, which starts the
+//! - Only `store` names sled, only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
 //!   threads) names actix.
 //! - Only `model` and `http` name utoipa: a schema stands beside what reads and writes its noun, an operation beside its
 //!   route. A route without an operation fails a test.
@@ -102,6 +104,7 @@ pub mod reference;
 pub mod reload;
 pub mod run_file;
 pub mod sandbox;
+pub mod shares;
 pub mod store;
 pub mod telemetry;
 pub mod web;

@@ -8,6 +8,7 @@
 //!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
 //!   `POST /replay`, `POST /store/check` and `POST /masterKey` are for the command line, with the key of the run file
 
+pub mod audit;
 mod health;
 pub mod key_ring;
 pub mod leads;
@@ -36,7 +37,7 @@ use crate::reload::Reloader;
 use crate::run_file::RunFile;
 use crate::telemetry::metrics;
 use crate::web::{
-    Authenticate, Caller, Context, Cors, Editions, Failure, Handler, Listener, Principal, Reply, Route,
+    Authenticate, Caller, Context, Cors, Editions, Failure, Gate, Handler, Listener, Principal, Reply, Route,
     Router, Scope, Surface, Token, Welcome, handler, service,
 };
 
@@ -170,6 +171,7 @@ pub fn start(listener: Listener, app: App) -> Admin {
         listener: "admin",
         app: Arc::new(app),
         router: Router::new(ROUTES),
+        gate: Arc::new(Gate::open()),
         welcome: watch::channel(Arc::new(nobody)).1,
     };
     let serve = move || {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tracing::{error, info};
+use tracing::error;
 
 use super::App;
+use super::audit::audit;
 use crate::matching::pausing::{self, Pausable};
 use crate::matching::timing::{adapted, timings};
 use crate::store::CommitError;
@@ -43,7 +44,9 @@ pub(super) async fn pause(mut context: Context<App>) -> Result<Reply, Failure> {
         return Err(Failure::bad_attribute(attribute, fault));
     }
     let pause = pausing::pause(engine, &what).await.map_err(|failure| failed(&failure))?;
-    info!(
+    audit!(
+        context,
+        "partner.pause",
         partner = what.partner,
         product_type = what.product_type.map(|product| product.as_str()),
         "partner paused"
@@ -55,7 +58,9 @@ pub(super) async fn resume(mut context: Context<App>) -> Result<Reply, Failure> 
     let what = read(&mut context).await?;
     let resumed = pausing::resume(&context.app.engine, &what).await.map_err(|failure| failed(&failure))?;
     if resumed == Resumed::Ended {
-        info!(
+        audit!(
+            context,
+            "partner.resume",
             partner = what.partner,
             product_type = what.product_type.map(|product| product.as_str()),
             "partner resumed"

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tracing::{error, info};
+use tracing::error;
 
 use super::App;
+use super::audit::audit;
 use super::key_ring::{KeyRing, New};
 use crate::web::{Context, Failure, Reply};
 
@@ -37,7 +38,7 @@ pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> 
         error!(%failure, "a token could not be stored");
         Failure::internal()
     })?;
-    info!(id = %created.id, holder = created.holder.name(), "token created");
+    audit!(context, "token.create", id = %created.id, holder = created.holder.name(), "token created");
     Reply::json(&created)
 }
 
@@ -48,7 +49,7 @@ pub(super) async fn revoke(context: Context<App>) -> Result<Reply, Failure> {
         Failure::internal()
     })?;
     if found {
-        info!(%id, "token revoked");
+        audit!(context, "token.revoke", %id, "token revoked");
     }
     Reply::json(&Revoked { found })
 }

@@ -1,24 +1,31 @@
 //! The few HTTP calls that commands make.
 
+use std::fs;
+
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE};
 use hyper::{Method, Request, Response, StatusCode};
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client as Http;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde::de::DeserializeOwned;
 
+use crate::admin::audit::OPERATOR;
 use crate::config::Settings;
 use crate::model::ApiError;
 use crate::run_file::RunFile;
+use crate::wire::pinned;
 
 /// A client with one bearer token.
 pub struct Client {
     /// Boxed, since hyper-util's is several hundred bytes with HTTP/2.
-    http: Box<Http<HttpConnector, Full<Bytes>>>,
+    http: Box<Http<HttpsConnector<HttpConnector>, Full<Bytes>>>,
     token: String,
+    /// Who runs the command, as the system names them; for the audit log.
+    operator: String,
 }
 
 /// An answer: status and body.
@@ -37,17 +44,23 @@ pub struct NoAnswer {
 }
 
 impl Client {
-    /// A client that shows `token` with each call.
-    pub fn new(token: String) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        Self { http: Box::new(Http::builder(TokioExecutor::new()).build(connector)), token }
+    /// A client that shows `token` with each call, and trusts the certificates that the settings name.
+    ///
+    /// # Errors
+    /// A sentence when TLS cannot be set up.
+    pub fn new(token: String, settings: &Settings) -> Result<Self, String> {
+        let listeners = [&settings.api.tls, &settings.integrations.tls, &settings.admin.tls];
+        // What cannot be read is not trusted; `offerd check` tells why.
+        let chains: Vec<Vec<u8>> =
+            listeners.iter().filter_map(|tls| fs::read(&tls.as_ref()?.certificate).ok()).collect();
+        let http = Box::new(Http::builder(TokioExecutor::new()).build(pinned::connector(&chains)?));
+        Ok(Self { http, token, operator: operator() })
     }
 
     /// A client of the daemon that runs on the configured store, if one does, and the address of its admin listener.
     pub async fn of_daemon(settings: &Settings) -> Option<(Self, String)> {
         let running = RunFile::read(&settings.store.path)?;
-        let client = Self::new(running.admin_key);
+        let client = Self::new(running.admin_key, settings).ok()?;
         // A file without a daemon is left over from one that was killed.
         let answer = client.call(Method::GET, &format!("{}/tokens", running.admin), None).await;
         answer.is_ok_and(|answer| answer.status.is_success()).then_some((client, running.admin))
@@ -86,6 +99,7 @@ impl Client {
             .uri(url)
             .header(AUTHORIZATION, format!("Bearer {}", self.token))
             .header(CONTENT_TYPE, "application/json")
+            .header(OPERATOR, &self.operator)
             .body(Full::new(Bytes::from(body.unwrap_or_default())))
             .map_err(|error| no_answer(error.to_string(), false))?;
         let sent = self.http.request(request).await;
@@ -120,6 +134,12 @@ impl Lines {
             }
         }
     }
+}
+
+/// The name under which this process's user logged in, as far as a header can hold it; empty when it is not known.
+fn operator() -> String {
+    let name = ["LOGNAME", "USER"].iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default();
+    if name.bytes().all(|byte| byte.is_ascii_graphic()) { name } else { String::new() }
 }
 
 impl Answer {

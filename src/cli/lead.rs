@@ -112,7 +112,7 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
         }
     };
 
-    let client = Client::new(submit.token.clone());
+    let client = Client::new(submit.token.clone(), settings)?;
     let posted = client.call(Method::POST, &format!("{url}/leads/rateTables"), Some(body)).await;
     let mut table: RateTable = posted.map_err(|error| error.to_string())?.read()?;
     let mut progress = Progress::start(&table);

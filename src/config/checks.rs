@@ -1,13 +1,17 @@
 //! What is checked of the raw settings: bounds, addresses, and what must fit together.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::raw::{Raw, RawApi, RawLog, RawMatching, RawStore};
+use ipnet::IpNet;
+
+use super::raw::{OneOrMany, Raw, RawApi, RawLimits, RawLog, RawMatching, RawStore, RawTls};
 use super::settings::{
-    AnalyticsSettings, ApiSettings, DescribedSetting, ListenerSettings, LogSettings, MatchingSettings,
-    PathSettings, Settings, ShutdownSettings, StoreSettings, TokenSettings, WireSettings,
+    AnalyticsSettings, ApiSettings, DescribedSetting, LimitSettings, ListenerSettings, LogSettings,
+    MatchingSettings, PathSettings, RateSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings,
+    TokenSettings, WireSettings,
 };
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging;
@@ -35,8 +39,12 @@ pub(super) fn checked(
     }
     let [(_, api_listen), (_, integrations_listen), (_, admin_listen)] = listeners;
     Settings {
-        integrations: ListenerSettings { listen: integrations_listen },
-        admin: ListenerSettings { listen: admin_listen },
+        integrations: ListenerSettings {
+            listen: integrations_listen,
+            tls: tls("integrations.tls", raw.integrations.tls, found),
+        },
+        admin: ListenerSettings { listen: admin_listen, tls: tls("admin.tls", raw.admin.tls, found) },
+        limits: limits(raw.limits, raw.api.max_body_bytes, found),
         api: api(raw.api, api_listen, found),
         matching,
         wire: WireSettings {
@@ -113,6 +121,7 @@ fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {
         header_timeout: duration("api.header_timeout", raw.header_timeout, MILLISECOND, HOUR, found),
         request_timeout: duration("api.request_timeout", raw.request_timeout, MILLISECOND, HOUR, found),
         write_timeout: duration("api.write_timeout", raw.write_timeout, MILLISECOND, HOUR, found),
+        tls: tls("api.tls", raw.tls, found),
     }
 }
 
@@ -162,11 +171,76 @@ fn matching(raw: &RawMatching, found: &mut Found) -> MatchingSettings {
         second_look_reserve,
         gather_answers,
         linger,
+        live_tables_per_company: count(
+            "matching.live_tables_per_company",
+            raw.live_tables_per_company,
+            0,
+            1_000_000,
+            found,
+        ),
         live_tables: count("matching.live_tables", raw.live_tables, 1, 1_000_000, found),
         actor_threads: count("matching.actor_threads", raw.actor_threads, 0, 256, found),
         partners_per_lead: count("matching.partners_per_lead", raw.partners_per_lead, 1, 10_000, found),
         offers_per_partner: count("matching.offers_per_partner", raw.offers_per_partner, 1, 4_000, found),
     }
+}
+
+fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettings {
+    LimitSettings {
+        per_company: rate(
+            ["limits.requests_per_second_per_company", "limits.burst_per_company"],
+            [raw.requests_per_second_per_company, raw.burst_per_company],
+            found,
+        ),
+        per_address: rate(
+            ["limits.requests_per_second_per_address", "limits.burst_per_address"],
+            [raw.requests_per_second_per_address, raw.burst_per_address],
+            found,
+        ),
+        exempt: networks("limits.exempt", raw.exempt, found),
+        trusted_proxies: networks("limits.trusted_proxies", raw.trusted_proxies, found),
+        requests: count("limits.requests", raw.requests, 1, 10_000_000, found),
+        requests_per_company: count(
+            "limits.requests_per_company",
+            raw.requests_per_company,
+            0,
+            10_000_000,
+            found,
+        ),
+        // A body that fits alone must have room.
+        body_bytes: count("limits.body_bytes", raw.body_bytes, max_body_bytes, 1 << 40, found),
+        shed_delay: duration("limits.shed_delay", raw.shed_delay, Duration::ZERO, MINUTE, found),
+    }
+}
+
+fn rate(keys: [&str; 2], [per_second, burst]: [i64; 2], found: &mut Found) -> Option<RateSettings> {
+    let per_second = count(keys[0], per_second, 0, 1_000_000, found) as u32;
+    let burst = count(keys[1], burst, 1, 1_000_000, found) as u32;
+    Some(RateSettings { per_second: NonZeroU32::new(per_second)?, burst: NonZeroU32::new(burst)? })
+}
+
+fn networks(key: &str, texts: OneOrMany, found: &mut Found) -> Vec<IpNet> {
+    let texts: Vec<String> = texts.into();
+    let read = |text: String| match text.parse() {
+        Ok(network) => Some(network),
+        Err(_) => {
+            fault(key, format!("must be networks such as `10.0.0.0/8`, got `{text}`"), found);
+            None
+        }
+    };
+    texts.into_iter().filter_map(read).collect()
+}
+
+/// Two files or none.
+fn tls(key: &str, raw: RawTls, found: &mut Found) -> Option<TlsSettings> {
+    let RawTls { certificate, key: private } = raw;
+    match (certificate.is_empty(), private.is_empty()) {
+        (true, true) => return None,
+        (true, false) => fault(&format!("{key}.key"), "is set without a certificate".to_owned(), found),
+        (false, true) => fault(&format!("{key}.certificate"), "is set without a key".to_owned(), found),
+        (false, false) => {}
+    }
+    Some(TlsSettings { certificate: certificate.into(), key: private.into() })
 }
 
 fn store(raw: RawStore, live_tables: usize, found: &mut Found) -> StoreSettings {

@@ -14,6 +14,7 @@ mod tests;
 pub use layers::DEFAULTS;
 pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
-    ApiSettings, DescribedSetting, ListenerSettings, LogSettings, MatchingSettings, PathSettings, Settings,
-    ShutdownSettings, StoreSettings, TokenSettings, WireSettings,
+    ApiSettings, DescribedSetting, LimitSettings, ListenerSettings, LogSettings, MatchingSettings,
+    PathSettings, RateSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings,
+    WireSettings,
 };

@@ -13,6 +13,7 @@ pub(super) struct Raw {
     pub integrations: RawListener,
     pub admin: RawListener,
     pub matching: RawMatching,
+    pub limits: RawLimits,
     pub analytics: RawAnalytics,
     pub wire: RawWire,
     pub store: RawStore,
@@ -35,12 +36,36 @@ pub(super) struct RawApi {
     pub header_timeout: HumanDuration,
     pub request_timeout: HumanDuration,
     pub write_timeout: HumanDuration,
+    pub tls: RawTls,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTls {
+    pub certificate: String,
+    pub key: String,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawListener {
     pub listen: String,
+    pub tls: RawTls,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLimits {
+    pub requests_per_second_per_company: i64,
+    pub burst_per_company: i64,
+    pub requests_per_second_per_address: i64,
+    pub burst_per_address: i64,
+    pub exempt: OneOrMany,
+    pub trusted_proxies: OneOrMany,
+    pub requests: i64,
+    pub requests_per_company: i64,
+    pub body_bytes: i64,
+    pub shed_delay: HumanDuration,
 }
 
 #[derive(Debug, Deserialize)]
@@ -52,6 +77,7 @@ pub(super) struct RawMatching {
     pub least_budget: HumanDuration,
     pub second_look_reserve: HumanDuration,
     pub live_tables: i64,
+    pub live_tables_per_company: i64,
     pub gather_answers: HumanDuration,
     pub linger: HumanDuration,
     pub actor_threads: i64,

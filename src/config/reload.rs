@@ -17,6 +17,7 @@ pub const RELOADABLE: &[&str] = &[
     "matching.least_budget",
     "matching.linger",
     "matching.live_tables",
+    "matching.live_tables_per_company",
     "matching.offers_per_partner",
     "matching.partners_per_lead",
     "matching.response_margin",

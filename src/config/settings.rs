@@ -1,8 +1,11 @@
 //! The settings as the daemon uses them: checked, in types, with their units.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use ipnet::IpNet;
 
 use super::checks::checked;
 use super::layers::Layers;
@@ -24,6 +27,8 @@ pub struct Settings {
     pub admin: ListenerSettings,
     /// `[matching]`
     pub matching: MatchingSettings,
+    /// `[limits]`
+    pub limits: LimitSettings,
     /// `[analytics]`
     pub analytics: AnalyticsSettings,
     /// `[wire]`
@@ -66,13 +71,56 @@ pub struct ApiSettings {
     pub request_timeout: Duration,
     /// Longest time that an answer may stay unread.
     pub write_timeout: Duration,
+    /// What the api listener shows who it is with; `None` for HTTP in the clear.
+    pub tls: Option<TlsSettings>,
 }
 
 /// `[integrations]`, `[admin]`
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ListenerSettings {
     /// Address of the listener.
     pub listen: SocketAddr,
+    /// What it shows who it is with; `None` for HTTP in the clear.
+    pub tls: Option<TlsSettings>,
+}
+
+/// `tls` of a listener: two files in PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsSettings {
+    /// The certificate, and those above it.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+/// `[limits]`
+#[derive(Debug, Clone)]
+pub struct LimitSettings {
+    /// Of one company.
+    pub per_company: Option<RateSettings>,
+    /// Of one address.
+    pub per_address: Option<RateSettings>,
+    /// Networks that no rate holds for.
+    pub exempt: Vec<IpNet>,
+    /// Networks of proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Requests under way.
+    pub requests: usize,
+    /// Those of one company; 0 for no limit of its own.
+    pub requests_per_company: usize,
+    /// Bytes of bodies under way.
+    pub body_bytes: usize,
+    /// How late tasks may run before new work is turned away; zero for no limit.
+    pub shed_delay: Duration,
+}
+
+/// A rate, and what may be saved up for a burst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateSettings {
+    /// Requests a second.
+    pub per_second: NonZeroU32,
+    /// Requests at once.
+    pub burst: NonZeroU32,
 }
 
 /// `[matching]`
@@ -90,6 +138,8 @@ pub struct MatchingSettings {
     pub second_look_reserve: Duration,
     /// Rate tables that are built at once.
     pub live_tables: usize,
+    /// Those of one company; 0 for no limit of its own.
+    pub live_tables_per_company: usize,
     /// How long answers that nobody can see yet are gathered for one write.
     pub gather_answers: Duration,
     /// How long a complete table stays in memory.

@@ -114,7 +114,11 @@ fn every_key_of_the_types_is_in_the_default_file() {
         let mut table: toml::Table = DEFAULTS.parse().unwrap();
         table[section].as_table_mut().unwrap().remove(name).unwrap();
         let found = read_table::<Raw>(table, &toml::Table::new()).faults;
+        // What was missing with its own keys, such as `tls`, has them told too.
+        let (within, found): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|(missing, _)| missing.starts_with(&format!("{key}.")));
         assert_eq!(found, [(key.clone(), "is missing".to_owned())]);
+        assert!(within.iter().all(|(_, message)| message == "is missing"), "{within:?}");
     }
 }
 
@@ -125,6 +129,30 @@ fn a_page_of_a_feed_may_not_be_bounded_below_its_usual_size() {
     assert!(
         found[0].contains("analytics.page_records_max") && found[0].contains("from 1000 to"),
         "{found:?}"
+    );
+}
+
+#[test]
+fn limits_and_tls_are_read_and_their_faults_told() {
+    let file = "[limits]\nrequests_per_second_per_company = 0\nburst_per_address = 7\n\
+                trusted_proxies = '10.0.0.0/8'\n[admin]\n\
+                tls = { certificate = 'certificate.pem', key = 'key.pem' }\n";
+    let settings = Settings::from_layers(Some((Path::new("offerd.toml"), file)), []).unwrap();
+    assert_eq!(settings.limits.per_company, None);
+    let per_address = settings.limits.per_address.unwrap();
+    assert_eq!((per_address.per_second.get(), per_address.burst.get()), (200, 7));
+    assert_eq!(settings.limits.trusted_proxies, ["10.0.0.0/8".parse().unwrap()]);
+    assert_eq!(settings.admin.tls.unwrap().key, Path::new("key.pem"));
+    assert_eq!(settings.api.tls, None);
+
+    let file = "[api]\ntls = { certificate = 'certificate.pem' }\n[limits]\nexempt = ['here']\n";
+    assert_eq!(
+        faults(file, &[("OFFERD__ADMIN__TLS__KEY", "key.pem")]),
+        [
+            "OFFERD__ADMIN__TLS__KEY: `admin.tls.key` is set without a certificate",
+            "offerd.toml:2: `api.tls.certificate` is set without a key",
+            "offerd.toml:4: `limits.exempt` must be networks such as `10.0.0.0/8`, got `here`",
+        ]
     );
 }
 
@@ -158,6 +186,10 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("log.format", _) => "json".into(),
         ("matching.deadline", _) => "14s".into(),
         ("store.path" | "partners.path", _) => "elsewhere".into(),
+        ("limits.exempt" | "limits.trusted_proxies", _) => toml::Value::Array(vec!["10.0.0.0/8".into()]),
+        (_, toml::Value::Table(_)) => toml::toml! { certificate = "certificate.pem"
+        key = "key.pem" }
+        .into(),
         (_, toml::Value::Boolean(value)) => (!value).into(),
         (_, toml::Value::Integer(value)) => (value + 1).into(),
         (_, toml::Value::Array(_)) => toml::Value::Array(vec!["https://acme.example".into()]),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Settings, StoreSettings};
 use crate::declaration::Fault;
+use crate::http::identities::Identities;
 use crate::matching::lines::Lines;
 use crate::partners::Book;
 use crate::store::MasterKey;
@@ -16,6 +17,7 @@ pub fn load(config: Option<&Path>) -> Result<(Settings, Book), Vec<Fault>> {
     let (settings, mut faults) = Settings::inspect(config);
     let Some(settings) = settings else { return Err(faults) };
     faults.extend(master_key_fault(&settings));
+    faults.extend(certificate_faults(Identities::read(&settings)));
     match Book::load(&settings.partners.path) {
         Ok(book) => {
             let closed = Lines::new(settings.wire).opened(&book).err().into_iter().flatten();
@@ -32,6 +34,12 @@ pub fn load(config: Option<&Path>) -> Result<(Settings, Book), Vec<Fault>> {
             Err(faults)
         }
     }
+}
+
+/// What is wrong with the certificates of the listeners.
+pub(super) fn certificate_faults<T>(read: Result<T, Vec<(String, String)>>) -> Vec<Fault> {
+    let faults = read.err().unwrap_or_default();
+    faults.into_iter().map(|(key, message)| Fault { file: None, line: None, key, message }).collect()
 }
 
 /// What is wrong with the master key that is given, if one is. Whether it is the store's is seen when that is opened.

@@ -23,6 +23,7 @@ use crate::admin::{self, Health};
 use crate::bootstrap;
 use crate::config::Settings;
 use crate::http;
+use crate::http::identities::Identities;
 use crate::matching::lines::Lines;
 use crate::matching::{Engine, Matchmaker, recovery, texts::Texts};
 use crate::partners::Book;
@@ -31,6 +32,7 @@ use crate::run_file::RunFile;
 use crate::store::tokens::Tokens;
 use crate::store::{Store, StoreOptions};
 use crate::telemetry;
+use crate::telemetry::logging::AUDIT;
 
 /// Stack of error causes ends here: a sentence that says what to do.
 type Fatal = String;
@@ -77,10 +79,16 @@ async fn live(
         tracing::debug!(key, value, source, "setting");
     }
 
-    let api = http::bind("api", settings.api.listen, &settings)?;
-    let integrations = http::bind("integrations", settings.integrations.listen, &settings)?;
-    let admin_listener = http::bind("admin", settings.admin.listen, &settings)?;
-    let base_url = settings.api.base_url.clone().unwrap_or_else(|| format!("http://{}", api.local_addr()));
+    let shown = Identities::read(&settings).map_err(|faults| {
+        let faults = faults.iter().map(|(key, fault)| format!("`{key}`: {fault}"));
+        faults.collect::<Vec<_>>().join("; ")
+    })?;
+    let api = http::bind("api", settings.api.listen, shown.api.as_ref(), &settings)?;
+    let integrations = &settings.integrations;
+    let integrations =
+        http::bind("integrations", integrations.listen, shown.integrations.as_ref(), &settings)?;
+    let admin_listener = http::bind("admin", settings.admin.listen, shown.admin.as_ref(), &settings)?;
+    let base_url = settings.api.base_url.clone().unwrap_or_else(|| api.url());
 
     let store = open_store(&settings)?;
     let tokens = Tokens::of(store.clone());
@@ -103,9 +111,9 @@ async fn live(
     recovery::recover(&matchmaker).await;
 
     let run_file = RunFile {
-        api: format!("http://{}", api.local_addr()),
-        integrations: format!("http://{}", integrations.local_addr()),
-        admin: format!("http://{}", admin_listener.local_addr()),
+        api: api.url(),
+        integrations: integrations.url(),
+        admin: admin_listener.url(),
         admin_key: format!("{}_{}", Uuid::new_v4(), Uuid::new_v4()),
     };
     run_file
@@ -123,6 +131,10 @@ async fn live(
     let (stop, stopping) = watch::channel(false);
     let reception = http::Reception::new(&settings.api);
     let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
+    tokio::spawn(app.gate.beat());
+    for arbiter in &arbiters {
+        arbiter.spawn(app.gate.beat());
+    }
     let api = tokio::spawn(http::serve_api(api, Arc::clone(&app), &reception, stopped(stopping.clone())));
     let integrations =
         tokio::spawn(http::serve_integrations(integrations, app, &reception, stopped(stopping)));
@@ -135,11 +147,14 @@ async fn live(
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 
     let store_path = settings.store.path.clone();
-    let mut reloading = Reloading { config, settings, engine, reception, filter };
+    let mut reloading = Reloading { config, settings, engine, reception, shown, filter };
     loop {
         tokio::select! {
             told = signals.next() => match told {
-                Told::Reload => drop(reloading.reload().await),
+                Told::Reload => {
+                    info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload asked for");
+                    drop(reloading.reload().await);
+                }
                 Told::Stop => break,
             },
             // Who has hung up is not told.

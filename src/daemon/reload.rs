@@ -10,11 +10,12 @@ use metrics::{counter, gauge};
 use sd_notify::NotifyState;
 use tracing::{error, info, warn};
 
-use super::load::load;
+use super::load::{certificate_faults, load};
 use super::notify;
 use crate::config::{SettingChange, Settings};
 use crate::declaration::Fault;
 use crate::http::Reception;
+use crate::http::identities::{Identities, Renewals};
 use crate::matching::lines::Lines;
 use crate::matching::{Configuration, Engine};
 use crate::partners::Book;
@@ -33,6 +34,8 @@ pub struct Reloading {
     pub engine: Arc<Engine>,
     /// Whom the public listeners welcome.
     pub reception: Reception,
+    /// What the listeners show; their files are read again, those that the settings in force name.
+    pub shown: Identities,
     /// What is logged.
     pub filter: Filter,
 }
@@ -70,6 +73,12 @@ impl Reloading {
             reading.await.map_err(|_| Kept::Failed("the files could not be read to their end".to_owned()))?;
         let (later, book) = read.map_err(Kept::Faulty)?;
         let (settings, settings_diff) = self.settings.reloaded(&later).map_err(Kept::Faulty)?;
+        let shown = self.shown.clone();
+        let reading = tokio::task::spawn_blocking(move || shown.read_again());
+        let read = reading
+            .await
+            .map_err(|_| Kept::Failed("the certificates could not be read to their end".to_owned()))?;
+        let renewals = read.map_err(|faults| Kept::Faulty(certificate_faults::<()>(Err(faults))))?;
         let old = self.engine.configuration();
         let lines = old.lines.opened(&book).map_err(|faults| Kept::Failed(faults.join("; ")))?;
         let kept = self.engine.texts.keep(&book).await;
@@ -80,15 +89,17 @@ impl Reloading {
             partners: BookDiff::between(&old.book, &book),
             settings: settings_diff,
         };
-        self.take_in(settings, book, lines);
+        self.take_in(settings, book, lines, renewals);
         Ok(report)
     }
+
     /// The swap. Nothing in it can fail.
-    fn take_in(&mut self, settings: Settings, book: Book, lines: Lines) {
+    fn take_in(&mut self, settings: Settings, book: Book, lines: Lines, renewals: Renewals) {
         let rules = (&settings.matching).into();
         lines.set_rules(settings.wire);
         self.engine.configure(Configuration { book: Arc::new(book), lines, rules });
         self.reception.change(&settings.api);
+        renewals.show();
         if let Err(cause) = self.filter.set(&settings.log.filter) {
             // It was checked with the other settings; what is left is a process that does not log at all.
             warn!(cause, "the log's filter stays as it was");

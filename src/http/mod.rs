@@ -8,6 +8,7 @@
 //! are served at all is [`crate::web`].
 
 pub mod current;
+pub mod identities;
 pub mod openapi;
 mod reception;
 pub mod record_ids;
@@ -26,14 +27,15 @@ use self::openapi::Addresses;
 pub use self::reception::Reception;
 use self::record_ids::RecordIds;
 use crate::analytics::Feeds;
-use crate::config::Settings;
+use crate::config::{LimitSettings, RateSettings, Settings};
 use crate::matching::Matchmaker;
 use crate::reference::Universities;
 use crate::store::Clock;
 use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
 use crate::web::{
-    Authenticate, Caller, Drained, Limits, Listener, Principal, Router, SigningKey, Surface, Token, service,
+    Authenticate, Caller, Drained, Gate, GateRules, Identity, Limits, Listener, Principal, Pulse, Rate,
+    Router, SigningKey, Surface, Token, service,
 };
 
 /// What the handlers work with.
@@ -59,6 +61,8 @@ pub struct App {
     pub record_ids: RecordIds,
     /// The OpenAPI document and the page that shows it.
     pub docs: Docs,
+    /// What both listeners let past.
+    pub gate: Arc<Gate>,
 }
 
 impl App {
@@ -81,6 +85,7 @@ impl App {
             fingerprint: crc32fast::hash(made_with.as_bytes()),
             record_ids: RecordIds::default(),
             docs,
+            gate: Arc::new(Gate::new(gate_rules(&settings.limits), Pulse::new())),
         }
     }
 }
@@ -105,11 +110,33 @@ impl Authenticate for App {
     }
 }
 
-/// Binds a listener by the settings.
+fn gate_rules(limits: &LimitSettings) -> GateRules {
+    let rate = |RateSettings { per_second, burst }| {
+        let refill = Duration::from_secs(1) * u32::from(burst) / u32::from(per_second);
+        Rate { burst, refill }
+    };
+    GateRules {
+        per_company: limits.per_company.map(rate),
+        per_address: limits.per_address.map(rate),
+        exempt: limits.exempt.clone(),
+        trusted_proxies: limits.trusted_proxies.clone(),
+        requests: limits.requests,
+        requests_per_company: limits.requests_per_company,
+        body_bytes: limits.body_bytes,
+        shed_delay: limits.shed_delay,
+    }
+}
+
+/// Binds a listener by the settings, to speak TLS where it has an identity.
 ///
 /// # Errors
 /// A sentence that names the listener and the address.
-pub fn bind(name: &'static str, address: SocketAddr, settings: &Settings) -> Result<Listener, String> {
+pub fn bind(
+    name: &'static str,
+    address: SocketAddr,
+    identity: Option<&Identity>,
+    settings: &Settings,
+) -> Result<Listener, String> {
     let limits = Limits {
         connections: settings.api.max_connections,
         header_timeout: settings.api.header_timeout,
@@ -117,8 +144,9 @@ pub fn bind(name: &'static str, address: SocketAddr, settings: &Settings) -> Res
         head_bytes: settings.api.max_head_bytes,
         drain: settings.shutdown.drain,
     };
-    Listener::bind(name, address, limits)
-        .map_err(|error| format!("`{name}.listen` {address} cannot be bound: {error}"))
+    let listener = Listener::bind(name, address, limits)
+        .map_err(|error| format!("`{name}.listen` {address} cannot be bound: {error}"))?;
+    Ok(listener.with_identity(identity.cloned()))
 }
 
 /// Serves the api listener until `stopped`.
@@ -147,5 +175,11 @@ fn surface(
     routes: &[routes::ApiRoute],
     reception: &Reception,
 ) -> Surface<App> {
-    Surface { listener, app, router: Router::new(routes), welcome: reception.watch() }
+    Surface {
+        listener,
+        gate: Arc::clone(&app.gate),
+        app,
+        router: Router::new(routes),
+        welcome: reception.watch(),
+    }
 }

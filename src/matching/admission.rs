@@ -1,38 +1,88 @@
-//! Admission: how many rate tables are built at once.
+//! Admission: how many rate tables are built at once, over all companies and of each.
 //!
-//! The limit may change while tables are built. Where it shrinks, those that have a place keep it, and no one comes in
+//! The limits may change while tables are built. Where one shrinks, those that have a place keep it, and no one comes in
 //! until enough have left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use metrics::counter;
+use uuid::Uuid;
+
+use super::configuration::Rules;
+use crate::shares::{Share, Shares};
+use crate::telemetry::metrics::SUBMITS_REFUSED;
+
 /// Counts the tables that are being built. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Admission(Arc<AtomicUsize>);
+pub struct Admission {
+    taken: Arc<AtomicUsize>,
+    shares: Shares,
+}
+
+/// How many tables may be built at once.
+#[derive(Debug, Clone, Copy)]
+pub struct MostTables {
+    /// Of all companies.
+    pub of_all: usize,
+    /// Of one company; 0 sets no limit of its own.
+    pub of_one: usize,
+}
 
 /// A table's place among them, given back when it is dropped.
 #[derive(Debug)]
-pub struct Place(Arc<AtomicUsize>);
+pub struct Place {
+    _seat: Seat,
+    _share: Option<Share>,
+}
+
+#[derive(Debug)]
+struct Seat(Arc<AtomicUsize>);
 
 /// Set in the count when nobody comes in any more: with it the count is beyond any limit.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
+impl MostTables {
+    /// As the rules of the day say.
+    pub fn of(rules: &Rules) -> Self {
+        Self { of_all: rules.live_tables, of_one: rules.live_tables_per_company }
+    }
+}
+
 impl Admission {
-    /// A place, while fewer than `most` are taken.
-    pub fn admit(&self, most: usize) -> Option<Place> {
-        let taken = self
-            .0
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |taken| (taken < most).then_some(taken + 1));
-        taken.ok().map(|_| Place(Arc::clone(&self.0)))
+    /// A place for a new table of a company; `None`, once counted, when there is none.
+    pub fn admit(&self, company: Uuid, most: MostTables) -> Option<Place> {
+        let full = |reason: &'static str| counter!(SUBMITS_REFUSED, "reason" => reason).increment(1);
+        let Some(share) = self.shares.take(company, most.of_one) else {
+            full("company_full");
+            return None;
+        };
+        let Some(seat) = self.seat(most.of_all) else {
+            full("full");
+            return None;
+        };
+        Some(Place { _seat: seat, _share: Some(share) })
+    }
+
+    /// A place for a table that was taken in before a crash, even where its company has more than it may begin.
+    pub fn readmit(&self, company: Uuid, most: MostTables) -> Option<Place> {
+        let seat = self.seat(most.of_all)?;
+        Some(Place { _seat: seat, _share: self.shares.take(company, most.of_one) })
     }
 
     /// Lets nobody in any more.
     pub fn close(&self) {
-        self.0.fetch_or(CLOSED, Ordering::AcqRel);
+        self.taken.fetch_or(CLOSED, Ordering::AcqRel);
+    }
+
+    fn seat(&self, most: usize) -> Option<Seat> {
+        let one_more = |taken| (taken < most).then_some(taken + 1);
+        let taken = self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more);
+        taken.ok().map(|_| Seat(Arc::clone(&self.taken)))
     }
 }
 
-impl Drop for Place {
+impl Drop for Seat {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -42,33 +92,76 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
+    const ONE: Uuid = Uuid::from_u128(1);
+    const OTHER: Uuid = Uuid::from_u128(2);
+
+    fn most(of_all: usize) -> MostTables {
+        MostTables { of_all, of_one: 0 }
+    }
+
     #[test]
     fn a_place_is_free_again_when_it_is_left() {
         let admission = Admission::default();
-        let first = admission.admit(1).unwrap();
-        assert!(admission.admit(1).is_none());
+        let first = admission.admit(ONE, most(1)).unwrap();
+        assert!(admission.admit(ONE, most(1)).is_none());
         drop(first);
-        assert!(admission.admit(1).is_some());
+        assert!(admission.admit(ONE, most(1)).is_some());
     }
 
     #[test]
     fn a_limit_that_shrinks_takes_no_place_away() {
         let admission = Admission::default();
-        let mut places: Vec<Place> = (0..3).map(|_| admission.admit(3).unwrap()).collect();
-        assert!(admission.admit(2).is_none());
+        let mut places: Vec<Place> = (0..3).map(|_| admission.admit(ONE, most(3)).unwrap()).collect();
+        assert!(admission.admit(ONE, most(2)).is_none());
         places.truncate(2);
-        assert!(admission.admit(2).is_none());
-        assert!(admission.admit(3).is_some());
+        assert!(admission.admit(ONE, most(2)).is_none());
+        assert!(admission.admit(ONE, most(3)).is_some());
         places.truncate(1);
-        assert!(admission.admit(2).is_some());
+        assert!(admission.admit(ONE, most(2)).is_some());
+    }
+
+    #[test]
+    fn a_companys_limit_may_change_too() {
+        let admission = Admission::default();
+        let of_one = |of_one| MostTables { of_all: 9, of_one };
+        let mut places: Vec<Place> = (0..3).map(|_| admission.admit(ONE, of_one(3)).unwrap()).collect();
+        assert!(admission.admit(ONE, of_one(2)).is_none());
+        assert!(admission.admit(OTHER, of_one(2)).is_some());
+        places.truncate(1);
+        assert!(admission.admit(ONE, of_one(2)).is_some());
     }
 
     #[test]
     fn who_has_closed_lets_nobody_in_even_when_all_have_left() {
         let admission = Admission::default();
-        let place = admission.admit(1);
+        let place = admission.admit(ONE, most(1));
         admission.close();
         drop(place);
-        assert!(admission.admit(CLOSED - 1).is_none());
+        assert!(admission.admit(ONE, most(CLOSED - 1)).is_none());
+        assert!(admission.readmit(ONE, most(CLOSED - 1)).is_none());
+    }
+
+    #[test]
+    fn one_company_cannot_take_every_place() {
+        let admission = Admission::default();
+        let most = MostTables { of_all: 3, of_one: 2 };
+        let held = [admission.admit(ONE, most).unwrap(), admission.admit(ONE, most).unwrap()];
+        assert!(admission.admit(ONE, most).is_none());
+        let last = admission.admit(OTHER, most).unwrap();
+        assert!(admission.admit(OTHER, most).is_none(), "every place is taken");
+        drop(held);
+        assert!(admission.admit(ONE, most).is_some(), "who was turned away has taken nothing");
+        drop(last);
+        admission.close();
+        assert!(admission.admit(OTHER, most).is_none() && admission.readmit(OTHER, most).is_none());
+    }
+
+    #[test]
+    fn what_was_taken_in_goes_on() {
+        let admission = Admission::default();
+        let most = MostTables { of_all: 2, of_one: 1 };
+        let held = [admission.readmit(ONE, most), admission.readmit(ONE, most)];
+        assert!(held.iter().all(Option::is_some));
+        assert!(admission.readmit(ONE, most).is_none());
     }
 }

@@ -35,6 +35,8 @@ pub struct Rules {
     pub linger: Duration,
     /// Most tables that are built at once.
     pub live_tables: usize,
+    /// Most of one company; 0 sets no limit.
+    pub live_tables_per_company: usize,
     /// Most seats asked about one lead.
     pub partners_per_lead: usize,
     /// Most offers one answer may have.
@@ -54,6 +56,7 @@ impl From<&MatchingSettings> for Rules {
             gather_answers: settings.gather_answers,
             linger: settings.linger,
             live_tables: settings.live_tables,
+            live_tables_per_company: settings.live_tables_per_company,
             partners_per_lead: settings.partners_per_lead,
             offers_per_partner: settings.offers_per_partner,
         }

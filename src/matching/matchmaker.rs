@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tracing::error;
 use uuid::Uuid;
 
-use super::admission::{self, Admission};
+use super::admission::{Admission, MostTables, Place};
 use super::asks::Asks;
 use super::configuration::Configuration;
 use super::engine::Engine;
@@ -137,7 +137,7 @@ impl Matchmaker {
             }
         }
         let configuration = self.engine.configuration();
-        let place = self.admit(&configuration)?;
+        let place = self.admit(submission.company, &configuration)?;
         let look_back_minutes = submission.look_back_minutes;
         let record = submission.record();
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
@@ -192,7 +192,7 @@ impl Matchmaker {
         until: Until,
     ) -> Result<Option<Snapshot>, Refused> {
         let configuration = self.engine.configuration();
-        let place = self.admit(&configuration)?;
+        let place = self.admit(company, &configuration)?;
         let Some(grown) = self.grow_lead(company, lead, later).await? else { return Ok(None) };
         self.build(configuration, place, grown, Commit::new(), None, until).await.map(Some)
     }
@@ -211,6 +211,7 @@ impl Matchmaker {
         Ok(Some((earlier, grown)))
     }
 
+<<<<<<< HEAD
     /// Refuses what is new while the disk is nearly full.
     fn room(&self) -> Result<(), Refused> {
         if !matches!(self.engine.store.health(), Health::Short(_)) {
@@ -226,13 +227,18 @@ impl Matchmaker {
             counter!(SUBMITS_REFUSED, "reason" => "full").increment(1);
             Refused::Full
         })
+=======
+    fn admit(&self, company: Uuid, configuration: &Configuration) -> Result<Place, Refused> {
+        let most = MostTables::of(&configuration.rules);
+        self.admission.admit(company, most).ok_or(Refused::Full)
+>>>>>>> 82c3f069425eac9050a4a149ff744b3139c897b1
     }
 
     /// Writes a table of a lead with the lead's own commit, and builds it.
     async fn build(
         &self,
         configuration: Arc<Configuration>,
-        place: admission::Place,
+        place: Place,
         record: LeadRecord,
         commit: Commit,
         repeat: Option<&Repeat>,
@@ -360,7 +366,7 @@ impl Matchmaker {
             sequence: reading::next_answer(&self.engine.store, table),
             deadline: Instant::now() + left,
             // A table that was taken in stays in, even where more are recovered than are admitted.
-            place: self.admission.admit(configuration.rules.live_tables),
+            place: self.admission.readmit(head.company, MostTables::of(&configuration.rules)),
             configuration,
         });
         Ok(Resumed::GoesOn)

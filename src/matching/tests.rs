@@ -55,6 +55,7 @@ fn rules() -> Rules {
             second_look_reserve: Duration::from_secs(5),
         },
         submit_wait: Duration::from_millis(50),
+        live_tables_per_company: 0,
         gather_answers: Duration::from_millis(100),
         linger: Duration::from_secs(5),
         live_tables: 100,

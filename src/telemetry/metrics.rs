@@ -73,6 +73,8 @@ pub const LIMIT_USED: &str = "offerd_limit_used_ratio";
 pub const HTTP_REQUESTS: &str = "offerd_http_requests_total";
 /// Time from the head of a request to its answer.
 pub const HTTP_REQUEST_SECONDS: &str = "offerd_http_request_seconds";
+/// Requests turned away.
+pub const HTTP_REQUESTS_REFUSED: &str = "offerd_http_requests_refused_total";
 /// Open connections.
 pub const HTTP_CONNECTIONS: &str = "offerd_http_connections";
 /// Connections beyond `api.max_connections`.
@@ -109,11 +111,16 @@ pub const WIRE_BREAKER_STATE: &str = "offerd_wire_breaker_state";
 pub const METRICS: &[Metric] = &[
     counter(HTTP_REQUESTS, &["listener", "route", "status"], "Requests answered."),
     seconds(HTTP_REQUEST_SECONDS, &["listener", "route"], "Time from the head of a request to its answer."),
+    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests) or 503 (requests, late, body_bytes)."),
     gauge(HTTP_CONNECTIONS, &["listener"], "Open connections; the limit is api.max_connections."),
     counter(HTTP_CONNECTIONS_REFUSED, &["listener"], "Connections beyond api.max_connections."),
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
+<<<<<<< HEAD
     counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, store_busy, store_failed, disk_full."),
+=======
+    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed."),
+>>>>>>> 82c3f069425eac9050a4a149ff744b3139c897b1
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
     counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, schedule, per_minute, per_day, budget, exclusive."),
     gauge(LIMIT_USED, &["partner", "product_type", "limit"], "Share of per_minute, per_day or budget that is used."),

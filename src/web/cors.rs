@@ -12,8 +12,9 @@ use hyper::{HeaderMap, Method, StatusCode};
 
 use super::respond::Reply;
 
-const EXPOSED: HeaderValue =
-    HeaderValue::from_static("ETag, Retry-After, Request-Id, Location, Table-Deadline");
+const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "ETag, Retry-After, RateLimit, RateLimit-Policy, Request-Id, Location, Table-Deadline",
+);
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
 
 /// Which origins may call.

@@ -16,6 +16,7 @@ use super::arrival::Arrival;
 use super::caller::{self, Authenticate};
 use super::edition::Edition;
 use super::failure::Failure;
+use super::gate::Visit;
 use super::handler::{Context, Handler};
 use super::percent;
 use super::request::Request;
@@ -56,36 +57,44 @@ where
     let method = arrival.method.clone();
     let origin = arrival.headers.get(ORIGIN).cloned();
     let held = HeldTags::of(&method, &arrival.headers);
+    let mut visit = surface.gate.visit(arrival.peer, &arrival.headers);
     let found = surface.router.find(&arrival.path);
     let route = match &found {
         Found::Resource(resource, _) => resource.template(),
         Found::Nothing | Found::Undecodable => UNKNOWN_ROUTE,
     };
 
-    let outcome = AssertUnwindSafe(dispatch(&surface, &welcome, id, arrival, found)).catch_unwind().await;
+    let work = dispatch(&surface, &welcome, id, arrival, found, &mut visit);
+    let outcome = AssertUnwindSafe(work).catch_unwind().await;
     let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
-    let mut response = answer.map_or_else(Failure::into_response, |reply| reply.into_response(&held));
+    // Who was turned away holds nothing any more.
+    let passage = visit.passage();
+    let mut response =
+        answer.map_or_else(Failure::into_response, |reply| reply.holding(passage).into_response(&held));
 
     let headers = response.headers_mut();
     welcome.cors.mark(headers, origin.as_ref());
+    visit.mark(headers);
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(REQUEST_ID, request_id(id));
     record(surface.listener, route, &method, response.status(), begun);
     response
 }
 
-/// Decides who answers: the preflight, the router, the caller's rights and the edition may, before the
-/// handler does.
+/// Decides who answers: the preflight, the gate, the router, the caller's rights and the edition may, before
+/// the handler does.
 async fn dispatch<A: Authenticate>(
     surface: &Surface<A>,
     welcome: &Welcome,
     id: Uuid,
     arrival: Arrival,
     found: Found<'_, Handler<A>>,
+    visit: &mut Visit,
 ) -> Result<Reply, Failure> {
     if let Some(preflight) = welcome.cors.preflight(&arrival.method, &arrival.headers) {
         return Ok(preflight);
     }
+    surface.gate.let_in(visit)?;
     let (resource, params) = match found {
         Found::Resource(resource, params) => (resource, params),
         Found::Nothing => return Err(Failure::not_found_path()),
@@ -97,9 +106,11 @@ async fn dispatch<A: Authenticate>(
             _ => Err(Failure::method_not_allowed(resource.allow())),
         };
     };
+    surface.gate.shed(visit, &route.method)?;
     let query = percent::decode_query(&arrival.query);
     let principal =
         caller::identify(route.scope, &arrival.headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
+    surface.gate.let_company_in(visit, principal.as_ref())?;
     let edition = Edition::requested(&arrival.headers, &welcome.vendors);
     if !route.editions.include(edition) {
         return Err(Failure::unsupported_edition());
@@ -110,7 +121,7 @@ async fn dispatch<A: Authenticate>(
         None if resource.is_image() => Vec::new(),
         None => return Err(Failure::bad_request("Query string is not percent-encoded UTF-8")),
     };
-    let request = Request::new(id, arrival, query);
+    let request = Request::new(id, arrival, query, surface.gate.bodies());
     (route.handler)(Context { app: Arc::clone(&surface.app), request, params, principal, edition }).await
 }
 

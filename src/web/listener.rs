@@ -1,6 +1,6 @@
 //! Our own accept loop. `warp::serve` sets no limit at all: not on connections, not on a half-sent head, not
-//! on the drain; so warp filters are served from here, on hyper's HTTP/1 connections, by public and admin
-//! listeners alike.
+//! on the drain; so warp filters are served from here, on hyper's connections, by public and admin listeners
+//! alike. What is spoken on a connection is the affair of `protocols`.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -10,8 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -19,8 +17,9 @@ use warp::reply::Response;
 
 use super::open_connection::OpenConnection;
 use super::peer::Peer;
+use super::protocols::Protocols;
 use super::refusal::Refusal;
-use super::unstalled::Unstalled;
+use super::tls::Identity;
 use crate::telemetry::metrics::HTTP_ACCEPT_ERRORS;
 
 /// Connections that the kernel holds ready for us.
@@ -35,11 +34,11 @@ pub struct Limits {
     /// Open connections; one more is answered with 503.
     pub connections: usize,
     /// How long a request's head may take, counted from the end of the request before: it also ends idle
-    /// keep-alives.
+    /// keep-alives. A handshake of TLS may take as long.
     pub header_timeout: Duration,
     /// How long a client may leave an answer unread before its connection is cut.
     pub write_timeout: Duration,
-    /// The longest head, in bytes; a longer one is answered with 431.
+    /// The longest head, in bytes; a longer one is answered with 431, as is one of more than 100 headers, hyper's own limit.
     pub head_bytes: usize,
     /// How long in-flight requests may take once shutdown has begun.
     pub drain: Duration,
@@ -73,6 +72,7 @@ pub struct Listener {
     socket: std::net::TcpListener,
     local_addr: SocketAddr,
     limits: Limits,
+    identity: Option<Identity>,
 }
 
 /// How a listener ended.
@@ -97,7 +97,19 @@ impl Listener {
     pub fn from_std(name: &'static str, socket: std::net::TcpListener, limits: Limits) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let local_addr = socket.local_addr()?;
-        Ok(Self { name, socket, local_addr, limits })
+        Ok(Self { name, socket, local_addr, limits, identity: None })
+    }
+
+    /// Speaks TLS, as whom `identity` says; `None` speaks in the clear.
+    #[must_use]
+    pub fn with_identity(self, identity: Option<Identity>) -> Self {
+        Self { identity, ..self }
+    }
+
+    /// Where it is reached, as a URL without a path.
+    pub fn url(&self) -> String {
+        let scheme = if self.identity.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.local_addr)
     }
 
     /// The address that was bound, with its real port.
@@ -114,11 +126,12 @@ impl Listener {
         service: S,
         shutdown: impl Future<Output = ()>,
     ) -> io::Result<Drained> {
-        let Self { name, socket, local_addr, limits } = self;
+        let Self { name, socket, local_addr, limits, identity } = self;
+        let tls = identity.map(|identity| identity.acceptor()).transpose().map_err(io::Error::other)?;
         let listener = TcpListener::from_std(socket)?;
-        tracing::info!(listener = name, address = %local_addr, "listening");
+        tracing::info!(listener = name, address = %local_addr, tls = tls.is_some(), "listening");
         let (drain, draining) = watch::channel(false);
-        let mut acceptor = Acceptor::new(name, limits, service, draining);
+        let mut acceptor = Acceptor::new(name, limits, Protocols::new(limits, tls), service, draining);
 
         // Phase 1: accept until told to stop.
         tokio::pin!(shutdown);
@@ -145,7 +158,7 @@ struct Acceptor<S> {
     name: &'static str,
     limits: Limits,
     service: S,
-    protocol: http1::Builder,
+    protocols: Protocols,
     slots: Arc<Semaphore>,
     refusal: Refusal,
     draining: watch::Receiver<bool>,
@@ -154,19 +167,20 @@ struct Acceptor<S> {
 }
 
 impl<S: HttpService> Acceptor<S> {
-    fn new(name: &'static str, limits: Limits, service: S, draining: watch::Receiver<bool>) -> Self {
-        let mut protocol = http1::Builder::new();
-        protocol
-            .timer(TokioTimer::new())
-            .header_read_timeout(limits.header_timeout)
-            .max_header_size(limits.head_bytes);
+    fn new(
+        name: &'static str,
+        limits: Limits,
+        protocols: Protocols,
+        service: S,
+        draining: watch::Receiver<bool>,
+    ) -> Self {
         let slots = Arc::new(Semaphore::new(limits.connections));
-        let refusal = Refusal::new(name, &protocol);
+        let refusal = Refusal::new(name, protocols.in_the_clear());
         Self {
             name,
             limits,
             service,
-            protocol,
+            protocols,
             slots,
             refusal,
             draining,
@@ -191,23 +205,11 @@ impl<S: HttpService> Acceptor<S> {
     }
 
     fn start(&mut self, stream: TcpStream, peer: Peer, open: OpenConnection) {
-        let service = self.service.clone();
-        let stream = Unstalled::new(stream, self.limits.write_timeout);
-        let with_peer = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
-            request.extensions_mut().insert(peer);
-            service.call(request)
-        });
-        let connection = self.protocol.serve_connection(TokioIo::new(stream), with_peer);
-        let mut draining = self.draining.clone();
+        let (protocols, service) = (self.protocols.clone(), self.service.clone());
+        let draining = self.draining.clone();
         self.connections.spawn(async move {
             let _open = open;
-            tokio::pin!(connection);
-            // How a connection ends is the client's affair: a reset or a broken request is no fault of ours.
-            tokio::select! {
-                _ = connection.as_mut() => return,
-                _ = draining.wait_for(|begun| *begun) => connection.as_mut().graceful_shutdown(),
-            }
-            let _ = connection.await;
+            protocols.serve(stream, peer, service, draining).await;
         });
     }
 

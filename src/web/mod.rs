@@ -6,11 +6,13 @@
 //!    the peer.
 //! 2. `arrival`, the one warp filter, takes the request apart; `envelope` gives it an id and a task of its
 //!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
-//! 3. [`router`] finds the row of the route table, or answers 404, 405, or `OPTIONS`; [`cors`] answers
+//! 3. [`gate`] counts it for its address (429), for those under way and, once the caller is known, for the
+//!    company; new work is turned away while the process is late (503). No body is read before.
+//! 4. [`router`] finds the row of the route table, or answers 404, 405, or `OPTIONS`; [`cors`] answers
 //!    preflights.
-//! 4. [`caller`] asks for the token, or the [`signature`], that the row's [`Scope`] wants, [`edition`] whether the row is part of
+//! 5. [`caller`] asks for the token, or the [`signature`], that the row's [`Scope`] wants, [`edition`] whether the row is part of
 //!    what `Accept` asks for.
-//! 5. The [`Handler`] reads the body through [`request`], the query through [`query`], and gives a [`Reply`] or
+//! 6. The [`Handler`] reads the body through [`request`], the query through [`query`], and gives a [`Reply`] or
 //!    a [`Failure`]; each is turned into an answer by one function, which `envelope` seals with id, CORS, cache
 //!    rules, metrics and a log line.
 //!
@@ -36,18 +38,24 @@
 //! }
 //! ```
 
+mod activity;
+pub mod allowance;
 mod arrival;
 pub mod caller;
+mod client_address;
 pub mod cors;
 pub mod edition;
 mod envelope;
 pub mod failure;
+pub mod gate;
 pub mod handler;
 pub mod listener;
 mod open_connection;
 pub mod params;
 pub mod peer;
 mod percent;
+mod protocols;
+pub mod pulse;
 pub mod query;
 mod refusal;
 pub mod request;
@@ -55,24 +63,29 @@ pub mod respond;
 pub mod router;
 pub mod signature;
 pub mod surface;
+pub mod tls;
 mod unstalled;
 mod welcome;
 
 #[cfg(test)]
 mod tests;
 
+pub use allowance::Rate;
 pub use caller::{Authenticate, Caller, Principal, Scope, SigningKey, Token};
 pub use cors::Cors;
 pub use edition::{Edition, Editions};
 pub use envelope::REQUEST_ID;
 pub use failure::Failure;
+pub use gate::{Gate, GateRules};
 pub(crate) use handler::handler;
 pub use handler::{Context, Handler};
 pub use listener::{Drained, HttpService, Limits, Listener};
 pub use params::Params;
 pub use peer::Peer;
+pub use pulse::Pulse;
 pub use request::Request;
 pub use respond::Reply;
 pub use router::{Route, Router};
 pub use surface::{Surface, service};
+pub use tls::{Identity, Renewal};
 pub use welcome::Welcome;

@@ -30,23 +30,27 @@ const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 /// for a broken connection.
 pub(super) struct Refusal {
     listener: &'static str,
-    protocol: http1::Builder,
+    /// `None` for a listener that speaks TLS: there a connection is just closed, since a handshake costs more than an answer.
+    protocol: Option<http1::Builder>,
     slots: Arc<Semaphore>,
 }
 
 impl Refusal {
-    pub(super) fn new(listener: &'static str, protocol: &http1::Builder) -> Self {
-        let mut protocol = protocol.clone();
-        protocol.keep_alive(false);
+    pub(super) fn new(listener: &'static str, protocol: Option<&http1::Builder>) -> Self {
+        let mut protocol = protocol.cloned();
+        if let Some(protocol) = &mut protocol {
+            protocol.keep_alive(false);
+        }
         Self { listener, protocol, slots: Arc::new(Semaphore::new(REFUSALS)) }
     }
 
     /// Answers the one request of `stream`, in a task that no drain waits for.
     pub(super) fn answer(&self, stream: TcpStream) {
         metrics::counter!(HTTP_CONNECTIONS_REFUSED, "listener" => self.listener).increment(1);
+        let Some(protocol) = &self.protocol else { return };
         let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() else { return };
         let refuse = service_fn(|_| async { Ok::<_, Infallible>(refused()) });
-        let connection = self.protocol.serve_connection(TokioIo::new(stream), refuse);
+        let connection = protocol.serve_connection(TokioIo::new(stream), refuse);
         tokio::spawn(async move {
             let _slot = slot;
             let _ = tokio::time::timeout(REFUSAL_TIMEOUT, connection).await;

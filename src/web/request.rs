@@ -1,15 +1,18 @@
 //! A request as handlers see it: decoded, with a body that is read on demand, under a cap.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, TRANSFER_ENCODING};
 use hyper::{HeaderMap, Method};
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use super::arrival::{Arrival, BodyStream};
 use super::failure::Failure;
+use super::gate::{BodyRoom, Gate};
 use super::peer::Peer;
 
 /// One request. Deliberately not `Debug`: headers hold the token, the body holds a person.
@@ -28,13 +31,22 @@ pub struct Request {
     pub peer: Option<Peer>,
     body: Option<BodyStream>,
     put_back: Option<Bytes>,
+    /// The memory for bodies, of all requests.
+    bodies: Arc<Semaphore>,
+    /// This one's part of it, held until the request is answered.
+    room: Option<BodyRoom>,
 }
 
 impl Request {
     /// What arrived, with its query decoded.
-    pub(super) fn new(id: Uuid, arrival: Arrival, query: Vec<(String, String)>) -> Self {
+    pub(super) fn new(
+        id: Uuid,
+        arrival: Arrival,
+        query: Vec<(String, String)>,
+        bodies: Arc<Semaphore>,
+    ) -> Self {
         let Arrival { method, path, query: _, headers, peer, body } = arrival;
-        Self { id, method, path, query, headers, peer, body: Some(body), put_back: None }
+        Self { id, method, path, query, headers, peer, body: Some(body), put_back: None, bodies, room: None }
     }
 
     /// The first query parameter of this name.
@@ -65,6 +77,9 @@ impl Request {
         if waits_for_leave && content_length(&self.headers).is_some_and(|length| length > cap_bytes as u64) {
             return Err(Failure::too_large(cap_bytes));
         }
+        let announced = content_length(&self.headers).and_then(|length| usize::try_from(length).ok());
+        self.room =
+            Some(Gate::room(&self.bodies, announced.map_or(cap_bytes, |length| length.min(cap_bytes)))?);
         let reading = tokio::time::timeout(timeout, collect(body, cap_bytes));
         let bytes = reading.await.map_err(|_| Failure::timeout())??;
         Ok(without_byte_order_mark(bytes))

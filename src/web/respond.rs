@@ -5,7 +5,7 @@ use std::io;
 use std::pin::Pin;
 
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
 use hyper::header::{ALLOW, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, RETRY_AFTER};
 use hyper::{HeaderMap, Method, StatusCode};
 use serde::Serialize;
@@ -13,12 +13,15 @@ use warp::Reply as _;
 use warp::reply::Response;
 
 use super::failure::Failure;
+use super::gate::Passage;
 
 /// A successful answer. Starts as 200; its verbs add the rest.
 pub struct Reply {
     status: StatusCode,
     headers: HeaderMap,
     body: Body,
+    /// Held until the answer is made or, of a stream, told to its end.
+    passage: Passage,
 }
 
 enum Body {
@@ -56,7 +59,12 @@ impl Reply {
 
     /// No body at all, for 204 and redirects.
     pub fn empty(status: StatusCode) -> Self {
-        Self { status, headers: HeaderMap::new(), body: Body::Whole(Bytes::new()) }
+        Self {
+            status,
+            headers: HeaderMap::new(),
+            body: Body::Whole(Bytes::new()),
+            passage: Passage::default(),
+        }
     }
 
     /// What a resource answers to `OPTIONS`: its methods.
@@ -114,6 +122,11 @@ impl Reply {
         })
     }
 
+    /// Keeps a request's place among those under way.
+    pub(super) fn holding(self, passage: Passage) -> Self {
+        Self { passage, ..self }
+    }
+
     /// Turns the reply into an answer, 304 when the client `held` the same bytes.
     pub(super) fn into_response(mut self, held: &HeldTags) -> Response {
         let unchanged =
@@ -124,7 +137,13 @@ impl Reply {
         }
         let mut response = match self.body {
             Body::Whole(body) => Response::new(body.into()),
-            Body::Stream(chunks) => warp::reply::stream(chunks).into_response(),
+            Body::Stream(chunks) => {
+                let passage = self.passage;
+                let chunks = chunks.inspect(move |_| {
+                    let _held = &passage;
+                });
+                warp::reply::stream(chunks).into_response()
+            }
         };
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;

@@ -9,6 +9,7 @@ use warp::Filter;
 use super::arrival::arrival;
 use super::caller::Authenticate;
 use super::envelope;
+use super::gate::Gate;
 use super::handler::Handler;
 use super::listener::HttpService;
 use super::router::Router;
@@ -22,6 +23,8 @@ pub struct Surface<A> {
     pub app: Arc<A>,
     /// The compiled route table.
     pub router: Router<Handler<A>>,
+    /// What it lets past.
+    pub gate: Arc<Gate>,
     /// Who is welcome as of now; a request keeps to what it finds when it arrives.
     pub welcome: watch::Receiver<Arc<Welcome>>,
 }

@@ -23,6 +23,7 @@ mod error;
 mod figures;
 mod lane;
 mod panel;
+pub mod pinned;
 mod pool;
 mod resolver;
 pub mod retry;

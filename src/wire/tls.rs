@@ -36,6 +36,11 @@ impl Trust {
         Self { public: webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect() }
     }
 
+    /// The public CAs, for those who look at a certificate themselves first.
+    pub(super) fn roots(self) -> RootCertStore {
+        self.public
+    }
+
     /// How to speak TLS as `identity`, trusting `extra_roots` too.
     pub(super) fn config(
         &self,

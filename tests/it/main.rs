@@ -9,6 +9,7 @@ mod clicks;
 mod command_line;
 mod conformance;
 mod crash;
+mod edges;
 mod event_import;
 mod explain;
 mod growing_leads;

@@ -240,6 +240,13 @@ impl Draft {
         if route.editions == Editions::CurrentOnly {
             self = self.refuses(Failure::unsupported_edition(), "The v1 edition has no such path.");
         }
+        self = self
+            .refuses(
+                Failure::too_many_requests(1),
+                "The company or the address asks too often, or has too much under way.",
+            )
+            .with_header("RateLimit")
+            .with_header("RateLimit-Policy");
         self.refuses(Failure::internal(), "A fault of the service.")
             .refuses(Failure::overloaded(1), "The service is at a limit, or stopping: try again later.")
     }

@@ -14,6 +14,14 @@ pub fn described(name: &str) -> (&'static str, Header) {
         "request-id" => {
             ("Request-Id", "The id of the request, which the log names too.", schema::text("uuid"))
         }
+        "ratelimit" => {
+            let about = "What is left of each limit, and the seconds until all of it is there again, as in `\"company\";r=1999;t=1`.";
+            ("RateLimit", about, text())
+        }
+        "ratelimit-policy" => {
+            let about = "Each limit: the requests of a burst, and the seconds in which it refills, as in `\"company\";q=2000;w=2`.";
+            ("RateLimit-Policy", about, text())
+        }
         "retry-after" => {
             ("Retry-After", "Seconds until it is worth asking again.", integer(0, i32::MAX.into()))
         }

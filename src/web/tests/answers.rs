@@ -146,7 +146,10 @@ async fn only_an_allowed_origin_is_echoed() {
     let allowed = server.ask("GET /nowhere", &[("Origin", "https://a.example")]).await;
     assert_eq!(allowed.header("access-control-allow-origin"), Some("https://a.example"));
     let exposed = allowed.header("access-control-expose-headers");
-    assert_eq!(exposed, Some("ETag, Retry-After, Request-Id, Location, Table-Deadline"));
+    assert_eq!(
+        exposed,
+        Some("ETag, Retry-After, RateLimit, RateLimit-Policy, Request-Id, Location, Table-Deadline")
+    );
     let preflight = [("Origin", "https://b.example"), ("Access-Control-Request-Method", "GET")];
     for (request_line, headers) in [("GET /hello", &preflight[..1]), ("OPTIONS /hello", &preflight[..])] {
         let answer = server.ask(request_line, headers).await;

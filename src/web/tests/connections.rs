@@ -27,6 +27,14 @@ async fn a_head_beyond_its_limit_is_431() {
 }
 
 #[tokio::test]
+async fn more_headers_than_there_may_be_are_431() {
+    let server = start();
+    // `Host` is the first of them.
+    assert_eq!(server.ask("GET /hello", &[("X-A", "1"); 99]).await.status, 200);
+    assert_eq!(server.ask("GET /hello", &[("X-A", "1"); 100]).await.status, 431);
+}
+
+#[tokio::test]
 async fn a_connection_beyond_the_cap_is_told_503_and_closed() {
     let server = start_with(Limits { connections: 1, ..limits() }, limits().drain, &["*"]);
     let mut first = server.connect().await;

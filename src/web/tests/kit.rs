@@ -14,8 +14,8 @@ use uuid::Uuid;
 
 use crate::model::TokenKind;
 use crate::web::{
-    Authenticate, Caller, Context, Cors, Drained, Edition, Editions, Failure, Handler, Limits, Listener,
-    Principal, Reply, Route, Router, Scope, Surface, Token, Welcome, handler, service,
+    Authenticate, Caller, Context, Cors, Drained, Edition, Editions, Failure, Gate, Handler, Limits,
+    Listener, Principal, Reply, Route, Router, Scope, Surface, Token, Welcome, handler, service,
 };
 
 pub(super) const PUBLISHABLE: &str =
@@ -64,8 +64,17 @@ const ROUTES: &[Route<Handler<App>>] = &[
     open(Method::POST, "/echo", handler!(echo)),
     open(Method::GET, "/panic", handler!(panics)),
     open(Method::GET, "/gated", handler!(gated)),
+    open(Method::POST, "/gated", handler!(gated)),
     open(Method::GET, "/stream", handler!(stream)),
     open(Method::GET, "/endless", handler!(endless)),
+    Route {
+        method: Method::GET,
+        path: "/held",
+        scope: Scope::Publishable,
+        editions: Editions::All,
+        about: "",
+        handler: handler!(gated),
+    },
     Route {
         method: Method::GET,
         path: "/leads/{uuid}",
@@ -156,7 +165,19 @@ pub(super) fn start() -> Server {
 }
 
 pub(super) fn start_with(limits: Limits, body_timeout: Duration, origins: &[&str]) -> Server {
-    let listener = Listener::bind("test", "127.0.0.1:0".parse().unwrap(), limits).unwrap();
+    serve(bind(limits), Gate::open(), body_timeout, origins)
+}
+
+/// Starts a server with limits on requests.
+pub(super) fn start_behind(gate: Gate) -> Server {
+    serve(bind(limits()), gate, PATIENCE, &["*"])
+}
+
+pub(super) fn bind(limits: Limits) -> Listener {
+    Listener::bind("test", "127.0.0.1:0".parse().unwrap(), limits).unwrap()
+}
+
+pub(super) fn serve(listener: Listener, gate: Gate, body_timeout: Duration, origins: &[&str]) -> Server {
     let nothing = || Semaphore::new(0);
     let app = Arc::new(App { entered: nothing(), gate: nothing(), finished: nothing(), body_timeout });
     let origins: Vec<String> = origins.iter().map(|&origin| origin.to_owned()).collect();
@@ -165,6 +186,7 @@ pub(super) fn start_with(limits: Limits, body_timeout: Duration, origins: &[&str
         listener: "test",
         app: Arc::clone(&app),
         router: Router::new(ROUTES),
+        gate: Arc::new(gate),
         welcome: watch::channel(Arc::new(Welcome { cors: Cors::new(&origins), vendors })).1,
     };
     let (stop, stopped) = oneshot::channel();
@@ -257,6 +279,11 @@ impl Client {
     pub(super) async fn until_closed(mut self) -> String {
         while self.receive().await > 0 {}
         String::from_utf8(self.received).unwrap()
+    }
+
+    /// Reads until the server closes, whatever came.
+    pub(super) async fn until_closed_by_any_means(mut self) {
+        while self.receive().await > 0 {}
     }
 
     async fn receive(&mut self) -> usize {

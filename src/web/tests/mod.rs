@@ -4,3 +4,5 @@ mod answers;
 mod bodies;
 mod connections;
 mod kit;
+mod limits;
+mod tls;

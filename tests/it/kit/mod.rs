@@ -388,6 +388,8 @@ impl Plan {
             // Who answers at once has then answered, however busy the machine is.
             command.env("OFFERD__MATCHING__SUBMIT_WAIT", "10s");
         }
+        // However busy the machine is, only tests of it turn leads away for that.
+        command.env("OFFERD__LIMITS__SHED_DELAY", "0ms");
         for (key, value) in &self.settings {
             command.env(format!("OFFERD__{}", key.to_uppercase().replace('.', "__")), value);
         }

@@ -1,0 +1,72 @@
+//! How much each company holds of what there is only so much of, so that none takes all of it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use uuid::Uuid;
+
+/// Counts what companies hold. Its memory is bounded by what is held: a company that holds nothing is forgotten.
+#[derive(Debug, Clone, Default)]
+pub struct Shares {
+    held: Arc<Mutex<HashMap<Uuid, usize>>>,
+}
+
+/// One piece held by a company, given back on drop.
+#[derive(Debug)]
+pub struct Share {
+    company: Uuid,
+    held: Arc<Mutex<HashMap<Uuid, usize>>>,
+}
+
+impl Shares {
+    /// One more for a company; `None` when it holds `most` or more. 0 sets no limit.
+    pub fn take(&self, company: Uuid, most: usize) -> Option<Share> {
+        let mut held = lock(&self.held);
+        let count = held.get(&company).copied().unwrap_or_default();
+        if most != 0 && count >= most {
+            return None;
+        }
+        held.insert(company, count + 1);
+        Some(Share { company, held: Arc::clone(&self.held) })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut held = lock(&self.held);
+        match held.get_mut(&self.company) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(held.remove(&self.company)),
+        }
+    }
+}
+
+/// The counts are whole at any moment, so a panic elsewhere breaks nothing.
+fn lock(held: &Mutex<HashMap<Uuid, usize>>) -> MutexGuard<'_, HashMap<Uuid, usize>> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_company_gets_its_share_whatever_another_holds() {
+        let shares = Shares::default();
+        let (one, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let held = [shares.take(one, 2).unwrap(), shares.take(one, 2).unwrap()];
+        assert!(shares.take(one, 2).is_none());
+        let others = shares.take(other, 2).unwrap();
+        drop(held);
+        assert!(shares.take(one, 2).is_some());
+        drop(others);
+        assert!(lock(&shares.held).is_empty(), "who holds nothing is forgotten");
+    }
+
+    #[test]
+    fn no_limit_is_none() {
+        let shares = Shares::default();
+        let held: Vec<_> = (0..100).map_while(|_| shares.take(Uuid::nil(), 0)).collect();
+        assert_eq!(held.len(), 100);
+    }
+}

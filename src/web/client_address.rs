@@ -1,0 +1,87 @@
+//! The address of the client, behind proxies too.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use hyper::HeaderMap;
+use ipnet::IpNet;
+
+use super::peer::Peer;
+
+/// Where proxies note whom they forward for.
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// The client's address: the peer's or, of a trusted proxy, the last one that it or the trusted proxies before it noted.
+///
+/// What stands left of that was written by the client itself, and proves nothing. Without a trusted proxy the header is
+/// ignored.
+pub(super) fn client_address(
+    peer: Option<Peer>,
+    headers: &HeaderMap,
+    trusted_proxies: &[IpNet],
+) -> Option<IpAddr> {
+    let mut address = peer?.0.ip().to_canonical();
+    let notes = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
+    let hops: Vec<&str> = notes.flat_map(|note| note.split(',')).map(str::trim).collect();
+    for hop in hops.iter().rev() {
+        if !is_in(trusted_proxies, address) {
+            break;
+        }
+        let Ok(forwarded) = hop.parse::<IpAddr>() else { break };
+        address = forwarded.to_canonical();
+    }
+    Some(address)
+}
+
+/// Whether one of the networks holds an address.
+pub(super) fn is_in(networks: &[IpNet], address: IpAddr) -> bool {
+    networks.iter().any(|network| network.contains(&address))
+}
+
+/// What counts as one client: an address or, of IPv6, the /64 network that a household or a server is given whole.
+pub(super) fn household(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(peer: &str, forwarded_for: &[&str], trusted: &[&str]) -> String {
+        let mut headers = HeaderMap::new();
+        for value in forwarded_for {
+            headers.append(FORWARDED_FOR, value.parse().unwrap());
+        }
+        let trusted: Vec<IpNet> = trusted.iter().map(|network| network.parse().unwrap()).collect();
+        let peer = Peer(peer.parse().unwrap());
+        client_address(Some(peer), &headers, &trusted).unwrap().to_string()
+    }
+
+    #[test]
+    fn a_note_counts_only_from_a_trusted_proxy() {
+        assert_eq!(address("192.0.2.1:5", &["198.51.100.7"], &[]), "192.0.2.1");
+        assert_eq!(address("192.0.2.1:5", &["198.51.100.7"], &["192.0.2.0/24"]), "198.51.100.7");
+        assert_eq!(address("192.0.2.1:5", &[], &["192.0.2.0/24"]), "192.0.2.1");
+    }
+
+    #[test]
+    fn what_the_client_wrote_itself_does_not_count() {
+        let trusted = ["192.0.2.0/24", "2001:db8::/32"];
+        assert_eq!(address("192.0.2.1:5", &["203.0.113.9, 198.51.100.7"], &trusted), "198.51.100.7");
+        assert_eq!(
+            address("192.0.2.1:5", &["203.0.113.9", "198.51.100.7, 2001:db8::1"], &trusted),
+            "198.51.100.7"
+        );
+        assert_eq!(address("192.0.2.1:5", &["203.0.113.9, unknown"], &trusted), "192.0.2.1");
+    }
+
+    #[test]
+    fn addresses_of_one_household_are_one() {
+        let of = |text: &str| household(text.parse().unwrap()).to_string();
+        assert_eq!(of("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+        assert_eq!(of("192.0.2.7"), "192.0.2.7");
+        assert_eq!(address("[::ffff:192.0.2.1]:5", &[], &[]), "192.0.2.1", "IPv4 in IPv6 clothes");
+    }
+}

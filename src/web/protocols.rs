@@ -1,0 +1,157 @@
+//! What is spoken on a connection: HTTP/1.1, or within TLS either that or HTTP/2, as was negotiated.
+//!
+//! HTTP/2 in the clear is not offered: telling it from HTTP/1.1 by its first bytes has no time limit.
+
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulConnection;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+
+use super::activity::Activity;
+use super::listener::{HttpService, Limits};
+use super::peer::Peer;
+use super::tls::HTTP_2;
+use super::unstalled::Unstalled;
+
+/// Requests of one HTTP/2 connection at once.
+const STREAMS: u32 = 128;
+
+/// Streams that a client may reset before we have looked at them; more, and the connection ends (rapid reset).
+const RESETS_PENDING: usize = 20;
+
+/// Streams that a client may make us reset by its errors; more, and the connection ends.
+const RESETS_BY_ERROR: usize = 128;
+
+/// Bytes that a client may send ahead on one stream, and on all of a connection.
+const STREAM_WINDOW: u32 = 64 * 1024;
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+
+/// How connections of one listener are served. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Protocols {
+    http1: http1::Builder,
+    http2: http2::Builder<TokioExecutor>,
+    tls: Option<TlsAcceptor>,
+    limits: Limits,
+}
+
+impl Protocols {
+    pub(super) fn new(limits: Limits, tls: Option<TlsAcceptor>) -> Self {
+        let mut http1 = http1::Builder::new();
+        http1
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.header_timeout)
+            .max_header_size(limits.head_bytes);
+        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        http2
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(STREAMS)
+            .max_header_list_size(u32::try_from(limits.head_bytes).unwrap_or(u32::MAX))
+            .max_pending_accept_reset_streams(RESETS_PENDING)
+            .max_local_error_reset_streams(RESETS_BY_ERROR)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .keep_alive_interval(limits.header_timeout)
+            .keep_alive_timeout(limits.header_timeout);
+        Self { http1, http2, tls, limits }
+    }
+
+    /// How a refusal is said; `None` where saying it would cost a handshake.
+    pub(super) fn in_the_clear(&self) -> Option<&http1::Builder> {
+        self.tls.is_none().then_some(&self.http1)
+    }
+
+    /// Serves one connection to its end, or to that of its requests once `draining`. How it ends is the client's affair: a
+    /// reset or a broken request is no fault of ours.
+    pub(super) async fn serve<S: HttpService>(
+        self,
+        stream: TcpStream,
+        peer: Peer,
+        service: S,
+        draining: watch::Receiver<bool>,
+    ) {
+        let stream = Unstalled::new(stream, self.limits.write_timeout);
+        let Some(tls) = &self.tls else {
+            return self.serve_http1(stream, peer, service, draining).await;
+        };
+        let handshake = tokio::time::timeout(self.limits.header_timeout, tls.accept(stream));
+        let Ok(Ok(stream)) = handshake.await else { return };
+        if stream.get_ref().1.alpn_protocol() == Some(HTTP_2) {
+            self.serve_http2(stream, peer, service, draining).await;
+        } else {
+            self.serve_http1(stream, peer, service, draining).await;
+        }
+    }
+
+    async fn serve_http1<S: HttpService>(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+        peer: Peer,
+        service: S,
+        draining: watch::Receiver<bool>,
+    ) {
+        let with_peer = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            service.call(request)
+        });
+        let connection = self.http1.serve_connection(TokioIo::new(stream), with_peer);
+        finish(connection, told(draining)).await;
+    }
+
+    async fn serve_http2<S: HttpService>(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+        peer: Peer,
+        service: S,
+        draining: watch::Receiver<bool>,
+    ) {
+        let activity = Arc::new(Activity::default());
+        let seen = Arc::clone(&activity);
+        let with_peer = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            let answering = seen.begin();
+            let answer = service.call(request);
+            async move { answer.await.map(|answer| answering.answered(answer)) }
+        });
+        let connection = self.http2.serve_connection(TokioIo::new(stream), with_peer);
+        let patience = self.limits.header_timeout;
+        let silence = activity.silence(patience);
+        let over = async {
+            silence.await;
+            // A client that does not take its leave either is cut.
+            tokio::time::sleep(patience).await;
+        };
+        let leave = async {
+            tokio::select! {
+                () = told(draining) => {}
+                () = activity.silence(patience) => {}
+            }
+        };
+        tokio::select! {
+            () = finish(connection, leave) => {}
+            () = over => {}
+        }
+    }
+}
+
+/// Runs a connection to its end; once `leave` is over it takes no new requests.
+async fn finish(connection: impl GracefulConnection, leave: impl Future<Output = ()>) {
+    tokio::pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = leave => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+async fn told(mut draining: watch::Receiver<bool>) {
+    // A sender that is gone means the same.
+    let _ = draining.wait_for(|begun| *begun).await;
+}

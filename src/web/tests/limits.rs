@@ -1,0 +1,200 @@
+//! What the gate turns away, and what it lets go on.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use super::kit::{BODY_CAP_BYTES, CONFIDENTIAL, PUBLISHABLE, UNISSUED, bind, limits, serve, start_behind};
+use crate::web::pulse::Pulse;
+use crate::web::{Gate, GateRules, Limits, Rate};
+
+/// So slow that nothing comes back during a test.
+fn slow(burst: u32) -> Option<Rate> {
+    Some(Rate { burst: NonZeroU32::new(burst).unwrap(), refill: Duration::from_secs(3600) })
+}
+
+fn gate(rules: GateRules) -> Gate {
+    Gate::new(rules, Pulse::new())
+}
+
+fn loopback() -> Vec<ipnet::IpNet> {
+    vec!["127.0.0.0/8".parse().unwrap()]
+}
+
+#[tokio::test]
+async fn an_address_that_asks_too_often_is_told_when_to_come_again() {
+    let server = start_behind(gate(GateRules { per_address: slow(3), ..GateRules::default() }));
+    let mut client = server.connect().await;
+    let first = client.ask("GET /hello", &[("Origin", "https://shop.example")], "").await;
+    assert_eq!(first.status, 200);
+    assert_eq!(first.header("ratelimit-policy"), Some(r#""address";q=3;w=3600"#));
+    assert_eq!(first.header("ratelimit"), Some(r#""address";r=2;t=1200"#));
+    let exposed = first.header("access-control-expose-headers").unwrap();
+    assert!(exposed.contains("RateLimit, RateLimit-Policy"), "{exposed}");
+
+    for _ in 0..2 {
+        assert_eq!(client.ask("GET /hello", &[], "").await.status, 200);
+    }
+    let refused = client.ask("GET /hello", &[], "").await;
+    assert_eq!((refused.status, refused.fault().0.as_str()), (429, "unavailable"));
+    let wait_s = refused.header("retry-after").unwrap();
+    assert!((1..=1200).contains(&wait_s.parse::<u32>().unwrap()), "{wait_s}");
+    assert_eq!(refused.header("ratelimit"), Some(format!(r#""address";r=0;t={wait_s}"#).as_str()));
+    assert!(refused.header("request-id").is_some());
+}
+
+/// Guessing tokens is asking, too.
+#[tokio::test]
+async fn what_is_refused_later_counts_as_well() {
+    let server = start_behind(gate(GateRules { per_address: slow(3), ..GateRules::default() }));
+    let mut client = server.connect().await;
+    for (line, headers, status) in [
+        ("GET /nowhere", &[][..], 404),
+        ("GET /held", &[("Authorization", UNISSUED)][..], 401),
+        ("DELETE /hello", &[][..], 405),
+    ] {
+        let answer = client.ask(line, headers, "").await;
+        assert_eq!(answer.status, status);
+        assert!(answer.header("ratelimit").is_some(), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_company_has_one_allowance_for_all_its_tokens() {
+    let server = start_behind(gate(GateRules { per_company: slow(2), ..GateRules::default() }));
+    let mut client = server.connect().await;
+    let mut submit =
+        async |token| client.ask("POST /leads/rateTables", &[("Authorization", token)], "{}").await;
+    let first = submit(PUBLISHABLE).await;
+    assert_eq!((first.status, first.header("ratelimit")), (200, Some(r#""company";r=1;t=1800"#)));
+    assert_eq!(submit(CONFIDENTIAL).await.status, 200);
+    assert_eq!(submit(PUBLISHABLE).await.status, 429);
+    let open = server.ask("GET /hello", &[]).await;
+    assert_eq!((open.status, open.header("ratelimit")), (200, None), "who shows no token is no company");
+}
+
+#[tokio::test]
+async fn exempt_networks_have_no_rate() {
+    let rules =
+        GateRules { per_address: slow(1), per_company: slow(1), exempt: loopback(), ..GateRules::default() };
+    let server = start_behind(gate(rules));
+    for _ in 0..3 {
+        let answer = server.ask("POST /leads/rateTables", &[("Authorization", PUBLISHABLE)]).await;
+        assert_eq!((answer.status, answer.header("ratelimit")), (200, None));
+    }
+}
+
+#[tokio::test]
+async fn forwarded_addresses_count_only_behind_a_trusted_proxy() {
+    let asking = async |trusted_proxies: Vec<ipnet::IpNet>| {
+        let rules = GateRules { per_address: slow(1), trusted_proxies, ..GateRules::default() };
+        let server = start_behind(gate(rules));
+        let mut statuses = Vec::new();
+        for from in ["192.0.2.1", "192.0.2.2", "192.0.2.2"] {
+            statuses.push(server.ask("GET /hello", &[("X-Forwarded-For", from)]).await.status);
+        }
+        statuses
+    };
+    assert_eq!(asking(Vec::new()).await, [200, 429, 429]);
+    assert_eq!(asking(loopback()).await, [200, 200, 429]);
+}
+
+#[tokio::test]
+async fn a_company_has_so_much_under_way_and_no_more() {
+    let server = start_behind(gate(GateRules { requests_per_company: 1, ..GateRules::default() }));
+    let token = [("Authorization", PUBLISHABLE)];
+    let mut busy = server.connect().await;
+    busy.send(&format!("GET /held HTTP/1.1\r\nHost: test\r\nAuthorization: {PUBLISHABLE}\r\n\r\n")).await;
+    server.app.entered.acquire().await.unwrap().forget();
+    let refused = server.ask("GET /held", &token).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")));
+    assert_eq!(server.ask("GET /hello", &[]).await.status, 200, "others go on");
+
+    server.app.gate.add_permits(2);
+    assert_eq!(busy.answer(false).await.status, 200);
+    assert_eq!(server.ask("GET /held", &token).await.status, 200, "the place is given back");
+}
+
+#[tokio::test]
+async fn requests_beyond_the_cap_are_503_while_those_within_finish() {
+    let server = start_behind(gate(GateRules { requests: 1, ..GateRules::default() }));
+    let mut busy = server.connect().await;
+    busy.send("GET /gated HTTP/1.1\r\nHost: test\r\n\r\n").await;
+    server.app.entered.acquire().await.unwrap().forget();
+    let refused = server.ask("GET /hello", &[]).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+    server.app.gate.add_permits(1);
+    assert_eq!(busy.answer(false).await.status, 200);
+    assert_eq!(server.ask("GET /hello", &[]).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_stream_is_under_way_until_its_end() {
+    let server = start_behind(gate(GateRules { requests: 1, ..GateRules::default() }));
+    let mut reader = server.connect().await;
+    reader.send("GET /endless HTTP/1.1\r\nHost: test\r\n\r\n").await;
+    server.app.entered.acquire().await.unwrap().forget();
+    assert_eq!(reader.answer(false).await.status, 200);
+    assert_eq!(server.ask("GET /hello", &[]).await.status, 503);
+    drop(reader);
+    while server.ask("GET /hello", &[]).await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_body_without_room_is_refused_and_one_with_room_arrives() {
+    let server = start_behind(gate(GateRules { body_bytes: BODY_CAP_BYTES, ..GateRules::default() }));
+    let mut slow = server.connect().await;
+    slow.send(&format!("POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: {BODY_CAP_BYTES}\r\n\r\n["))
+        .await;
+    // The first has its room once a second one has none.
+    while server.connect().await.ask("POST /echo", &[], "[]").await.status != 503 {
+        tokio::task::yield_now().await;
+    }
+    slow.send(&format!("{}]", " ".repeat(BODY_CAP_BYTES - 2))).await;
+    assert_eq!(slow.answer(false).await.status, 201);
+    assert_eq!(server.connect().await.ask("POST /echo", &[], "[]").await.status, 201);
+}
+
+/// The answer comes although the body never does, so nobody reads it first.
+#[tokio::test]
+async fn a_late_process_turns_new_work_away_unread_and_goes_on_answering_polls() {
+    let rules = GateRules { shed_delay: Duration::from_millis(10), ..GateRules::default() };
+    let gate = Gate::new(rules, Pulse::late(Duration::from_millis(11)));
+    // Each has its head answered with nothing, and waits for its body.
+    let server = serve(bind(Limits { connections: 64, ..limits() }), gate, limits().drain, &["*"]);
+    let mut waiting = Vec::new();
+    let refused = loop {
+        let mut client = server.connect().await;
+        client.send("POST /gated HTTP/1.1\r\nHost: test\r\nContent-Length: 20\r\n\r\n").await;
+        tokio::select! {
+            biased;
+            () = async { server.app.entered.acquire().await.unwrap().forget() } => waiting.push(client),
+            answer = client.answer(false) => break answer,
+        }
+    };
+    assert_eq!(waiting.len(), 32, "so many are never turned away");
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+    assert_eq!(refused.fault().0, "unavailable");
+    assert_eq!(server.ask("GET /hello", &[]).await.status, 200);
+
+    server.app.gate.add_permits(waiting.len());
+    for mut client in waiting {
+        assert_eq!(client.answer(false).await.status, 200, "those that were let in finish");
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_is_hardly_late_turns_nothing_away() {
+    let rules = GateRules { shed_delay: Duration::from_millis(10), ..GateRules::default() };
+    let gate = Gate::new(rules, Pulse::late(Duration::from_millis(9)));
+    let server = serve(bind(Limits { connections: 64, ..limits() }), gate, limits().drain, &["*"]);
+    let mut clients = Vec::new();
+    for _ in 0..40 {
+        let mut client = server.connect().await;
+        client.send("POST /gated HTTP/1.1\r\nHost: test\r\nContent-Length: 20\r\n\r\n").await;
+        server.app.entered.acquire().await.unwrap().forget();
+        clients.push(client);
+    }
+    server.app.gate.add_permits(clients.len());
+}

@@ -6,8 +6,9 @@
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
 //!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
-//!   `POST /replay` and `POST /masterKey` are for the command line, with the key of the run file
+//!   `POST /replay`, `GET /backup` and `POST /masterKey` are for the command line, with the key of the run file
 
+pub mod backup;
 mod health;
 pub mod key_ring;
 pub mod leads;
@@ -140,6 +141,13 @@ const ROUTES: &[Route<Handler<App>>] = &[
         Scope::Confidential,
         "Runs stored leads against other partner files.",
         handler!(replay::replay),
+    ),
+    route(
+        Method::GET,
+        "/backup",
+        Scope::Confidential,
+        "Gives the whole store as one sealed file.",
+        handler!(backup::backup),
     ),
     route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
 ];

@@ -1,5 +1,6 @@
 //! The command line. One file a command; each returns the exit code.
 
+mod backup;
 mod check;
 mod client;
 mod events;
@@ -11,6 +12,7 @@ mod page;
 mod partners;
 mod reload;
 mod replay;
+mod restore;
 mod sandbox;
 mod serve;
 mod token;
@@ -67,6 +69,10 @@ enum Command {
     Explain(explain::Arguments),
     /// Run stored leads against changed partner files, and tell which offers would be won and lost; nobody is called
     Replay(replay::Arguments),
+    /// Write the whole store into one sealed file, of a running daemon or of a stopped one's store
+    Backup(backup::Arguments),
+    /// Make a store of a backup, or check one
+    Restore(restore::Arguments),
     /// Answer as partners would, from their case files: a far side to try the mappings of partners on
     Sandbox(sandbox::Arguments),
 }
@@ -86,6 +92,8 @@ pub fn run() -> ExitCode {
         Command::Reload(arguments) => reload::run(config, &arguments),
         Command::Explain(arguments) => explain::run(config, &arguments),
         Command::Replay(arguments) => replay::run(config, &arguments),
+        Command::Backup(arguments) => backup::run(config, &arguments),
+        Command::Restore(arguments) => restore::run(config, &arguments),
         Command::Sandbox(arguments) => sandbox::run(&arguments),
     }
 }

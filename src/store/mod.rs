@@ -26,6 +26,7 @@
 //! retry after a failed sync. No method that takes or gives a type of sled.
 
 mod arrival;
+pub mod backup;
 mod broken;
 mod check;
 pub mod codec;
@@ -69,7 +70,13 @@ pub use self::{
     sealing::{MasterKey, MasterKeyError, SealingError},
     trees::{Seal, TREES, Tree, TreeRow},
 };
-use self::{health::FailureLatch, open::Opened, queue::Queue, records::Records};
+use self::{
+    backup::{Backup, BackupError},
+    health::FailureLatch,
+    open::Opened,
+    queue::Queue,
+    records::Records,
+};
 
 /// A handle on the open store. Clones share it; when the last is dropped the store is closed. The lock goes a moment
 /// later, when sled's last background job is done; opening again waits for that ([`StoreOptions::lock_wait`]).
@@ -148,6 +155,19 @@ impl Store {
     /// Reads every record there is and tells what is broken. Takes as long as reading the whole store; changes nothing.
     pub fn check(&self) -> Result<CheckReport, ReadError> {
         check::check(&self.shared.records)
+    }
+
+    /// Begins a [backup]. Everything that is acknowledged now will be in it.
+    ///
+    /// # Errors
+    /// That another one is being taken.
+    pub fn backup(&self) -> Result<Backup, BackupError> {
+        Backup::begin(Arc::clone(&self.shared.records), Arc::clone(&self.shared.latch))
+    }
+
+    /// Whether there is a store in a directory.
+    pub fn exists(path: &Path) -> bool {
+        open::exists(path)
     }
 
     /// Whether a lead was erased.

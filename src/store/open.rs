@@ -44,13 +44,18 @@ pub(super) struct Opened {
 
 /// Opens the store, checks its format and makes a writer for it.
 pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
+    let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)
+        .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?;
+    open_with(options, master)
+}
+
+/// Opens the store with this master key.
+pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Result<Opened, StoreError> {
     let path = &options.path;
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| io_error(path, source))?;
     let db = open_sled(options)?;
     let disk = Disk::open(path, options.sync_fault.clone()).map_err(|source| io_error(path, source))?;
     let format = read_format(&db, path)?;
-    let master = MasterKey::find(options.master_key_file.as_deref(), path)
-        .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?;
     let sealing = Sealing::open(master, path, format.is_none()).map_err(StoreError::Sealing)?;
     let records = Arc::new(Records::new(db, sealing));
     let arrivals = Arrivals::after(last_arrival_us(&records)?, options.clock.clone());
@@ -67,6 +72,11 @@ pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
         outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
     }
     Ok(Opened { records, writer, latch })
+}
+
+/// Whether sled has been here.
+pub(super) fn exists(path: &Path) -> bool {
+    path.join("db").exists()
 }
 
 /// Opens sled, which takes the lock.
@@ -162,6 +172,6 @@ fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
     Ok(last_us)
 }
 
-fn io_error(path: &Path, source: std::io::Error) -> StoreError {
+pub(super) fn io_error(path: &Path, source: std::io::Error) -> StoreError {
     StoreError::Io { path: PathBuf::from(path), source }
 }

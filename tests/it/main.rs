@@ -4,6 +4,7 @@
 mod adapter_cases;
 mod analytics;
 mod architecture;
+mod backup;
 mod bad_input;
 mod clicks;
 mod command_line;

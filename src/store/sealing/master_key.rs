@@ -121,6 +121,16 @@ impl MasterKey {
         &self.place
     }
 
+    /// Seals the key of a backup.
+    pub(in crate::store) fn seal(&self, context: &[u8], key: &[u8]) -> Vec<u8> {
+        self.key.seal(context, key)
+    }
+
+    /// The key of a backup that was sealed with it.
+    pub(in crate::store) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Key> {
+        Key::of_bytes(&self.key.open(context, sealed).map(Zeroizing::new)?)
+    }
+
     fn parse(text: &str, place: String) -> Result<Self, MasterKeyError> {
         let text = text.trim();
         let mut bytes = Zeroizing::new([0; KEY_LEN]);

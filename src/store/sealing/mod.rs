@@ -23,9 +23,9 @@
 pub(super) mod data_key;
 mod error;
 pub(super) mod key;
-mod key_file;
+pub(super) mod key_file;
 pub(super) mod key_ring;
-mod master_key;
+pub(super) mod master_key;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -220,6 +220,16 @@ impl Sealing {
     /// The id of the master key.
     pub(super) fn master_key_id(&self) -> String {
         self.master().id()
+    }
+
+    /// The master key.
+    pub(super) fn master_key(&self) -> MasterKey {
+        self.master().clone()
+    }
+
+    /// What the file of the keys would hold if they were sealed by this master key.
+    pub(super) fn key_file_text(&self, master: &MasterKey) -> Vec<u8> {
+        KeyFile::text(master, &self.ring())
     }
 
     /// The store's own key.

@@ -37,6 +37,7 @@ mod error;
 mod frame;
 mod group;
 mod health;
+mod migration;
 mod open;
 mod options;
 pub mod partner_keys;

@@ -160,3 +160,74 @@ async fn a_stopped_daemons_store_is_backed_up_and_restored_in_its_place() {
     let daemon = stopped.start().await;
     assert_eq!(daemon.rate_table(&table).await.body, body);
 }
+
+#[tokio::test]
+async fn a_flipped_byte_is_found_and_named_wherever_it_is() {
+    let (daemon, _, file) = backed_up().await;
+    let sound = fs::read(&file).unwrap();
+    let checked = json_of(&daemon.command(&["restore", "--check", file.to_str().unwrap(), "--json"]));
+    assert_eq!(checked["sealsChecked"], true);
+    assert_eq!(checked["records"]["leads"], 1);
+    let plan = elsewhere(&daemon);
+    for part in 1..12 {
+        let at = sound.len() * part / 12;
+        let mut flipped = sound.clone();
+        flipped[at] ^= 0x20;
+        let damaged = daemon.file("damaged");
+        fs::write(&damaged, &flipped).unwrap();
+        for arguments in [&["restore", "--check"][..], &["restore"]] {
+            let arguments = [arguments, &[damaged.to_str().unwrap()]].concat();
+            let output = plan.command(&arguments).output().unwrap();
+            let told = stderr(&output);
+            assert!(!output.status.success());
+            assert!(told.contains("damaged: it is damaged in block"), "{told}");
+            let begins: usize = told
+                .split("at byte ")
+                .nth(1)
+                .and_then(|rest| rest.split(':').next())
+                .and_then(|at| at.parse().ok())
+                .unwrap();
+            assert!(begins <= at, "byte {at}: {told}");
+        }
+        assert!(!plan.store().exists() && !plan.store().with_file_name("store.part").exists());
+    }
+}
+
+#[tokio::test]
+async fn a_restore_is_refused_over_a_store_and_with_another_key() {
+    let (daemon, _, file) = backed_up().await;
+    let over = daemon.command(&["restore", file.to_str().unwrap()]);
+    assert!(!over.status.success());
+    assert!(stderr(&over).contains("is not empty, and a daemon runs there"), "{}", stderr(&over));
+
+    let plan = plan();
+    let output = restore(&plan, &file);
+    assert!(stderr(&output).contains("no master key is given"), "{}", stderr(&output));
+    let check = plan.command(&["restore", "--check", file.to_str().unwrap()]).output().unwrap();
+    let told = String::from_utf8(check.stdout).unwrap();
+    assert!(told.contains("is sound; its seals were not checked"), "{told}");
+    let made = plan.command(&["key", "create", plan.master_key().to_str().unwrap()]).output().unwrap();
+    assert!(made.status.success());
+    let output = restore(&plan, &file);
+    assert!(stderr(&output).contains("is sealed with master key"), "{}", stderr(&output));
+    assert!(!plan.store().exists());
+}
+
+#[tokio::test]
+async fn a_backup_that_is_not_ended_leaves_no_file_and_none_is_written_over() {
+    let (daemon, _, file) = backed_up().await;
+    let again = daemon.command(&["backup", file.to_str().unwrap()]);
+    assert!(!again.status.success() && stderr(&again).contains("is there already"));
+
+    let unfinished = daemon.file("no-such-directory").join("file");
+    let output = daemon.command(&["backup", unfinished.to_str().unwrap()]);
+    assert!(stderr(&output).contains("cannot be made"), "{}", stderr(&output));
+
+    // Nobody has begun to make a store there, and a backup does not either.
+    let plan = plan();
+    let nowhere = plan.store().with_file_name("file");
+    let output = plan.command(&["backup", nowhere.to_str().unwrap()]).output().unwrap();
+    assert!(stderr(&output).contains("there is no store"), "{}", stderr(&output));
+    assert!(!nowhere.exists() && !nowhere.with_file_name("file.part").exists());
+    assert!(daemon.log().contains("backup taken"), "the audit tells of it");
+}

@@ -17,6 +17,7 @@ mod http_partners;
 mod kit;
 mod leads;
 mod limits;
+mod migration;
 mod offer_previews;
 mod openapi;
 mod partner_events;

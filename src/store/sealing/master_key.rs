@@ -99,7 +99,7 @@ impl MasterKey {
     }
 
     /// Makes the key of a new store that none was given for.
-    pub(super) fn create_beside(store: &Path) -> Result<Self, MasterKeyError> {
+    pub(in crate::store) fn create_beside(store: &Path) -> Result<Self, MasterKeyError> {
         let file = beside(store);
         let made = Self::create(&file)?;
         tracing::warn!(

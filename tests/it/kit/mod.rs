@@ -390,6 +390,13 @@ impl Plan {
         daemon
     }
 
+    /// Starts a daemon on a store that has this confidential token already.
+    pub async fn start_with_token(self, confidential: String) -> Daemon {
+        let mut daemon = self.start_anew(false).0;
+        daemon.confidential = confidential;
+        daemon
+    }
+
     /// Like [`start`](Self::start), and gives what else the daemon tells the service manager.
     pub async fn start_watched(self) -> (Daemon, UnixDatagram) {
         self.start_anew(true)

@@ -16,6 +16,7 @@ mod restore;
 mod sandbox;
 mod serve;
 mod token;
+mod transfer;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -73,6 +74,10 @@ enum Command {
     Backup(backup::Arguments),
     /// Make a store of a backup, or check one
     Restore(restore::Arguments),
+    /// Write a stopped daemon's store as plain lines of JSON, for moving on
+    Export(transfer::ExportArguments),
+    /// Make a store of the lines of an export
+    Import(transfer::ImportArguments),
     /// Answer as partners would, from their case files: a far side to try the mappings of partners on
     Sandbox(sandbox::Arguments),
 }
@@ -94,6 +99,8 @@ pub fn run() -> ExitCode {
         Command::Replay(arguments) => replay::run(config, &arguments),
         Command::Backup(arguments) => backup::run(config, &arguments),
         Command::Restore(arguments) => restore::run(config, &arguments),
+        Command::Export(arguments) => transfer::export(config, &arguments),
+        Command::Import(arguments) => transfer::import(config, &arguments),
         Command::Sandbox(arguments) => sandbox::run(&arguments),
     }
 }

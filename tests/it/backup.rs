@@ -121,7 +121,7 @@ async fn a_backup_under_load_is_one_instant_of_the_store() {
         taken.expect("something is written while one of so many backups is taken")
     };
     let ((file, before), _) = tokio::join!(backups, join_all((0..CLIENTS).map(|_| client())));
-    daemon.canaries().assert_in_none_of(&[file.clone()]);
+    daemon.canaries().assert_in_none_of(std::slice::from_ref(&file));
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(!PathBuf::from(format!("{}.part", file.display())).exists());
 

@@ -33,6 +33,7 @@ mod sealing;
 mod second_look;
 mod settings;
 mod timing;
+mod transfer;
 mod triggers;
 mod ui_events;
 mod ui_look_ups;

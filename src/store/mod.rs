@@ -21,6 +21,10 @@
 //! Nothing of a person: what may tell of one is [sealed](sealing) on its way to the disk and opened on its way back, by
 //! this module alone, under keys that the store does not hold.
 //!
+//! # What else is here
+//! [`backup`] takes the whole store of one instant along while writes go on. `migration` rewrites a store of an older
+//! [`FORMAT`] when it is opened.
+//!
 //! # What is deliberately absent
 //! No type of the model: payloads are bytes, [`codec`] turns values into them, and what they mean is the caller's. No
 //! retry after a failed sync. No method that takes or gives a type of sled.

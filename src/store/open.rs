@@ -25,7 +25,7 @@ use super::{
     writer::Writer,
 };
 
-/// The format of the records this build writes. A store of an older one is [rewritten](super::migration).
+/// The format of the records this build writes. A store of an older one is rewritten when it is opened.
 pub const FORMAT: u32 = 2;
 
 /// How often a held lock is tried again.

@@ -1,8 +1,8 @@
 //! Backups: the whole store at one instant, in one sealed file, taken while writes go on.
 //!
 //! # How it is of one instant
-//! sled has no snapshots. But all that is written goes through [`Records::apply`](super::records::Records::apply), one
-//! batch after the other, and that is where a backup listens ([`tap`]):
+//! sled has no snapshots. But all that is written goes through `Records::apply`, one
+//! batch after the other, and that is where a backup listens (`tap`):
 //!
 //! 1. Between two batches it begins to listen. From here on each batch is noted too, after it is applied.
 //! 2. All records are read in the order of their keys and written as they lie there, sealed ones sealed. A block of

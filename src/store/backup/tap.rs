@@ -63,3 +63,25 @@ impl Tap {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sled::IVec;
+
+    use super::*;
+
+    #[test]
+    fn what_may_wait_is_bounded_and_nothing_is_kept_of_what_fell_behind() {
+        let tap = Tap::default();
+        let value = IVec::from(vec![0; CHANGES_BYTES_MAX / 4]);
+        let batch = || vec![(IVec::from(b"k"), Some(value.clone()))];
+        tap.begin().unwrap();
+        (0..3).for_each(|_| tap.note(batch()));
+        assert_eq!(tap.take().unwrap().len(), 3);
+        (0..4).for_each(|_| tap.note(batch()));
+        assert_eq!(tap.take(), Err(BackupError::FellBehind), "also for changes that came before");
+        tap.end();
+        tap.note(batch());
+        assert!(!tap.listens());
+    }
+}

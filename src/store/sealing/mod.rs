@@ -17,8 +17,8 @@
 //! key; when that is on the disk, the old wrapping key is forgotten, and with it whatever sled still has of the lead's.
 //! A crash in between leaves both keys in the file, and the next start finishes it.
 //!
-//! Exchanging the master key is then no more than replacing that file. And a copy of the store needs the file as it was
-//! while the rest was copied: it is whole when `keys` is the same before and after.
+//! Exchanging the master key is then no more than replacing that file. A [backup](super::backup) has the keys of the
+//! instant that it is of.
 
 pub(super) mod data_key;
 mod error;

@@ -60,7 +60,7 @@ async fn found<T: Send + 'static>(
 }
 
 /// Who gives the command.
-fn by(context: &Context<App>) -> Result<String, Failure> {
+pub(super) fn by(context: &Context<App>) -> Result<String, Failure> {
     let by = query::read(&context.request, |query| query.required("by", query::text))?;
     Ok(by.chars().filter(|letter| !letter.is_control()).take(BY_BYTES).collect())
 }

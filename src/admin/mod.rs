@@ -6,9 +6,11 @@
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
 //!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
-//!   `POST /replay`, `POST /store/check` and `POST /masterKey` are for the command line, with the key of the run file
+//!   `POST /replay`, `POST /store/check`, `GET /backup` and `POST /masterKey` are for the command line, with the key of
+//!   the run file
 
 pub mod audit;
+pub mod backup;
 mod health;
 pub mod key_ring;
 pub mod leads;
@@ -144,6 +146,13 @@ const ROUTES: &[Route<Handler<App>>] = &[
         handler!(replay::replay),
     ),
     route(Method::POST, "/store/check", Scope::Confidential, "Reads every record.", handler!(store::check)),
+    route(
+        Method::GET,
+        "/backup",
+        Scope::Confidential,
+        "Gives the whole store as one sealed file.",
+        handler!(backup::backup),
+    ),
     route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
 ];
 

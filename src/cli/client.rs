@@ -80,11 +80,16 @@ impl Client {
     /// What the daemon refused, or that it could not be reached.
     pub async fn lines(&self, url: &str, body: Vec<u8>) -> Result<Lines, String> {
         let response = self.send(Method::POST, url, Some(body)).await.map_err(|error| error.to_string())?;
-        if !response.status().is_success() {
-            let refused = Answer::whole(url, response).await.map_err(|error| error.to_string())?;
-            return Err(refused.read::<serde::de::IgnoredAny>().err().unwrap_or_default());
-        }
-        Ok(Lines { body: response.into_body(), arrived: Vec::new() })
+        Ok(Lines { body: accepted(url, response).await?, arrived: Vec::new() })
+    }
+
+    /// Reads an answer piece by piece.
+    ///
+    /// # Errors
+    /// What the daemon refused, or that it could not be reached.
+    pub async fn pieces(&self, url: &str) -> Result<Pieces, String> {
+        let response = self.send(Method::GET, url, None).await.map_err(|error| error.to_string())?;
+        Ok(Pieces { body: accepted(url, response).await? })
     }
 
     async fn send(
@@ -104,6 +109,34 @@ impl Client {
             .map_err(|error| no_answer(error.to_string(), false))?;
         let sent = self.http.request(request).await;
         sent.map_err(|error| no_answer(error.to_string(), error.is_connect()))
+    }
+}
+
+/// The body of an answer that refuses nothing.
+async fn accepted(url: &str, response: Response<Incoming>) -> Result<Incoming, String> {
+    if response.status().is_success() {
+        return Ok(response.into_body());
+    }
+    let refused = Answer::whole(url, response).await.map_err(|error| error.to_string())?;
+    Err(refused.read::<serde::de::IgnoredAny>().err().unwrap_or_default())
+}
+
+/// The pieces of an answer, as they arrive.
+pub struct Pieces {
+    body: Incoming,
+}
+
+impl Pieces {
+    /// The next piece; `None` when there are no more.
+    ///
+    /// # Errors
+    /// That the daemon hung up.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, String> {
+        match self.body.frame().await {
+            None => Ok(None),
+            Some(Err(error)) => Err(format!("the daemon hung up, its log tells why: {error}")),
+            Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
+        }
     }
 }
 

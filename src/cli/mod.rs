@@ -1,5 +1,6 @@
 //! The command line. One file a command; each returns the exit code.
 
+mod backup;
 mod check;
 mod client;
 mod events;
@@ -11,10 +12,12 @@ mod page;
 mod partners;
 mod reload;
 mod replay;
+mod restore;
 mod sandbox;
 mod serve;
 mod store;
 mod token;
+mod transfer;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -68,6 +71,14 @@ enum Command {
     Explain(explain::Arguments),
     /// Run stored leads against changed partner files, and tell which offers would be won and lost; nobody is called
     Replay(replay::Arguments),
+    /// Write the whole store into one sealed file, of a running daemon or of a stopped one's store
+    Backup(backup::Arguments),
+    /// Make a store of a backup, or check one
+    Restore(restore::Arguments),
+    /// Write a stopped daemon's store as plain lines of JSON, for moving on
+    Export(transfer::ExportArguments),
+    /// Make a store of the lines of an export
+    Import(transfer::ImportArguments),
     /// Look after the store, of a running daemon or of a stopped one
     #[command(subcommand)]
     Store(store::Command),
@@ -90,6 +101,10 @@ pub fn run() -> ExitCode {
         Command::Reload(arguments) => reload::run(config, &arguments),
         Command::Explain(arguments) => explain::run(config, &arguments),
         Command::Replay(arguments) => replay::run(config, &arguments),
+        Command::Backup(arguments) => backup::run(config, &arguments),
+        Command::Restore(arguments) => restore::run(config, &arguments),
+        Command::Export(arguments) => transfer::export(config, &arguments),
+        Command::Import(arguments) => transfer::import(config, &arguments),
         Command::Store(command) => store::run(config, &command),
         Command::Sandbox(arguments) => sandbox::run(&arguments),
     }

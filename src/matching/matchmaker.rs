@@ -211,7 +211,6 @@ impl Matchmaker {
         Ok(Some((earlier, grown)))
     }
 
-<<<<<<< HEAD
     /// Refuses what is new while the disk is nearly full.
     fn room(&self) -> Result<(), Refused> {
         if !matches!(self.engine.store.health(), Health::Short(_)) {
@@ -221,17 +220,10 @@ impl Matchmaker {
         Err(Refused::DiskFull)
     }
 
-    fn admit(&self, configuration: &Configuration) -> Result<admission::Place, Refused> {
-        self.room()?;
-        self.admission.admit(configuration.rules.live_tables).ok_or_else(|| {
-            counter!(SUBMITS_REFUSED, "reason" => "full").increment(1);
-            Refused::Full
-        })
-=======
     fn admit(&self, company: Uuid, configuration: &Configuration) -> Result<Place, Refused> {
+        self.room()?;
         let most = MostTables::of(&configuration.rules);
         self.admission.admit(company, most).ok_or(Refused::Full)
->>>>>>> 82c3f069425eac9050a4a149ff744b3139c897b1
     }
 
     /// Writes a table of a lead with the lead's own commit, and builds it.

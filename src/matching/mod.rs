@@ -55,6 +55,7 @@ mod tests;
 pub mod texts;
 pub mod timing;
 pub mod token_cache;
+pub mod transfer;
 pub mod trigger;
 pub mod writing;
 

@@ -20,7 +20,7 @@ use crate::model::{
     ApiError, ErrorType, LeadAction, PartnerEvent, PartnerEventReceipt, PartnerReport, PayoutCents, Timestamp,
 };
 use crate::partners::declared::PayoutStep;
-use crate::store::{CommitError, Tree, codec};
+use crate::store::{CommitError, Store, Tree, codec};
 use crate::telemetry::metrics::PARTNER_REPORTS;
 
 /// How far a partner's clock may be ahead of ours.
@@ -73,7 +73,7 @@ pub async fn report(
     partner: &str,
     report: &PartnerReport,
 ) -> Result<Recorded, ReportRefused> {
-    let key = key(engine, partner, report.transaction_id());
+    let key = key(&engine.store, partner, report.transaction_id());
     let outcome = match report {
         PartnerReport::Event(event) => record(engine, partner, &key, event).await,
         PartnerReport::Revocation(_) => revoke(engine, &key).await,
@@ -244,8 +244,8 @@ fn occurred_at(event: &PartnerEvent, now: DateTime<Utc>) -> Result<Timestamp, Ap
 }
 
 /// Under which a report is kept. A partner's key is the name of a file, so it holds no zero byte.
-fn key(engine: &Engine, partner: &str, transaction_id: &str) -> [u8; 32] {
-    engine.store.blind("report", format!("{partner}\0{transaction_id}").as_bytes())
+pub fn key(store: &Store, partner: &str, transaction_id: &str) -> [u8; 32] {
+    store.blind("report", format!("{partner}\0{transaction_id}").as_bytes())
 }
 
 fn stored(engine: &Engine, key: &[u8]) -> Result<Option<ReportRecord>, ReportRefused> {

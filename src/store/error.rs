@@ -26,13 +26,6 @@ pub enum StoreError {
         /// The newest format this build reads.
         known: u32,
     },
-    /// The store was written by an offerd that did not seal personal data yet.
-    Older {
-        /// The format of the store.
-        found: u32,
-        /// The only format this build reads.
-        known: u32,
-    },
     /// What is sealed in the store cannot be opened, or sealed.
     Sealing(SealingError),
     /// The directory holds records but no format: not a store of offerd's.
@@ -62,13 +55,6 @@ impl fmt::Display for StoreError {
                 write!(
                     f,
                     "the store has format `{found}`, this offerd reads up to `{known}`: a newer one wrote it"
-                )
-            }
-            Self::Older { found, known } => {
-                write!(
-                    f,
-                    "the store has format `{found}`, this offerd reads `{known}`: personal data are sealed since, so \
-                     begin with an empty `store.path`"
                 )
             }
             Self::Sealing(error) => error.fmt(f),

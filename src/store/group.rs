@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use sled::{Batch, IVec};
+use sled::IVec;
 use uuid::Uuid;
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     broken::BrokenRecord,
     commit::{Commit, CommitError, Guard, Rewrap, Write},
     frame::{Frame, Reason, VALUE_LIMIT, frames, part_key},
-    records::{RawValues, Records, read_clear, read_record},
+    records::{Batch, RawValues, Records, read_clear, read_record},
     sealing::{
         data_key::{self, DataKey},
         key::Key,
@@ -169,14 +169,8 @@ impl<'a> Group<'a> {
         if self.writes.is_empty() {
             return None;
         }
-        let mut batch = Batch::default();
-        for (sled_key, write) in self.writes {
-            match write {
-                Some(raw) => batch.insert(sled_key, raw),
-                None => batch.remove(sled_key),
-            }
-        }
-        Some(batch)
+        let writes = self.writes.into_iter().map(|(key, write)| (IVec::from(key), write.map(IVec::from)));
+        Some(Batch(writes.collect()))
     }
 
     fn remove(&mut self, tree: Tree, key: &[u8]) -> sled::Result<()> {

@@ -21,11 +21,16 @@
 //! Nothing of a person: what may tell of one is [sealed](sealing) on its way to the disk and opened on its way back, by
 //! this module alone, under keys that the store does not hold.
 //!
+//! # What else is here
+//! [`backup`] takes the whole store of one instant along while writes go on. `migration` rewrites a store of an older
+//! [`FORMAT`] when it is opened.
+//!
 //! # What is deliberately absent
 //! No type of the model: payloads are bytes, [`codec`] turns values into them, and what they mean is the caller's. No
 //! retry after a failed sync. No method that takes or gives a type of sled.
 
 mod arrival;
+pub mod backup;
 mod broken;
 mod check;
 pub mod codec;
@@ -36,6 +41,7 @@ mod error;
 mod frame;
 mod group;
 mod health;
+mod migration;
 mod open;
 mod options;
 pub mod partner_keys;
@@ -71,7 +77,14 @@ pub use self::{
     space::SpaceFault,
     trees::{Seal, TREES, Tree, TreeRow},
 };
-use self::{health::FailureLatch, open::Opened, queue::Queue, records::Records, space::Space};
+use self::{
+    backup::{Backup, BackupError},
+    health::FailureLatch,
+    open::Opened,
+    queue::Queue,
+    records::Records,
+    space::Space,
+};
 
 /// A handle on the open store. Clones share it; when the last is dropped the store is closed. The lock goes a moment
 /// later, when sled's last background job is done; opening again waits for that ([`StoreOptions::lock_wait`]).
@@ -153,6 +166,19 @@ impl Store {
     /// Reads every record there is and tells what is broken. Takes as long as reading the whole store; changes nothing.
     pub fn check(&self) -> Result<CheckReport, ReadError> {
         check::check(&self.shared.records)
+    }
+
+    /// Begins a [backup]. Everything that is acknowledged now will be in it.
+    ///
+    /// # Errors
+    /// That another one is being taken.
+    pub fn backup(&self) -> Result<Backup, BackupError> {
+        Backup::begin(Arc::clone(&self.shared.records), Arc::clone(&self.shared.latch))
+    }
+
+    /// Whether there is a store in a directory.
+    pub fn exists(path: &Path) -> bool {
+        open::exists(path)
     }
 
     /// Whether a lead was erased.

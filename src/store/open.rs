@@ -17,6 +17,7 @@ use super::{
     error::StoreError,
     frame::Frame,
     health::FailureLatch,
+    migration,
     options::StoreOptions,
     records::{Records, Scan},
     sealing::{MasterKey, Sealing, SealingError},
@@ -24,13 +25,14 @@ use super::{
     writer::Writer,
 };
 
-/// The format of the records this build writes, and the only one it reads.
+/// The format of the records this build writes. A store of an older one is rewritten when it is opened.
 pub const FORMAT: u32 = 2;
 
 /// How often a held lock is tried again.
 const LOCK_RETRY: Duration = Duration::from_millis(2);
 
-const FORMAT_KEY: &[u8] = b"format";
+/// Where the format is kept.
+pub(super) const FORMAT_KEY: &[u8] = b"format";
 
 /// Where the arrival given out last is kept.
 pub(super) const LAST_ARRIVAL: &[u8] = b"last_arrival";
@@ -44,13 +46,23 @@ pub(super) struct Opened {
 
 /// Opens the store, checks its format and makes a writer for it.
 pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
+    let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)
+        .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?;
+    open_with(options, master)
+}
+
+/// Opens the store with this master key.
+pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Result<Opened, StoreError> {
     let path = &options.path;
+    migration::finish_interrupted(path)?;
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| io_error(path, source))?;
     let db = open_sled(options)?;
-    let disk = Disk::open(path, options.sync_fault.clone()).map_err(|source| io_error(path, source))?;
     let format = read_format(&db, path)?;
-    let master = MasterKey::find(options.master_key_file.as_deref(), path)
-        .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?;
+    if let Some(older) = format.filter(|format| *format < FORMAT) {
+        let master = migration::migrate(options, db, older, master)?;
+        return open_with(options, Some(master));
+    }
+    let disk = Disk::open(path, options.sync_fault.clone()).map_err(|source| io_error(path, source))?;
     let sealing = Sealing::open(master, path, format.is_none()).map_err(StoreError::Sealing)?;
     let records = Arc::new(Records::new(db, sealing));
     let arrivals = Arrivals::after(last_arrival_us(&records)?, options.clock.clone());
@@ -67,6 +79,11 @@ pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
         outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
     }
     Ok(Opened { records, writer, latch })
+}
+
+/// Whether sled has been here.
+pub(super) fn exists(path: &Path) -> bool {
+    path.join("db").exists()
 }
 
 /// Opens sled, which takes the lock.
@@ -135,7 +152,7 @@ fn read_format(db: &sled::Db, path: &Path) -> Result<Option<u32>, StoreError> {
         }
     };
     match <[u8; 4]>::try_from(payload).map(u32::from_be_bytes) {
-        Ok(found) if found < FORMAT => Err(StoreError::Older { found, known: FORMAT }),
+        Ok(0) => Err(foreign()),
         Ok(found) if found > FORMAT => Err(StoreError::Newer { found, known: FORMAT }),
         Ok(found) => Ok(Some(found)),
         Err(_) => Err(foreign()),
@@ -162,6 +179,6 @@ fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
     Ok(last_us)
 }
 
-fn io_error(path: &Path, source: std::io::Error) -> StoreError {
+pub(super) fn io_error(path: &Path, source: std::io::Error) -> StoreError {
     StoreError::Io { path: PathBuf::from(path), source }
 }

@@ -3,12 +3,14 @@
 //! Reads go straight to sled, on the caller's thread. They see a group as soon as it is applied, which is a moment
 //! before it is durable; who must not act on what may yet be lost waits for its own commit.
 
+use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use sled::{Batch, IVec};
+use sled::IVec;
 use uuid::Uuid;
 
 use super::{
+    backup::Tap,
     broken::{BrokenRecord, ReadError, Reported},
     frame::{Frame, Head, Reason, part_key},
     sealing::{LastKey, Sealing, data_key, owner},
@@ -27,8 +29,12 @@ pub(super) struct Records {
     sealing: Sealing,
     /// Held shared while the pieces of a large value are joined, so that no batch comes between them.
     pieces: RwLock<()>,
+    tap: Tap,
     reported: Reported,
 }
+
+/// What one group writes, applied as one: a record, or that there is none any more.
+pub(super) struct Batch(pub(super) Vec<(IVec, Option<IVec>)>);
 
 impl RawValues for Records {
     fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
@@ -39,7 +45,7 @@ impl RawValues for Records {
 impl Records {
     /// Takes sled's tree over, with the keys of what is sealed in it.
     pub(super) fn new(db: sled::Db, sealing: Sealing) -> Self {
-        Self { db, sealing, pieces: RwLock::new(()), reported: Reported::default() }
+        Self { db, sealing, pieces: RwLock::new(()), tap: Tap::default(), reported: Reported::default() }
     }
 
     /// The keys of what is sealed.
@@ -93,8 +99,19 @@ impl Records {
 
     /// Applies the batch: readers see all of it or nothing, and so does a recovery.
     pub(super) fn apply(&self, batch: Batch) -> sled::Result<()> {
+        let Batch(writes) = batch;
         let _pieces = self.pieces.write().unwrap_or_else(PoisonError::into_inner);
-        self.db.apply_batch(batch)
+        let noted = self.tap.listens().then(|| writes.clone());
+        self.db.apply_batch(sled_batch(writes))?;
+        if let Some(noted) = noted {
+            self.tap.note(noted);
+        }
+        Ok(())
+    }
+
+    /// Where a backup listens to what is written.
+    pub(super) fn tap(&self) -> &Tap {
+        &self.tap
     }
 
     /// Hands everything applied so far to the operating system. That is not yet the disk.
@@ -107,10 +124,35 @@ impl Records {
         self.db.iter()
     }
 
+    /// Everything there is behind a key, as sled holds it.
+    pub(super) fn walk_after(&self, sled_key: Option<&[u8]>) -> sled::Iter {
+        match sled_key {
+            Some(sled_key) => self.db.range::<&[u8], _>((Bound::Excluded(sled_key), Bound::Unbounded)),
+            None => self.db.iter(),
+        }
+    }
+
+    /// How long sled's files are, which hold more than there is.
+    pub(super) fn bytes_on_disk(&self) -> sled::Result<u64> {
+        self.db.size_on_disk()
+    }
+
     /// Everything there is whose key begins with a prefix, as sled holds it.
     pub(super) fn walk_prefix(&self, sled_prefix: &[u8]) -> sled::Iter {
         self.db.scan_prefix(sled_prefix)
     }
+}
+
+/// The batch as sled takes it.
+pub(super) fn sled_batch(writes: Vec<(IVec, Option<IVec>)>) -> sled::Batch {
+    let mut batch = sled::Batch::default();
+    for (sled_key, write) in writes {
+        match write {
+            Some(raw) => batch.insert(sled_key, raw),
+            None => batch.remove(sled_key),
+        }
+    }
+    batch
 }
 
 /// A payload, if the record is there, or what is wrong with it.

@@ -116,11 +116,7 @@ pub const METRICS: &[Metric] = &[
     counter(HTTP_CONNECTIONS_REFUSED, &["listener"], "Connections beyond api.max_connections."),
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
-<<<<<<< HEAD
-    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, store_busy, store_failed, disk_full."),
-=======
-    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed."),
->>>>>>> 82c3f069425eac9050a4a149ff744b3139c897b1
+    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, disk_full."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
     counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, schedule, per_minute, per_day, budget, exclusive."),
     gauge(LIMIT_USED, &["partner", "product_type", "limit"], "Share of per_minute, per_day or budget that is used."),

@@ -78,9 +78,18 @@ impl KeyFile {
 
     /// Replaces the file. Once this returns, the new one survives a power cut, and the old one is gone.
     pub(in crate::store) fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError> {
+        self.replace(&Self::text(master, ring)).map_err(|source| self.io(source))
+    }
+
+    /// What the file holds when the ring is sealed by this master key.
+    pub(in crate::store) fn text(master: &MasterKey, ring: &KeyRing) -> Vec<u8> {
         let sealed = master.key.seal(HEADING, &ring.to_bytes());
-        let text = [HEADING, master.id().as_bytes(), b"\n", &sealed].concat();
-        self.replace(&text).map_err(|source| self.io(source))
+        [HEADING, master.id().as_bytes(), b"\n", &sealed].concat()
+    }
+
+    /// Makes the file of a store that has none, out of what the file of another held.
+    pub(in crate::store) fn restore(&self, text: &[u8]) -> Result<(), SealingError> {
+        self.replace(text).map_err(|source| self.io(source))
     }
 
     fn replace(&self, text: &[u8]) -> io::Result<()> {

@@ -99,7 +99,7 @@ impl MasterKey {
     }
 
     /// Makes the key of a new store that none was given for.
-    pub(super) fn create_beside(store: &Path) -> Result<Self, MasterKeyError> {
+    pub(in crate::store) fn create_beside(store: &Path) -> Result<Self, MasterKeyError> {
         let file = beside(store);
         let made = Self::create(&file)?;
         tracing::warn!(
@@ -119,6 +119,16 @@ impl MasterKey {
     /// Where it was found, for messages.
     pub fn place(&self) -> &str {
         &self.place
+    }
+
+    /// Seals the key of a backup.
+    pub(in crate::store) fn seal(&self, context: &[u8], key: &[u8]) -> Vec<u8> {
+        self.key.seal(context, key)
+    }
+
+    /// The key of a backup that was sealed with it.
+    pub(in crate::store) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Key> {
+        Key::of_bytes(&self.key.open(context, sealed).map(Zeroizing::new)?)
     }
 
     fn parse(text: &str, place: String) -> Result<Self, MasterKeyError> {

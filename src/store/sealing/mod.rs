@@ -17,15 +17,15 @@
 //! key; when that is on the disk, the old wrapping key is forgotten, and with it whatever sled still has of the lead's.
 //! A crash in between leaves both keys in the file, and the next start finishes it.
 //!
-//! Exchanging the master key is then no more than replacing that file. And a copy of the store needs the file as it was
-//! while the rest was copied: it is whole when `keys` is the same before and after.
+//! Exchanging the master key is then no more than replacing that file. A [backup](super::backup) has the keys of the
+//! instant that it is of.
 
 pub(super) mod data_key;
 mod error;
 pub(super) mod key;
-mod key_file;
+pub(super) mod key_file;
 pub(super) mod key_ring;
-mod master_key;
+pub(super) mod master_key;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -220,6 +220,16 @@ impl Sealing {
     /// The id of the master key.
     pub(super) fn master_key_id(&self) -> String {
         self.master().id()
+    }
+
+    /// The master key.
+    pub(super) fn master_key(&self) -> MasterKey {
+        self.master().clone()
+    }
+
+    /// What the file of the keys would hold if they were sealed by this master key.
+    pub(super) fn key_file_text(&self, master: &MasterKey) -> Vec<u8> {
+        KeyFile::text(master, &self.ring())
     }
 
     /// The store's own key.

@@ -1,8 +1,10 @@
 //! What the store promises, in sentences. Tests write through the inline store where the thread is not their subject.
 
+mod backup;
 mod commits;
 mod durability;
 mod large_values;
+mod migration;
 mod model;
 mod sealing;
 mod writer_thread;

@@ -284,16 +284,6 @@ fn what_a_blind_hash_says_depends_on_the_store_the_purpose_and_the_text() {
     );
 }
 
-#[test]
-fn a_store_from_before_the_seal_is_refused() {
-    let directory = directory();
-    let (frame, _) = frame::frames(&1_u32.to_be_bytes());
-    drop(inline(&directory));
-    tamper(directory.path(), &Tree::Meta.sled_key(b"format"), |raw| *raw = frame);
-    let told = refusal(&options(&directory, None));
-    assert!(told.contains("format `1`") && told.contains("empty `store.path`"), "{told}");
-}
-
 #[derive(Debug, Clone)]
 enum Step {
     Put(u8, u8),

@@ -211,6 +211,21 @@ impl Daemon {
         self.plan.store()
     }
 
+    /// Where a first start has put the master key.
+    pub fn master_key(&self) -> PathBuf {
+        self.plan.master_key()
+    }
+
+    /// What it was told and must not tell.
+    pub fn canaries(&self) -> &Canaries {
+        self.plan.canaries()
+    }
+
+    /// A place for files of the test, gone with the daemon.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.plan.directory.path().join(name)
+    }
+
     /// Where the daemon reads its partners.
     pub fn partners(&self) -> &Path {
         &self.plan.partners
@@ -366,6 +381,21 @@ impl Plan {
     /// Starts the daemon for the first time, and waits until it is ready.
     pub async fn start(self) -> Daemon {
         self.start_anew(true).0
+    }
+
+    /// Starts a daemon on a store that was restored from the backup of another, whose tokens it has.
+    pub async fn start_restored(self, of: &Daemon) -> Daemon {
+        let mut daemon = self.start_anew(false).0;
+        daemon.publishable.clone_from(&of.publishable);
+        daemon.confidential.clone_from(&of.confidential);
+        daemon
+    }
+
+    /// Starts a daemon on a store that has this confidential token already.
+    pub async fn start_with_token(self, confidential: String) -> Daemon {
+        let mut daemon = self.start_anew(false).0;
+        daemon.confidential = confidential;
+        daemon
     }
 
     /// Like [`start`](Self::start), and gives what else the daemon tells the service manager.

@@ -1,0 +1,204 @@
+//! `offerd backup FILE`
+//!
+//! A running daemon gives the backup over its admin listener; without one the command takes it of the store itself. What
+//! arrives is checked on its way into the file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::os_user::os_user;
+use super::page;
+use crate::admin::backup::told;
+use crate::config::Settings;
+use crate::store::backup::{Scanner, Summary};
+use crate::store::{Store, StoreOptions};
+
+/// `offerd backup`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The backup is of one instant, though leads are taken in meanwhile. It is sealed by the master key, which is not in it: keep
+that elsewhere. A lead that is erased later is still in the backup, until the backup is destroyed.")]
+pub struct Arguments {
+    /// File to make, readable by its owner only
+    file: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Time after which progress is shown.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Runs `offerd backup`.
+pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
+    let settings = match super::settings(config) {
+        Ok(settings) => settings,
+        Err(code) => return code,
+    };
+    match super::block_on(execute(&settings, arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => super::fail(message),
+    }
+}
+
+async fn execute(settings: &Settings, arguments: &Arguments) -> Result<(), String> {
+    let mut copy = Copy::begin(&arguments.file)?;
+    match Client::of_daemon(settings).await {
+        Some((client, admin)) => {
+            let by: String = form_urlencoded::byte_serialize(os_user().as_bytes()).collect();
+            let mut pieces = client.pieces(&format!("{admin}/backup?by={by}")).await?;
+            while let Some(piece) = pieces.next().await? {
+                copy.add(&piece)?;
+            }
+        }
+        None => of_store(settings, &mut copy)?,
+    }
+    let summary = copy.end()?;
+    if arguments.json {
+        let told = serde_json::to_string_pretty(&json_of(&summary)).map_err(|error| error.to_string())?;
+        page::print(told);
+    } else {
+        page::print(format_args!("{} is whole: {}", arguments.file.display(), told_of(&summary)));
+    }
+    Ok(())
+}
+
+fn of_store(settings: &Settings, copy: &mut Copy) -> Result<(), String> {
+    if !Store::exists(&settings.store.path) {
+        return Err(format!("there is no store in `{}`", settings.store.path.display()));
+    }
+    super::log_as_the_daemon_does(settings);
+    let options = StoreOptions::from(&settings.store);
+    let store = Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+    let mut backup = store.backup().map_err(|error| error.to_string())?;
+    while let Some(piece) = backup.step().map_err(|error| error.to_string())? {
+        copy.add(&piece)?;
+    }
+    told("backup taken", &os_user());
+    store.close().map_err(|error| error.to_string())
+}
+
+/// The file in the making. Dropped before its end it leaves none.
+struct Copy {
+    /// Where it will be.
+    file: PathBuf,
+    /// Where it is until it is whole.
+    part: PathBuf,
+    written: File,
+    scanner: Scanner,
+    bar: Bar,
+}
+
+impl Copy {
+    fn begin(file: &Path) -> Result<Self, String> {
+        if file.exists() {
+            return Err(format!("{} is there already", file.display()));
+        }
+        let mut part = file.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        // Of a backup that was killed.
+        let _ = fs::remove_file(&part);
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
+        let written = made.map_err(|error| format!("{} cannot be made: {error}", part.display()))?;
+        Ok(Self { file: file.to_owned(), part, written, scanner: Scanner::new(None), bar: Bar::start() })
+    }
+
+    fn add(&mut self, piece: &[u8]) -> Result<(), String> {
+        self.scanner.push(piece).map_err(|fault| format!("the backup arrived damaged: {fault}"))?;
+        self.written
+            .write_all(piece)
+            .map_err(|error| format!("{} cannot be written: {error}", self.part.display()))?;
+        self.bar.show(self.scanner.summary());
+        Ok(())
+    }
+
+    /// Gives the file its name, once it is whole and on the disk.
+    fn end(mut self) -> Result<Summary, String> {
+        self.bar.end();
+        let scanner = std::mem::replace(&mut self.scanner, Scanner::new(None));
+        let summary =
+            scanner.finish().map_err(|fault| format!("the backup did not arrive whole: {fault}"))?;
+        let named =
+            self.written.sync_all().and_then(|()| fs::rename(&self.part, &self.file)).and_then(|()| {
+                let directory = self.file.parent().filter(|parent| !parent.as_os_str().is_empty());
+                File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+            });
+        named.map_err(|error| format!("{} cannot be made: {error}", self.file.display()))?;
+        Ok(summary)
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // Once it has its name there is none.
+        let _ = fs::remove_file(&self.part);
+    }
+}
+
+/// What is in a backup, in a line.
+pub fn told_of(summary: &Summary) -> String {
+    let records: u64 = summary.records.iter().map(|(_, count)| count).sum();
+    let mebibytes = summary.bytes as f64 / f64::from(1 << 20);
+    format!(
+        "{records} records and {} changes made meanwhile, {mebibytes:.1} MiB, sealed with master key {}",
+        summary.changes, summary.sealed_with
+    )
+}
+
+/// The same, as JSON.
+pub fn json_of(summary: &Summary) -> Value {
+    let records = summary.records.iter().filter(|(_, count)| *count > 0);
+    let records: serde_json::Map<String, Value> =
+        records.map(|(tree, count)| (tree.name().to_owned(), json!(count))).collect();
+    json!({
+        "sealedWith": summary.sealed_with,
+        "storeFormat": summary.format,
+        "begunAt": summary.begun_at,
+        "bytes": summary.bytes,
+        "blocks": summary.blocks,
+        "records": records,
+        "changes": summary.changes,
+        "sealsChecked": summary.unsealed,
+    })
+}
+
+/// How far a backup was read or written; on a terminal only, and only when it takes its time.
+pub struct Bar {
+    bar: ProgressBar,
+    begun: Instant,
+}
+
+impl Bar {
+    /// A bar that is not shown yet.
+    pub fn start() -> Self {
+        let style = ProgressStyle::with_template(
+            "{bar:30} {binary_bytes} of at most {binary_total_bytes}  {binary_bytes_per_sec}",
+        );
+        let bar = ProgressBar::hidden().with_style(style.expect("the template is well-formed"));
+        Self { bar, begun: Instant::now() }
+    }
+
+    /// Shows how far it is.
+    pub fn show(&self, summary: &Summary) {
+        if self.bar.is_hidden() && self.begun.elapsed() > PATIENCE && std::io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_length(summary.store_bytes.max(summary.bytes));
+        self.bar.set_position(summary.bytes);
+    }
+
+    /// Takes it away.
+    pub fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}

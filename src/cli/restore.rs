@@ -1,0 +1,140 @@
+//! `offerd restore FILE`
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::backup::{Bar, json_of, told_of};
+use super::os_user::os_user;
+use super::page;
+use crate::admin::backup::told;
+use crate::config::Settings;
+use crate::store::backup::{Restore, Scanner, Summary};
+use crate::store::{CheckReport, MasterKey};
+
+/// `offerd restore`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The store is built beside its place and moved there when all of the backup was read, found sound and written. The master key
+is looked for where the daemon looks for it; without one --check can check the checksums, but not the seals.")]
+pub struct Arguments {
+    /// The backup
+    file: PathBuf,
+    /// Directory of the store, which must be empty or not there; the configured one when not given
+    #[arg(long, value_name = "DIR", conflicts_with = "check")]
+    into: Option<PathBuf>,
+    /// Only check the backup, and make nothing
+    #[arg(long)]
+    check: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How much of the file is read at once.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// Runs `offerd restore`.
+pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
+    let settings = match super::settings(config) {
+        Ok(settings) => settings,
+        Err(code) => return code,
+    };
+    let into = arguments.into.as_ref().unwrap_or(&settings.store.path);
+    let ended = master_key(&settings, into).and_then(|master| match arguments.check {
+        true => check(master, arguments),
+        false => restore(&settings, master, into, arguments),
+    });
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => super::fail(message),
+    }
+}
+
+/// The key of the place that is restored into, or else that of the configured store.
+fn master_key(settings: &Settings, into: &Path) -> Result<Option<MasterKey>, String> {
+    let file = settings.store.master_key_file.as_deref();
+    let found = MasterKey::find(file, into).and_then(|found| match found {
+        Some(found) => Ok(Some(found)),
+        None => MasterKey::find(file, &settings.store.path),
+    });
+    found.map_err(|error| error.to_string())
+}
+
+fn check(master: Option<MasterKey>, arguments: &Arguments) -> Result<(), String> {
+    let mut scanner = Scanner::new(master);
+    read(&arguments.file, |piece, bar| {
+        scanner.push(piece).map_err(|fault| fault.to_string())?;
+        bar.show(scanner.summary());
+        Ok(())
+    })?;
+    let summary = scanner.finish().map_err(|fault| of_file(&arguments.file, fault.to_string()))?;
+    let seals = if summary.unsealed { "" } else { "; its seals were not checked, there is no master key" };
+    tell(arguments, &summary, &format!("{} is sound{seals}", arguments.file.display()))
+}
+
+fn restore(
+    settings: &Settings,
+    master: Option<MasterKey>,
+    into: &Path,
+    arguments: &Arguments,
+) -> Result<(), String> {
+    super::log_as_the_daemon_does(settings);
+    let Some(master) = master else {
+        return Err(
+            "a backup is sealed, and no master key is given: give it as `store.master_key_file`, as \
+                    OFFERD_MASTER_KEY or as the systemd credential `offerd-master-key`"
+                .to_owned(),
+        );
+    };
+    let mut restore = Restore::begin(into, master).map_err(|error| error.to_string())?;
+    read(&arguments.file, |piece, bar| {
+        restore.push(piece).map_err(|error| error.to_string())?;
+        bar.show(restore.summary());
+        Ok(())
+    })?;
+    let (summary, report) = restore.finish().map_err(|error| of_file(&arguments.file, error.to_string()))?;
+    told("backup restored", &os_user());
+    warn(&report);
+    tell(arguments, &summary, &format!("the store is in {}", into.display()))
+}
+
+/// Reads the file piece by piece.
+fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) -> Result<(), String> {
+    let cannot = |error: std::io::Error| format!("{} cannot be read: {error}", file.display());
+    let mut opened = File::open(file).map_err(cannot)?;
+    let mut piece = vec![0; PIECE_BYTES];
+    let bar = Bar::start();
+    loop {
+        match opened.read(&mut piece).map_err(cannot)? {
+            0 => break,
+            length => take(&piece[..length], &bar).map_err(|message| of_file(file, message))?,
+        }
+    }
+    bar.end();
+    Ok(())
+}
+
+fn of_file(file: &Path, message: String) -> String {
+    format!("{}: {message}", file.display())
+}
+
+/// Tells what was broken in the store before the backup was taken.
+fn warn(report: &CheckReport) {
+    for record in &report.broken {
+        eprintln!("offerd: {record}, as it was when the backup was taken");
+    }
+}
+
+fn tell(arguments: &Arguments, summary: &Summary, what: &str) -> Result<(), String> {
+    if arguments.json {
+        let told = serde_json::to_string_pretty(&json_of(summary)).map_err(|error| error.to_string())?;
+        page::print(told);
+    } else {
+        page::print(format_args!("{what}: {}", told_of(summary)));
+    }
+    Ok(())
+}

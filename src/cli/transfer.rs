@@ -1,0 +1,191 @@
+//! `offerd export FILE`, `offerd import FILE`: a store as plain lines of JSON, for moving on.
+//!
+//! Both work on the store of a stopped daemon: what is told is then of one instant. Of a running one, export a backup.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::client::Client;
+use super::os_user::os_user;
+use crate::admin::backup::told;
+use crate::config::Settings;
+use crate::matching::transfer::{Export, Import};
+use crate::store::{Store, StoreOptions};
+
+/// `offerd export`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The store must be that of a stopped daemon; of a running one restore a backup elsewhere, and export that. A line is
+{\"tree\",\"key\",\"value\"}; the key is in hexadecimal, a value that is not JSON goes as \"text\" or \"hex\".")]
+pub struct ExportArguments {
+    /// File to make, readable by its owner only; `-` is standard output
+    file: PathBuf,
+    /// With what tells of persons, in the clear; without it everything that is sealed in the store is left out
+    #[arg(long)]
+    personal_data: bool,
+}
+
+/// `offerd import`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The store must not be there yet. Everything is answered as before, except that a submit sent again with the Idempotency-Key
+of one before the export counts as new.")]
+pub struct ImportArguments {
+    /// Lines of `offerd export --personal-data`; `-` is standard input
+    file: PathBuf,
+}
+
+/// Longest line: the longest value there may be, in hexadecimal, and what is around it.
+const LINE_BYTES: u64 = 64 << 20;
+
+/// How often progress is shown.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Records between two looks at the progress.
+const TOLD_EVERY: u64 = 256;
+
+/// Runs `offerd export`.
+pub fn export(config: Option<&Path>, arguments: &ExportArguments) -> ExitCode {
+    run(config, async |settings| {
+        if !Store::exists(&settings.store.path) {
+            return Err(format!("there is no store in `{}`", settings.store.path.display()));
+        }
+        let store = open(settings)?;
+        let records = write(&store, arguments)?;
+        store.close().map_err(|error| error.to_string())?;
+        let left_out = "; what is sealed in the store was left out: say --personal-data for all of it";
+        let left_out = if arguments.personal_data { "" } else { left_out };
+        let action =
+            if arguments.personal_data { "store exported with personal data" } else { "store exported" };
+        told(action, &os_user());
+        Ok(format!("{records} records exported{left_out}"))
+    })
+}
+
+/// Runs `offerd import`.
+pub fn import(config: Option<&Path>, arguments: &ImportArguments) -> ExitCode {
+    run(config, async |settings| {
+        let path = &settings.store.path;
+        let mut entries = fs::read_dir(path).into_iter().flatten();
+        if entries.next().is_some() {
+            return Err(format!(
+                "`{}` is not empty: lines are imported into a new store only",
+                path.display()
+            ));
+        }
+        let store = open(settings)?;
+        let imported = read(&store, &arguments.file).await;
+        let closed = store.close().map_err(|error| error.to_string());
+        drop(store);
+        match imported.and_then(|records| closed.map(|()| records)) {
+            Ok(records) => {
+                told("store imported", &os_user());
+                Ok(format!("{records} records imported"))
+            }
+            Err(message) => {
+                // Half a store is none.
+                let removed = fs::remove_dir_all(path);
+                removed.map_err(|error| format!("`{}` cannot be removed: {error}", path.display()))?;
+                Err(message)
+            }
+        }
+    })
+}
+
+fn run(config: Option<&Path>, work: impl AsyncFnOnce(&Settings) -> Result<String, String>) -> ExitCode {
+    let settings = match super::settings(config) {
+        Ok(settings) => settings,
+        Err(code) => return code,
+    };
+    let ended = super::block_on(async {
+        if Client::of_daemon(&settings).await.is_some() {
+            let path = settings.store.path.display();
+            return Err(format!(
+                "a daemon runs on `{path}`: stop it, or restore a backup elsewhere and take that"
+            ));
+        }
+        super::log_as_the_daemon_does(&settings);
+        work(&settings).await
+    });
+    match ended {
+        // Standard output may be the export.
+        Ok(message) => {
+            eprintln!("offerd: {message}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => super::fail(message),
+    }
+}
+
+fn open(settings: &Settings) -> Result<Store, String> {
+    let options = StoreOptions::from(&settings.store);
+    Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))
+}
+
+fn write(store: &Store, arguments: &ExportArguments) -> Result<u64, String> {
+    let cannot = |error: io::Error| format!("{} cannot be written: {error}", arguments.file.display());
+    let out: Box<dyn Write> = if arguments.file == Path::new("-") {
+        Box::new(io::stdout().lock())
+    } else {
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&arguments.file);
+        Box::new(made.map_err(cannot)?)
+    };
+    let mut out = BufWriter::new(out);
+    let bar = spinner();
+    let mut export = Export::of(store.clone(), arguments.personal_data);
+    while let Some(line) = export.next() {
+        let line = line.map_err(|error| error.to_string())?;
+        writeln!(out, "{line}").map_err(cannot)?;
+        tell(&bar, export.records());
+    }
+    out.flush().map_err(cannot)?;
+    bar.finish_and_clear();
+    Ok(export.records())
+}
+
+async fn read(store: &Store, file: &Path) -> Result<u64, String> {
+    let name = file.display();
+    let cannot = |error: io::Error| format!("{name} cannot be read: {error}");
+    let input: Box<dyn Read> = if file == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(file).map_err(cannot)?)
+    };
+    let mut input = BufReader::new(input);
+    let bar = spinner();
+    let mut import = Import::into(store.clone());
+    let mut line = Vec::new();
+    let mut number = 0;
+    while input.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line).map_err(cannot)? > 0 {
+        number += 1;
+        import.add(&line).await.map_err(|error| format!("{name}: line {number} {error}"))?;
+        line.clear();
+        tell(&bar, number);
+    }
+    bar.finish_and_clear();
+    import.finish().await.map_err(|error| format!("{name}: line {number} {error}"))
+}
+
+/// How many records; on a terminal only.
+fn spinner() -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} {pos} records, {per_sec}");
+    let bar = ProgressBar::no_length().with_style(style.expect("the template is well-formed"));
+    bar.enable_steady_tick(TICK);
+    bar
+}
+
+fn tell(bar: &ProgressBar, records: u64) {
+    if records.is_multiple_of(TOLD_EVERY) {
+        bar.set_position(records);
+    }
+}

@@ -1,0 +1,76 @@
+//! Telling a store line by line.
+
+use serde::Serialize;
+
+use super::VERSION;
+use super::line::{End, Heading, Line};
+use crate::store::{ReadError, Scan, Seal, Store, TREES, Tree, TreeRow};
+
+/// The lines of a store that nobody writes to meanwhile.
+pub struct Export {
+    store: Store,
+    personal_data: bool,
+    trees: std::slice::Iter<'static, TreeRow>,
+    scan: Option<(Tree, Scan)>,
+    records: u64,
+    begun: bool,
+    ended: bool,
+}
+
+impl Export {
+    /// The lines of a store; without what is sealed in it unless `personal_data` are wished for.
+    pub fn of(store: Store, personal_data: bool) -> Self {
+        let trees = TREES.iter();
+        Self { store, personal_data, trees, scan: None, records: 0, begun: false, ended: false }
+    }
+
+    /// How many records were told so far.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// What is told, of which trees.
+    fn is_told(&self, row: &TreeRow) -> bool {
+        let apart = matches!(row.tree, Tree::Parts | Tree::LeadKeys | Tree::Repeats);
+        !apart && (row.seal == Seal::Open || self.personal_data)
+    }
+
+    /// The next record, and the tree it is of.
+    fn record(&mut self) -> Option<Result<Line, ReadError>> {
+        loop {
+            if let Some((tree, scan)) = &mut self.scan {
+                match scan.next() {
+                    // The importing store has a format of its own.
+                    Some(Ok((key, _))) if *tree == Tree::Meta && key == b"format" => continue,
+                    Some(Ok((key, payload))) => return Some(Ok(Line::of(*tree, &key, &payload))),
+                    Some(Err(error)) => return Some(Err(error)),
+                    None => {}
+                }
+            }
+            let row = self.trees.next()?;
+            self.scan = self.is_told(row).then(|| (row.tree, self.store.scan(row.tree, [])));
+        }
+    }
+}
+
+impl Iterator for Export {
+    type Item = Result<String, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if !std::mem::replace(&mut self.begun, true) {
+            return Some(Ok(json(&Heading { offerd_export: VERSION, personal_data: self.personal_data })));
+        }
+        match self.record() {
+            Some(line) => {
+                self.records += 1;
+                Some(line.map(|line| json(&line)))
+            }
+            None if std::mem::replace(&mut self.ended, true) => None,
+            None => Some(Ok(json(&End { records: self.records }))),
+        }
+    }
+}
+
+fn json(line: &impl Serialize) -> String {
+    serde_json::to_string(line).expect("a line has string keys")
+}

@@ -1,0 +1,188 @@
+//! A block: what is in the clear before it, and what is sealed in it.
+
+use sled::IVec;
+
+use super::super::{sealing::key::Key, trees::Tree};
+
+/// Length of what is before a body.
+pub(super) const HEAD_LEN: usize = 13;
+
+/// The length that says that a record is removed.
+const REMOVED: u32 = u32::MAX;
+
+/// What a block holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// What the file is sealed with, and when it was made.
+    Heading,
+    /// Records of a tree, as they were read.
+    Records(Tree),
+    /// Changes of any trees, in their order.
+    Changes,
+    /// The file of the store's keys.
+    Keys,
+    /// That this is all.
+    End,
+}
+
+impl Kind {
+    fn byte(self) -> u8 {
+        match self {
+            Self::Heading => b'H',
+            Self::Records(tree) => tree.row().prefix,
+            Self::Changes => b'+',
+            Self::Keys => b'K',
+            Self::End => b'.',
+        }
+    }
+
+    fn of_byte(byte: u8) -> Option<Self> {
+        match byte {
+            b'H' => Some(Self::Heading),
+            b'+' => Some(Self::Changes),
+            b'K' => Some(Self::Keys),
+            b'.' => Some(Self::End),
+            prefix => Tree::of_prefix(prefix).map(Self::Records),
+        }
+    }
+
+    /// What it holds, for messages.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Heading => "the heading",
+            Self::Records(tree) => tree.name(),
+            Self::Changes => "changes made meanwhile",
+            Self::Keys => "the keys",
+            Self::End => "the end",
+        }
+    }
+}
+
+/// What is before a body, in the clear.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    /// What the body holds; nothing when the byte means nothing.
+    pub(super) kind: Option<Kind>,
+    /// How many records it holds.
+    pub(super) records: u32,
+    /// How long it is.
+    pub(super) length: usize,
+    summed: [u8; HEAD_LEN - 4],
+    crc: u32,
+}
+
+impl Head {
+    /// Reads what is before a body.
+    pub(super) fn read(bytes: &[u8; HEAD_LEN]) -> Self {
+        let [kind, r0, r1, r2, r3, l0, l1, l2, l3, c0, c1, c2, c3] = *bytes;
+        Self {
+            kind: Kind::of_byte(kind),
+            records: u32::from_be_bytes([r0, r1, r2, r3]),
+            length: u32::from_be_bytes([l0, l1, l2, l3]) as usize,
+            summed: [kind, r0, r1, r2, r3, l0, l1, l2, l3],
+            crc: u32::from_be_bytes([c0, c1, c2, c3]),
+        }
+    }
+
+    /// Whether it and the body are what was written, accidents considered.
+    pub(super) fn describes(&self, body: &[u8]) -> bool {
+        crc(&self.summed, body) == self.crc
+    }
+}
+
+/// A block as it goes into the file.
+pub(super) fn framed(kind: Kind, records: u32, body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len()).expect("a block gathers far less than u32 counts");
+    let mut block = Vec::with_capacity(HEAD_LEN + body.len());
+    block.push(kind.byte());
+    block.extend_from_slice(&records.to_be_bytes());
+    block.extend_from_slice(&length.to_be_bytes());
+    let crc = crc(&block, body);
+    block.extend_from_slice(&crc.to_be_bytes());
+    block.extend_from_slice(body);
+    block
+}
+
+fn crc(head: &[u8], body: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(head);
+    hasher.update(body);
+    hasher.finalize()
+}
+
+/// A block whose body is sealed for its place in the file.
+pub(super) fn sealed(with: &Key, number: u64, kind: Kind, records: u32, text: &[u8]) -> Vec<u8> {
+    framed(kind, records, &with.seal(&context(number, kind, records), text))
+}
+
+/// The body of a block as it was before it was sealed.
+pub(super) fn opened(with: &Key, number: u64, kind: Kind, records: u32, body: &[u8]) -> Option<Vec<u8>> {
+    with.open(&context(number, kind, records), body)
+}
+
+fn context(number: u64, kind: Kind, records: u32) -> Vec<u8> {
+    [&b"offerd backup block "[..], &number.to_be_bytes(), &[kind.byte()], &records.to_be_bytes()].concat()
+}
+
+/// A record of sled's, or that there is none any more.
+pub(super) type Change = (IVec, Option<IVec>);
+
+/// Adds a record to a body.
+pub(super) fn push(body: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
+    let key_length = u16::try_from(key.len()).expect("keys of trees are some dozens of bytes long");
+    let length = |value: &[u8]| u32::try_from(value.len()).expect("sled holds pieces of some kilobytes");
+    body.extend_from_slice(&key_length.to_be_bytes());
+    body.extend_from_slice(&value.map_or(REMOVED, length).to_be_bytes());
+    body.extend_from_slice(key);
+    body.extend_from_slice(value.unwrap_or_default());
+}
+
+/// The records of a body; `None` when it is not made of records.
+pub(super) fn changes(mut body: &[u8]) -> Option<Vec<Change>> {
+    let mut changes = Vec::new();
+    while !body.is_empty() {
+        let (key_length, rest) = body.split_first_chunk()?;
+        let (length, rest) = rest.split_first_chunk()?;
+        let (key, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*key_length)))?;
+        let (value, rest) = match u32::from_be_bytes(*length) {
+            REMOVED => (None, rest),
+            length => rest.split_at_checked(length as usize).map(|(value, rest)| (Some(value), rest))?,
+        };
+        changes.push((IVec::from(key), value.map(IVec::from)));
+        body = rest;
+    }
+    Some(changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::TREES;
+
+    #[test]
+    fn no_tree_has_the_byte_of_another_kind() {
+        for row in &TREES {
+            assert_eq!(Kind::of_byte(row.prefix), Some(Kind::Records(row.tree)));
+        }
+    }
+
+    #[test]
+    fn records_are_read_as_they_were_pushed() {
+        let mut body = Vec::new();
+        push(&mut body, b"key", Some(b"value"));
+        push(&mut body, b"gone", None);
+        push(&mut body, b"", Some(b""));
+        let read: Vec<(Vec<u8>, Option<Vec<u8>>)> = changes(&body)
+            .unwrap()
+            .into_iter()
+            .map(|(key, value)| (key.to_vec(), value.map(|value| value.to_vec())))
+            .collect();
+        let pushed = [
+            (b"key".to_vec(), Some(b"value".to_vec())),
+            (b"gone".to_vec(), None),
+            (Vec::new(), Some(Vec::new())),
+        ];
+        assert_eq!(read, pushed);
+        assert!(changes(&body[..body.len() - 1]).is_none());
+    }
+}

@@ -1,0 +1,64 @@
+//! Backups: the whole store at one instant, in one sealed file, taken while writes go on.
+//!
+//! # How it is of one instant
+//! sled has no snapshots. But all that is written goes through `Records::apply`, one
+//! batch after the other, and that is where a backup listens (`tap`):
+//!
+//! 1. Between two batches it begins to listen. From here on each batch is noted too, after it is applied.
+//! 2. All records are read in the order of their keys and written as they lie there, sealed ones sealed. A block of
+//!    records is followed by the changes that were noted until then.
+//! 3. When there are no more, it stops listening between two batches, and writes the last changes, and the file of the
+//!    store's keys as it is at that moment.
+//!
+//! Whoever takes in the blocks in their order has the store as it was at the instant of step 3. What was changed before
+//! step 1 was read. What was changed after a record was read is noted later in the file. What was changed before it was
+//! read, and is noted behind it again, ends the same: with the last change of each record. A commit is one batch, so it is
+//! there whole or not at all; and what was acknowledged before the backup began is there.
+//!
+//! The memory it takes is bounded: a block, and the changes noted while a block was on its way. When the reader is slower
+//! than the writers for so long that these pass [`CHANGES_BYTES_MAX`], the backup fails and the store goes on.
+//!
+//! # The file
+//! ```text
+//! "offerd backup 1\n"  block…
+//! block    kind u8  records u32 BE  length u32 BE  crc32 of these and of the body u32 BE  body
+//! heading  kind 'H'  body = id of the master key (8)  format u32 BE  when, ms i64 BE  bytes of the store u64 BE  sealed key (60)
+//! records  kind = byte of the tree, or '+' for changes  body = sealed { key length u16 BE  value length u32 BE  key  value }…
+//! keys     kind 'K'  body = sealed file `keys`
+//! end      kind '.'  body = sealed count of the blocks before it u64 BE
+//! ```
+//! A value that is removed has the length `FFFFFFFF`. Each backup has a key of its own, sealed by the master key; a block
+//! is sealed for its place, so that none can be changed, moved, left out or put in by who does not have the master key.
+//! The checksums find accidents without any key, and tell where.
+//!
+//! A [`Restore`] builds the store beside its place and moves it there when all of it was read, found sound and synced.
+
+mod block;
+mod fault;
+mod restore;
+mod scanner;
+mod tap;
+mod writing;
+
+pub(super) use self::tap::Tap;
+pub use self::{
+    fault::{BackupFault, Damage},
+    restore::{Restore, RestoreError},
+    scanner::{Scanner, Summary},
+    writing::{Backup, BackupError},
+};
+
+/// The version of the file's form.
+pub const VERSION: u32 = 1;
+
+/// The first line of a file, without the version and what follows it.
+const MAGIC: &str = "offerd backup ";
+
+/// How many bytes of records a block gathers.
+pub const BLOCK_BYTES: usize = 256 * 1024;
+
+/// Longest body of a block that is read: a full one, and the record that filled it.
+const BODY_BYTES_MAX: usize = 1024 * 1024;
+
+/// How many bytes of changes may wait for the reader of a backup.
+pub const CHANGES_BYTES_MAX: usize = 256 * 1024 * 1024;

@@ -1,0 +1,248 @@
+//! Reading the file of a backup, as it arrives, and finding what is wrong with it.
+
+use super::super::{
+    open::FORMAT,
+    sealing::{
+        MasterKey,
+        key::{KEY_LEN, Key, SEAL_LEN},
+    },
+    trees::{TREES, Tree},
+};
+use super::block::{self, HEAD_LEN, Head, Kind};
+use super::{BODY_BYTES_MAX, BackupFault, Damage, MAGIC, VERSION};
+
+/// Longest first line: the version has at most ten digits.
+const FIRST_LINE_MAX: usize = MAGIC.len() + 11;
+
+const ID: usize = 8;
+
+/// Length of what the heading has before the sealed key.
+const HEADING_CLEAR: usize = ID + 4 + 8 + 8;
+
+const HEADING: usize = HEADING_CLEAR + KEY_LEN + SEAL_LEN;
+
+/// What is known of a backup from what was read of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The id of the master key that it is sealed with.
+    pub sealed_with: String,
+    /// The format of the store in it.
+    pub format: u32,
+    /// When it was begun, Unix milliseconds.
+    pub begun_at: i64,
+    /// How long the files of the store were: the backup is hardly longer.
+    pub store_bytes: u64,
+    /// How many bytes were read.
+    pub bytes: u64,
+    /// How many blocks were read.
+    pub blocks: u64,
+    /// How many records were read, by tree, in the order of [`TREES`].
+    pub records: Vec<(Tree, u64)>,
+    /// How many changes were made while it was taken.
+    pub changes: u64,
+    /// Whether the seals were checked, or the checksums only.
+    pub unsealed: bool,
+}
+
+/// A block that was found sound.
+pub(super) struct Block {
+    /// Its number, from 0.
+    number: u64,
+    /// Where it begins.
+    at: u64,
+    /// What it holds.
+    pub(super) kind: Kind,
+    /// Its body as it was before it was sealed; nothing without a master key.
+    pub(super) text: Option<Vec<u8>>,
+}
+
+impl Block {
+    /// What is sealed in it makes no sense.
+    pub(super) fn senseless(&self) -> BackupFault {
+        let holds = Some(self.kind.name());
+        BackupFault::Damaged { block: self.number, at: self.at, holds, damage: Damage::Content }
+    }
+}
+
+/// Reads a backup as it arrives.
+pub struct Scanner {
+    master: Option<MasterKey>,
+    key: Option<Key>,
+    arrived: Vec<u8>,
+    /// Whether the first line was read.
+    begun: bool,
+    ended: bool,
+    summary: Summary,
+}
+
+impl Scanner {
+    /// Reads a backup with the master key; without one only the checksums are checked.
+    pub fn new(master: Option<MasterKey>) -> Self {
+        let summary = Summary {
+            sealed_with: String::new(),
+            format: 0,
+            begun_at: 0,
+            store_bytes: 0,
+            bytes: 0,
+            blocks: 0,
+            records: TREES.iter().map(|row| (row.tree, 0)).collect(),
+            changes: 0,
+            unsealed: master.is_some(),
+        };
+        Self { master, key: None, arrived: Vec::new(), begun: false, ended: false, summary }
+    }
+
+    /// What was read so far.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Takes in more of the file.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), BackupFault> {
+        self.push_to(bytes, |_| Ok::<_, BackupFault>(()))
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// That it ends too soon.
+    pub fn finish(self) -> Result<Summary, BackupFault> {
+        match self.ended {
+            true => Ok(self.summary),
+            false if !self.begun => Err(BackupFault::Foreign),
+            false => {
+                let head = self.arrived.first_chunk().map(Head::read);
+                Err(self.damaged(head.and_then(|head| head.kind), Damage::CutShort))
+            }
+        }
+    }
+
+    /// Takes in more of the file, and hands over each block that is whole.
+    pub(super) fn push_to<E: From<BackupFault>>(
+        &mut self,
+        bytes: &[u8],
+        mut take: impl FnMut(Block) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.arrived.extend_from_slice(bytes);
+        if !self.begun && !self.begin()? {
+            return Ok(());
+        }
+        while let Some(block) = self.next()? {
+            take(block)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the first line. Tells whether it has arrived.
+    fn begin(&mut self) -> Result<bool, BackupFault> {
+        let magic = MAGIC.as_bytes();
+        let shared = magic.len().min(self.arrived.len());
+        if self.arrived[..shared] != magic[..shared] {
+            return Err(BackupFault::Foreign);
+        }
+        let Some(end) = self.arrived.iter().position(|byte| *byte == b'\n') else {
+            return if self.arrived.len() < FIRST_LINE_MAX { Ok(false) } else { Err(BackupFault::Foreign) };
+        };
+        let version =
+            self.arrived.get(magic.len()..end).and_then(|version| std::str::from_utf8(version).ok());
+        match version.and_then(|version| version.parse::<u32>().ok()) {
+            Some(VERSION) => {}
+            Some(found) if found > VERSION => return Err(BackupFault::Newer { found }),
+            _ => return Err(BackupFault::Foreign),
+        }
+        self.arrived.drain(..=end);
+        self.summary.bytes = end as u64 + 1;
+        self.begun = true;
+        Ok(true)
+    }
+
+    /// The next block, when all of it has arrived.
+    fn next(&mut self) -> Result<Option<Block>, BackupFault> {
+        if self.ended && !self.arrived.is_empty() {
+            return Err(self.damaged(None, Damage::Trailing));
+        }
+        let Some(bytes) = self.arrived.first_chunk::<HEAD_LEN>() else { return Ok(None) };
+        let head = Head::read(bytes);
+        if head.length > BODY_BYTES_MAX {
+            return Err(self.damaged(head.kind, Damage::Length));
+        }
+        let Some(body) = self.arrived.get(HEAD_LEN..HEAD_LEN + head.length) else { return Ok(None) };
+        if !head.describes(body) {
+            return Err(self.damaged(head.kind, Damage::Checksum));
+        }
+        let Some(kind) = head.kind else { return Err(self.damaged(None, Damage::Content)) };
+        if (kind == Kind::Heading) != (self.summary.blocks == 0) {
+            return Err(self.damaged(head.kind, Damage::Content));
+        }
+        let body = body.to_vec();
+        let text = if kind == Kind::Heading { self.open(&body)? } else { self.unsealed(kind, &head, &body)? };
+        let block = Block { number: self.summary.blocks, at: self.summary.bytes, kind, text };
+        self.count(kind, head.records);
+        self.arrived.drain(..HEAD_LEN + body.len());
+        self.summary.bytes += (HEAD_LEN + body.len()) as u64;
+        Ok(Some(block))
+    }
+
+    /// Reads the heading, and opens the key of the backup.
+    fn open(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, BackupFault> {
+        let damaged = |scanner: &Self| scanner.damaged(Some(Kind::Heading), Damage::Content);
+        let body: &[u8; HEADING] = body.try_into().map_err(|_| damaged(self))?;
+        let (clear, sealed) = body.split_at(HEADING_CLEAR);
+        let (id, rest) = clear.split_at(ID);
+        let (format, rest) = rest.split_first_chunk().ok_or_else(|| damaged(self))?;
+        let (begun_at, rest) = rest.split_first_chunk().ok_or_else(|| damaged(self))?;
+        let store_bytes = rest.first_chunk().ok_or_else(|| damaged(self))?;
+        let sealed_with = std::str::from_utf8(id).map_err(|_| damaged(self))?.to_owned();
+        let format = u32::from_be_bytes(*format);
+        if format > FORMAT {
+            return Err(BackupFault::NewerStore { found: format });
+        }
+        if let Some(master) = &self.master {
+            let Some(key) = master.open(clear, sealed) else {
+                return Err(match master.id() == sealed_with {
+                    true => self.damaged(Some(Kind::Heading), Damage::Seal),
+                    false => BackupFault::WrongMasterKey {
+                        sealed_with,
+                        given: master.id(),
+                        place: master.place().to_owned(),
+                    },
+                });
+            };
+            self.key = Some(key);
+        }
+        self.summary.sealed_with = sealed_with;
+        self.summary.format = format;
+        self.summary.begun_at = i64::from_be_bytes(*begun_at);
+        self.summary.store_bytes = u64::from_be_bytes(*store_bytes);
+        Ok(None)
+    }
+
+    fn unsealed(&self, kind: Kind, head: &Head, body: &[u8]) -> Result<Option<Vec<u8>>, BackupFault> {
+        let Some(key) = &self.key else { return Ok(None) };
+        let text = block::opened(key, self.summary.blocks, kind, head.records, body);
+        let text = text.ok_or_else(|| self.damaged(Some(kind), Damage::Seal))?;
+        if kind == Kind::End && text != self.summary.blocks.to_be_bytes() {
+            return Err(self.damaged(Some(kind), Damage::Content));
+        }
+        Ok(Some(text))
+    }
+
+    fn count(&mut self, kind: Kind, records: u32) {
+        self.summary.blocks += 1;
+        match kind {
+            Kind::Records(tree) => self.summary.records[tree as usize].1 += u64::from(records),
+            Kind::Changes => self.summary.changes += u64::from(records),
+            Kind::End => self.ended = true,
+            Kind::Heading | Kind::Keys => {}
+        }
+    }
+
+    /// The next block is wrong.
+    fn damaged(&self, kind: Option<Kind>, damage: Damage) -> BackupFault {
+        let Summary { blocks, bytes, .. } = self.summary;
+        BackupFault::Damaged { block: blocks, at: bytes, holds: kind.map(Kind::name), damage }
+    }
+}

@@ -1,0 +1,87 @@
+//! What is written while a backup is taken: noted, batch after batch, until the backup takes it along.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::block::Change;
+use super::{BackupError, CHANGES_BYTES_MAX};
+
+/// Where a backup listens. Nothing is noted while there is none.
+#[derive(Debug, Default)]
+pub(in crate::store) struct Tap(Mutex<Option<Noted>>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    changes: Vec<Change>,
+    bytes: usize,
+    /// More was written than may wait; nothing is noted any more.
+    fell_behind: bool,
+}
+
+impl Tap {
+    /// Begins to listen, for one backup at a time.
+    pub(super) fn begin(&self) -> Result<(), BackupError> {
+        let mut noted = self.noted();
+        if noted.is_some() {
+            return Err(BackupError::UnderWay);
+        }
+        *noted = Some(Noted::default());
+        Ok(())
+    }
+
+    /// Notes a batch that was applied.
+    pub(in crate::store) fn note(&self, batch: Vec<Change>) {
+        let mut noted = self.noted();
+        let Some(noted) = noted.as_mut().filter(|noted| !noted.fell_behind) else { return };
+        let length = |(key, value): &Change| key.len() + value.as_ref().map_or(0, |value| value.len());
+        noted.bytes += batch.iter().map(length).sum::<usize>();
+        if noted.bytes > CHANGES_BYTES_MAX {
+            *noted = Noted { fell_behind: true, ..Noted::default() };
+            return;
+        }
+        noted.changes.extend(batch);
+    }
+
+    /// Whether anybody listens, so that a batch is to be kept for [`note`](Self::note).
+    pub(in crate::store) fn listens(&self) -> bool {
+        self.noted().is_some()
+    }
+
+    /// What was noted since this was asked last.
+    pub(super) fn take(&self) -> Result<Vec<Change>, BackupError> {
+        match self.noted().as_mut() {
+            Some(Noted { fell_behind: true, .. }) | None => Err(BackupError::FellBehind),
+            Some(noted) => Ok(std::mem::take(noted).changes),
+        }
+    }
+
+    /// Listens no more.
+    pub(super) fn end(&self) {
+        self.noted().take();
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Option<Noted>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sled::IVec;
+
+    use super::*;
+
+    #[test]
+    fn what_may_wait_is_bounded_and_nothing_is_kept_of_what_fell_behind() {
+        let tap = Tap::default();
+        let value = IVec::from(vec![0; CHANGES_BYTES_MAX / 4]);
+        let batch = || vec![(IVec::from(b"k"), Some(value.clone()))];
+        tap.begin().unwrap();
+        (0..3).for_each(|_| tap.note(batch()));
+        assert_eq!(tap.take().unwrap().len(), 3);
+        (0..4).for_each(|_| tap.note(batch()));
+        assert_eq!(tap.take(), Err(BackupError::FellBehind), "also for changes that came before");
+        tap.end();
+        tap.note(batch());
+        assert!(!tap.listens());
+    }
+}

@@ -1,0 +1,199 @@
+//! Taking a backup, a piece after the other.
+
+use std::{error::Error, fmt, sync::Arc};
+
+use chrono::Utc;
+use sled::IVec;
+
+use super::super::{
+    health::FailureLatch,
+    open::FORMAT,
+    records::Records,
+    sealing::{key::Key, master_key::MasterKey},
+    trees::Tree,
+};
+use super::block::{self, Kind};
+use super::{BLOCK_BYTES, CHANGES_BYTES_MAX, MAGIC, VERSION};
+
+/// A backup that is being taken: call [`step`](Self::step) until it gives nothing more. Dropped before, it is none.
+pub struct Backup {
+    records: Arc<Records>,
+    latch: Arc<FailureLatch>,
+    master: MasterKey,
+    key: Key,
+    /// The key that was copied last.
+    last: Option<IVec>,
+    stage: Stage,
+    /// The number of the next block.
+    number: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Beginning,
+    Copying,
+    Done,
+}
+
+/// Why a backup cannot be taken, or not be ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BackupError {
+    /// Another one is being taken.
+    UnderWay,
+    /// More was written meanwhile than may wait for the reader.
+    FellBehind,
+    /// sled or the disk failed.
+    Disk(String),
+}
+
+impl Backup {
+    /// Begins a backup: what is acknowledged now will be in it.
+    pub(in crate::store) fn begin(
+        records: Arc<Records>,
+        latch: Arc<FailureLatch>,
+    ) -> Result<Self, BackupError> {
+        records.settled(|| records.tap().begin())?;
+        let master = records.sealing().master_key();
+        Ok(Self {
+            records,
+            latch,
+            master,
+            key: Key::random(),
+            last: None,
+            stage: Stage::Beginning,
+            number: 0,
+        })
+    }
+
+    /// The next bytes of the file; nothing when it is whole.
+    ///
+    /// # Errors
+    /// Why it will never be.
+    pub fn step(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
+        match self.stage {
+            Stage::Beginning => {
+                self.stage = Stage::Copying;
+                self.heading().map(Some)
+            }
+            Stage::Copying => match self.copied()? {
+                Some(bytes) => Ok(Some(bytes)),
+                None => {
+                    self.stage = Stage::Done;
+                    self.ended().map(Some)
+                }
+            },
+            Stage::Done => Ok(None),
+        }
+    }
+
+    fn heading(&mut self) -> Result<Vec<u8>, BackupError> {
+        let bytes = self.records.bytes_on_disk().map_err(disk)?;
+        let mut body = self.master.id().into_bytes();
+        body.extend_from_slice(&FORMAT.to_be_bytes());
+        body.extend_from_slice(&Utc::now().timestamp_millis().to_be_bytes());
+        body.extend_from_slice(&bytes.to_be_bytes());
+        let sealed = self.master.seal(&body, self.key.bytes());
+        body.extend_from_slice(&sealed);
+        self.number += 1;
+        Ok([format!("{MAGIC}{VERSION}\n").as_bytes(), &block::framed(Kind::Heading, 0, &body)].concat())
+    }
+
+    /// A block of records of one tree, then the changes that were made until now; nothing when there are no more records.
+    ///
+    /// It is read anew for each block. sled's iterator holds a node as it was when it came there: what it gave after the
+    /// changes were taken could be older than they are.
+    fn copied(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
+        let mut text = Vec::with_capacity(BLOCK_BYTES);
+        let mut records = 0;
+        let mut block_kind = None;
+        for entry in self.records.walk_after(self.last.as_deref()) {
+            let (key, value) = entry.map_err(disk)?;
+            let kind = kind_of(&key);
+            if text.len() >= BLOCK_BYTES || *block_kind.get_or_insert(kind) != kind {
+                break;
+            }
+            block::push(&mut text, &key, Some(&value));
+            records += 1;
+            self.last = Some(key);
+        }
+        let Some(kind) = block_kind else { return Ok(None) };
+        let mut bytes = self.block(kind, records, &text);
+        bytes.extend(self.changes()?);
+        Ok(Some(bytes))
+    }
+
+    /// The last changes, and the keys of the same instant.
+    fn ended(&mut self) -> Result<Vec<u8>, BackupError> {
+        let records = Arc::clone(&self.records);
+        let (changes, keys) = records.settled(|| {
+            let changes = self.changes();
+            records.tap().end();
+            (changes, records.sealing().key_file_text(&self.master))
+        });
+        if let Some(reason) = self.latch.failure() {
+            return Err(BackupError::Disk(reason.to_owned()));
+        }
+        let mut bytes = changes?;
+        bytes.extend(self.block(Kind::Keys, 0, &keys));
+        let blocks = self.number.to_be_bytes();
+        bytes.extend(self.block(Kind::End, 0, &blocks));
+        Ok(bytes)
+    }
+
+    /// The changes that were made since they were asked for last, as blocks.
+    fn changes(&mut self) -> Result<Vec<u8>, BackupError> {
+        let mut bytes = Vec::new();
+        let mut changes = self.records.tap().take()?.into_iter().peekable();
+        while changes.peek().is_some() {
+            let mut text = Vec::new();
+            let mut records = 0;
+            while text.len() < BLOCK_BYTES
+                && let Some((key, value)) = changes.next()
+            {
+                block::push(&mut text, &key, value.as_deref());
+                records += 1;
+            }
+            bytes.extend(self.block(Kind::Changes, records, &text));
+        }
+        Ok(bytes)
+    }
+
+    fn block(&mut self, kind: Kind, records: u32, text: &[u8]) -> Vec<u8> {
+        let block = block::sealed(&self.key, self.number, kind, records, text);
+        self.number += 1;
+        block
+    }
+}
+
+/// In which kind of block a record goes; one of no tree as a change.
+fn kind_of(key: &[u8]) -> Kind {
+    let tree = key.first().and_then(|prefix| Tree::of_prefix(*prefix));
+    tree.map_or(Kind::Changes, Kind::Records)
+}
+
+fn disk(error: sled::Error) -> BackupError {
+    BackupError::Disk(error.to_string())
+}
+
+impl Drop for Backup {
+    fn drop(&mut self) {
+        if self.stage != Stage::Done {
+            self.records.tap().end();
+        }
+    }
+}
+
+impl fmt::Display for BackupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnderWay => write!(f, "another backup is being taken"),
+            Self::FellBehind => {
+                let limit = CHANGES_BYTES_MAX >> 20;
+                write!(f, "the backup was written too slowly: more than {limit} MiB were changed meanwhile")
+            }
+            Self::Disk(reason) => write!(f, "the store cannot be read: {reason}"),
+        }
+    }
+}
+
+impl Error for BackupError {}

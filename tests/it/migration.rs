@@ -1,0 +1,46 @@
+//! A store that an older offerd wrote: opened by this one, it gives the same answers.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+
+use crate::kit::Daemon;
+
+/// A file of the stored store.
+fn stored(format: u32, name: &str) -> Vec<u8> {
+    let stores = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores");
+    let bytes = fs::read(stores.join(format!("format-{format}")).join(name)).unwrap();
+    if !name.ends_with(".gz") {
+        return bytes;
+    }
+    let mut unpacked = Vec::new();
+    GzDecoder::new(&bytes[..]).read_to_end(&mut unpacked).unwrap();
+    unpacked
+}
+
+#[tokio::test]
+async fn a_store_of_format_1_is_sealed_and_answers_as_before() {
+    let plan = Daemon::with_sample_partners().setting("api.base_url", "http://offers.example");
+    fs::create_dir(plan.store()).unwrap();
+    fs::write(plan.store().join("db"), stored(1, "db.gz")).unwrap();
+    fs::write(plan.store().join("conf"), stored(1, "conf")).unwrap();
+    let token = String::from_utf8(stored(1, "token")).unwrap().trim().to_owned();
+    let (table, lead) = (stored(1, "table.json.gz"), stored(1, "lead.json.gz"));
+    let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();
+    let (table_uuid, lead_uuid) = (json(&table)["uuid"].clone(), json(&lead)["uuid"].clone());
+
+    let daemon = plan.start_with_token(token).await;
+    // What the lead tells of persons is looked for in the new store and the log when the daemon ends.
+    daemon.canaries().note("", &lead);
+    assert!(daemon.canaries().count() > 5);
+    let now = daemon.rate_table(table_uuid.as_str().unwrap()).await;
+    assert_eq!(now.status, 200);
+    assert!(now.body == table, "the rate table is not what it was");
+    let now = daemon.get(&format!("/leads/{}", lead_uuid.as_str().unwrap())).await;
+    assert_eq!(now.json(), json(&lead));
+    let old = PathBuf::from(format!("{}.format-1", daemon.store().display()));
+    assert!(old.join("db").exists(), "the old store is left to its operator");
+}

@@ -1,0 +1,115 @@
+//! `offerd export` and `offerd import`: a store as plain lines of JSON, and the same answers of what is made of them.
+
+use std::fs;
+
+use offerd::analytics::Events;
+use serde_json::{Value, json};
+
+use crate::kit::partners::partner;
+use crate::kit::{Daemon, Plan, sample};
+
+fn plan() -> Plan {
+    let partners = vec![partner("lender").loan("").savings("")];
+    Daemon::with_partners(partners).setting("api.base_url", "http://offers.example")
+}
+
+fn run(plan: &Plan, arguments: &[&str]) -> Result<String, String> {
+    let output = plan.command(arguments).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    if output.status.success() { Ok(told) } else { Err(told) }
+}
+
+#[tokio::test]
+async fn what_is_imported_answers_as_what_was_exported() {
+    let daemon = plan().start().await;
+    let mut lead: Value = serde_json::from_str(&sample("everything")).unwrap();
+    lead["clientTags"] = json!({"campaign": ["spring"]});
+    let table = daemon.submit(lead.to_string()).await.json();
+    let table = daemon.complete(table["uuid"].as_str().unwrap()).await;
+    let (table_uuid, lead_uuid) = (table["uuid"].as_str().unwrap(), table["leadUuid"].as_str().unwrap());
+    let offer = table["loanOffers"][0]["uuid"].as_str().unwrap();
+    assert_eq!(daemon.get(&format!("/click/{offer}")).await.status, 302);
+    let made = daemon.command(&["token", "create", "--partner", "lender"]);
+    let partner_token = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let report = json!({"transactionId": "T-1", "eventType": "applied", "clickId": offer}).to_string();
+    let post = hyper::Method::POST;
+    let url = |daemon: &Daemon| format!("{}/partnerEvents", daemon.integrations);
+    assert_eq!(daemon.request(post.clone(), &url(&daemon), &partner_token, &report).await.status, 201);
+    let shown = daemon.rate_table(table_uuid).await.body;
+    let seen = daemon.get(&format!("/leads/{lead_uuid}")).await.json();
+    let running = daemon.command(&["export", "-"]);
+    assert!(String::from_utf8(running.stderr).unwrap().contains("a daemon runs"));
+
+    let dossier = daemon.command(&["lead", "export", lead_uuid]);
+    let dossier: Value = serde_json::from_slice(&dossier.stdout).unwrap();
+    let company = dossier["lead"]["company"].as_str().unwrap();
+    let (confidential, publishable) = (daemon.confidential.clone(), daemon.publishable.clone());
+    let (_, stopped) = daemon.terminate();
+    let events = stopped.feed_in_two_hours::<Events>(company).data.len();
+    let file = stopped.plan.store().with_file_name("export");
+    let told = run(&stopped.plan, &["export", file.to_str().unwrap(), "--personal-data"]).unwrap();
+    assert!(told.contains("records exported"), "{told}");
+    let lines = fs::read_to_string(&file).unwrap();
+    assert!(lines.contains(r#""tree":"leads""#) && lines.contains("campaign"), "readable");
+    let readable = |tree: &str| {
+        let of = format!(r#""tree":"{tree}""#);
+        lines.lines().any(|line| line.contains(&of) && line.contains(r#""value":"#))
+    };
+    for tree in ["rate_tables", "answers", "lead_events", "lead_client_tags", "tokens", "partner_events"] {
+        assert!(readable(tree), "{tree}");
+    }
+
+    let elsewhere = plan();
+    let imported = run(&elsewhere, &["import", file.to_str().unwrap()]).unwrap();
+    assert!(imported.contains("records imported"), "{imported}");
+    let refused = run(&elsewhere, &["import", file.to_str().unwrap()]).unwrap_err();
+    assert!(refused.contains("is not empty"), "{refused}");
+    let mut daemon = elsewhere.start_with_token(confidential).await;
+    daemon.publishable = publishable;
+    assert!(daemon.rate_table(table_uuid).await.body == shown, "the rate table is another one");
+    assert_eq!(daemon.get(&format!("/leads/{lead_uuid}")).await.json(), seen);
+    // A report that was taken in before the export is known by its id.
+    assert_eq!(daemon.request(post, &url(&daemon), &partner_token, &report).await.status, 200);
+    let (_, stopped) = daemon.terminate();
+    assert_eq!(stopped.feed_in_two_hours::<Events>(company).data.len(), events);
+}
+
+#[tokio::test]
+async fn an_export_without_personal_data_tells_of_nobody_and_is_no_store() {
+    let daemon = plan().start().await;
+    let table = daemon.submit(sample("everything")).await.json();
+    daemon.complete(table["uuid"].as_str().unwrap()).await;
+    let (_, stopped) = daemon.terminate();
+    let file = stopped.plan.store().with_file_name("export");
+    let told = run(&stopped.plan, &["export", file.to_str().unwrap()]).unwrap();
+    assert!(told.contains("was left out"), "{told}");
+    stopped.plan.canaries().assert_in_none_of(std::slice::from_ref(&file));
+
+    let elsewhere = plan();
+    let refused = run(&elsewhere, &["import", file.to_str().unwrap()]).unwrap_err();
+    assert!(refused.contains("line 1 begins an export without personal data"), "{refused}");
+    assert!(!elsewhere.store().exists());
+}
+
+#[tokio::test]
+async fn lines_that_are_not_whole_make_no_store() {
+    let (_, stopped) = plan().start().await.terminate();
+    let file = stopped.plan.store().with_file_name("export");
+    run(&stopped.plan, &["export", file.to_str().unwrap(), "--personal-data"]).unwrap();
+    let lines = fs::read_to_string(&file).unwrap();
+    let (whole, end) = lines.trim_end().rsplit_once('\n').unwrap();
+    let first_gone = [lines.lines().next().unwrap(), end].join("\n");
+    for (text, told) in [
+        (whole, "is not where the export ends"),
+        (&first_gone, "is not where the export ends"),
+        (&format!("{whole}\nnonsense\n"), "is no record of a store"),
+        ("nonsense", "line 1 is not the first line"),
+    ] {
+        let elsewhere = plan();
+        let file = elsewhere.store().with_file_name("lines");
+        fs::write(&file, text).unwrap();
+        let refused = run(&elsewhere, &["import", file.to_str().unwrap()]).unwrap_err();
+        assert!(refused.contains(told), "{refused}");
+        assert!(!elsewhere.store().exists());
+    }
+}

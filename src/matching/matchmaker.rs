@@ -301,6 +301,15 @@ impl Matchmaker {
         self.engine.snapshot(&stored).map(Some).ok_or(Unavailable)
     }
 
+    /// Whether a rate table of a company is complete for who holds this `version` of it: an answer of every seat. Told by
+    /// the head alone, without reading an answer; `false` also when that cannot be read, or the lead is erased.
+    pub fn is_complete_at(&self, company: Uuid, table: Uuid, version: u32) -> bool {
+        let Ok(Some(head)) = reading::head(&self.engine.store, table) else { return false };
+        head.company == company
+            && usize::try_from(version) == Ok(head.seats.len())
+            && self.engine.store.is_erased(head.lead) == Ok(false)
+    }
+
     /// Like [`rate_table`](Self::rate_table), but waits until the table is not of this `version` any more, at most
     /// `longest`.
     ///

@@ -32,10 +32,7 @@ pub fn table(engine: &Engine, table: Uuid) -> Result<Option<Table>, Unavailable>
 /// # Errors
 /// [`Unavailable`], once reported, when a part of it cannot be read.
 pub fn table_in(store: &Store, texts: &Texts, table: Uuid) -> Result<Option<Table>, Unavailable> {
-    let Some(bytes) = store.get(Tree::RateTables, table.as_bytes()).map_err(broken)? else {
-        return Ok(None);
-    };
-    let head: TableHead = codec::decode(&bytes).map_err(broken)?;
+    let Some(head) = head(store, table)? else { return Ok(None) };
     let seats = head.seats.iter().map(|seat| texts.seat(*seat)).collect::<Result<_, _>>();
     let seats = seats.map_err(|text| {
         error!(rate_table = %table, ?text, "the store has lost the text of a seat");
@@ -58,15 +55,21 @@ pub fn table_in(store: &Store, texts: &Texts, table: Uuid) -> Result<Option<Tabl
     Ok(Some(folded))
 }
 
+/// A table without its answers; `None` when there is none.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when it cannot be read.
+pub fn head(store: &Store, table: Uuid) -> Result<Option<TableHead>, Unavailable> {
+    let bytes = store.get(Tree::RateTables, table.as_bytes()).map_err(broken)?;
+    bytes.map(|bytes| codec::decode(&bytes).map_err(broken)).transpose()
+}
+
 /// Whether a table is not shown because its lead is erased.
 ///
 /// # Errors
 /// [`Unavailable`], once reported, when that cannot be read.
 pub fn was_erased(store: &Store, table: Uuid) -> Result<bool, Unavailable> {
-    let Some(bytes) = store.get(Tree::RateTables, table.as_bytes()).map_err(broken)? else {
-        return Ok(false);
-    };
-    let head: TableHead = codec::decode(&bytes).map_err(broken)?;
+    let Some(head) = head(store, table)? else { return Ok(false) };
     store.is_erased(head.lead).map_err(broken)
 }
 

@@ -187,8 +187,20 @@ async fn an_unchanged_table_is_not_sent_again() {
     daemon.complete(table["uuid"].as_str().unwrap()).await;
     let changed = daemon.get_if_none_match(&path, &tag).await;
     assert_eq!(changed.status, 200);
-    assert_ne!(changed.header("etag"), Some(tag.as_str()));
+    let complete = changed.header("etag").unwrap();
+    assert_ne!(complete, tag);
     assert_eq!(changed.header("retry-after"), None);
+
+    let held = daemon.get_if_none_match(&path, complete).await;
+    assert_eq!((held.status, held.body.len()), (304, 0));
+    for name in ["etag", "cache-control"] {
+        assert_eq!(held.header(name), changed.header(name), "{name}");
+    }
+    let other = daemon.command(&["token", "create", "--company", "Other", "--kind", "confidential"]);
+    let other = String::from_utf8(other.stdout).unwrap();
+    let other = other.split_whitespace().find(|word| word.len() == 73).expect("a token is printed");
+    let (url, headers) = (format!("{}{path}", daemon.api), [("if-none-match", complete)]);
+    assert_eq!(daemon.request_with(Method::GET, &url, other, &headers, "").await.status, 404);
 }
 
 #[tokio::test]

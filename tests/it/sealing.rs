@@ -232,7 +232,15 @@ async fn the_credential_of_a_service_manager_is_a_master_key() {
 async fn an_erased_person_is_gone_for_all_who_ask_and_what_remains_is_told() {
     let life = Life::new().await;
     let other = life.daemon.submit(sample("personal_loan")).await.json();
+    let path = format!("/originator/rateTables/{}", life.table_uuid());
+    let tag = life.daemon.get(&path).await.header("etag").expect("a table has a tag").to_owned();
+    assert_eq!(life.daemon.get_if_none_match(&path, &tag).await.status, 304);
     let erasure = json_of(&life.daemon.command(&["lead", "erase", &life.lead, "--json"]));
+    assert_eq!(
+        life.daemon.get_if_none_match(&path, &tag).await.status,
+        404,
+        "nor is it told to be unchanged"
+    );
     assert_eq!(erasure["leadUuid"], life.lead);
     let destroyed = |kind: &str| erasure["destroyed"][kind].as_u64().unwrap();
     for (kind, count) in [

@@ -1,6 +1,7 @@
 //! `POST /leads/rateTables`, `POST /blocking/leads/rateTables`, `POST /leads/{leadUuid}/rateTables`,
 //! `GET /originator/rateTables/{uuid}`
 
+use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 
 use super::submission::{RETRY_AFTER_OVERLOAD_S, read_lead_or_nothing, read_submission, refused};
@@ -36,9 +37,21 @@ pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
     Ok(reply(&context.app, snapshot))
 }
 
-/// Shows a rate table of the caller's company. A client that prefers to wait gets it as soon as it is not what the client
-/// holds any more; one that holds nothing is answered at once.
+/// Shows a rate table of the caller's company. Who holds it complete is told so without it being put together again.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+    let uuid = context.params.uuid("uuid")?;
+    let company = context.caller()?.company;
+    let held = held_version(&context.request.headers, context.app.fingerprint);
+    match held.filter(|version| context.app.matchmaker.is_complete_at(company, uuid, *version)) {
+        // The tag is the one that the client sent, so it gets the tag and no body.
+        Some(version) => Ok(tagged(&context.app, version, Bytes::new())),
+        None => show_whole(context).await,
+    }
+}
+
+/// Shows a rate table whatever the client holds of it. A client that prefers to wait gets it as soon as it is not what the
+/// client holds any more; one that holds nothing is answered at once.
+pub async fn show_whole(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let company = context.caller()?.company;
     let matchmaker = &context.app.matchmaker;
@@ -60,14 +73,17 @@ async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failu
 
 /// A rate table, with a tag that changes whenever it does, and while it is pending when to come again.
 fn reply(app: &App, snapshot: Snapshot) -> Reply {
-    let tag = format!("{}-{:08x}", snapshot.version, app.fingerprint);
-    // Kept by the client alone, and asked about each time.
-    let kept = HeaderValue::from_static("private, no-cache");
-    let reply = Reply::json_bytes(snapshot.json).etag(tag).header(CACHE_CONTROL, kept);
+    let reply = tagged(app, snapshot.version, snapshot.json);
     if !snapshot.pending {
         return reply;
     }
     let deadline = Timestamp::from_millis(snapshot.deadline).unwrap_or_default().to_string();
     let deadline = HeaderValue::try_from(deadline).expect("an instant is visible ASCII");
     reply.retry_after(POLL_EVERY_S).header(TABLE_DEADLINE, deadline)
+}
+
+/// A rate table of a version, kept by the client alone and asked about each time.
+fn tagged(app: &App, version: u32, json: Bytes) -> Reply {
+    let tag = format!("{version}-{:08x}", app.fingerprint);
+    Reply::json_bytes(json).etag(tag).header(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"))
 }

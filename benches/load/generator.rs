@@ -1,0 +1,190 @@
+//! The load: one request, sent again and again over kept-alive connections, a thread each.
+//!
+//! Requests are bytes that are ready to be sent, and of an answer no more is read than its status and its length, so that
+//! the generator takes as little as it can of the cores that it shares with the servers.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+
+/// Stands in a body for eight digits, other ones in each request.
+pub const MARK: &str = "00000000";
+
+/// Longest latency that is told apart, microseconds.
+const LONGEST_US: u64 = 60_000_000;
+
+/// A request, and the status that it is to be answered with.
+#[derive(Debug, Clone)]
+pub struct Call {
+    server: SocketAddr,
+    request: Vec<u8>,
+    /// Where the digits are that tell one request from the next.
+    mark: Option<usize>,
+    status: u16,
+}
+
+impl Call {
+    /// A request to `url`.
+    pub fn new(
+        method: &str,
+        url: &str,
+        token: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+        status: u16,
+    ) -> Self {
+        let (host, path) = url.trim_start_matches("http://").split_once('/').expect("a URL has a path");
+        let server = host.parse().expect("servers are named by address");
+        let mut request =
+            format!("{method} /{path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n");
+        for (name, value) in headers {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !body.is_empty() {
+            request
+                .push_str(&format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len()));
+        }
+        request.push_str("\r\n");
+        let mark = body.find(MARK).map(|at| request.len() + at);
+        request.push_str(body);
+        Self { server, request: request.into_bytes(), mark, status }
+    }
+
+    /// The same request to another server.
+    pub fn to(&self, server: SocketAddr) -> Self {
+        Self { server, ..self.clone() }
+    }
+}
+
+/// A connection over which the call is made, one at a time.
+struct Connection {
+    stream: TcpStream,
+    call: Call,
+    received: Box<[u8]>,
+}
+
+impl Connection {
+    fn open(call: &Call) -> Self {
+        let stream = TcpStream::connect(call.server).expect("the server accepts");
+        stream.set_nodelay(true).expect("a TCP socket");
+        Self { stream, call: call.clone(), received: vec![0; 64 * 1024].into() }
+    }
+
+    /// Sends the request and reads the whole answer.
+    fn exchange(&mut self) {
+        if let Some(mark) = self.call.mark {
+            static COUNT: AtomicU64 = AtomicU64::new(1);
+            let digits = format!("{:08}", COUNT.fetch_add(1, Ordering::Relaxed) % 100_000_000);
+            self.call.request[mark..mark + MARK.len()].copy_from_slice(digits.as_bytes());
+        }
+        self.stream.write_all(&self.call.request).expect("the server reads");
+        let mut length = 0;
+        let head = loop {
+            length += self.read(length);
+            if let Some(end) = self.received[..length].windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+                break end + 4;
+            }
+        };
+        let text = std::str::from_utf8(&self.received[..head]).expect("a head is ASCII");
+        assert!(text[9..].starts_with(&self.call.status.to_string()), "{text}");
+        let mut missing = (head + content_length(text)).saturating_sub(length);
+        while missing > 0 {
+            missing -= self.read(0);
+        }
+    }
+
+    fn read(&mut self, from: usize) -> usize {
+        let read = self.stream.read(&mut self.received[from..]).expect("the server answers");
+        assert!(read > 0, "the server has hung up");
+        read
+    }
+}
+
+fn content_length(head: &str) -> usize {
+    let value = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    value.map_or(0, |value| value.parse().expect("a length is a number"))
+}
+
+/// When a closed loop ends.
+#[derive(Debug, Clone, Copy)]
+pub enum Until {
+    /// After so long.
+    Elapsed(Duration),
+    /// After so many requests.
+    Done(u64),
+}
+
+/// The next request as soon as the last is answered, on each connection; gives requests, and how long they took.
+pub fn closed_loop(call: &Call, connections: usize, until: Until) -> (u64, Duration) {
+    let mut open: Vec<Connection> = (0..connections).map(|_| Connection::open(call)).collect();
+    let begun = Instant::now();
+    let taken = AtomicU64::new(0);
+    let goes_on = || match until {
+        Until::Elapsed(longest) => begun.elapsed() < longest,
+        Until::Done(most) => taken.load(Ordering::Relaxed) < most,
+    };
+    std::thread::scope(|scope| {
+        for connection in &mut open {
+            scope.spawn(|| {
+                while goes_on() {
+                    taken.fetch_add(1, Ordering::Relaxed);
+                    connection.exchange();
+                }
+            });
+        }
+    });
+    (taken.into_inner(), begun.elapsed())
+}
+
+/// Requests at random times, `rate` a second, whatever has become of those before; gives microseconds from the time at
+/// which each was to be sent, also when no connection was free then.
+pub fn open_loop(call: &Call, connections: usize, rate: f64, lasting: Duration) -> Histogram<u64> {
+    let mut dues = vec![Duration::ZERO];
+    while let Some(due) = dues.last().filter(|due| **due < lasting) {
+        dues.push(*due + Duration::from_secs_f64(-(1.0 - draw()).ln() / rate));
+    }
+    let mut open: Vec<Connection> = (0..connections).map(|_| Connection::open(call)).collect();
+    let next = AtomicUsize::new(0);
+    let begun = Instant::now();
+    let latencies = std::thread::scope(|scope| {
+        let threads = open.iter_mut().map(|connection| {
+            scope.spawn(|| {
+                let mut latencies = histogram();
+                while let Some(due) = dues.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    wait(begun + *due);
+                    connection.exchange();
+                    let latency = begun.elapsed() - *due;
+                    latencies.saturating_record(u64::try_from(latency.as_micros()).unwrap_or(LONGEST_US));
+                }
+                latencies
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+        threads.into_iter().map(|thread| thread.join().expect("every answer is good")).collect::<Vec<_>>()
+    });
+    latencies.into_iter().fold(histogram(), |sum, part| sum + part)
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_max(LONGEST_US, 3).expect("the bounds of the histogram are fixed")
+}
+
+fn wait(due: Instant) {
+    while let Some(left) = due.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+        std::thread::park_timeout(left);
+    }
+}
+
+/// From 0 to 1, the same sequence in every run.
+fn draw() -> f64 {
+    static SEED: AtomicU64 = AtomicU64::new(0);
+    // SplitMix64.
+    let step = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut bits = SEED.fetch_add(step, Ordering::Relaxed).wrapping_add(step);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}

@@ -1,0 +1,115 @@
+//! A store of many leads, written as the daemon writes them, only many together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use chrono::Utc;
+use futures_util::future::join_all;
+use indicatif::{ProgressBar, ProgressStyle};
+use offerd::matching::identity::identity_key;
+use offerd::matching::outcome::Outcome;
+use offerd::matching::record::{Answer, MAX_OFFERS, TableHead};
+use offerd::matching::table::Table;
+use offerd::matching::texts::Texts;
+use offerd::matching::writing::{self, IdentityLookBack};
+use offerd::model::{CreditBands, Lead};
+use offerd::partners::{Book, Facts};
+use offerd::store::entities::LeadRecord;
+use offerd::store::{Clock, Commit, Store, StoreOptions};
+use tokio::runtime::Runtime;
+use uuid::{NoContext, Timestamp as UuidTimestamp, Uuid};
+
+use crate::generator::MARK;
+use crate::kit::Plan;
+use crate::lead;
+
+/// Leads that are made durable together.
+const PER_FLUSH: u64 = 2500;
+/// Days over which the leads came, up to now.
+const DAYS: u64 = 30;
+const DAY_MS: u64 = 24 * 3600 * 1000;
+
+/// Fills the store of a plan with leads and their complete tables, in which each partner has an offer.
+pub fn fill(plan: &Plan, leads: u64, runtime: &Runtime) {
+    let book = Book::load(plan.partners()).expect("the partners are good");
+    let now = u64::try_from(Utc::now().timestamp_millis()).expect("it is after 1970");
+    let at = |nth: u64| now - DAYS * DAY_MS + nth * DAYS * DAY_MS / leads;
+    let clock_ms = Arc::new(AtomicU64::new(at(0)));
+    let shown = Arc::clone(&clock_ms);
+    let options = StoreOptions {
+        clock: Clock::new(move || shown.load(Ordering::Relaxed) * 1000),
+        // Both commits of each lead.
+        queue: 2 * PER_FLUSH as usize,
+        group: 2 * PER_FLUSH as usize,
+        ..StoreOptions::new(plan.store())
+    };
+    let store = Store::open(options).expect("a new store opens");
+    let texts = Texts::new(store.clone());
+    runtime.block_on(texts.keep(&book)).expect("texts are stored");
+
+    let style = "{msg} [{bar:40}] {human_pos}/{human_len}, {eta} to go";
+    let bar = ProgressBar::new(leads).with_message("storing leads");
+    bar.set_style(ProgressStyle::with_template(style).expect("a template of indicatif's"));
+    let begun = Instant::now();
+    let company = Uuid::now_v7();
+    for flush in (0..leads).step_by(PER_FLUSH as usize) {
+        clock_ms.store(at(flush), Ordering::Relaxed);
+        let commits: Vec<_> = (flush..leads.min(flush + PER_FLUSH))
+            .flat_map(|nth| commits(&store, &texts, &book, company, nth, at(nth)))
+            .map(|commit| store.commit(commit))
+            .collect();
+        for written in runtime.block_on(join_all(commits)) {
+            written.expect("a commit is written");
+        }
+        bar.set_position(flush);
+    }
+    bar.finish_and_clear();
+    println!("{leads} leads stored in {:.0?}", begun.elapsed());
+}
+
+/// What is written when a lead is taken in, and when its partners have answered.
+fn commits(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, at_ms: u64) -> [Commit; 2] {
+    let body = lead().replace(MARK, &format!("{nth:08}"));
+    let uuid =
+        || Uuid::new_v7(UuidTimestamp::from_unix(NoContext, at_ms / 1000, (at_ms % 1000) as u32 * 1_000_000));
+    let at = at_ms as i64;
+    let record = LeadRecord {
+        uuid: uuid(),
+        company,
+        test: false,
+        created_at: at,
+        updated_at: at,
+        bands: CreditBands::CURRENT,
+        lead: Lead::read(body.as_bytes()).expect("the sample lead is good"),
+    };
+    let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands);
+    let fits = book.fitting(&facts);
+    let head = TableHead {
+        uuid: Uuid::from_u128(uuid().as_u128() & !u128::from(MAX_OFFERS)),
+        lead: record.uuid,
+        company,
+        test: false,
+        loan_amount: None,
+        wants_loans: false,
+        created_at: at,
+        deadline: at + 15_000,
+        seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+        book: book.fingerprint(),
+        kept_out: Vec::new(),
+    };
+    let identity =
+        identity_key(store, company, &record.lead).map(|key| IdentityLookBack { key, since: None });
+    let taken_in = writing::with_table(writing::lead(&record, identity.as_ref()), &record, &head);
+
+    let seats = head.seats.iter().map(|seat| texts.seat(*seat).expect("stored")).collect();
+    let answers: Vec<Answer> = (0..)
+        .zip(&fits)
+        .map(|(seat, fit)| {
+            let offers = fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts).ok());
+            Answer { seat, at, outcome: Outcome::Offers(offers.collect()), cause: None }
+        })
+        .collect();
+    let table = Table::new(Arc::new(head), seats);
+    [taken_in, writing::answers(&table, at, 0, &answers, true)]
+}

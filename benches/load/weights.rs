@@ -1,0 +1,94 @@
+//! What leads and rate tables weigh: in memory, on the disk, and at a start.
+
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Runtime;
+
+use crate::generator::{Call, Until, closed_loop};
+use crate::kit::Daemon;
+use crate::kit::partners::{PartnerFile, partner, prompt_partners};
+use crate::{discard, judged, lead, process, stored};
+
+/// Connections over which leads are submitted.
+const CONNECTIONS: usize = 64;
+/// The most that an open table may take, bytes.
+const BAR_OPEN: u64 = 8 * 1024;
+/// Leads that are weighed on the disk.
+const LEADS_WEIGHED: u64 = 20_000;
+/// The longest that it may take until it is ready.
+const BAR_READY: Duration = Duration::from_secs(2);
+
+type Measure = fn(&str, &Runtime);
+
+pub const ROWS: [(&str, Measure); 6] = [
+    ("memory of 10,000 open tables, 1 partner", |name, runtime| open_tables(name, runtime, 10_000, 1)),
+    ("memory of 10,000 open tables, 3 partners", |name, runtime| open_tables(name, runtime, 10_000, 3)),
+    ("memory of 100,000 open tables, 3 partners", |name, runtime| open_tables(name, runtime, 100_000, 3)),
+    ("growth of the store per lead", growth),
+    ("start-up with 100,000 stored leads", |name, runtime| start_up(name, runtime, 100_000)),
+    ("start-up with 1,000,000 stored leads", |name, runtime| start_up(name, runtime, 1_000_000)),
+];
+
+/// Tables whose partners are all outstanding, and beside them as many of the same leads that are complete, which tell
+/// what the store caches.
+fn open_tables(name: &str, runtime: &Runtime, tables: u64, partners: usize) {
+    let silent = |nth| partner(&format!("silent_{nth}")).savings(r#"simulate = { delay = "10m" }"#);
+    let silent = |nth| PartnerFile::replaced(silent(nth), r#"timeout = "10s""#, r#"timeout = "20m""#);
+    let open = grown(runtime, (0..partners).map(silent).collect(), tables);
+    let complete = grown(runtime, prompt_partners(partners), tables);
+    let each = open.saturating_sub(complete) / tables;
+    let bar = (each <= BAR_OPEN, format!("at most {BAR_OPEN} B"));
+    println!(
+        "{name:<43}{each:>6} B each, {} B with what the store caches of its lead  {}",
+        open / tables,
+        judged(Some(&bar))
+    );
+}
+
+/// By how much a daemon's memory grows with so many leads.
+fn grown(runtime: &Runtime, partners: Vec<PartnerFile>, leads: u64) -> u64 {
+    let plan = Daemon::with_partners(partners).setting("matching.deadline", "5m");
+    let plan = plan.setting("matching.live_tables", "200000").setting("store.queue", "200001");
+    let daemon = runtime.block_on(plan.start());
+    submit(&daemon, 100);
+    let before = process::resident(daemon.pid());
+    submit(&daemon, leads);
+    let after = process::resident(daemon.pid());
+    discard(daemon);
+    after.saturating_sub(before)
+}
+
+fn submit(daemon: &Daemon, leads: u64) {
+    let url = format!("{}/leads/rateTables", daemon.api);
+    let call = Call::new("POST", &url, &daemon.publishable, &[], &lead(), 200);
+    closed_loop(&call, CONNECTIONS, Until::Done(leads));
+}
+
+fn growth(name: &str, runtime: &Runtime) {
+    let daemon = runtime.block_on(Daemon::with_partners(prompt_partners(20)).start());
+    submit(&daemon, 100);
+    let before = process::on_disk(&daemon.store());
+    submit(&daemon, LEADS_WEIGHED);
+    let each = (process::on_disk(&daemon.store()) - before) / LEADS_WEIGHED;
+    println!("{name:<43}{each:>6} B (a lead of {} B, its table of 20 offers)", lead().len());
+    discard(daemon);
+}
+
+/// Of a daemon on a store of so many leads, each with a complete table of one offer.
+fn start_up(name: &str, runtime: &Runtime, leads: u64) {
+    let plan = Daemon::with_partners(prompt_partners(1));
+    stored::fill(&plan, leads, runtime);
+    let size = process::on_disk(&plan.store());
+    let begun = Instant::now();
+    let daemon = runtime.block_on(plan.start());
+    let took = begun.elapsed();
+    let bar = (took <= BAR_READY, format!("within {} s", BAR_READY.as_secs()));
+    println!(
+        "{name:<43}{:>6.2} s, {} MiB resident, {} MiB on the disk  {}",
+        took.as_secs_f64(),
+        process::resident(daemon.pid()) >> 20,
+        size >> 20,
+        judged(Some(&bar))
+    );
+    discard(daemon);
+}

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use rustls::client::verify_server_cert_signed_by_trust_anchor;
-use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert, ServerConfig};
@@ -77,7 +76,7 @@ impl Identity {
 
     /// Speaks TLS 1.2 and 1.3, and in them HTTP/2 or HTTP/1.1.
     pub(super) fn acceptor(&self) -> Result<TlsAcceptor, String> {
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| format!("TLS cannot be set up: {error}"))?;
         let shown: Arc<dyn ResolvesServerCert> = Arc::clone(&self.shown) as _;
@@ -117,11 +116,13 @@ fn pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, String> {
     // The parser's error is not told: it may hold the line that it stumbled over.
     let private = PrivateKeyDer::from_pem_slice(&read(key)?)
         .map_err(|_| format!("{secret}: must hold a private key in PEM"))?;
-    CertifiedKey::from_der(chain, private, &ring::default_provider()).map_err(|error| match error {
-        Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
-            format!("{secret}: is not the key of the certificate in {shown}")
+    CertifiedKey::from_der(chain, private, &rustls::crypto::ring::default_provider()).map_err(|error| {
+        match error {
+            Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+                format!("{secret}: is not the key of the certificate in {shown}")
+            }
+            _ => format!("{secret}: the key cannot be used with {shown}"),
         }
-        _ => format!("{secret}: the key cannot be used with {shown}"),
     })
 }
 
@@ -134,7 +135,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 fn in_force(certificate: &CertificateDer<'_>) -> Result<(), String> {
     let parsed =
         ParsedCertificate::try_from(certificate).map_err(|_| "the certificate cannot be read".to_owned())?;
-    let algorithms = ring::default_provider().signature_verification_algorithms;
+    let algorithms = rustls::crypto::ring::default_provider().signature_verification_algorithms;
     let judged = verify_server_cert_signed_by_trust_anchor(
         &parsed,
         &RootCertStore::empty(),

@@ -6,7 +6,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
@@ -20,7 +20,7 @@ use super::tls::Trust;
 /// A sentence when TLS cannot be set up.
 pub fn connector(chains: &[Vec<u8>]) -> Result<HttpsConnector<HttpConnector>, String> {
     let set_up = |error: &dyn std::fmt::Display| format!("TLS cannot be set up: {error}");
-    let provider = Arc::new(ring::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let known = chains.iter().filter_map(|chain| CertificateDer::from_pem_slice(chain).ok()).collect();
     let roots = Arc::new(Trust::public().roots());
     let others = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();

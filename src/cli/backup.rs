@@ -15,7 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::os_user::os_user;
+use super::operator::operator;
 use super::page;
 use crate::admin::backup::told;
 use crate::config::Settings;
@@ -54,8 +54,7 @@ async fn execute(settings: &Settings, arguments: &Arguments) -> Result<(), Strin
     let mut copy = Copy::begin(&arguments.file)?;
     match Client::of_daemon(settings).await {
         Some((client, admin)) => {
-            let by: String = form_urlencoded::byte_serialize(os_user().as_bytes()).collect();
-            let mut pieces = client.pieces(&format!("{admin}/backup?by={by}")).await?;
+            let mut pieces = client.pieces(&format!("{admin}/backup")).await?;
             while let Some(piece) = pieces.next().await? {
                 copy.add(&piece)?;
             }
@@ -83,7 +82,7 @@ fn of_store(settings: &Settings, copy: &mut Copy) -> Result<(), String> {
     while let Some(piece) = backup.step().map_err(|error| error.to_string())? {
         copy.add(&piece)?;
     }
-    told("backup taken", &os_user());
+    told("backup.take", &operator());
     store.close().map_err(|error| error.to_string())
 }
 

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use hyper::Method;
 
 use super::client::Client;
-use super::os_user::os_user;
+use super::operator::operator;
 use super::page;
 use crate::admin::master_key::{Rotated, Rotation};
 use crate::config::Settings;
@@ -60,7 +60,7 @@ fn create(file: &Path) -> Result<(), String> {
 async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<(), String> {
     // The daemon may run in another directory.
     let new_key_file = std::path::absolute(new_key_file).map_err(|error| error.to_string())?;
-    let rotation = Rotation { new_key_file, by: os_user() };
+    let rotation = Rotation { new_key_file };
     let rotated = match Client::of_daemon(settings).await {
         Some((client, admin)) => {
             let body = serde_json::to_vec(&rotation).map_err(|error| error.to_string())?;
@@ -86,7 +86,7 @@ fn rotate_stopped(settings: &Settings, rotation: &Rotation) -> Result<Rotated, S
     super::log_as_the_daemon_does(settings);
     let options = StoreOptions::from(&settings.store);
     let store = Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
-    let rotated = rotation.apply(&store).map_err(|error| error.to_string())?;
+    let rotated = rotation.apply(&store, &operator()).map_err(|error| error.to_string())?;
     store.close().map_err(|error| error.to_string())?;
     Ok(rotated)
 }

@@ -3,14 +3,16 @@
 mod backup;
 mod check;
 mod client;
+mod doctor;
 mod events;
 mod explain;
 mod key;
 mod lead;
 mod manual;
-mod os_user;
+mod operator;
 mod page;
 mod partners;
+mod progress;
 mod reload;
 mod replay;
 mod restore;
@@ -51,6 +53,8 @@ enum Command {
     Serve,
     /// Check settings and partner files; every fault is told at once, exit code 64
     Check,
+    /// Look at the machine: limits, disk, clock, key, store, certificates, ports, partners; what is wrong, and what to do
+    Doctor(doctor::Arguments),
     /// Make, list and revoke access tokens, of a running daemon or of a stopped one's store
     #[command(subcommand)]
     Token(token::Command),
@@ -97,6 +101,7 @@ pub fn run() -> ExitCode {
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve::run(config),
         Command::Check => check::run(config),
+        Command::Doctor(arguments) => doctor::run(config, &arguments),
         Command::Token(command) => token::run(config, command),
         Command::Lead(command) => lead::run(config, command),
         Command::Key(command) => key::run(config, command),

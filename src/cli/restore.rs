@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::backup::{Bar, json_of, told_of};
-use super::os_user::os_user;
+use super::operator::operator;
 use super::page;
 use crate::admin::backup::told;
 use crate::config::Settings;
@@ -97,7 +97,7 @@ fn restore(
         Ok(())
     })?;
     let (summary, report) = restore.finish().map_err(|error| of_file(&arguments.file, error.to_string()))?;
-    told("backup restored", &os_user());
+    told("backup.restore", &operator());
     warn(&report);
     tell(arguments, &summary, &format!("the store is in {}", into.display()))
 }

@@ -11,7 +11,9 @@ use hyper::Method;
 use uuid::Uuid;
 
 use super::client::Client;
+use super::operator::operator;
 use super::page;
+use crate::admin::audit::audit_by;
 use crate::admin::key_ring::{Created, Holder, KeyRing, Listed, New};
 use crate::admin::tokens::Revoked;
 use crate::config::Settings;
@@ -155,6 +157,7 @@ impl Keeper {
         if let Some((client, admin)) = Client::of_daemon(settings).await {
             return Ok(Self::Daemon { client, url: format!("{admin}/tokens") });
         }
+        super::log_as_the_daemon_does(settings);
         let options = StoreOptions::from(&settings.store);
         let store =
             Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
@@ -169,7 +172,12 @@ impl Keeper {
             }
             Self::Store { key_ring, .. } => match KeyRing::fault(&new) {
                 Some(fault) => Err(fault),
-                None => key_ring.create(new).await.map_err(|error| error.to_string()),
+                None => {
+                    let created = key_ring.create(new).await.map_err(|error| error.to_string())?;
+                    let holder = created.holder.name();
+                    audit_by!(operator(), "token.create", id = %created.id, holder, "token created");
+                    Ok(created)
+                }
             },
         }
     }
@@ -189,7 +197,13 @@ impl Keeper {
                 let answer = client.call(Method::DELETE, &format!("{url}/{id}"), None).await;
                 Ok(answer.map_err(|error| error.to_string())?.read::<Revoked>()?.found)
             }
-            Self::Store { key_ring, .. } => key_ring.revoke(id).await.map_err(|error| error.to_string()),
+            Self::Store { key_ring, .. } => {
+                let found = key_ring.revoke(id).await.map_err(|error| error.to_string())?;
+                if found {
+                    audit_by!(operator(), "token.revoke", %id, "token revoked");
+                }
+                Ok(found)
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::client::Client;
-use super::os_user::os_user;
+use super::operator::operator;
 use crate::admin::backup::told;
 use crate::config::Settings;
 use crate::matching::transfer::{Export, Import};
@@ -62,9 +62,8 @@ pub fn export(config: Option<&Path>, arguments: &ExportArguments) -> ExitCode {
         store.close().map_err(|error| error.to_string())?;
         let left_out = "; what is sealed in the store was left out: say --personal-data for all of it";
         let left_out = if arguments.personal_data { "" } else { left_out };
-        let action =
-            if arguments.personal_data { "store exported with personal data" } else { "store exported" };
-        told(action, &os_user());
+        let action = if arguments.personal_data { "store.export.personal_data" } else { "store.export" };
+        told(action, &operator());
         Ok(format!("{records} records exported{left_out}"))
     })
 }
@@ -86,7 +85,7 @@ pub fn import(config: Option<&Path>, arguments: &ImportArguments) -> ExitCode {
         drop(store);
         match imported.and_then(|records| closed.map(|()| records)) {
             Ok(records) => {
-                told("store imported", &os_user());
+                told("store.import", &operator());
                 Ok(format!("{records} records imported"))
             }
             Err(message) => {

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
-pub use self::load::{load, master_key_fault};
+pub use self::load::{certificate_days, load, master_key_fault};
 use self::reload::{Reloading, note_book};
 use crate::admin::{self, Health};
 use crate::bootstrap;

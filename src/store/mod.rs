@@ -189,6 +189,15 @@ impl Store {
         open::exists(path)
     }
 
+    /// The format of a store that nobody has open; it is neither made nor rewritten. `None` where there is none, or a new
+    /// one.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> {
+        open::format(options)
+    }
+
     /// Whether a lead was erased.
     pub fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
         self.shared.records.is_erased(lead)

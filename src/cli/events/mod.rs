@@ -15,8 +15,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use self::records::{Format, Record};
 use super::client::Client;
+use super::operator::operator;
 use super::page;
-use crate::admin::partner_events::{AT_ONCE, Imported, Outcome, import};
+use crate::admin::partner_events::{AT_ONCE, Imported, Outcome, import, told};
 use crate::config::Settings;
 use crate::matching::lines::Lines;
 use crate::matching::texts::Texts;
@@ -127,6 +128,7 @@ impl Importer {
         if let Some((client, admin)) = Client::of_daemon(settings).await {
             return Ok(Self::Daemon { client, url: format!("{admin}/partnerEvents") });
         }
+        super::log_as_the_daemon_does(settings);
         let options = StoreOptions::from(&settings.store);
         let store =
             Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
@@ -162,7 +164,11 @@ impl Importer {
                 let answer = client.call(Method::POST, url, Some(body)).await;
                 answer.map_err(|error| error.to_string())?.read()?
             }
-            Self::Store { engine, .. } => import(engine, &imported).await,
+            Self::Store { engine, .. } => {
+                let outcomes = import(engine, &imported).await;
+                told(&outcomes, &operator());
+                outcomes
+            }
             Self::Nobody => vec![Outcome::New; imported.len()],
         })
     }

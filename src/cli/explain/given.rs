@@ -80,7 +80,7 @@ fn add_seat(table: &mut Table, seat: &SeatExplanation, matched_only: bool) {
             Ok(quote) => {
                 let score = quote.as_ref().map(|quote| format!("score {:.2}", quote.score));
                 let score = score.unwrap_or_else(|| "the partner is asked for its terms".to_owned());
-                let matched = Cell::new(matched).fg(Color::Green);
+                let matched = page::toned(matched, Color::Green);
                 table.add_row([
                     Cell::new(key),
                     Cell::new(product),

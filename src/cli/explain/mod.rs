@@ -89,6 +89,6 @@ fn empty_table() -> Table {
 
 fn add_refusal(table: &mut Table, place: [&str; 3], refusal: &Refusal) {
     let [key, product, offer] = place.map(Cell::new);
-    let failed = Cell::new("failed").fg(Color::Red);
+    let failed = page::toned("failed", Color::Red);
     table.add_row([key, product, offer, failed, Cell::new(&refusal.wanted), Cell::new(&refusal.found)]);
 }

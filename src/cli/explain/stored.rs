@@ -96,7 +96,7 @@ fn add_outcome(table: &mut Table, [key, product]: [&str; 2], seat: &SeatExplanat
         Cell::new(key),
         Cell::new(product),
         Cell::new(""),
-        Cell::new(&seat.about).fg(color),
+        page::toned(&seat.about, color),
         Cell::new(took),
         Cell::new(cause),
     ]);
@@ -112,10 +112,8 @@ fn add_offer(table: &mut Table, [key, product]: [&str; 2], offer: &OfferExplanat
         }
         return;
     }
-    let mut why = Cell::new(offer.why.words());
-    if offer.why == OfferWhy::Shown {
-        why = why.fg(Color::Green);
-    }
+    let words = offer.why.words();
+    let why = if offer.why == OfferWhy::Shown { page::toned(words, Color::Green) } else { Cell::new(words) };
     let score = offer.score.map(|score| format!("score {score:.2}")).unwrap_or_default();
     table.add_row([
         Cell::new(key),

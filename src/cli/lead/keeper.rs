@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::admin::leads::told;
 use crate::cli::client::Client;
-use crate::cli::os_user::os_user;
+use crate::cli::operator::operator;
 use crate::config::Settings;
 use crate::matching::erasure::{self, Erasure};
 use crate::matching::lines::Lines;
@@ -52,7 +52,7 @@ impl Keeper {
             Self::Store { engine, .. } => {
                 let erased = erasure::erase(engine, lead).await;
                 let erasure = erased.map_err(|_| unavailable())?.ok_or_else(|| unknown(lead))?;
-                told("lead erased", lead, &os_user());
+                told("lead.erase", lead, &operator());
                 Ok(erasure)
             }
         }
@@ -68,7 +68,7 @@ impl Keeper {
             Self::Store { engine, .. } => {
                 let read = dossier::dossier(engine, lead).map_err(|_| unavailable())?;
                 let dossier = raw(&read.ok_or_else(|| unknown(lead))?)?;
-                told("lead exported", lead, &os_user());
+                told("lead.export", lead, &operator());
                 Ok(dossier)
             }
         }
@@ -84,8 +84,7 @@ impl Keeper {
 }
 
 fn url(admin: &str, lead: Uuid) -> String {
-    let by: String = form_urlencoded::byte_serialize(os_user().as_bytes()).collect();
-    format!("{admin}/leads/{lead}?by={by}")
+    format!("{admin}/leads/{lead}")
 }
 
 fn raw(value: &impl Serialize) -> Result<Box<RawValue>, String> {

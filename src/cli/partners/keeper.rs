@@ -5,7 +5,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
+use crate::admin::audit::audit_by;
 use crate::cli::client::Client;
+use crate::cli::operator::operator;
 use crate::config::Settings;
 use crate::declaration::Fault;
 use crate::matching::explanation::{LeadExplanation, explanation};
@@ -33,6 +35,7 @@ impl Keeper {
             return Ok(Self::Daemon { client, admin });
         }
         let book = Book::load(&settings.partners.path).map_err(Trouble::Faults)?;
+        crate::cli::log_as_the_daemon_does(settings);
         let options = StoreOptions::from(&settings.store);
         let store =
             Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
@@ -84,7 +87,11 @@ impl Keeper {
                     return Err(fault);
                 }
                 let paused = Pauses::of(store.clone()).pause(&what.partner, what.product_type).await;
-                paused.map_err(|error| error.to_string())
+                let pause = paused.map_err(|error| error.to_string())?;
+                let (partner, product_type) =
+                    (&what.partner, what.product_type.map(|product| product.as_str()));
+                audit_by!(operator(), "partner.pause", partner, product_type, "partner paused");
+                Ok(pause)
             }
         }
     }
@@ -94,7 +101,13 @@ impl Keeper {
             Self::Daemon { client, admin } => post(client, &format!("{admin}/partners/resume"), what).await,
             Self::Store { store, .. } => {
                 let resumed = Pauses::of(store.clone()).resume(&what.partner, what.product_type).await;
-                resumed.map_err(|error| error.to_string())
+                let resumed = resumed.map_err(|error| error.to_string())?;
+                if matches!(resumed, Resumed::Ended) {
+                    let (partner, product_type) =
+                        (&what.partner, what.product_type.map(|product| product.as_str()));
+                    audit_by!(operator(), "partner.resume", partner, product_type, "partner resumed");
+                }
+                Ok(resumed)
             }
         }
     }

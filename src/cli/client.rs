@@ -210,7 +210,7 @@ impl std::fmt::Display for NoAnswer {
         if self.refused {
             write!(formatter, "no daemon answers at {}; start it with `offerd serve`", self.url)
         } else {
-            write!(formatter, "{} did not answer: {}", self.url, self.cause)
+            write!(formatter, "{} did not answer: {}; the daemon's log tells more", self.url, self.cause)
         }
     }
 }

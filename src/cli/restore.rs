@@ -18,6 +18,10 @@ use crate::store::{CheckReport, MasterKey};
 /// `offerd restore`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Examples:
+  offerd restore --check nightly.backup
+  offerd restore nightly.backup --into drill
+
 The store is built beside its place and moved there when all of the backup was read, found sound and written. The master key
 is looked for where the daemon looks for it; without one --check can check the checksums, but not the seals.")]
 pub struct Arguments {

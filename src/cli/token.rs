@@ -19,9 +19,9 @@ use crate::admin::tokens::Revoked;
 use crate::config::Settings;
 use crate::model::TokenKind;
 use crate::partners::Book;
+use crate::store::Store;
 use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind};
 use crate::store::tokens::NewToken;
-use crate::store::{Store, StoreOptions};
 
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]
@@ -29,12 +29,19 @@ pub enum Command {
     /// Make a token and print it, alone, on standard output; it is told nowhere else
     Create(Create),
     /// List tokens; the tokens themselves are kept nowhere
+    #[command(after_help = "\
+Examples:
+  offerd token list
+  offerd token list --json | jq -r '.[].id'")]
     List {
         /// As JSON
         #[arg(long)]
         json: bool,
     },
     /// End a token, by the id that `list` shows
+    #[command(after_help = "\
+Examples:
+  offerd token revoke 3f0a1d62-0a53-4d1c-a3a2-7d0f7bb2d1c4")]
     Revoke {
         /// Id of the token
         id: Uuid,
@@ -43,7 +50,12 @@ pub enum Command {
 
 /// `token create`
 #[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("holder").required(true).args(["company", "partner"])))]
+#[command(group(clap::ArgGroup::new("holder").required(true).args(["company", "partner"])), after_help = "\
+Examples:
+  offerd token create --company Acme --kind publishable
+  offerd token create --company Acme --kind confidential --test
+  offerd token create --company Acme --kind publishable --duplicate-look-back 1440
+  TOKEN=$(offerd token create --partner tidelark_savings)")]
 pub struct Create {
     /// Company that the token belongs to; made when there is none of this name
     #[arg(long, value_name = "NAME", requires = "kind")]
@@ -158,9 +170,7 @@ impl Keeper {
             return Ok(Self::Daemon { client, url: format!("{admin}/tokens") });
         }
         super::log_as_the_daemon_does(settings);
-        let options = StoreOptions::from(&settings.store);
-        let store =
-            Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+        let store = super::open_store(settings)?;
         Ok(Self::Store { key_ring: KeyRing::of(store.clone()), store })
     }
 

@@ -17,11 +17,15 @@ use super::operator::operator;
 use crate::admin::backup::told;
 use crate::config::Settings;
 use crate::matching::transfer::{Export, Import};
-use crate::store::{Store, StoreOptions};
+use crate::store::Store;
 
 /// `offerd export`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Examples:
+  offerd export --personal-data store.ndjson
+  offerd export - > store.ndjson
+
 The store must be that of a stopped daemon; of a running one restore a backup elsewhere, and export that. A line is
 {\"tree\",\"key\",\"value\"}; the key is in hexadecimal, a value that is not JSON goes as \"text\" or \"hex\".")]
 pub struct ExportArguments {
@@ -35,6 +39,9 @@ pub struct ExportArguments {
 /// `offerd import`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Examples:
+  offerd import store.ndjson
+
 The store must not be there yet. Everything is answered as before, except that a submit sent again with the Idempotency-Key
 of one before the export counts as new.")]
 pub struct ImportArguments {
@@ -124,8 +131,7 @@ fn run(config: Option<&Path>, work: impl AsyncFnOnce(&Settings) -> Result<String
 }
 
 fn open(settings: &Settings) -> Result<Store, String> {
-    let options = StoreOptions::from(&settings.store);
-    Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))
+    super::open_store(settings)
 }
 
 fn write(store: &Store, arguments: &ExportArguments) -> Result<u64, String> {

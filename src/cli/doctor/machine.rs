@@ -56,7 +56,11 @@ pub fn disk(store: &StoreSettings) -> Finding {
     let shown = there.display();
     if access(there, Access::WRITE_OK | Access::EXEC_OK).is_err() {
         let next = "give it to the user that the daemon runs as, or set another `store.path`";
-        return Finding::wrong(CHECK, format!("{shown} cannot be written to by this user"), next);
+        return Finding::wrong(
+            CHECK,
+            format!("{shown} is no directory, or cannot be written to by this user"),
+            next,
+        );
     }
     let disk = match statvfs(there) {
         Ok(disk) => disk,

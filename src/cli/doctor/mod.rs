@@ -80,7 +80,9 @@ impl Finding {
 
 /// Runs `offerd doctor`.
 pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
-    let findings = progress::waiting("looking at the machine", || super::block_on(examine(config)));
+    let waiting = progress::waiting("looking at the machine");
+    let findings = super::block_on(examine(config));
+    drop(waiting);
     if arguments.json {
         match serde_json::to_string_pretty(&findings) {
             Ok(json) => page::print(json),

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand, ValueEnum};
 use hyper::Method;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
 
 use self::records::{Format, Record};
 use super::client::Client;
@@ -24,7 +25,7 @@ use crate::matching::texts::Texts;
 use crate::matching::{Engine, Rules};
 use crate::model::ApiError;
 use crate::partners::Book;
-use crate::store::{Store, StoreOptions};
+use crate::store::Store;
 
 /// What to do with events.
 #[derive(Debug, Subcommand)]
@@ -36,6 +37,11 @@ pub enum Command {
 /// `events import`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Examples:
+  offerd events import reports.csv --dry-run
+  offerd events import - --partner tidelark_savings --format ndjson < reports.ndjson
+  offerd events import reports.csv --json
+
 A file of CSV has a line of attribute names first:
 
   partner,transactionId,eventType,clickId,occurredAt,amountInCents
@@ -58,6 +64,9 @@ pub struct Import {
     /// Check every line, and import nothing
     #[arg(long)]
     dry_run: bool,
+    /// As JSON: how many lines were `imported`, `known` before and `bad`; what is wrong with a line is on standard error
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -102,7 +111,12 @@ async fn execute(settings: &Settings, arguments: &Import) -> Result<Tally, Strin
     }
     tally.add(&progress, importer.send(batch).await?);
     progress.end();
-    page::print(tally.told(arguments.dry_run));
+    if arguments.json {
+        let Tally { new, known, bad } = tally;
+        page::print(json!({ "imported": new, "known": known, "bad": bad, "dryRun": arguments.dry_run }));
+    } else {
+        page::print(tally.told(arguments.dry_run));
+    }
     importer.close()?;
     Ok(tally)
 }
@@ -129,9 +143,7 @@ impl Importer {
             return Ok(Self::Daemon { client, url: format!("{admin}/partnerEvents") });
         }
         super::log_as_the_daemon_does(settings);
-        let options = StoreOptions::from(&settings.store);
-        let store =
-            Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+        let store = crate::cli::open_store(settings)?;
         // Reports are about tables that were shown, whose texts the store has; nobody is asked for offers.
         let (texts, book) = (Texts::new(store.clone()), Book::of(Vec::new()));
         let (lines, rules) = (Lines::new(settings.wire), Rules::from(&settings.matching));

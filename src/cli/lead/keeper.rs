@@ -14,7 +14,7 @@ use crate::matching::lines::Lines;
 use crate::matching::texts::Texts;
 use crate::matching::{Engine, Rules, dossier};
 use crate::partners::Book;
-use crate::store::{Store, StoreOptions};
+use crate::store::Store;
 
 /// Who keeps the leads now.
 pub enum Keeper {
@@ -31,9 +31,7 @@ impl Keeper {
             return Ok(Self::Daemon { client, admin });
         }
         crate::cli::log_as_the_daemon_does(settings);
-        let options = StoreOptions::from(&settings.store);
-        let store =
-            Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+        let store = crate::cli::open_store(settings)?;
         // Nobody is asked for offers, and those that were made are shown with the texts that the store has.
         let (texts, book) = (Texts::new(store.clone()), Book::of(Vec::new()));
         let (lines, rules) = (Lines::new(settings.wire), Rules::from(&settings.matching));

@@ -17,7 +17,7 @@ use crate::matching::texts::Texts;
 use crate::matching::timing::{SeatTiming, timings};
 use crate::partners::Book;
 use crate::store::pauses::{Pause, Pauses, Resumed};
-use crate::store::{Clock, Store, StoreOptions};
+use crate::store::{Clock, Store};
 
 /// Who keeps the partners now.
 pub enum Keeper {
@@ -36,9 +36,7 @@ impl Keeper {
         }
         let book = Book::load(&settings.partners.path).map_err(Trouble::Faults)?;
         crate::cli::log_as_the_daemon_does(settings);
-        let options = StoreOptions::from(&settings.store);
-        let store =
-            Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+        let store = crate::cli::open_store(settings)?;
         Ok(Self::Store { store, book })
     }
 
@@ -121,7 +119,7 @@ impl Keeper {
 }
 
 fn unknown(uuid: Uuid) -> String {
-    format!("no lead, rate table or shown offer has the uuid {uuid}")
+    format!("no lead, rate table or shown offer has the uuid {uuid}; an erased lead has none either")
 }
 
 /// Why nobody keeps the partners.

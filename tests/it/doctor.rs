@@ -120,7 +120,8 @@ async fn a_key_that_is_gone_or_open_to_others_or_wrong_is_told() {
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
     examined(plan).says("master key", "wrong", "others than its owner may read");
 
-    let other = plan.directory().join("other.key");
+    fs::create_dir(plan.directory().join("elsewhere")).unwrap();
+    let other = plan.directory().join("elsewhere/other.key");
     assert!(plan.command(&["key", "create", other.to_str().unwrap()]).status().unwrap().success());
     let mut with_other = plan.command(&["doctor", "--json"]);
     with_other.env("OFFERD__STORE__MASTER_KEY_FILE", &other);
@@ -144,7 +145,8 @@ fn a_store_of_another_time_is_told_and_left_as_it_is() {
     let plan = plan();
     fs::create_dir(plan.store()).unwrap();
     fs::write(plan.store().join("db"), "no store").unwrap();
-    examined(&plan).says("store", "wrong", "");
+    examined(&plan).says("store", "look", "holds no records");
+    assert!(!plan.master_key().exists(), "no store is made");
 
     let older = Daemon::with_partners(Vec::new());
     crate::migration::lay_format_1(&older.store());
@@ -215,7 +217,7 @@ fn partners_that_cannot_be_reached_are_told() {
              wire = {{ connect_timeout = \"5s\", allow_addresses = [{allowed}] }}\n\
              [products.savings.http.answer]\noffer = {{ rate = \"offer.rate\" }}\n"
         );
-        partner(key).savings("").and(&http)
+        partner(key).savings("").replaced("bands = [ { rate = 4.0 } ]", "").and(&http)
     };
     let here = "\"127.0.0.1\"";
     let plan = Daemon::with_partners(vec![

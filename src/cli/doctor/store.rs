@@ -28,7 +28,15 @@ pub async fn store(settings: &StoreSettings, daemon: Option<&(Client, String)>) 
                 "take a backup with the offerd of before, and have as much room again",
             );
         }
-        Ok(_) => {}
+        Ok(None) => {
+            let found = format!("{path} holds no records yet: the next start makes a store there");
+            return Finding::look(
+                CHECK,
+                found,
+                "if there should be some, `store.path` may name the wrong directory",
+            );
+        }
+        Ok(Some(_)) => {}
         Err(error) => return unopened(&error),
     }
     let opened = Store::open(StoreOptions::from(settings))

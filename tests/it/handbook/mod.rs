@@ -221,7 +221,7 @@ fn man_pages_and_completions_are_written_for_every_command() {
         ("man/offerd.8", ".SH \"BACK UP AND RESTORE\""),
         ("man/offerd.toml.5", "matching.deadline"),
         ("man/offerd-partner.5", "[products.savings]"),
-        ("man/offerd-partners-timing.8", "lost at 75 %"),
+        ("man/offerd-partners-timing.8", ".SH EXAMPLES"),
         ("completions/offerd.bash", "complete -F"),
         ("completions/_offerd", "#compdef offerd"),
         ("completions/offerd.fish", "complete -c offerd"),

@@ -8,6 +8,7 @@ mod backup;
 mod bad_input;
 mod clicks;
 mod command_line;
+mod console;
 mod conformance;
 mod crash;
 mod edges;

@@ -110,7 +110,9 @@ impl Failure {
 
     /// 415: the body is not that of an HTML form.
     pub fn unsupported_form() -> Self {
-        Self::unsupported("Content-Type must be application/x-www-form-urlencoded, without a Content-Encoding")
+        Self::unsupported(
+            "Content-Type must be application/x-www-form-urlencoded, without a Content-Encoding",
+        )
     }
 
     /// 403: the caller is known, and must not do this.

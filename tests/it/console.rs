@@ -42,10 +42,15 @@ async fn every_page_is_whole_and_sealed() {
 
         let text = String::from_utf8(answer.body.to_vec()).unwrap();
         assert!(text.contains(&format!("<title>{title} · offerd</title>")), "{path}");
-        for landmark in ["<html lang=\"en\">", "<main id=\"main\"", "class=\"skip\"", "<nav aria-label=", "<h1>"] {
+        for landmark in
+            ["<html lang=\"en\">", "<main id=\"main\"", "class=\"skip\"", "<nav aria-label=", "<h1>"]
+        {
             assert!(text.contains(landmark), "{path} has no {landmark}");
         }
         assert_eq!(text.matches("aria-current=\"page\"").count(), 1, "{path}");
-        assert!(!text.contains("style=") && !text.contains("onclick"), "{path}: the policy would refuse that");
+        assert!(
+            !text.contains("style=") && !text.contains("onclick"),
+            "{path}: the policy would refuse that"
+        );
     }
 }

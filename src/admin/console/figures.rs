@@ -56,7 +56,9 @@ impl Figures {
     pub(super) fn distribution(&self, name: &str, labels: &[(&str, &str)]) -> Distribution {
         let mut buckets: Vec<(f64, f64)> = Vec::new();
         for series in self.of(&format!("{name}_bucket"), labels) {
-            let Some(bound) = series.label("le").and_then(|bound| bound.parse::<f64>().ok()) else { continue };
+            let Some(bound) = series.label("le").and_then(|bound| bound.parse::<f64>().ok()) else {
+                continue;
+            };
             match buckets.iter_mut().find(|(known, _)| *known == bound) {
                 Some((_, count)) => *count += series.value,
                 None => buckets.push((bound, series.value)),
@@ -68,9 +70,9 @@ impl Figures {
 
     fn of(&self, name: &str, labels: &[(&str, &str)]) -> impl Iterator<Item = &Series> {
         let series = self.0.get(name).map(Vec::as_slice).unwrap_or_default();
-        series.iter().filter(move |series| {
-            labels.iter().all(|(label, value)| series.label(label) == Some(value))
-        })
+        series
+            .iter()
+            .filter(move |series| labels.iter().all(|(label, value)| series.label(label) == Some(value)))
     }
 }
 

@@ -104,7 +104,10 @@ mod tests {
         let of = |filter: fn(&Value) -> String, number: f64| filter(&Value::from(number));
         assert_eq!(of(count, 1_234_567.0), "1\u{202f}234\u{202f}567");
         assert_eq!(of(count, -1_000.0), "−1\u{202f}000");
-        assert_eq!((of(rate, 0.0), of(rate, 0.021), of(rate, 3.44)), ("0".into(), "0.02".into(), "3.4".into()));
+        assert_eq!(
+            (of(rate, 0.0), of(rate, 0.021), of(rate, 3.44)),
+            ("0".into(), "0.02".into(), "3.4".into())
+        );
         assert_eq!((of(seconds, 0.00035), of(seconds, 0.0042)), ("350 µs".into(), "4.2 ms".into()));
         assert_eq!((of(seconds, 0.35), of(seconds, 15.0)), ("350 ms".into(), "15 s".into()));
         assert_eq!((of(bytes, 512.0), of(bytes, 1.5 * 1024.0 * 1024.0)), ("512 B".into(), "1.5 MiB".into()));

@@ -20,7 +20,8 @@ pub(super) const EVERY: Duration = Duration::from_secs(5);
 pub(super) const READINGS: usize = 721;
 
 /// The routes that take a lead in.
-const SUBMIT_ROUTES: [&str; 3] = ["/leads/rateTables", "/leads/{leadUuid}/rateTables", "/blocking/leads/rateTables"];
+const SUBMIT_ROUTES: [&str; 3] =
+    ["/leads/rateTables", "/leads/{leadUuid}/rateTables", "/blocking/leads/rateTables"];
 
 /// The route that shows a rate table to who waits for it.
 const POLL_ROUTE: &str = "/originator/rateTables/{uuid}";
@@ -96,7 +97,8 @@ impl Reading {
         let public = |name, label: &str| -> f64 {
             ["api", "integrations"].iter().map(|listener| figures.sum(name, &[(label, listener)])).sum()
         };
-        let submits = SUBMIT_ROUTES.map(|route| figures.distribution(HTTP_REQUEST_SECONDS, &[("route", route)]));
+        let submits =
+            SUBMIT_ROUTES.map(|route| figures.distribution(HTTP_REQUEST_SECONDS, &[("route", route)]));
         Self {
             at: Utc::now().timestamp_millis(),
             requests: public(HTTP_REQUESTS, "listener"),

@@ -18,6 +18,7 @@
 //! Personal data are masked until they are revealed, which is a form that [`Visit::reveal`] answers and audits.
 
 mod assets;
+mod chart;
 mod figures;
 mod format;
 pub(super) mod history;

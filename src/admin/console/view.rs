@@ -61,7 +61,8 @@ impl View {
     pub(super) fn failure(section: Option<Section>, failure: &Failure) -> Result<Self, Failure> {
         let status = failure.status;
         let reason = status.canonical_reason().unwrap_or("Failure");
-        let messages: Vec<&str> = failure.errors.iter().filter_map(|error| error.message.as_deref()).collect();
+        let messages: Vec<&str> =
+            failure.errors.iter().filter_map(|error| error.message.as_deref()).collect();
         let fields = context! { status => status.as_u16(), reason, message => messages.join("; ") };
         let main = render("failure.html", &fields)?;
         Ok(Self { title: reason.to_owned(), section, status, fresh: None, main })

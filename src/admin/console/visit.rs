@@ -181,7 +181,8 @@ async fn enter(mut context: Context<App>) -> Result<Visit, Result<Reply, Failure
     let Context { app, request, params, .. } = context;
     let visit = Visit { app, path: request.path, query: request.query, params, form };
     if visit.form.is_some() && !(is_ours(&request.headers) && visit.has_csrf()) {
-        let failure = Failure::forbidden("this form was not sent from the console, or is too old; load the page again");
+        let failure =
+            Failure::forbidden("this form was not sent from the console, or is too old; load the page again");
         return Err(View::failure(None, &failure).and_then(|view| view.reply(&visit)));
     }
     Ok(visit)

@@ -19,13 +19,20 @@
 
 mod assets;
 mod chart;
+mod digest;
 mod figures;
 mod format;
+mod health;
 pub(super) mod history;
+mod latency;
 mod live;
 mod now;
+mod partner;
+mod partners;
 mod section;
+mod standing;
 mod templates;
+mod trend;
 mod view;
 mod visit;
 
@@ -35,13 +42,17 @@ use hyper::Method;
 use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
-use self::visit::page;
+use self::visit::{act, page};
 use super::{App, route};
 use crate::web::{Handler, Route, Scope, handler};
 
 /// Every path of the console.
 pub(super) const ROUTES: &[Route<Handler<App>>] = &[
     get("/console", "What happens now.", page!(now::show)),
+    get("/console/partners", "Who is asked.", page!(partners::show)),
+    get("/console/partners/{partner}", "How a partner answers.", page!(partner::show)),
+    post("/console/partners/{partner}/pause", "Takes a partner out.", act!(partner::pause)),
+    post("/console/partners/{partner}/resume", "Ends a pause.", act!(partner::resume)),
     get("/console/assets/{file}", "What pages are drawn with.", handler!(assets::show)),
 ];
 

@@ -17,6 +17,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("sparkline.html", include_str!("templates/sparkline.html")),
     ("failure.html", include_str!("templates/failure.html")),
     ("now.html", include_str!("templates/now.html")),
+    ("partner.html", include_str!("templates/partner.html")),
+    ("partners.html", include_str!("templates/partners.html")),
 ];
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {

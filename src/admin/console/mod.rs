@@ -30,19 +30,25 @@ mod now;
 mod partner;
 mod partners;
 mod section;
+mod session;
+pub mod sign_in;
 mod standing;
+mod system;
 mod templates;
 mod trend;
 mod view;
 mod visit;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use hyper::Method;
 use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
+use self::session::Sessions;
 use self::visit::{act, page};
+use super::password::Password;
 use super::{App, route};
 use crate::web::{Handler, Route, Scope, handler};
 
@@ -53,6 +59,19 @@ pub(super) const ROUTES: &[Route<Handler<App>>] = &[
     get("/console/partners/{partner}", "How a partner answers.", page!(partner::show)),
     post("/console/partners/{partner}/pause", "Takes a partner out.", act!(partner::pause)),
     post("/console/partners/{partner}/resume", "Ends a pause.", act!(partner::resume)),
+    get("/console/system", "The daemon itself.", page!(system::show)),
+    post("/console/system/reload", "Takes in settings and partner files anew.", page!(system::reload)),
+    post("/console/system/check", "Reads every record of the store.", act!(system::check)),
+    get("/console/signIn", "Where one signs in.", handler!(sign_in::show)),
+    post("/console/signIn", "Signs in.", handler!(sign_in::sign_in)),
+    post("/console/signOut", "Signs out.", act!(sign_in::sign_out)),
+    route(
+        Method::POST,
+        "/console/links",
+        Scope::Confidential,
+        "Makes a link to sign in with.",
+        handler!(sign_in::link),
+    ),
     get("/console/assets/{file}", "What pages are drawn with.", handler!(assets::show)),
 ];
 
@@ -66,8 +85,11 @@ const fn post(path: &'static str, about: &'static str, handler: Handler<App>) ->
 
 /// What the console keeps in memory.
 pub(super) struct Console {
-    /// What stands in every form where nobody signs in: a page of another site cannot read it.
+    /// What stands in every form where nobody is signed in: a page of another site cannot read it.
     csrf: String,
+    sessions: Sessions,
+    /// When the daemon began.
+    begun: Instant,
     history: history::History,
     /// One permit for each page that is kept open.
     streams: Arc<Semaphore>,
@@ -76,8 +98,10 @@ pub(super) struct Console {
 
 impl Console {
     /// A console that has shown nothing yet.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(asks_to_sign_in: bool, password: Option<Password>) -> Self {
         Self {
+            sessions: Sessions::new(asks_to_sign_in, password),
+            begun: Instant::now(),
             csrf: Uuid::new_v4().to_string(),
             history: history::History::default(),
             streams: Arc::new(Semaphore::new(live::STREAMS)),

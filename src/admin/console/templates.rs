@@ -19,6 +19,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("now.html", include_str!("templates/now.html")),
     ("partner.html", include_str!("templates/partner.html")),
     ("partners.html", include_str!("templates/partners.html")),
+    ("sign_in.html", include_str!("templates/sign_in.html")),
+    ("system.html", include_str!("templates/system.html")),
 ];
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {

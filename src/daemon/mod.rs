@@ -25,7 +25,7 @@ use crate::config::Settings;
 use crate::http;
 use crate::http::identities::Identities;
 use crate::matching::lines::Lines;
-use crate::matching::{Engine, Matchmaker, recovery, texts::Texts};
+use crate::matching::{Engine, Matchmaker, funnel, recovery, texts::Texts};
 use crate::partners::Book;
 use crate::reload::channel as reload_requests;
 use crate::run_file::RunFile;
@@ -127,6 +127,8 @@ async fn live(
     let admin_app =
         admin::App::new(Arc::clone(&health), metrics, Arc::clone(&engine), reloader, run_file.clone());
     let admin = admin::start(admin_listener, admin_app);
+
+    tokio::spawn(funnel::keep(Arc::clone(&engine)));
 
     let (stop, stopping) = watch::channel(false);
     let reception = http::Reception::new(&settings.api);

@@ -26,6 +26,7 @@ pub mod dossier;
 pub mod engine;
 pub mod erasure;
 pub mod explanation;
+pub mod funnel;
 pub mod history;
 pub mod identity;
 pub mod limiter;

@@ -87,6 +87,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("csv", &["cli"]),
     ("fastrand", &["sandbox"]),
     ("indicatif", &["cli"]),
+    ("plotters", &["admin"]),
     ("tracing_subscriber", &["telemetry"]),
     ("metrics_exporter_prometheus", &["telemetry"]),
     ("utoipa", &["model", "http"]),

@@ -1,0 +1,86 @@
+//! The console: what an operator looks at in a browser, under `/console` of the admin listener.
+//!
+//! # How a page is made
+//! 1. What stands on it is a struct that [`Page`] is implemented for: its section, its template, how often it is rendered anew.
+//!    Figures come from the metrics ([`figures`]), from what the engine keeps in memory, or from single records; never from a
+//!    scan of the store, so that a page takes milliseconds however much is stored.
+//! 2. Its template stands in `templates/`, is listed in [`templates`], and makes the inside of `<main>`; `layout.html` is
+//!    around it. An element that changes by itself has an `id` and the attribute `data-live`.
+//! 3. An `async fn(Arc<Visit>) -> Result<View, Failure>` gathers the struct and gives `visit.view(&page)`. A row of
+//!    [`ROUTES`] puts it under its path with `page!`. What changes something is an `async fn(Arc<Visit>) ->
+//!    Result<Reply, Failure>` under `act!`, its row a `POST`; it ends with [`view::see`].
+//!
+//! # What every page gets
+//! [`enter`](visit::enter) lets in who is signed in, where that is asked for, and holds every form against forgery. [`view`] sets the
+//! headers: nothing is loaded from elsewhere, framed, or kept. Who asks for a page with `Accept: text/event-stream` gets it anew
+//! every few seconds ([`live`]); without that, or without a script, it is whole as it is.
+//!
+//! Personal data are masked until they are revealed, which is a form that [`Visit::reveal`] answers and audits.
+
+mod assets;
+mod chart;
+mod figures;
+mod format;
+pub(super) mod history;
+mod live;
+mod now;
+mod section;
+mod templates;
+mod view;
+mod visit;
+
+use std::sync::Arc;
+
+use hyper::Method;
+use tokio::sync::{Semaphore, watch};
+use uuid::Uuid;
+
+use self::visit::page;
+use super::{App, route};
+use crate::web::{Handler, Route, Scope, handler};
+
+/// Every path of the console.
+pub(super) const ROUTES: &[Route<Handler<App>>] = &[
+    get("/console", "What happens now.", page!(now::show)),
+    get("/console/assets/{file}", "What pages are drawn with.", handler!(assets::show)),
+];
+
+const fn get(path: &'static str, about: &'static str, handler: Handler<App>) -> Route<Handler<App>> {
+    route(Method::GET, path, Scope::None, about, handler)
+}
+
+const fn post(path: &'static str, about: &'static str, handler: Handler<App>) -> Route<Handler<App>> {
+    route(Method::POST, path, Scope::None, about, handler)
+}
+
+/// What the console keeps in memory.
+pub(super) struct Console {
+    /// What stands in every form where nobody signs in: a page of another site cannot read it.
+    csrf: String,
+    history: history::History,
+    /// One permit for each page that is kept open.
+    streams: Arc<Semaphore>,
+    stop: watch::Sender<bool>,
+}
+
+impl Console {
+    /// A console that has shown nothing yet.
+    pub(super) fn new() -> Self {
+        Self {
+            csrf: Uuid::new_v4().to_string(),
+            history: history::History::default(),
+            streams: Arc::new(Semaphore::new(live::STREAMS)),
+            stop: watch::channel(false).0,
+        }
+    }
+
+    /// Ends what keeps pages open.
+    pub(super) fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// Turns true when the daemon stops.
+    fn stopping(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+}

@@ -24,6 +24,7 @@ mod format;
 pub(super) mod history;
 mod live;
 mod now;
+mod rate_tables;
 mod section;
 mod templates;
 mod view;
@@ -35,13 +36,16 @@ use hyper::Method;
 use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
-use self::visit::page;
+use self::visit::{act, page};
 use super::{App, route};
 use crate::web::{Handler, Route, Scope, handler};
 
 /// Every path of the console.
 pub(super) const ROUTES: &[Route<Handler<App>>] = &[
     get("/console", "What happens now.", page!(now::show)),
+    get("/console/rateTables", "Finds rate tables.", page!(rate_tables::list)),
+    get("/console/rateTables/{uuid}", "Tells of a rate table.", page!(rate_tables::show)),
+    post("/console/rateTables/{uuid}/reveal", "Reveals what a lead says.", act!(rate_tables::reveal)),
     get("/console/assets/{file}", "What pages are drawn with.", handler!(assets::show)),
 ];
 

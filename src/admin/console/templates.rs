@@ -17,6 +17,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("sparkline.html", include_str!("templates/sparkline.html")),
     ("failure.html", include_str!("templates/failure.html")),
     ("now.html", include_str!("templates/now.html")),
+    ("rate_tables.html", include_str!("templates/rate_tables.html")),
+    ("rate_table.html", include_str!("templates/rate_table.html")),
 ];
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {

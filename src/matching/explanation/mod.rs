@@ -73,6 +73,12 @@ pub struct SeatExplanation {
     pub name: String,
     /// What it is asked about.
     pub product_type: ProductType,
+    /// Whether it had a place at the table.
+    #[serde(default)]
+    pub seated: bool,
+    /// Whether it has second look.
+    #[serde(default)]
+    pub second_look: bool,
     /// What became of it.
     pub why: Why,
     /// The same in words.

@@ -112,7 +112,12 @@ impl<'a> Told<'a> {
                 && !self.asks.is_released(seat);
             let why = if held { Why::Held } else { Why::Pending };
             let asked_at = why.was_asked().then(|| self.asked_at(seat, None));
-            return SeatExplanation { asked_at, offers: unanswered(judged, &[]), ..bare(text, why) };
+            return SeatExplanation {
+                seated: true,
+                asked_at,
+                offers: unanswered(judged, &[]),
+                ..bare(text, why)
+            };
         };
 
         let held_back = self.asks.held_back.iter().find(|(held, _)| usize::from(*held) == seat);
@@ -122,6 +127,7 @@ impl<'a> Told<'a> {
         offers.extend(unanswered(judged, &offers));
         let told = bare(text, why);
         SeatExplanation {
+            seated: true,
             about: match answer.outcome.reject_reason() {
                 Some(reason) => format!("{}: {reason}", told.about),
                 None => told.about,
@@ -245,6 +251,8 @@ fn bare(text: &SeatText, why: Why) -> SeatExplanation {
         partner_uuid: text.partner.uuid,
         name: text.partner.name.clone(),
         product_type: text.product_type,
+        seated: false,
+        second_look: text.second_look,
         why,
         about: why.words().to_owned(),
         cause: None,

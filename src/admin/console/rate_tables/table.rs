@@ -1,0 +1,218 @@
+//! The page of one rate table.
+
+use chrono::Utc;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::offers::{Array, arrays};
+use super::person::{self, Told};
+use super::timeline::{Timeline, time};
+use crate::admin::console::section::Section;
+use crate::admin::console::view::Page;
+use crate::matching::explanation::{OfferWhy, SeatExplanation, TableExplanation, Why, explanation};
+use crate::matching::record::table_of;
+use crate::matching::{Engine, Unavailable, reading};
+use crate::store::tokens::Tokens;
+
+/// What stands on the page.
+#[derive(Debug, Serialize)]
+pub(super) struct TablePage {
+    uuid: Uuid,
+    pub(super) lead: Uuid,
+    company: String,
+    test: bool,
+    /// Unix milliseconds.
+    created_at: i64,
+    deadline: String,
+    pending: bool,
+    /// After how long the last answer was there.
+    complete_after: Option<String>,
+    asked: usize,
+    shown: usize,
+    same_files: bool,
+    same_lead: bool,
+    timeline: Option<Timeline>,
+    asks: Vec<Ask>,
+    offers: Vec<Array>,
+    without: Vec<Without>,
+    /// How many partners do not have what the lead asks for.
+    not_wanted: usize,
+    told: Vec<Told>,
+    /// The other tables of the lead.
+    others: Vec<Uuid>,
+}
+
+/// A seat of the table, for the figures beside the timeline.
+#[derive(Debug, Serialize)]
+struct Ask {
+    partner: String,
+    name: String,
+    product: &'static str,
+    second_look: bool,
+    asked_after: Option<String>,
+    budget: Option<String>,
+    took: Option<String>,
+    about: String,
+    cause: Option<String>,
+}
+
+/// A partner without an offer, and why.
+#[derive(Debug, Serialize)]
+struct Without {
+    partner: String,
+    name: String,
+    product: &'static str,
+    about: String,
+    cause: Option<String>,
+    tone: &'static str,
+    reasons: Vec<Reason>,
+}
+
+/// Something that is against a partner, or against all of an offer.
+#[derive(Debug, PartialEq, Serialize)]
+struct Reason {
+    /// The offer; `None` where it is the partner.
+    offer: Option<String>,
+    attribute: Option<String>,
+    wanted: String,
+    found: String,
+}
+
+impl Page for TablePage {
+    const SECTION: Section = Section::RateTables;
+    const TEMPLATE: &'static str = "rate_table.html";
+
+    fn title(&self) -> String {
+        "Rate table".to_owned()
+    }
+}
+
+impl TablePage {
+    /// The page of a table, by its own uuid or by that of an offer; `None` when there is none, or its lead is erased. Of what
+    /// is personal it shows `revealed`.
+    ///
+    /// # Errors
+    /// [`Unavailable`], once reported, when a record cannot be read.
+    pub(super) fn read(
+        engine: &Engine,
+        uuid: Uuid,
+        revealed: Option<&str>,
+    ) -> Result<Option<Self>, Unavailable> {
+        let (uuid, _) = table_of(uuid);
+        let Some(table) = reading::table(engine, uuid)? else { return Ok(None) };
+        let explained = explanation(&engine.store, &engine.texts, &engine.book(), uuid)?;
+        let explained = explained.and_then(|explained| explained.rate_tables.into_iter().next());
+        let Some(explained) = explained else { return Ok(None) };
+        let head = table.head();
+        let Some(record) = reading::lead(&engine.store, head.lead)? else { return Ok(None) };
+        let snapshot = engine.snapshot(&table).ok_or(Unavailable)?;
+
+        let company = Tokens::of(engine.store.clone()).company(head.company);
+        let timeline = Timeline::of(&explained, Utc::now().timestamp_millis());
+        let (not_wanted, judged): (Vec<_>, Vec<_>) =
+            explained.seats.iter().partition(|seat| seat.why == Why::NotWanted);
+        Ok(Some(Self {
+            uuid,
+            lead: head.lead,
+            company: company.map_or_else(|| head.company.to_string(), |company| company.name),
+            test: head.test,
+            created_at: head.created_at,
+            deadline: time((head.deadline - head.created_at) as f64),
+            pending: explained.pending,
+            complete_after: complete_after(&explained),
+            asked: explained.seats.iter().filter(|seat| seat.why.was_asked()).count(),
+            shown: table.offers(),
+            same_files: explained.same_files,
+            same_lead: explained.same_lead,
+            timeline: (!timeline.is_empty()).then_some(timeline),
+            asks: asks(&explained),
+            offers: arrays(&snapshot.json),
+            without: judged.iter().filter(|seat| !shows(seat)).map(|seat| Without::of(seat)).collect(),
+            not_wanted: not_wanted.len(),
+            told: person::told(&record.lead, revealed),
+            others: reading::tables_of(&engine.store, head.lead)
+                .into_iter()
+                .filter(|other| *other != uuid)
+                .collect(),
+        }))
+    }
+}
+
+/// Whether at least one offer of a partner is shown.
+fn shows(seat: &SeatExplanation) -> bool {
+    seat.offers.iter().any(|offer| offer.why == OfferWhy::Shown)
+}
+
+fn complete_after(table: &TableExplanation) -> Option<String> {
+    let ended = table.seats.iter().filter_map(|seat| {
+        let asked = seat.asked_at?.millis() - table.created_at.millis();
+        Some(asked as f64 + seat.ended_after_ms? as f64)
+    });
+    (!table.pending).then(|| time(ended.fold(0.0, f64::max)))
+}
+
+fn asks(table: &TableExplanation) -> Vec<Ask> {
+    let seated = table.seats.iter().filter(|seat| seat.seated);
+    let ask = |seat: &SeatExplanation| Ask {
+        partner: seat.partner.clone(),
+        name: seat.name.clone(),
+        product: seat.product_type.as_str(),
+        second_look: seat.second_look,
+        asked_after: seat.asked_at.map(|at| time((at.millis() - table.created_at.millis()).max(0) as f64)),
+        budget: seat.budget_ms.map(|budget| time(f64::from(budget))),
+        took: seat.ended_after_ms.map(|took| time(took as f64)),
+        about: seat.about.clone(),
+        cause: seat.cause.clone(),
+    };
+    seated.map(ask).collect()
+}
+
+impl Without {
+    fn of(seat: &SeatExplanation) -> Self {
+        let tone = match seat.why {
+            Why::Offers | Why::Declined | Why::Rejected => "warn",
+            why if why.was_asked() && why != Why::Pending => "bad",
+            _ => "idle",
+        };
+        Self {
+            partner: seat.partner.clone(),
+            name: seat.name.clone(),
+            product: seat.product_type.as_str(),
+            about: if seat.why == Why::Offers {
+                "its offers are not shown".to_owned()
+            } else {
+                seat.about.clone()
+            },
+            cause: seat.cause.clone(),
+            tone,
+            reasons: reasons(seat),
+        }
+    }
+}
+
+/// What is against the partner or, where nothing is, against each of its offers.
+fn reasons(seat: &SeatExplanation) -> Vec<Reason> {
+    let of_seat = seat.refusals.iter().map(|refusal| Reason {
+        offer: None,
+        attribute: refusal.attribute.clone(),
+        wanted: refusal.wanted.clone(),
+        found: refusal.found.clone(),
+    });
+    let mut reasons: Vec<Reason> = of_seat.collect();
+    if !reasons.is_empty() {
+        return reasons;
+    }
+    for offer in &seat.offers {
+        reasons.extend(offer.refusals.iter().map(|refusal| Reason {
+            offer: Some(offer.name.clone()),
+            attribute: refusal.attribute.clone(),
+            wanted: refusal.wanted.clone(),
+            found: refusal.found.clone(),
+        }));
+        if offer.refusals.is_empty() && seat.why == Why::Offers {
+            let (wanted, found) = ("a place among the offers shown".to_owned(), offer.why.words().to_owned());
+            reasons.push(Reason { offer: Some(offer.name.clone()), attribute: None, wanted, found });
+        }
+    }
+    reasons
+}

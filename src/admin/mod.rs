@@ -37,6 +37,7 @@ pub use health::Health;
 
 use self::console::Console;
 use self::key_ring::KeyRing;
+use crate::config::Settings;
 use crate::matching::Engine;
 use crate::reload::Reloader;
 use crate::run_file::RunFile;
@@ -58,6 +59,8 @@ pub struct App {
     /// Where the other listeners are, and the key that opens the commands.
     run_file: RunFile,
     index: String,
+    /// The settings in force, whatever is reloaded.
+    settings: watch::Receiver<Arc<Settings>>,
     console: Console,
 }
 
@@ -69,12 +72,18 @@ impl App {
         engine: Arc<Engine>,
         reloader: Reloader,
         run_file: RunFile,
+        settings: watch::Receiver<Arc<Settings>>,
     ) -> Self {
         let key_ring = KeyRing::of(engine.store.clone());
         let replays = Arc::new(Semaphore::new(1));
         let index = index_page(&run_file);
         let console = Console::new();
-        Self { health, metrics, key_ring, engine, reloader, replays, run_file, index, console }
+        Self { health, metrics, key_ring, engine, reloader, replays, run_file, index, settings, console }
+    }
+
+    /// The settings as of now.
+    fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.borrow())
     }
 
     /// Every metric as of now, in the Prometheus text format.

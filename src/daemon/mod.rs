@@ -124,8 +124,15 @@ async fn live(
     let (reloader, mut reloads) = reload_requests();
     let engine = Arc::clone(matchmaker.engine());
     note_book(&engine.book());
-    let admin_app =
-        admin::App::new(Arc::clone(&health), metrics, Arc::clone(&engine), reloader, run_file.clone());
+    let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
+    let admin_app = admin::App::new(
+        Arc::clone(&health),
+        metrics,
+        Arc::clone(&engine),
+        reloader,
+        run_file.clone(),
+        settings_in_force,
+    );
     let admin = admin::start(admin_listener, admin_app);
 
     tokio::spawn(funnel::keep(Arc::clone(&engine)));
@@ -149,7 +156,7 @@ async fn live(
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 
     let store_path = settings.store.path.clone();
-    let mut reloading = Reloading { config, settings, engine, reception, shown, filter };
+    let mut reloading = Reloading { config, settings, in_force, engine, reception, shown, filter };
     loop {
         tokio::select! {
             told = signals.next() => match told {

@@ -24,9 +24,8 @@ use crate::partners::http::check::WireRules;
 use crate::partners::http::{Answered, HttpRequest, HttpSource, Reading, Secrets};
 use crate::partners::{Book, Quote, Seat};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
-use crate::wire::{
-    Call, CallError, ClientIdentity, Lane, LaneRules, LaneState, PanelRules, PoolRules, Reply, Wire,
-};
+pub use crate::wire::{BreakerState, LaneState};
+use crate::wire::{Call, CallError, ClientIdentity, Lane, LaneRules, PanelRules, PoolRules, Reply, Wire};
 
 /// Who a line leads to.
 type Place = (String, ProductType);

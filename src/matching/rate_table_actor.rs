@@ -21,6 +21,7 @@ use super::admission::Place;
 use super::asks::Asks;
 use super::audience::Audience;
 use super::budget::Budget;
+use super::conduct::Noted;
 use super::configuration::Configuration;
 use super::engine::Engine;
 use super::limiter::Round;
@@ -132,6 +133,7 @@ impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
             let slowest = &mut self.slowest[usize::from(self.asks.is_released(seat))];
             *slowest = elapsed.max(*slowest);
             self.engine.paces.note(self.table().head().test, &seat_text, elapsed, &end.outcome);
+            self.note_conduct(seat, &end, elapsed);
             self.take_in(seat, end);
         }
         self.write(ctx);
@@ -289,6 +291,14 @@ impl RateTableActor {
         hasher.finish()
     }
 
+    /// Notes for people who look on how an ask ended.
+    fn note_conduct(&self, seat: usize, end: &AskEnd, elapsed: Duration) {
+        let SeatText { key, product_type, .. } = &*self.table().seats()[seat];
+        let rate_table = self.table().head().uuid;
+        let noted = Noted { rate_table, end, elapsed, late: self.noted[seat] };
+        self.engine.conducts.note(key, *product_type, noted);
+    }
+
     /// Notes an outcome, unless its seat has one already: a late offer never enters.
     fn take_in(&mut self, seat: usize, end: AskEnd) {
         if std::mem::replace(&mut self.noted[seat], true) {
@@ -310,7 +320,10 @@ impl RateTableActor {
     fn deadline_passed(&mut self, ctx: &mut Context<Self>) {
         for seat in 0..self.noted.len() {
             if !self.noted[seat] {
-                self.take_in(seat, Outcome::TimedOut.because("the deadline of the rate table came"));
+                let end = Outcome::TimedOut.because("the deadline of the rate table came");
+                let elapsed = self.start.begun.map(|begun| begun.elapsed()).unwrap_or_default();
+                self.note_conduct(seat, &end, elapsed);
+                self.take_in(seat, end);
             }
         }
         self.write(ctx);

@@ -23,7 +23,10 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("web", &["model", "shares", "telemetry", "planted"]),
     ("wire", &["telemetry", "planted"]),
     ("http", &["model", "analytics", "matching", "reference", "store", "web", "config", "telemetry"]),
-    ("admin", &["matching", "model", "reload", "store", "web", "run_file", "telemetry"]),
+    (
+        "admin",
+        &["config", "matching", "model", "partners", "reload", "store", "web", "run_file", "telemetry"],
+    ),
     ("bootstrap", &["model", "store", "run_file"]),
     (
         "daemon",

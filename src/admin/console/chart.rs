@@ -47,7 +47,7 @@ pub(super) const WIDE: (u32, u32) = (1100, 260);
 #[derive(Debug, Default)]
 pub(super) struct Chart {
     /// Names it within its page.
-    pub(super) id: &'static str,
+    pub(super) id: String,
     /// What it shows.
     pub(super) title: String,
     /// What it tells, in a sentence.
@@ -233,7 +233,7 @@ mod tests {
     use crate::admin::console::format;
 
     fn chart() -> Chart {
-        Chart { id: "leads", title: "Leads <a second>".to_owned(), ..Chart::default() }
+        Chart { id: "leads".to_owned(), title: "Leads <a second>".to_owned(), ..Chart::default() }
     }
 
     #[test]

@@ -47,11 +47,6 @@ impl Figures {
         self.of(name, &[]).map(|series| series.value).next()
     }
 
-    /// How many series of a metric have this value.
-    pub(super) fn having(&self, name: &str, value: f64) -> usize {
-        self.of(name, &[]).filter(|series| series.value == value).count()
-    }
-
     /// The distribution of a metric over all series that have these labels.
     pub(super) fn distribution(&self, name: &str, labels: &[(&str, &str)]) -> Distribution {
         let mut buckets: Vec<(f64, f64)> = Vec::new();

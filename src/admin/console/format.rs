@@ -45,6 +45,16 @@ pub(super) fn percent(value: &Value) -> String {
     })
 }
 
+/// An amount of dollars, with cents unless there are none: `$1 234.50`, `−$95`.
+pub(super) fn dollars(value: &Value) -> String {
+    number(value).map_or_else(unknown, |dollars| {
+        let cents = (dollars.abs() * 100.0).round() as i64;
+        let sign = if dollars < 0.0 && cents > 0 { "−" } else { "" };
+        let fraction = if cents % 100 == 0 { String::new() } else { format!(".{:02}", cents % 100) };
+        format!("{sign}${}{fraction}", grouped(cents / 100))
+    })
+}
+
 /// A size given in bytes: `1.4 GiB`.
 pub(super) fn bytes(value: &Value) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -110,6 +120,7 @@ mod tests {
         );
         assert_eq!((of(seconds, 0.00035), of(seconds, 0.0042)), ("350 µs".into(), "4.2 ms".into()));
         assert_eq!((of(seconds, 0.35), of(seconds, 15.0)), ("350 ms".into(), "15 s".into()));
+        assert_eq!((of(dollars, 1_234.5), of(dollars, -95.0)), ("$1\u{202f}234.50".into(), "−$95".into()));
         assert_eq!((of(bytes, 512.0), of(bytes, 1.5 * 1024.0 * 1024.0)), ("512 B".into(), "1.5 MiB".into()));
         assert_eq!(of(moment, 0.0), "1970-01-01T00:00:00Z");
     }
@@ -123,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_a_dash() {
-        for filter in [count, rate, seconds, percent, bytes, clock, moment] {
+        for filter in [count, rate, seconds, percent, dollars, bytes, clock, moment] {
             assert_eq!(filter(&Value::from(())), UNKNOWN);
             assert_eq!(filter(&Value::from(f64::NAN)), UNKNOWN);
         }

@@ -9,8 +9,9 @@ use chrono::Utc;
 use super::super::App;
 use super::figures::{Distribution, Figures};
 use crate::telemetry::metrics::{
-    HTTP_REQUEST_SECONDS, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED, LIVE_TABLES, PARTNER_OUTCOMES,
-    STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH, SUBMITS_REFUSED, TABLES_SETTLED,
+    HTTP_REQUEST_SECONDS, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED, LIVE_TABLES, PARTNER_OUTCOMES, RELOADED_AT,
+    RELOADS, STORE_BROKEN_RECORDS, STORE_COMMIT_SECONDS, STORE_FREE_BYTES, STORE_QUEUE_DEPTH,
+    SUBMITS_REFUSED, TABLES_SETTLED,
 };
 
 /// Time between two readings.
@@ -51,6 +52,14 @@ pub(super) struct Reading {
     pub(super) asked: f64,
     /// Asks that ended with offers.
     pub(super) offered: f64,
+    /// Room on the disk of the store, once it has been measured.
+    pub(super) free_bytes: Option<f64>,
+    /// Records that could not be read.
+    pub(super) broken: f64,
+    /// Reloads that changed nothing, because something was wrong.
+    pub(super) reloads_refused: f64,
+    /// When settings and partner files were last taken in, Unix seconds.
+    pub(super) reloaded_at: Option<f64>,
 }
 
 /// The ring. Cheap to clone.
@@ -111,6 +120,10 @@ impl Reading {
             settled: figures.sum(TABLES_SETTLED, &[]),
             asked: figures.sum(PARTNER_OUTCOMES, &[]),
             offered: figures.sum(PARTNER_OUTCOMES, &[("outcome", "offers")]),
+            free_bytes: figures.gauge(STORE_FREE_BYTES),
+            broken: figures.sum(STORE_BROKEN_RECORDS, &[]),
+            reloads_refused: figures.sum(RELOADS, &[]) - figures.sum(RELOADS, &[("result", "ok")]),
+            reloaded_at: figures.gauge(RELOADED_AT),
         }
     }
 

@@ -17,8 +17,13 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("sparkline.html", include_str!("templates/sparkline.html")),
     ("failure.html", include_str!("templates/failure.html")),
     ("now.html", include_str!("templates/now.html")),
+    ("funnel.html", include_str!("templates/funnel.html")),
+    ("catalogue.html", include_str!("templates/catalogue.html")),
+    ("trial.html", include_str!("templates/trial.html")),
     ("rate_tables.html", include_str!("templates/rate_tables.html")),
     ("rate_table.html", include_str!("templates/rate_table.html")),
+    ("partner.html", include_str!("templates/partner.html")),
+    ("partners.html", include_str!("templates/partners.html")),
 ];
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -32,6 +37,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.add_filter("seconds", format::seconds);
     environment.add_filter("percent", format::percent);
     environment.add_filter("bytes", format::bytes);
+    environment.add_filter("dollars", format::dollars);
     environment.add_filter("clock", format::clock);
     environment.add_filter("moment", format::moment);
     for (name, source) in TEMPLATES {

@@ -9,6 +9,9 @@ use crate::web::Failure;
 /// Labels on the axis of time at most.
 const LABELS: usize = 8;
 
+/// Least value at the top of the axis.
+const LEAST_TOP: f64 = 4.0;
+
 /// A line: its name, and a value for each day or month.
 pub(super) struct Plot {
     /// Its name.
@@ -37,7 +40,8 @@ pub(super) fn days(
     let values = || plots.iter().flat_map(|plot| plot.values.iter().copied());
     // Payouts that were taken back may be more than what was paid.
     let (least, most) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
-    let top = if most > 0.0 { most * 1.15 } else { 1.0 };
+    // Below, the labels of the axis would be fractions.
+    let top = (most * 1.15).max(LEAST_TOP);
     let last = days.len().saturating_sub(1).max(1) as f64;
     let label = |place: &f64| days.get(place.round() as usize).cloned().unwrap_or_default();
     chart.drawn(size, |area| {

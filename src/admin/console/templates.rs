@@ -38,6 +38,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.add_filter("percent", format::percent);
     environment.add_filter("bytes", format::bytes);
     environment.add_filter("dollars", format::dollars);
+    environment.add_filter("code", format::code);
     environment.add_filter("clock", format::clock);
     environment.add_filter("moment", format::moment);
     for (name, source) in TEMPLATES {

@@ -81,7 +81,6 @@ pub(super) const WITH_SPECIMEN: &str = "specimen";
 pub(super) struct Field {
     /// The attribute that it gives.
     pub(super) path: &'static str,
-    section: String,
     label: String,
     /// `choice`, `number`, `date` or `text`.
     kind: &'static str,
@@ -92,14 +91,25 @@ pub(super) struct Field {
     pub(super) fault: Option<String>,
 }
 
-/// The fields for a product, each with what `given` says of it.
-pub(super) fn fields(product: ProductType, given: impl Fn(&str) -> Option<String>) -> Vec<Field> {
-    let asked = FIELDS.iter().filter(|(.., products)| products.is_empty() || products.contains(&product));
-    asked
-        .filter_map(|(path, default, _)| {
-            Field::of(path, given(path).unwrap_or_else(|| (*default).to_owned()))
-        })
-        .collect()
+/// Fields under a heading.
+#[derive(Debug, Serialize)]
+pub(super) struct Section {
+    name: &'static str,
+    pub(super) fields: Vec<Field>,
+}
+
+/// The fields for a product, each with what `given` says of it: first those about what is wanted, then those about who asks.
+pub(super) fn sections(product: ProductType, given: impl Fn(&str) -> Option<String>) -> Vec<Section> {
+    let fields = |wanted: fn(&[ProductType], ProductType) -> bool| -> Vec<Field> {
+        let asked = FIELDS.iter().filter(|(.., products)| wanted(products, product));
+        let value = |path: &str, default: &str| given(path).unwrap_or_else(|| default.to_owned());
+        asked.filter_map(|(path, default, _)| Field::of(path, value(path, default))).collect()
+    };
+    let sections = [
+        Section { name: "What is wanted", fields: fields(|products, product| products.contains(&product)) },
+        Section { name: "Who asks", fields: fields(|products, _| products.is_empty()) },
+    ];
+    sections.into_iter().filter(|section| !section.fields.is_empty()).collect()
 }
 
 impl Field {
@@ -111,9 +121,8 @@ impl Field {
             AttributeKind::Date => ("date", Vec::new()),
             AttributeKind::Text => ("text", Vec::new()),
         };
-        let (section, name) = path.split_once('.')?;
-        let section = words(section.trim_end_matches("Information"));
-        Some(Self { path, section, label: words(name), kind, choices, value, fault: None })
+        let (_, name) = path.split_once('.')?;
+        Some(Self { path, label: words(name), kind, choices, value, fault: None })
     }
 }
 
@@ -121,11 +130,16 @@ impl Field {
 ///
 /// # Errors
 /// What is wrong that is not about a field; what is, stands beside it.
-pub(super) fn lead(product: ProductType, specimen: bool, fields: &mut [Field]) -> Result<Lead, Vec<String>> {
+pub(super) fn lead(
+    product: ProductType,
+    specimen: bool,
+    sections: &mut [Section],
+) -> Result<Lead, Vec<String>> {
     let mut body = Map::new();
     body.insert("productTypes".to_owned(), Value::from(vec![product.as_str()]));
     let of_person = SPECIMEN.iter().filter(|_| specimen).map(|(path, value)| (*path, (*value).to_owned()));
-    let of_fields = fields.iter().map(|field| (field.path, field.value.trim().to_owned()));
+    let fields = sections.iter().flat_map(|section| &section.fields);
+    let of_fields = fields.map(|field| (field.path, field.value.trim().to_owned()));
     for (path, value) in of_person.chain(of_fields).filter(|(_, value)| !value.is_empty()) {
         put(&mut body, path, value);
     }
@@ -134,16 +148,17 @@ pub(super) fn lead(product: ProductType, specimen: bool, fields: &mut [Field]) -
         Err(Unreadable::Faults(faults)) => faults,
         Err(Unreadable::NotJson(fault)) => vec![fault],
     };
-    Err(faults.into_iter().filter_map(|fault| beside(fault, fields)).collect())
+    Err(faults.into_iter().filter_map(|fault| beside(fault, sections)).collect())
 }
 
 /// Puts a fault beside its field; one that has none is given back.
-fn beside(fault: ApiError, fields: &mut [Field]) -> Option<String> {
+fn beside(fault: ApiError, sections: &mut [Section]) -> Option<String> {
     let message = fault.message.unwrap_or_default();
     let Some(attribute) = fault.attribute else { return Some(message) };
     // A list is faulty at one of its elements.
     let path = attribute.split('[').next().unwrap_or_default();
-    match fields.iter_mut().find(|field| field.path == path) {
+    let mut fields = sections.iter_mut().flat_map(|section| &mut section.fields);
+    match fields.find(|field| field.path == path) {
         Some(field) => {
             field.fault = Some(message);
             None
@@ -174,14 +189,19 @@ fn put(body: &mut Map<String, Value>, path: &str, value: String) {
 mod tests {
     use super::*;
 
+    fn faulty(sections: &[Section]) -> Vec<&'static str> {
+        let fields = sections.iter().flat_map(|section| &section.fields);
+        fields.filter(|field| field.fault.is_some()).map(|field| field.path).collect()
+    }
+
     #[test]
     fn what_stands_in_the_form_at_first_is_a_lead_of_every_product() {
         for &product in ProductType::ALL {
-            let mut fields = fields(product, |_| None);
+            let mut sections = sections(product, |_| None);
             let lead =
-                lead(product, true, &mut fields).unwrap_or_else(|faults| panic!("{product}: {faults:?}"));
+                lead(product, true, &mut sections).unwrap_or_else(|faults| panic!("{product}: {faults:?}"));
             assert_eq!(lead.product_types.as_deref(), Some(&[product][..]));
-            assert!(fields.iter().all(|field| field.fault.is_none() && !field.kind.is_empty()), "{product}");
+            assert!(faulty(&sections).is_empty(), "{product}");
         }
     }
 
@@ -205,10 +225,8 @@ mod tests {
             "personalInformation.zipcode" => Some("none".to_owned()),
             _ => None,
         };
-        let mut fields = fields(Loan, given);
-        assert_eq!(lead(Loan, false, &mut fields), Err(Vec::new()));
-        let faulty: Vec<&str> =
-            fields.iter().filter(|field| field.fault.is_some()).map(|field| field.path).collect();
-        assert_eq!(faulty, ["personalInformation.zipcode", "loanInformation.loanAmount"]);
+        let mut sections = sections(Loan, given);
+        assert_eq!(lead(Loan, false, &mut sections), Err(Vec::new()));
+        assert_eq!(faulty(&sections), ["loanInformation.loanAmount", "personalInformation.zipcode"]);
     }
 }

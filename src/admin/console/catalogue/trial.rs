@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::Utc;
 use serde::Serialize;
 
-use super::form::{Field, WITH_SPECIMEN, fields, lead};
+use super::form::{self, WITH_SPECIMEN, lead, sections};
 use super::{Choice, choices};
 use crate::admin::console::section::Section;
 use crate::admin::console::view::{Page, View};
@@ -20,7 +20,7 @@ struct TrialPage {
     product: &'static str,
     products: Vec<Choice>,
     specimen: bool,
-    fields: Vec<Field>,
+    sections: Vec<form::Section>,
     /// What is wrong that is not about a field.
     faults: Vec<String>,
     /// Whether something is wrong with a field.
@@ -74,7 +74,7 @@ pub(in crate::admin::console) async fn ask(visit: Arc<Visit>) -> Result<View, Fa
         product: product.as_str(),
         products: choices(Some(product)),
         specimen: true,
-        fields: fields(product, |_| None),
+        sections: sections(product, |_| None),
         faults: Vec::new(),
         faulty: false,
         verdict: None,
@@ -86,8 +86,8 @@ pub(in crate::admin::console) async fn show(visit: Arc<Visit>) -> Result<Reply, 
     let product = product(visit.field("product"))?;
     let specimen = visit.field(WITH_SPECIMEN).is_some();
     let given = |path: &str| Some(visit.field(path).unwrap_or_default().to_owned());
-    let mut fields = fields(product, given);
-    let (verdict, faults) = match lead(product, specimen, &mut fields) {
+    let mut sections = sections(product, given);
+    let (verdict, faults) = match lead(product, specimen, &mut sections) {
         Ok(lead) => {
             let seats = visit
                 .reading(move |app| {
@@ -103,8 +103,8 @@ pub(in crate::admin::console) async fn show(visit: Arc<Visit>) -> Result<Reply, 
         product: product.as_str(),
         products: choices(Some(product)),
         specimen,
-        faulty: fields.iter().any(|field| field.fault.is_some()),
-        fields,
+        faulty: sections.iter().flat_map(|section| &section.fields).any(|field| field.fault.is_some()),
+        sections,
         faults,
         verdict,
     };

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::admin::console::format;
+
 /// The arrays of a rate table, and what people call them.
 const ARRAYS: [(&str, &str); 5] = [
     ("loanOffers", "Loans"),
@@ -120,8 +122,7 @@ impl Unit {
     fn written(self, value: f64) -> String {
         match self {
             Self::Percent => format!("{value:.2} %"),
-            Self::Dollars if value.fract() == 0.0 => format!("${value:.0}"),
-            Self::Dollars => format!("${value:.2}"),
+            Self::Dollars => format::dollars(&value.into()),
         }
     }
 }
@@ -141,7 +142,7 @@ mod tests {
         let loan = &arrays[0].offers[0];
         assert_eq!((loan.partner.as_str(), loan.firmness), ("Wrenfold", Some("pre-approved")));
         let terms: Vec<String> = loan.terms.iter().map(|(name, value)| format!("{name} {value}")).collect();
-        assert_eq!(terms, ["term 36 months", "APR 9.50 %", "up to $15000"]);
+        assert_eq!(terms, ["term 36 months", "APR 9.50 %", "up to $15\u{202f}000"]);
         assert_eq!((arrays[1].name, arrays[1].offers[0].name.as_str()), ("Savings", "High"));
         assert!(super::arrays(b"none").is_empty());
     }

@@ -7,6 +7,9 @@ use crate::model::{Attribute, AttributeKind, AttributeValue, Lead};
 /// Letters of a text at most.
 const TEXT_LETTERS: usize = 160;
 
+/// What is written in capitals.
+const ABBREVIATIONS: [&str; 5] = ["fcra", "ip", "sms", "ssn", "tcpa"];
+
 /// A section of the lead.
 #[derive(Debug, Serialize)]
 pub(super) struct Told {
@@ -74,7 +77,10 @@ pub(in crate::admin::console) fn words(name: &str) -> String {
         }
         words.push(letter.to_ascii_lowercase());
     }
-    words
+    let capital = |word: &str| {
+        if ABBREVIATIONS.contains(&word) { word.to_ascii_uppercase() } else { word.to_owned() }
+    };
+    words.split(' ').map(capital).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -87,6 +93,12 @@ mod tests {
 
     fn json(revealed: Option<&str>) -> String {
         serde_json::to_string(&told(&Lead::read(LEAD).unwrap(), revealed)).unwrap()
+    }
+
+    #[test]
+    fn names_are_written_as_words() {
+        assert_eq!(words("consentsToFcra"), "consents to FCRA");
+        assert_eq!((words("ipAddress"), words("zipCode")), ("IP address".into(), "zip code".into()));
     }
 
     #[test]

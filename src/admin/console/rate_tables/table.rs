@@ -68,12 +68,11 @@ struct Without {
     reasons: Vec<Reason>,
 }
 
-/// Something that is against a partner, or against all of an offer.
+/// Something that is against a partner, or against some of its offers.
 #[derive(Debug, PartialEq, Serialize)]
 struct Reason {
-    /// The offer; `None` where it is the partner.
-    offer: Option<String>,
-    attribute: Option<String>,
+    /// The offers; none where it is the partner.
+    offers: Vec<String>,
     wanted: String,
     found: String,
 }
@@ -167,6 +166,15 @@ fn asks(table: &TableExplanation) -> Vec<Ask> {
     seated.map(ask).collect()
 }
 
+/// Why nothing of a partner is shown.
+fn about(seat: &SeatExplanation) -> String {
+    let mut answered = seat.offers.iter().filter(|offer| offer.uuid.is_some());
+    match (seat.why, answered.next()) {
+        (Why::Offers, Some(offer)) => offer.why.words().to_owned(),
+        _ => seat.about.clone(),
+    }
+}
+
 impl Without {
     fn of(seat: &SeatExplanation) -> Self {
         let tone = match seat.why {
@@ -178,11 +186,7 @@ impl Without {
             partner: seat.partner.clone(),
             name: seat.name.clone(),
             product: seat.product_type.as_str(),
-            about: if seat.why == Why::Offers {
-                "its offers are not shown".to_owned()
-            } else {
-                seat.about.clone()
-            },
+            about: about(seat),
             cause: seat.cause.clone(),
             tone,
             reasons: reasons(seat),
@@ -190,28 +194,31 @@ impl Without {
     }
 }
 
-/// What is against the partner or, where nothing is, against each of its offers.
+/// What is against the partner or, where nothing is, against each of its offers; what is against several is told once.
 fn reasons(seat: &SeatExplanation) -> Vec<Reason> {
-    let of_seat = seat.refusals.iter().map(|refusal| Reason {
-        offer: None,
-        attribute: refusal.attribute.clone(),
-        wanted: refusal.wanted.clone(),
-        found: refusal.found.clone(),
-    });
-    let mut reasons: Vec<Reason> = of_seat.collect();
-    if !reasons.is_empty() {
+    let mut reasons: Vec<Reason> = Vec::new();
+    let mut note = |offer: Option<&String>, wanted: &str, found: &str| match reasons
+        .iter_mut()
+        .find(|known| known.wanted == wanted && known.found == found)
+    {
+        Some(known) => known.offers.extend(offer.cloned()),
+        None => {
+            let (wanted, found) = (wanted.to_owned(), found.to_owned());
+            reasons.push(Reason { offers: offer.cloned().into_iter().collect(), wanted, found });
+        }
+    };
+    for refusal in &seat.refusals {
+        note(None, &refusal.wanted, &refusal.found);
+    }
+    if !seat.refusals.is_empty() {
         return reasons;
     }
     for offer in &seat.offers {
-        reasons.extend(offer.refusals.iter().map(|refusal| Reason {
-            offer: Some(offer.name.clone()),
-            attribute: refusal.attribute.clone(),
-            wanted: refusal.wanted.clone(),
-            found: refusal.found.clone(),
-        }));
-        if offer.refusals.is_empty() && seat.why == Why::Offers {
-            let (wanted, found) = ("a place among the offers shown".to_owned(), offer.why.words().to_owned());
-            reasons.push(Reason { offer: Some(offer.name.clone()), attribute: None, wanted, found });
+        for refusal in &offer.refusals {
+            note(Some(&offer.name), &refusal.wanted, &refusal.found);
+        }
+        if offer.uuid.is_some() {
+            note(Some(&offer.name), "a place among the offers shown", offer.why.words());
         }
     }
     reasons

@@ -26,6 +26,7 @@ struct UnderWay {
     /// How long the last step took.
     took: Duration,
     by: Arc<str>,
+    app: Arc<App>,
 }
 
 pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
@@ -38,14 +39,14 @@ pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
         }
     })?;
     told("backup begun", &by);
-    let under_way = UnderWay { backup, took: Duration::ZERO, by };
+    let under_way = UnderWay { backup, took: Duration::ZERO, by, app: context.app };
     let pieces = stream::unfold(Some(under_way), |under_way| async { go_on(under_way?).await });
     Ok(Reply::stream("application/octet-stream", pieces))
 }
 
 /// Rests, then takes the next step.
 async fn go_on(under_way: UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWay>)> {
-    let UnderWay { mut backup, took, by } = under_way;
+    let UnderWay { mut backup, took, by, app } = under_way;
     tokio::time::sleep(took).await;
     let stepping = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
@@ -54,10 +55,11 @@ async fn go_on(under_way: UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWa
     });
     match stepping.await {
         Ok((backup, Ok(Some(piece)), took)) => {
-            Some((Ok(Bytes::from(piece)), Some(UnderWay { backup, took, by })))
+            Some((Ok(Bytes::from(piece)), Some(UnderWay { backup, took, by, app })))
         }
         Ok((_, Ok(None), _)) => {
             told("backup taken", &by);
+            app.chronicle.backed_up(&by);
             None
         }
         Ok((_, Err(error), _)) => {

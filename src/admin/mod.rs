@@ -12,13 +12,15 @@
 
 pub mod audit;
 pub mod backup;
-mod console;
+mod chronicle;
+pub mod console;
 mod health;
 pub mod key_ring;
 pub mod leads;
 pub mod master_key;
 pub mod partner_events;
 mod partners;
+pub mod password;
 mod reload;
 pub mod replay;
 pub mod store;
@@ -35,17 +37,40 @@ use tracing::error;
 
 pub use health::Health;
 
+use self::chronicle::Chronicle;
 use self::console::Console;
 use self::key_ring::KeyRing;
+use self::password::Password;
 use crate::config::Settings;
 use crate::matching::Engine;
 use crate::reload::Reloader;
 use crate::run_file::RunFile;
 use crate::telemetry::metrics;
+use crate::telemetry::tail::Tail;
 use crate::web::{
     Authenticate, Caller, Context, Cors, Editions, Failure, Gate, Handler, Listener, Principal, Reply, Route,
     Router, Scope, Surface, Token, Welcome, handler, service,
 };
+
+/// What the admin pages are made with.
+pub struct Parts {
+    /// Whether leads are taken.
+    pub health: Arc<Health>,
+    /// Every metric.
+    pub metrics: metrics::Handle,
+    /// Matches leads.
+    pub engine: Arc<Engine>,
+    /// Takes in settings and partner files anew.
+    pub reloader: Reloader,
+    /// Where the listeners are, and the key that opens the commands.
+    pub run_file: RunFile,
+    /// The settings in force, whatever is reloaded.
+    pub settings: watch::Receiver<Arc<Settings>>,
+    /// The last lines of the log.
+    pub tail: Tail,
+    /// What one may sign in to the console with, beside links.
+    pub password: Option<Password>,
+}
 
 /// What the admin pages work with.
 pub struct App {
@@ -61,24 +86,30 @@ pub struct App {
     index: String,
     /// The settings in force, whatever is reloaded.
     settings: watch::Receiver<Arc<Settings>>,
+    tail: Tail,
+    chronicle: Chronicle,
     console: Console,
 }
 
 impl App {
     /// The admin pages of a daemon.
-    pub fn new(
-        health: Arc<Health>,
-        metrics: metrics::Handle,
-        engine: Arc<Engine>,
-        reloader: Reloader,
-        run_file: RunFile,
-        settings: watch::Receiver<Arc<Settings>>,
-    ) -> Self {
-        let key_ring = KeyRing::of(engine.store.clone());
-        let replays = Arc::new(Semaphore::new(1));
-        let index = index_page(&run_file);
-        let console = Console::new();
-        Self { health, metrics, key_ring, engine, reloader, replays, run_file, index, settings, console }
+    pub fn new(parts: Parts) -> Self {
+        let Parts { health, metrics, engine, reloader, run_file, settings, tail, password } = parts;
+        let asks = settings.borrow().console_asks_to_sign_in();
+        Self {
+            key_ring: KeyRing::of(engine.store.clone()),
+            replays: Arc::new(Semaphore::new(1)),
+            index: index_page(&run_file),
+            console: Console::new(asks, password),
+            chronicle: Chronicle::default(),
+            health,
+            metrics,
+            engine,
+            reloader,
+            run_file,
+            settings,
+            tail,
+        }
     }
 
     /// The settings as of now.

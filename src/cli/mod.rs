@@ -3,6 +3,7 @@
 mod backup;
 mod check;
 mod client;
+mod console;
 mod events;
 mod explain;
 mod key;
@@ -50,6 +51,8 @@ enum Command {
     Serve,
     /// Check settings and partner files; every fault is told at once, exit code 64
     Check,
+    /// Tell where a running daemon's console is, with a link that signs in where that is asked for
+    Console(console::Arguments),
     /// Make, list and revoke access tokens, of a running daemon or of a stopped one's store
     #[command(subcommand)]
     Token(token::Command),
@@ -93,6 +96,7 @@ pub fn run() -> ExitCode {
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve::run(config),
         Command::Check => check::run(config),
+        Command::Console(arguments) => console::run(config, &arguments),
         Command::Token(command) => token::run(config, command),
         Command::Lead(command) => lead::run(config, command),
         Command::Key(command) => key::run(config, command),

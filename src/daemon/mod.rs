@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 pub use self::load::{load, master_key_fault};
 use self::reload::{Reloading, note_book};
+use crate::admin::password::Password;
 use crate::admin::{self, Health};
 use crate::bootstrap;
 use crate::config::Settings;
@@ -125,14 +126,17 @@ async fn live(
     let engine = Arc::clone(matchmaker.engine());
     note_book(&engine.book());
     let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
-    let admin_app = admin::App::new(
-        Arc::clone(&health),
+    let password = Password::find(settings.console.password_file.as_deref())?;
+    let admin_app = admin::App::new(admin::Parts {
+        health: Arc::clone(&health),
         metrics,
-        Arc::clone(&engine),
+        engine: Arc::clone(&engine),
         reloader,
-        run_file.clone(),
-        settings_in_force,
-    );
+        run_file: run_file.clone(),
+        settings: settings_in_force,
+        tail: filter.tail(),
+        password,
+    });
     let admin = admin::start(admin_listener, admin_app);
 
     tokio::spawn(funnel::keep(Arc::clone(&engine)));

@@ -41,7 +41,7 @@ pub(super) mod ink {
 pub(super) const HALF: (u32, u32) = (640, 230);
 
 /// Size of a chart that has the whole width.
-pub(super) const WIDE: (u32, u32) = (1100, 260);
+pub(super) const WIDE: (u32, u32) = (860, 250);
 
 /// What stands around a drawing.
 #[derive(Debug, Default)]
@@ -115,7 +115,7 @@ pub(super) fn lines(
     let most = values.fold(0.0, f64::max);
     let top = if most > 0.0 { most * 1.15 } else { 1.0 };
     let places = lines.iter().flat_map(|line| line.points.iter().map(|(place, _)| *place));
-    let first = places.fold(-1.0, f64::min);
+    let first = places.fold(-5.0, f64::min);
     if lines.len() > 1 {
         chart.series = lines.iter().map(|line| line.name.to_owned()).collect();
     }
@@ -189,7 +189,7 @@ where
         .light_line_style(TRANSPARENT)
         .bold_line_style(ink::GRID)
         .axis_style(ink::AXIS)
-        .label_style(("sans-serif", 12).into_font().color(&ink::TEXT))
+        .label_style(("sans-serif", 13).into_font().color(&ink::TEXT))
         .x_labels(labels)
         .y_labels(4)
         .x_label_formatter(write_x)

@@ -27,9 +27,9 @@ pub(super) fn seconds(value: &Value) -> String {
     number(value).map_or_else(unknown, |seconds| match seconds.abs() {
         0.0 => "0 s".to_owned(),
         tiny if tiny < 0.001 => format!("{:.0} µs", seconds * 1e6),
-        small if small < 0.01 => format!("{:.1} ms", seconds * 1e3),
+        small if small < 0.01 => format!("{} ms", short((seconds * 1e4).round() / 10.0)),
         middling if middling < 1.0 => format!("{:.0} ms", seconds * 1e3),
-        large if large < 10.0 => format!("{seconds:.2} s"),
+        large if large < 10.0 => format!("{} s", short(seconds)),
         larger if larger < 120.0 => format!("{seconds:.0} s"),
         long if long < 7_200.0 => format!("{:.0} min", seconds / 60.0),
         longer if longer < 172_800.0 => format!("{:.0} h", seconds / 3_600.0),
@@ -89,6 +89,12 @@ pub(super) fn clock(value: &Value) -> String {
 /// A moment in Unix milliseconds, as ISO 8601 has it.
 pub(super) fn moment(value: &Value) -> String {
     time(value).map_or_else(unknown, |time| time.to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+/// A number with two decimals at most.
+fn short(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn time(value: &Value) -> Option<DateTime<Utc>> {

@@ -72,7 +72,7 @@ fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &st
     }
     axes.draw_series([PathElement::new([(timeout, 0.0), (timeout, top)], ink::MARK.stroke_width(2))])
         .map_err(chart::owned)?;
-    let style = ("sans-serif", 12).into_font().color(&ink::TEXT).pos(Pos::new(HPos::Right, VPos::Top));
+    let style = ("sans-serif", 13).into_font().color(&ink::TEXT).pos(Pos::new(HPos::Right, VPos::Top));
     let label = EmptyElement::at((timeout, top)) + Text::new(words.to_owned(), (-6, 2), style);
     axes.draw_series([label]).map_err(chart::owned)?;
     Ok(())

@@ -34,19 +34,25 @@ mod partner;
 mod partners;
 mod rate_tables;
 mod section;
+mod session;
+pub mod sign_in;
 mod standing;
+mod system;
 mod templates;
 mod trend;
 mod view;
 mod visit;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use hyper::Method;
 use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
+use self::session::Sessions;
 use self::visit::{act, page};
+use super::password::Password;
 use super::{App, route};
 use crate::web::{Handler, Route, Scope, handler};
 
@@ -55,7 +61,7 @@ pub(super) const ROUTES: &[Route<Handler<App>>] = &[
     get("/console", "What happens now.", page!(now::show)),
     get("/console/rateTables", "Finds rate tables.", page!(rate_tables::list)),
     get("/console/rateTables/{uuid}", "Tells of a rate table.", page!(rate_tables::show)),
-    post("/console/rateTables/{uuid}/reveal", "Reveals what a lead says.", act!(rate_tables::reveal)),
+    post("/console/rateTables/{uuid}/reveal", "Reveals what a lead says.", page!(rate_tables::reveal)),
     get("/console/partners", "Who is asked.", page!(partners::show)),
     get("/console/partners/{partner}", "How a partner answers.", page!(partner::show)),
     post("/console/partners/{partner}/pause", "Takes a partner out.", act!(partner::pause)),
@@ -63,7 +69,20 @@ pub(super) const ROUTES: &[Route<Handler<App>>] = &[
     get("/console/funnel", "How many leads get how far.", page!(funnel::show)),
     get("/console/catalogue", "What is on offer.", page!(catalogue::show)),
     get("/console/catalogue/try", "Asks for a lead to try.", page!(catalogue::trial::ask)),
-    post("/console/catalogue/try", "Tells what matches a lead.", act!(catalogue::trial::show)),
+    post("/console/catalogue/try", "Tells what matches a lead.", page!(catalogue::trial::show)),
+    get("/console/system", "The daemon itself.", page!(system::show)),
+    post("/console/system/reload", "Takes in settings and partner files anew.", page!(system::reload)),
+    post("/console/system/check", "Reads every record of the store.", act!(system::check)),
+    get("/console/signIn", "Where one signs in.", handler!(sign_in::show)),
+    post("/console/signIn", "Signs in.", handler!(sign_in::sign_in)),
+    post("/console/signOut", "Signs out.", act!(sign_in::sign_out)),
+    route(
+        Method::POST,
+        "/console/links",
+        Scope::Confidential,
+        "Makes a link to sign in with.",
+        handler!(sign_in::link),
+    ),
     get("/console/assets/{file}", "What pages are drawn with.", handler!(assets::show)),
 ];
 
@@ -77,8 +96,11 @@ const fn post(path: &'static str, about: &'static str, handler: Handler<App>) ->
 
 /// What the console keeps in memory.
 pub(super) struct Console {
-    /// What stands in every form where nobody signs in: a page of another site cannot read it.
+    /// What stands in every form where nobody is signed in: a page of another site cannot read it.
     csrf: String,
+    sessions: Sessions,
+    /// When the daemon began.
+    begun: Instant,
     history: history::History,
     /// One permit for each page that is kept open.
     streams: Arc<Semaphore>,
@@ -87,8 +109,10 @@ pub(super) struct Console {
 
 impl Console {
     /// A console that has shown nothing yet.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(asks_to_sign_in: bool, password: Option<Password>) -> Self {
         Self {
+            sessions: Sessions::new(asks_to_sign_in, password),
+            begun: Instant::now(),
             csrf: Uuid::new_v4().to_string(),
             history: history::History::default(),
             streams: Arc::new(Semaphore::new(live::STREAMS)),

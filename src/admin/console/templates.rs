@@ -24,6 +24,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("rate_table.html", include_str!("templates/rate_table.html")),
     ("partner.html", include_str!("templates/partner.html")),
     ("partners.html", include_str!("templates/partners.html")),
+    ("sign_in.html", include_str!("templates/sign_in.html")),
+    ("system.html", include_str!("templates/system.html")),
 ];
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {

@@ -68,6 +68,17 @@ impl View {
         Ok(Self { title: reason.to_owned(), section, status, fresh: None, main })
     }
 
+    /// A page outside the sections.
+    pub(super) fn bare(
+        title: &str,
+        template: &str,
+        status: StatusCode,
+        fields: &Value,
+    ) -> Result<Self, Failure> {
+        let main = render(template, fields)?;
+        Ok(Self { title: title.to_owned(), section: None, status, fresh: None, main })
+    }
+
     /// How often it is rendered anew.
     pub(super) fn fresh(&self) -> Option<Duration> {
         self.fresh
@@ -84,7 +95,7 @@ impl View {
         let ready = visit.app.health.ready();
         let fields = context! {
             title,
-            sections => Serde(Section::entries(section)),
+            sections => visit.sees_all().then(|| Serde(Section::entries(section))),
             main => Value::from_safe_string(main),
             live => fresh.is_some(),
             ready => ready.is_ok(),

@@ -1,16 +1,20 @@
 //! One look at the console: who looks, at what, and what their form says.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use hyper::header::{ACCEPT, HOST, HeaderName, ORIGIN};
-use hyper::{HeaderMap, Method};
+use hyper::header::{ACCEPT, COOKIE, HOST, HeaderName, ORIGIN};
+use hyper::{HeaderMap, Method, StatusCode};
 use tracing::error;
+use uuid::Uuid;
 
 use super::super::App;
-use super::live;
-use super::view::{Page, View};
+use super::session::Session;
+use super::view::{Page, View, sealed, see};
+use super::{live, sign_in};
+use crate::model::Attribute;
 use crate::web::{Context, Failure, Params, Reply};
 
 /// Longest body of a form.
@@ -21,6 +25,9 @@ const FORM_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What browsers say of where a request comes from.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The cookie that holds a session.
+pub(super) const COOKIE_NAME: &str = "offerd_console";
 
 /// Shows a page; `page!` makes one of an `async fn`.
 pub(super) type Show = fn(Arc<Visit>) -> BoxFuture<'static, Result<View, Failure>>;
@@ -54,14 +61,14 @@ pub(super) use {act, page};
 pub(super) struct Visit {
     /// The application.
     pub(super) app: Arc<App>,
-    /// The path as sent.
-    pub(super) path: String,
     /// The decoded query parameters in their order.
     pub(super) query: Vec<(String, String)>,
     /// The values of the path parameters.
     pub(super) params: Params,
     /// The fields of the form that was sent; nothing where none was.
     form: Option<Vec<(String, String)>>,
+    /// Who is signed in.
+    session: Option<Arc<Session>>,
 }
 
 impl Visit {
@@ -85,32 +92,51 @@ impl Visit {
 
     /// What stands in every form as the field `csrf`.
     pub(super) fn csrf(&self) -> &str {
-        &self.app.console.csrf
+        self.session.as_ref().map_or(&self.app.console.csrf, |session| &session.csrf)
     }
 
     /// Who is signed in; nobody where nobody has to.
     pub(super) fn signed_in(&self) -> Option<&str> {
-        None
+        self.session().map(|session| session.who.as_str())
+    }
+
+    /// The session that this is part of.
+    pub(super) fn session(&self) -> Option<&Session> {
+        self.session.as_deref()
+    }
+
+    /// Whether all pages may be seen: by who is signed in, or by everybody.
+    pub(super) fn sees_all(&self) -> bool {
+        self.session.is_some() || !self.app.console.sessions.required()
+    }
+
+    /// Whether what is said is encrypted on its way.
+    pub(super) fn is_secure(&self) -> bool {
+        self.app.run_file.admin.starts_with("https:")
     }
 
     /// Who acts, for the audit log.
     pub(super) fn who(&self) -> &str {
-        "console"
+        self.signed_in().unwrap_or("console on loopback")
     }
 
     /// Whether a page that is kept open may still be shown.
     pub(super) fn may_stay(&self) -> bool {
-        true
+        self.session().is_none_or(|session| self.app.console.sessions.holds(session))
     }
 
-    /// Whether personal data are to be shown: a form with the field `reveal` was sent. That is written to the audit log, with
-    /// what is looked at: the noun, and its uuid.
-    pub(super) fn reveal(&self, noun: &'static str, uuid: uuid::Uuid) -> bool {
-        let revealed = self.field("reveal").is_some();
-        if revealed {
-            audit!(self, "personal_data.reveal", noun, %uuid, "personal data revealed");
-        }
-        revealed
+    /// The personal attribute of a lead that is to be shown, which the field `reveal` of a form names. That it is shown stands
+    /// in the audit log.
+    ///
+    /// # Errors
+    /// That no such attribute is named.
+    pub(super) fn reveal(&self, lead: Uuid) -> Result<&'static str, Failure> {
+        let named = self.field("reveal").and_then(Attribute::named).filter(|attribute| attribute.personal);
+        let Some(attribute) = named else {
+            return Err(Failure::bad_request("`reveal` must name a personal attribute"));
+        };
+        audit!(self, "personal_data.reveal", %lead, attribute = attribute.path, "personal data revealed");
+        Ok(attribute.path)
     }
 
     /// Runs on a thread that may block: what reads records.
@@ -171,15 +197,39 @@ pub(super) async fn acting(context: Context<App>, act: Act) -> Result<Reply, Fai
     }
 }
 
-/// Lets a request in, or gives what it is answered instead.
-async fn enter(mut context: Context<App>) -> Result<Visit, Result<Reply, Failure>> {
+/// Lets a request in, or gives what it is answered instead: who has to sign in is sent to where that is done.
+async fn enter(context: Context<App>) -> Result<Visit, Result<Reply, Failure>> {
+    let wanted = context.request.path.clone();
+    let wants_stream = wants_stream(&context.request.method, &context.request.headers);
+    let visit = enter_unasked(context).await?;
+    if visit.sees_all() {
+        return Ok(visit);
+    }
+    if wants_stream {
+        // A redirection would not reach who reads a stream.
+        return Err(Ok(sealed(Reply::empty(StatusCode::NO_CONTENT))));
+    }
+    let next: String = form_urlencoded::byte_serialize(wanted.as_bytes()).collect();
+    Err(see(&format!("{}?next={next}", sign_in::PATH)))
+}
+
+/// Like [`enter`], for pages that nobody has to sign in for.
+pub(super) async fn enter_unasked(mut context: Context<App>) -> Result<Visit, Result<Reply, Failure>> {
     let mut form = None;
     if context.request.method == Method::POST {
         let fields = context.request.read_form(FORM_BYTES, FORM_TIMEOUT).await;
         form = Some(fields.map_err(Err)?);
     }
     let Context { app, request, params, .. } = context;
-    let visit = Visit { app, path: request.path, query: request.query, params, form };
+    let session = cookie(&request.headers).and_then(|cookie| app.console.sessions.of(cookie));
+    let visit = Visit { app, query: request.query, params, form, session };
+    if !visit.app.console.sessions.required() && !is_local(&request.headers) {
+        let failure = Failure::forbidden(
+            "the console is open on loopback only by the names of loopback; \
+             for another name set `console.sign_in` to \"always\"",
+        );
+        return Err(View::failure(None, &failure).and_then(|view| view.reply(&visit)));
+    }
     if visit.form.is_some() && !(is_ours(&request.headers) && visit.has_csrf()) {
         let failure =
             Failure::forbidden("this form was not sent from the console, or is too old; load the page again");
@@ -195,6 +245,27 @@ impl Visit {
         // By digest, so that the time tells nothing of it.
         self.field("csrf").is_some_and(|csrf| Sha256::digest(csrf) == Sha256::digest(self.csrf()))
     }
+}
+
+/// The cookie of a session, if one was sent.
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let mut cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    cookies.find_map(|cookies| {
+        let mut pairs = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value)
+    })
+}
+
+/// Whether a request names us as loopback is named. A name that somebody else owns and has pointed at loopback would make their
+/// page one of ours.
+fn is_local(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(HOST) else { return true };
+    let host = host.to_str().unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map_or("", |(address, _)| address),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    name.parse::<IpAddr>().is_ok() || name == "localhost" || name.ends_with(".localhost")
 }
 
 /// Whether a browser says that a form was sent by a page of ours. One that says nothing has only the form itself to show.
@@ -222,6 +293,32 @@ fn value_of<'v>(values: &'v [(String, String)], name: &str) -> Option<&'v str> {
 mod tests {
     use super::*;
     use hyper::header::HeaderValue;
+
+    #[test]
+    fn a_name_that_anybody_may_own_is_not_loopback() {
+        let local = |host: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static(host));
+            is_local(&headers)
+        };
+        for host in
+            ["127.0.0.1:8082", "localhost:8082", "localhost", "[::1]:8082", "offerd.localhost:1", "10.0.0.7"]
+        {
+            assert!(local(host), "{host}");
+        }
+        for host in ["evil.example:8082", "localhost.evil.example", "127.0.0.1.evil.example:8082", "", "[::1"]
+        {
+            assert!(!local(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_cookie_is_found_among_others() {
+        let mut headers = HeaderMap::new();
+        headers.append(COOKIE, HeaderValue::from_static("a=1; xofferd_console=2; offerd_console=3"));
+        assert_eq!(cookie(&headers), Some("3"));
+        assert_eq!(cookie(&HeaderMap::new()), None);
+    }
 
     #[test]
     fn a_form_of_another_site_is_told_from_ours() {

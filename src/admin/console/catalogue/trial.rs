@@ -12,7 +12,7 @@ use crate::admin::console::view::{Page, View};
 use crate::admin::console::visit::Visit;
 use crate::matching::trial::{SeatTrial, trial};
 use crate::model::ProductType;
-use crate::web::{Failure, Reply};
+use crate::web::Failure;
 
 /// What stands on the page.
 #[derive(Debug, Serialize)]
@@ -82,7 +82,7 @@ pub(in crate::admin::console) async fn ask(visit: Arc<Visit>) -> Result<View, Fa
 }
 
 /// What matches the lead of the form that was sent. It is forgotten when it is answered.
-pub(in crate::admin::console) async fn show(visit: Arc<Visit>) -> Result<Reply, Failure> {
+pub(in crate::admin::console) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let product = product(visit.field("product"))?;
     let specimen = visit.field(WITH_SPECIMEN).is_some();
     let given = |path: &str| Some(visit.field(path).unwrap_or_default().to_owned());
@@ -108,7 +108,7 @@ pub(in crate::admin::console) async fn show(visit: Arc<Visit>) -> Result<Reply, 
         faults,
         verdict,
     };
-    visit.view(&page)?.reply(&visit)
+    visit.view(&page)
 }
 
 fn product(name: Option<&str>) -> Result<ProductType, Failure> {

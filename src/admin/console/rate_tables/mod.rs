@@ -19,9 +19,8 @@ pub(super) use self::person::words;
 use self::table::TablePage;
 use super::section::Section;
 use super::view::{Page, View};
-use super::visit::{Visit, audit};
-use crate::model::Attribute;
-use crate::web::{Failure, Reply};
+use super::visit::Visit;
+use crate::web::Failure;
 
 /// Seconds after which a page may be asked for again whose records could not be read.
 const RETRY_AFTER_S: u32 = 5;
@@ -78,14 +77,12 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     visit.view(&page(&visit, uuid, None).await?)
 }
 
-/// One table, with the one attribute of its lead that is asked for. Who asked, and for which, is in the audit log.
-pub(super) async fn reveal(visit: Arc<Visit>) -> Result<Reply, Failure> {
+/// One table, with the one attribute of its lead that is asked for.
+pub(super) async fn reveal(visit: Arc<Visit>) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
-    let wanted = visit.field("reveal").and_then(Attribute::named).filter(|attribute| attribute.personal);
-    let attribute = wanted.ok_or_else(|| Failure::bad_request("`reveal` must name a personal attribute"))?;
-    let page = page(&visit, uuid, Some(attribute.path)).await?;
-    audit!(visit, "personal_data.reveal", lead = %page.lead, attribute = attribute.path, "personal data revealed");
-    visit.view(&page)?.reply(&visit)
+    let masked = page(&visit, uuid, None).await?;
+    let attribute = visit.reveal(masked.lead)?;
+    visit.view(&page(&visit, uuid, Some(attribute)).await?)
 }
 
 async fn page(visit: &Visit, uuid: Uuid, revealed: Option<&'static str>) -> Result<TablePage, Failure> {

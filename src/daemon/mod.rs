@@ -26,7 +26,7 @@ use crate::config::Settings;
 use crate::http;
 use crate::http::identities::Identities;
 use crate::matching::lines::Lines;
-use crate::matching::{Engine, Matchmaker, recovery, texts::Texts};
+use crate::matching::{Engine, Matchmaker, funnel, recovery, texts::Texts};
 use crate::partners::Book;
 use crate::reload::channel as reload_requests;
 use crate::run_file::RunFile;
@@ -138,6 +138,8 @@ async fn live(
         password,
     });
     let admin = admin::start(admin_listener, admin_app);
+
+    tokio::spawn(funnel::keep(Arc::clone(&engine)));
 
     let (stop, stopping) = watch::channel(false);
     let reception = http::Reception::new(&settings.api);

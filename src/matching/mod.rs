@@ -29,6 +29,7 @@ pub mod dossier;
 pub mod engine;
 pub mod erasure;
 pub mod explanation;
+pub mod funnel;
 pub mod history;
 pub mod identity;
 pub mod limiter;
@@ -59,6 +60,7 @@ pub mod texts;
 pub mod timing;
 pub mod token_cache;
 pub mod transfer;
+pub mod trial;
 pub mod trigger;
 pub mod writing;
 

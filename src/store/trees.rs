@@ -58,6 +58,8 @@ pub enum Tree {
     OfferDisplays,
     /// What personal data are sealed with.
     LeadKeys,
+    /// What is counted of the feeds, and how far.
+    Funnel,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -94,7 +96,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 25] = [
+pub const TREES: [TreeRow; 26] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open,
         key: "name", value: "the format (u32), the last arrival (u64)",
         writers: "store", readers: "store" },
@@ -170,6 +172,9 @@ pub const TREES: [TreeRow; 25] = [
     TreeRow { tree: Tree::LeadKeys, prefix: b'j', name: "lead_keys", seal: Seal::Open,
         key: "slot (u16), lead uuid", value: "the sealed data key, or when it was destroyed",
         writers: "store", readers: "store" },
+    TreeRow { tree: Tree::Funnel, prefix: b'f', name: "funnel", seal: Seal::Open,
+        key: "grain, test, company uuid, product type, zero byte, day (u32); and what is next to be counted",
+        value: "how many there were of each stage", writers: "matching", readers: "admin" },
 ];
 
 impl Tree {

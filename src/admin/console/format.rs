@@ -1,6 +1,7 @@
 //! How figures are written for people: the filters of the templates. A figure that is not known is a dash.
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use minijinja::HtmlEscape;
 use minijinja::value::Value;
 
 /// Stands for what is not known.
@@ -43,6 +44,26 @@ pub(super) fn percent(value: &Value) -> String {
         // What is not all is never rounded to all.
         share => format!("{:.1} %", (share * 100.0).clamp(0.1, 99.9)),
     })
+}
+
+/// An amount of dollars, with cents unless there are none: `$1 234.50`, `−$95`.
+pub(super) fn dollars(value: &Value) -> String {
+    number(value).map_or_else(unknown, |dollars| {
+        let cents = (dollars.abs() * 100.0).round() as i64;
+        let sign = if dollars < 0.0 && cents > 0 { "−" } else { "" };
+        let fraction = if cents % 100 == 0 { String::new() } else { format!(".{:02}", cents % 100) };
+        format!("{sign}${}{fraction}", grouped(cents / 100))
+    })
+}
+
+/// Words in which names stand between backticks, with the names as code.
+pub(super) fn code(words: &str) -> Value {
+    let mut html = String::new();
+    for (nth, part) in words.split('`').enumerate() {
+        let part = HtmlEscape(part);
+        html.push_str(&if nth % 2 == 1 { format!("<code>{part}</code>") } else { part.to_string() });
+    }
+    Value::from_safe_string(html)
 }
 
 /// A size given in bytes: `1.4 GiB`.
@@ -116,8 +137,15 @@ mod tests {
         );
         assert_eq!((of(seconds, 0.00035), of(seconds, 0.0042)), ("350 µs".into(), "4.2 ms".into()));
         assert_eq!((of(seconds, 0.35), of(seconds, 15.0)), ("350 ms".into(), "15 s".into()));
+        assert_eq!((of(dollars, 1_234.5), of(dollars, -95.0)), ("$1\u{202f}234.50".into(), "−$95".into()));
         assert_eq!((of(bytes, 512.0), of(bytes, 1.5 * 1024.0 * 1024.0)), ("512 B".into(), "1.5 MiB".into()));
         assert_eq!(of(moment, 0.0), "1970-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn names_are_code_and_what_is_written_stays_text() {
+        assert_eq!(code("`a<b>` from 1").to_string(), "<code>a&lt;b&gt;</code> from 1");
+        assert_eq!(code("<i>").to_string(), "&lt;i&gt;");
     }
 
     #[test]
@@ -129,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_a_dash() {
-        for filter in [count, rate, seconds, percent, bytes, clock, moment] {
+        for filter in [count, rate, seconds, percent, dollars, bytes, clock, moment] {
             assert_eq!(filter(&Value::from(())), UNKNOWN);
             assert_eq!(filter(&Value::from(f64::NAN)), UNKNOWN);
         }

@@ -18,10 +18,13 @@
 //! Personal data are masked until they are revealed, which is a form that [`Visit::reveal`] answers and audits.
 
 mod assets;
+mod catalogue;
 mod chart;
+mod days;
 mod digest;
 mod figures;
 mod format;
+mod funnel;
 mod health;
 pub(super) mod history;
 mod latency;
@@ -29,6 +32,7 @@ mod live;
 mod now;
 mod partner;
 mod partners;
+mod rate_tables;
 mod section;
 mod session;
 pub mod sign_in;
@@ -55,10 +59,17 @@ use crate::web::{Handler, Route, Scope, handler};
 /// Every path of the console.
 pub(super) const ROUTES: &[Route<Handler<App>>] = &[
     get("/console", "What happens now.", page!(now::show)),
+    get("/console/rateTables", "Finds rate tables.", page!(rate_tables::list)),
+    get("/console/rateTables/{uuid}", "Tells of a rate table.", page!(rate_tables::show)),
+    post("/console/rateTables/{uuid}/reveal", "Reveals what a lead says.", page!(rate_tables::reveal)),
     get("/console/partners", "Who is asked.", page!(partners::show)),
     get("/console/partners/{partner}", "How a partner answers.", page!(partner::show)),
     post("/console/partners/{partner}/pause", "Takes a partner out.", act!(partner::pause)),
     post("/console/partners/{partner}/resume", "Ends a pause.", act!(partner::resume)),
+    get("/console/funnel", "How many leads get how far.", page!(funnel::show)),
+    get("/console/catalogue", "What is on offer.", page!(catalogue::show)),
+    get("/console/catalogue/try", "Asks for a lead to try.", page!(catalogue::trial::ask)),
+    post("/console/catalogue/try", "Tells what matches a lead.", page!(catalogue::trial::show)),
     get("/console/system", "The daemon itself.", page!(system::show)),
     post("/console/system/reload", "Takes in settings and partner files anew.", page!(system::reload)),
     post("/console/system/check", "Reads every record of the store.", act!(system::check)),

@@ -17,6 +17,11 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("sparkline.html", include_str!("templates/sparkline.html")),
     ("failure.html", include_str!("templates/failure.html")),
     ("now.html", include_str!("templates/now.html")),
+    ("funnel.html", include_str!("templates/funnel.html")),
+    ("catalogue.html", include_str!("templates/catalogue.html")),
+    ("trial.html", include_str!("templates/trial.html")),
+    ("rate_tables.html", include_str!("templates/rate_tables.html")),
+    ("rate_table.html", include_str!("templates/rate_table.html")),
     ("partner.html", include_str!("templates/partner.html")),
     ("partners.html", include_str!("templates/partners.html")),
     ("sign_in.html", include_str!("templates/sign_in.html")),
@@ -34,6 +39,8 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.add_filter("seconds", format::seconds);
     environment.add_filter("percent", format::percent);
     environment.add_filter("bytes", format::bytes);
+    environment.add_filter("dollars", format::dollars);
+    environment.add_filter("code", format::code);
     environment.add_filter("clock", format::clock);
     environment.add_filter("moment", format::moment);
     for (name, source) in TEMPLATES {

@@ -8,11 +8,13 @@ use futures_util::future::BoxFuture;
 use hyper::header::{ACCEPT, COOKIE, HOST, HeaderName, ORIGIN};
 use hyper::{HeaderMap, Method, StatusCode};
 use tracing::error;
+use uuid::Uuid;
 
 use super::super::App;
 use super::session::Session;
 use super::view::{Page, View, sealed, see};
 use super::{live, sign_in};
+use crate::model::Attribute;
 use crate::web::{Context, Failure, Params, Reply};
 
 /// Longest body of a form.
@@ -123,14 +125,18 @@ impl Visit {
         self.session().is_none_or(|session| self.app.console.sessions.holds(session))
     }
 
-    /// Whether personal data are to be shown: a form with the field `reveal` was sent. That is written to the audit log, with
-    /// what is looked at: the noun, and its uuid.
-    pub(super) fn reveal(&self, noun: &'static str, uuid: uuid::Uuid) -> bool {
-        let revealed = self.field("reveal").is_some();
-        if revealed {
-            audit!(self, "personal_data.reveal", noun, %uuid, "personal data revealed");
-        }
-        revealed
+    /// The personal attribute of a lead that is to be shown, which the field `reveal` of a form names. That it is shown stands
+    /// in the audit log.
+    ///
+    /// # Errors
+    /// That no such attribute is named.
+    pub(super) fn reveal(&self, lead: Uuid) -> Result<&'static str, Failure> {
+        let named = self.field("reveal").and_then(Attribute::named).filter(|attribute| attribute.personal);
+        let Some(attribute) = named else {
+            return Err(Failure::bad_request("`reveal` must name a personal attribute"));
+        };
+        audit!(self, "personal_data.reveal", %lead, attribute = attribute.path, "personal data revealed");
+        Ok(attribute.path)
     }
 
     /// Runs on a thread that may block: what reads records.

@@ -25,6 +25,7 @@ struct UnderWay {
     /// How long the last step took.
     took: Duration,
     who: Arc<str>,
+    app: Arc<App>,
 }
 
 pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
@@ -37,14 +38,14 @@ pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
         }
     })?;
     told("backup.begin", &who);
-    let under_way = UnderWay { backup, took: Duration::ZERO, who };
+    let under_way = UnderWay { backup, took: Duration::ZERO, who, app: context.app };
     let pieces = stream::unfold(Some(under_way), |under_way| async { go_on(under_way?).await });
     Ok(Reply::stream("application/octet-stream", pieces))
 }
 
 /// Rests, then takes the next step.
 async fn go_on(under_way: UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWay>)> {
-    let UnderWay { mut backup, took, who } = under_way;
+    let UnderWay { mut backup, took, who, app } = under_way;
     tokio::time::sleep(took).await;
     let stepping = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
@@ -53,10 +54,11 @@ async fn go_on(under_way: UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWa
     });
     match stepping.await {
         Ok((backup, Ok(Some(piece)), took)) => {
-            Some((Ok(Bytes::from(piece)), Some(UnderWay { backup, took, who })))
+            Some((Ok(Bytes::from(piece)), Some(UnderWay { backup, took, who, app })))
         }
         Ok((_, Ok(None), _)) => {
             told("backup.take", &who);
+            app.chronicle.backed_up(&who);
             None
         }
         Ok((_, Err(error), _)) => {

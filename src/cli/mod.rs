@@ -3,6 +3,7 @@
 mod backup;
 mod check;
 mod client;
+mod console;
 mod doctor;
 mod events;
 mod explain;
@@ -74,6 +75,8 @@ SIGHUP takes changed files in, SIGTERM drains and ends, a second SIGTERM ends at
     Check(check::Arguments),
     /// Look at the machine: limits, disk, clock, key, store, certificates, ports, partners; what is wrong, and what to do
     Doctor(doctor::Arguments),
+    /// Tell where a running daemon's console is, with a link that signs in where that is asked for
+    Console(console::Arguments),
     /// Make, list and revoke access tokens, of a running daemon or of a stopped one's store
     #[command(subcommand)]
     #[command(after_help = "\
@@ -144,6 +147,7 @@ pub fn run() -> ExitCode {
         Command::Serve => serve::run(config),
         Command::Check(arguments) => check::run(config, &arguments),
         Command::Doctor(arguments) => doctor::run(config, &arguments),
+        Command::Console(arguments) => console::run(config, &arguments),
         Command::Token(command) => token::run(config, command),
         Command::Lead(command) => lead::run(config, command),
         Command::Key(command) => key::run(config, command),
@@ -264,7 +268,7 @@ mod tests {
             for example in examples {
                 // What is before the command, as a variable, a pipe or another command, is the shell's.
                 let command = example.find("offerd").map_or("", |at| &example[at..]);
-                let command = command.split("  ").next().unwrap_or_default().trim_end_matches(')');
+                let command = command.split("  ").next().unwrap_or_default().trim_end_matches(['"', ')']);
                 let typed = words(command);
                 let parsed = Cli::command().try_get_matches_from(&typed);
                 assert!(parsed.is_ok(), "{path}: {example}\n{}", parsed.unwrap_err());

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::admin::password::Password;
 use crate::config::{Settings, StoreSettings};
 use crate::declaration::Fault;
 use crate::http::identities::Identities;
@@ -17,6 +18,7 @@ pub fn load(config: Option<&Path>) -> Result<(Settings, Book), Vec<Fault>> {
     let (settings, mut faults) = Settings::inspect(config);
     let Some(settings) = settings else { return Err(faults) };
     faults.extend(master_key_fault(&settings));
+    faults.extend(password_fault(&settings));
     faults.extend(certificate_faults(Identities::read(&settings)));
     match Book::load(&settings.partners.path) {
         Ok(book) => {
@@ -59,6 +61,12 @@ pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>,
 pub(super) fn certificate_faults<T>(read: Result<T, Vec<(String, String)>>) -> Vec<Fault> {
     let faults = read.err().unwrap_or_default();
     faults.into_iter().map(|(key, message)| Fault { file: None, line: None, key, message }).collect()
+}
+
+/// What is wrong with the console's password, if one is given.
+fn password_fault(settings: &Settings) -> Option<Fault> {
+    let message = Password::find(settings.console.password_file.as_deref()).err()?;
+    Some(Fault { file: None, line: None, key: "console.password_file".to_owned(), message })
 }
 
 /// What is wrong with the master key that is given, if one is. Whether it is the store's is seen when that is opened.

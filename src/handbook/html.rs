@@ -26,7 +26,9 @@ pub fn render(markdown: &str, link: impl Fn(&str) -> String) -> String {
         // Wide tables scroll on their own on a phone.
         let (begins, ends) =
             (matches!(event, Event::Start(Tag::Table(_))), matches!(event, Event::End(TagEnd::Table)));
-        shown.extend(begins.then(|| Event::Html("<div class=\"table\" tabindex=\"0\">".into())));
+        shown.extend(begins.then(|| {
+            Event::Html("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\">".into())
+        }));
         shown.push(event);
         shown.extend(ends.then(|| Event::Html("</div>\n".into())));
     }

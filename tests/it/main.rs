@@ -9,6 +9,7 @@ mod bad_input;
 mod clicks;
 mod command_line;
 mod conformance;
+mod console;
 mod crash;
 mod dashboards;
 mod demo;

@@ -20,8 +20,9 @@ pub async fn store(settings: &StoreSettings, daemon: Option<&(Client, String)>) 
     }
     match Store::format(&StoreOptions::from(settings)) {
         Ok(Some(format)) if format < FORMAT => {
-            let found =
-                format!("of format {format}, this offerd has {FORMAT}: the next start brings it there, for good");
+            let found = format!(
+                "of format {format}, this offerd has {FORMAT}: the next start brings it there, for good"
+            );
             return Finding::look(
                 CHECK,
                 found,

@@ -16,7 +16,6 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 pub use self::keeper::{Keeper, Trouble, running_standings};
-pub use self::list::told;
 use super::{page, progress};
 use crate::config::Settings;
 use crate::matching::pausing::Pausable;

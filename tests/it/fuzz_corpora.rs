@@ -69,9 +69,11 @@ fn requests_off_the_wire_are_answered_without_blame() {
 #[test]
 fn targets_and_corpora_belong_together() {
     let names = |directory: &str, ending: &str| {
-        let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz").join(directory)).unwrap();
+        let entries =
+            fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz").join(directory)).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.filter_map(|name| Some(name.strip_suffix(ending)?.to_owned())).collect();
+        let mut names: Vec<String> =
+            names.filter_map(|name| Some(name.strip_suffix(ending)?.to_owned())).collect();
         names.retain(|name| name != "mod");
         names.sort();
         names

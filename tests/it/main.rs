@@ -37,6 +37,7 @@ mod sandbox;
 mod sealing;
 mod second_look;
 mod settings;
+mod soak;
 mod store_damage;
 mod timing;
 mod transfer;

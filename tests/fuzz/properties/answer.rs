@@ -76,14 +76,21 @@ fn is_bounded(quote: &Quote) {
     match &quote.terms {
         Terms::Loan(terms) => {
             assert!(terms.min_amount <= terms.max_amount, "{quote:?}");
-            let spreads = [Some(&terms.apr), Some(&terms.fee_rate), terms.fee_fixed.as_ref(), terms.monthly_payment.as_ref()];
+            let spreads = [
+                Some(&terms.apr),
+                Some(&terms.fee_rate),
+                terms.fee_fixed.as_ref(),
+                terms.monthly_payment.as_ref(),
+            ];
             assert!(spreads.into_iter().flatten().all(spread), "{quote:?}");
         }
         Terms::Mortgage(terms) => {
             let figures = [terms.interest_rate, terms.monthly_payment, terms.net_closing_costs, terms.apr];
             assert!(figures.into_iter().all(is_figure), "{quote:?}");
         }
-        Terms::Savings(terms) => assert!(is_figure(terms.rate) && is_figure(terms.annual_percent_yield), "{quote:?}"),
+        Terms::Savings(terms) => {
+            assert!(is_figure(terms.rate) && is_figure(terms.annual_percent_yield), "{quote:?}")
+        }
         Terms::Card(_) | Terms::Special(_) => {}
     }
     if let Some(url) = &quote.landing_url {

@@ -18,7 +18,8 @@ pub fn holds(bytes: &[u8]) {
 }
 
 fn of_every_feed(token: &str) {
-    let feeds = [is_given_out::<Events>(token), is_given_out::<Payouts>(token), is_given_out::<ClientTags>(token)];
+    let feeds =
+        [is_given_out::<Events>(token), is_given_out::<Payouts>(token), is_given_out::<ClientTags>(token)];
     assert!(feeds.iter().filter(|read| **read).count() <= 1, "a token is of one feed: {token}");
 }
 

@@ -25,7 +25,10 @@ pub fn holds(body: &[u8]) {
     }
     match translate(body) {
         Ok(translated) if Lead::read(body).is_ok() => {
-            assert!(Lead::read(&translated).is_ok(), "what both editions read is put into words that are read");
+            assert!(
+                Lead::read(&translated).is_ok(),
+                "what both editions read is put into words that are read"
+            );
         }
         Ok(_) => {}
         Err(failure) => assert!(!failure.errors.is_empty(), "a refusal says why"),
@@ -56,7 +59,11 @@ fn tells_nothing(body: &[u8], refusal: &Unreadable) {
         Unreadable::NotJson(error) => {
             assert_eq!(error.attribute, None);
             let message = error.message.as_deref().unwrap_or_default();
-            let known = ["the body is not JSON: see line ", "the body is empty, ", "the body must be a JSON object, got "];
+            let known = [
+                "the body is not JSON: see line ",
+                "the body is empty, ",
+                "the body must be a JSON object, got ",
+            ];
             assert!(known.iter().any(|known| message.starts_with(known)), "{message}");
             let is_object = serde_json::from_slice::<Map<String, Value>>(body).is_ok();
             assert!(!is_object, "an object of JSON is read or has faults: {message}");
@@ -76,11 +83,43 @@ fn tells_nothing(body: &[u8], refusal: &Unreadable) {
 /// What is said when each attribute in turn is something that it cannot be.
 fn sentences() -> BTreeSet<String> {
     let wrong = [
-        json!("?"), json!(true), json!(7), json!(0.5), json!(-0.5), json!(3e9), json!(-3e9), json!(1e300), json!(-7),
-        json!([]), json!({}), json!([null]), json!(["?"]), json!([true]), json!([7]), json!([0.5]), json!([[]]), json!([{}]),
-        json!({"?": null}), json!({"?": 7}), json!({"?": [7]}), json!({"?": [null]}), json!({"?": [0.5]}), json!({"?": [[]]}),
-        json!({"?": [{}]}), json!({"?": [true]}), json!({"?": "?"}), json!({"?": 0.5}), json!({"?": true}), json!({"?": {}}),
-        json!("?".repeat(100_000)), json!("000-00-0000"), json!(u64::MAX), json!(i64::MIN), json!(900), json!(-1), json!(0),
+        json!("?"),
+        json!(true),
+        json!(7),
+        json!(0.5),
+        json!(-0.5),
+        json!(3e9),
+        json!(-3e9),
+        json!(1e300),
+        json!(-7),
+        json!([]),
+        json!({}),
+        json!([null]),
+        json!(["?"]),
+        json!([true]),
+        json!([7]),
+        json!([0.5]),
+        json!([[]]),
+        json!([{}]),
+        json!({"?": null}),
+        json!({"?": 7}),
+        json!({"?": [7]}),
+        json!({"?": [null]}),
+        json!({"?": [0.5]}),
+        json!({"?": [[]]}),
+        json!({"?": [{}]}),
+        json!({"?": [true]}),
+        json!({"?": "?"}),
+        json!({"?": 0.5}),
+        json!({"?": true}),
+        json!({"?": {}}),
+        json!("?".repeat(100_000)),
+        json!("000-00-0000"),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!(900),
+        json!(-1),
+        json!(0),
     ];
     let mut found = BTreeSet::new();
     for wrong in &wrong {

@@ -12,8 +12,9 @@ use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use offerd::model::TokenKind;
 use offerd::web::{
-    Authenticate, Caller, Context, Cors, Edition, Editions, Failure, Gate, GateRules, Handler, HttpService, Peer,
-    Principal, Pulse, Rate, Reply, Route, Router, Scope, SigningKey, Surface, Token, Welcome, query, service,
+    Authenticate, Caller, Context, Cors, Edition, Editions, Failure, Gate, GateRules, Handler, HttpService,
+    Peer, Principal, Pulse, Rate, Reply, Route, Router, Scope, SigningKey, Surface, Token, Welcome, query,
+    service,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
@@ -39,7 +40,10 @@ pub fn holds(bytes: &[u8]) {
         let status = answer.get(..3).and_then(|status| status.parse().ok()).unwrap_or(0);
         assert!(STATUSES.contains(&status), "{answer}");
         let is_ours = answer.contains("request-id: ");
-        assert!(is_ours || (matches!(status, 400 | 414 | 431) && answer.contains("content-length: 0")), "{answer}");
+        assert!(
+            is_ours || (matches!(status, 400 | 414 | 431) && answer.contains("content-length: 0")),
+            "{answer}"
+        );
     }
 }
 
@@ -74,7 +78,11 @@ impl Authenticate for App {
         let known = Caller {
             company: Uuid::nil(),
             company_name: "Acme".into(),
-            kind: if token.as_str().ends_with('1') { TokenKind::Confidential } else { TokenKind::Publishable },
+            kind: if token.as_str().ends_with('1') {
+                TokenKind::Confidential
+            } else {
+                TokenKind::Publishable
+            },
             test: true,
         };
         token.as_str().starts_with("11111111-").then_some(Principal::Company(known))
@@ -156,4 +164,3 @@ async fn signed(context: Context<App>) -> Result<Reply, Failure> {
 async fn pixel(_: Context<App>) -> Result<Reply, Failure> {
     Ok(Reply::bytes("image/gif", "GIF89a"))
 }
-

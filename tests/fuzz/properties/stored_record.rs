@@ -51,7 +51,11 @@ fn json<T: Serialize + DeserializeOwned + PartialEq + Debug>(payload: &[u8]) {
             let (class, place) = place.split_once(" at line ").expect("a fault has its place");
             assert!(["Io", "Syntax", "Data", "Eof"].contains(&class), "{told}");
             let is_number = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
-            assert!(place.split_once(" column ").is_some_and(|(line, column)| is_number(line) && is_number(column)));
+            assert!(
+                place
+                    .split_once(" column ")
+                    .is_some_and(|(line, column)| is_number(line) && is_number(column))
+            );
         }
     }
 }
@@ -78,7 +82,11 @@ fn folds(payload: &[u8]) {
         let (before, was) = (table.progress().pending().count(), table.answers());
         let taken = table.apply(answer).is_ok();
         let (after, is) = (table.progress().pending().count(), table.answers());
-        assert_eq!((before - after, is - was), (usize::from(taken), u32::from(taken)), "an answer ends one seat, or none");
+        assert_eq!(
+            (before - after, is - was),
+            (usize::from(taken), u32::from(taken)),
+            "an answer ends one seat, or none"
+        );
     }
     let scores: Vec<f64> = table.shown().map(|(_, quote)| quote.score).collect();
     assert_eq!(scores.len(), table.offers());

@@ -63,22 +63,12 @@ fn plan() -> Plan {
         .setting("api.base_url", "http://offers.example")
 }
 
-/// With a live company: the leads of a first start's tokens are tests, which no feed tells.
-fn live(mut daemon: Daemon) -> Daemon {
-    let token = |kind| {
-        let output = daemon.command(&["token", "create", "--company", "Live", "--kind", kind]);
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    };
-    (daemon.publishable, daemon.confidential) = (token("publishable"), token("confidential"));
-    daemon
-}
-
 async fn campaign(kills: usize, seed: u64) {
     // Whoever sees it fail can have the same draws again; the moments of the machine are its own.
     println!("OFFERD_CRASH_SEED={seed}");
     let mut rng = Rng::with_seed(seed);
     let model = Model::default();
-    let mut daemon = live(plan().start().await);
+    let mut daemon = plan().start().await.with_live_company();
     for _ in 0..kills {
         let before = model.tables();
         let (kill, killed) = watch::channel(false);

@@ -55,9 +55,9 @@ const DOLLARS: &[i64] = &[0, 1, 800, 1800, 20_000, 60_000, 80_000, 97_000, 100_0
 pub fn rule() -> impl Strategy<Value = Value> {
     let leaf = prop::collection::btree_map(select(SUBJECTS.to_vec()).prop_flat_map(named), Just(()), 0..4);
     let conjunction = leaf.prop_map(|conditions| {
-        let conditions = conditions.into_keys().map(|(path, condition)| {
-            (path, serde_json::from_str(&condition).expect("a condition is JSON"))
-        });
+        let conditions = conditions
+            .into_keys()
+            .map(|(path, condition)| (path, serde_json::from_str(&condition).expect("a condition is JSON")));
         Value::Object(conditions.collect())
     });
     conjunction.prop_recursive(2, 12, 3, |inner| {
@@ -121,14 +121,17 @@ fn range(min: Value, max: Value, ends: u8) -> Value {
 /// A lead's body: each attribute given, or not, or given as nothing.
 pub fn body() -> impl Strategy<Value = Value> {
     let of = |names: &'static [&'static str]| maybe(select(names).prop_map(Value::from));
-    let some_of = |names: &'static [&'static str]| maybe(subsequence(names, 0..=names.len()).prop_map(Value::from));
+    let some_of =
+        |names: &'static [&'static str]| maybe(subsequence(names, 0..=names.len()).prop_map(Value::from));
     let dollars = || maybe(select(DOLLARS).prop_map(Value::from));
     let near = |bounds: &'static [f64]| {
         maybe((select(bounds), -1..2_i64).prop_map(|(bound, off)| Value::from(bound as i64 + off)))
     };
     let loans = maybe((0..4_usize).prop_map(|count| vec![json!({}); count].into()));
-    let person = (of(STATES), of(DAYS), of(RATINGS), near(SCORES), maybe(any::<bool>().prop_map(Value::from)));
-    let wishes = (near(&[0.0, 1000.0, 35_000.0]), of(DAYS), of(NAMES), some_of(PURPOSES), some_of(PRODUCTS), loans);
+    let person =
+        (of(STATES), of(DAYS), of(RATINGS), near(SCORES), maybe(any::<bool>().prop_map(Value::from)));
+    let wishes =
+        (near(&[0.0, 1000.0, 35_000.0]), of(DAYS), of(NAMES), some_of(PURPOSES), some_of(PRODUCTS), loans);
     let money = (dollars(), dollars(), dollars());
     let home =
         (of(&["purchase", "refinance"]), dollars(), dollars(), dollars(), dollars(), dollars(), dollars());
@@ -151,7 +154,11 @@ pub fn body() -> impl Strategy<Value = Value> {
             ("creditCardInformation", section([("cardPurposes", purposes)])),
             (
                 "financialInformation",
-                section([("annualIncome", income), ("monthlyDebt", debt), ("monthlyHousingPayment", housing)]),
+                section([
+                    ("annualIncome", income),
+                    ("monthlyDebt", debt),
+                    ("monthlyHousingPayment", housing),
+                ]),
             ),
             (
                 "mortgageInformation",

@@ -1,20 +1,28 @@
-//! A rule as JSONLogic over a lead's body, what follows from its attributes included. Written from the specification and
-//! the words of partner files, with nothing of the crate in it.
+//! A rule as JSONLogic, and, as JSONLogic over a lead's body, what each subject of a rule says, so that what follows from
+//! attributes is worked out there too. Written from the specification and the words of partner files, with nothing of the
+//! crate in it.
 
 use serde_json::{Value, json};
 
 use super::TODAY;
 use super::drawn::{Kind, SUBJECTS};
 
-/// The logic of what stands under `eligibility`.
+/// The logic of a partner of savings with this `eligibility`, over what the [`subjects`] say. Who names no product types
+/// asks for all.
 pub fn of(rule: &Value) -> Value {
+    let asks = met("productTypes", &json!({ "any_of": ["savings"], "or_missing": true }));
+    json!({ "and": [asks, conjunction(rule)] })
+}
+
+/// The logic of conditions, and of alternatives beside them.
+fn conjunction(rule: &Value) -> Value {
     let rule = rule.as_object().expect("a rule is a table");
     let mut all = vec![json!(true)];
     for (path, condition) in rule.iter().filter(|(path, _)| *path != "any") {
         all.push(met(path, condition));
     }
     if let Some(any) = rule.get("any").and_then(Value::as_array) {
-        let any: Vec<Value> = any.iter().map(of).collect();
+        let any: Vec<Value> = any.iter().map(conjunction).collect();
         all.push(json!({ "or": any }));
     }
     json!({ "and": all })
@@ -22,7 +30,7 @@ pub fn of(rule: &Value) -> Value {
 
 fn met(path: &str, condition: &Value) -> Value {
     let kind = SUBJECTS.iter().find(|(known, _)| *known == path).expect("a subject of the test").1;
-    let value = value(path);
+    let value = var(&name(path));
     let mut tests = vec![json!(true)];
     for (word, wanted) in condition.as_object().expect("a condition is a table") {
         tests.extend(match (word.as_str(), kind) {
@@ -45,6 +53,21 @@ fn met(path: &str, condition: &Value) -> Value {
     }
 }
 
+/// The logic of what each subject says of a body, in their order.
+pub fn subjects() -> Value {
+    SUBJECTS.iter().map(|(path, _)| value(path)).collect()
+}
+
+/// What the subjects say, by their names.
+pub fn named(said: Vec<Value>) -> Value {
+    SUBJECTS.iter().map(|(path, _)| name(path)).zip(said).collect()
+}
+
+/// A subject's path as one name.
+fn name(path: &str) -> String {
+    path.replace('.', "_")
+}
+
 /// Whether there is a value that says something.
 fn given(value: &Value) -> Value {
     json!({ "and": [{ "!==": [value, null] }, { "!==": [value, ""] }, { "!==": [value, []] }] })
@@ -65,10 +88,8 @@ fn var(path: &str) -> Value {
 
 /// What a subject says of the body; null when it says nothing.
 fn value(path: &str) -> Value {
-    let (rating, score) = (
-        var("creditInformation.providedCreditRating"),
-        var("creditInformation.providedNumericCreditScore"),
-    );
+    let (rating, score) =
+        (var("creditInformation.providedCreditRating"), var("creditInformation.providedNumericCreditScore"));
     match path {
         "creditInformation.providedCreditRating" => json!({ "if": [
             given(&rating), rating,

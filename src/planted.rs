@@ -39,7 +39,7 @@ pub enum Planted {
     ForgottenTables,
     /// A lead comes without its event.
     MissingEvents,
-    /// The upper end of a range of eligibility does not belong to it.
+    /// The upper end of a range that a partner file names does not belong to it.
     RangeWithoutEnd,
 }
 

@@ -9,7 +9,6 @@ use chrono::{Datelike, NaiveDate};
 
 use super::facts::{Facts, Subject};
 use crate::model::{AttributeKind, AttributeValue};
-use crate::planted::{Planted, planted};
 
 /// One condition on one subject.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,8 +151,10 @@ impl Test {
             (Self::Present, _) => true,
             (Self::Category(wanted), AttributeValue::Category(ordinal)) => wanted >> ordinal & 1 == 1,
             (Self::Flag(wanted), AttributeValue::Flag(flag)) => *wanted == flag,
-            (Self::Range { min, max }, AttributeValue::Number(number)) => within(*min, *max, number),
-            (Self::Range { min, max }, AttributeValue::Date(date)) => within(*min, *max, days(date)),
+            (Self::Range { min, max }, AttributeValue::Number(number)) => *min <= number && number <= *max,
+            (Self::Range { min, max }, AttributeValue::Date(date)) => {
+                *min <= days(date) && days(date) <= *max
+            }
             (Self::Text(wanted), AttributeValue::Text(text)) => has_text(wanted, text),
             (Self::NotText(refused), AttributeValue::Text(text)) => !has_text(refused, text),
             (Self::AnyOf(wanted), AttributeValue::Set(set)) => wanted & set != 0,
@@ -161,10 +162,6 @@ impl Test {
             _ => false,
         }
     }
-}
-
-fn within(min: f64, max: f64, number: f64) -> bool {
-    min <= number && (number < max || number == max && !planted(Planted::RangeWithoutEnd))
 }
 
 fn has_text(texts: &[String], text: &str) -> bool {

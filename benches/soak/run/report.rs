@@ -66,7 +66,7 @@ impl Report {
         let refused = |status: u16| status >= 400;
         let answered: u64 =
             ledger.answers().iter().filter(|((_, status), _)| refused(*status)).map(|(_, count)| count).sum();
-        let counted: u64 = metrics.lines().filter_map(|line| refusals(line)).sum();
+        let counted: u64 = metrics.lines().filter_map(refusals).sum();
         let told = format!("{counted} counted by the daemon, {answered} by clients");
         self.bar("refusals", counted == answered, &told, &[]);
     }

@@ -7,9 +7,13 @@ mod large_values;
 mod migration;
 mod model;
 mod sealing;
+mod volumes;
 mod writer_thread;
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use futures_util::FutureExt;
 use tempfile::TempDir;
@@ -51,6 +55,12 @@ impl Store {
         writer.lock().unwrap().as_mut().expect("open").execute(commits)
     }
 
+    /// Lets the disk be tried again at once.
+    fn tried_long_ago(&self) {
+        let Queue::Inline(writer) = &self.shared.queue else { panic!("not an inline store") };
+        writer.lock().unwrap().as_mut().expect("open").forget_try();
+    }
+
     /// The payload under a key, which must be sound.
     fn payload(&self, tree: Tree, key: impl AsRef<[u8]>) -> Option<Vec<u8>> {
         self.get(tree, key).expect("a sound record")
@@ -63,15 +73,51 @@ impl Store {
     }
 }
 
-/// sled itself, on a store that is closed.
+/// What a kill would leave of the store: its files as they are.
+fn copied(directory: &Directory) -> Directory {
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            match entry.file_type().unwrap().is_dir() {
+                true => copy(&entry.path(), &to.join(entry.file_name())),
+                false => drop(fs::copy(entry.path(), to.join(entry.file_name())).unwrap()),
+            }
+        }
+    }
+    let copy_of = self::directory();
+    copy(directory.path(), copy_of.path());
+    let key = |store: &Path| store.with_file_name("store.key");
+    fs::copy(key(directory.path()), key(copy_of.path())).unwrap();
+    copy_of
+}
+
+/// The store after a kill, in the place of the one that was killed.
+fn killed(store: Store, directory: &Directory) -> Store {
+    killed_with(store, directory, &StoreOptions::new(directory.path()))
+}
+
+fn killed_with(store: Store, directory: &Directory, options: &StoreOptions) -> Store {
+    let copy = copied(directory);
+    drop(store);
+    fs::remove_dir_all(directory.path()).unwrap();
+    fs::rename(copy.path(), directory.path()).unwrap();
+    Store::open_inline_with(options).expect("the store opens")
+}
+
+/// sled itself, on the base of a store that is closed.
 fn sled(path: &Path) -> sled::Db {
     open::open_sled(&StoreOptions::new(path)).expect("sled opens")
 }
 
-/// Changes what sled holds under a key, behind the back of a closed store.
+/// Changes what sled holds under a key, behind the back of a closed store, in whichever volume it is.
 fn tamper(path: &Path, sled_key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
-    let db = sled(path);
-    let mut raw = db.get(sled_key).unwrap().expect("a record to tamper with").to_vec();
+    let volumes = fs::read_dir(path.join("volumes")).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let opened = [path.to_owned()].into_iter().chain(volumes).map(|path| sled(&path));
+    let found = opened.filter_map(|db| Some((db.get(sled_key).unwrap()?, db))).next();
+    let (raw, db) = found.expect("a record to tamper with");
+    let mut raw = raw.to_vec();
     change(&mut raw);
     db.insert(sled_key, raw).unwrap();
+    db.flush().unwrap();
 }

@@ -1,4 +1,4 @@
-//! The step that makes writes survive a power cut.
+//! The step that makes what sled wrote survive a power cut.
 //!
 //! sled's `flush` ends in `sync_file_range`, which empties neither the drive's cache nor writes the file's metadata. So
 //! the store holds a handle of its own on sled's file and syncs that.
@@ -23,6 +23,14 @@ impl SyncFault {
     pub fn set(&self, failing: bool) {
         self.0.store(failing, Ordering::SeqCst);
     }
+
+    /// The failure, where there is to be one.
+    pub(in crate::store) fn tell(&self) -> io::Result<()> {
+        match self.0.load(Ordering::SeqCst) {
+            true => Err(io::Error::other("simulated sync failure")),
+            false => Ok(()),
+        }
+    }
 }
 
 /// The store's own handle on the file that sled writes.
@@ -41,9 +49,7 @@ impl Disk {
 
     /// Once this returns, what the operating system was given survives a power cut.
     pub(super) fn sync(&self) -> io::Result<()> {
-        if self.fault.0.load(Ordering::SeqCst) {
-            return Err(io::Error::other("simulated sync failure"));
-        }
+        self.fault.tell()?;
         self.file.sync_data()
     }
 }

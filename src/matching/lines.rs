@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use metrics::histogram;
 use tokio::time::Instant;
@@ -26,6 +27,9 @@ use crate::partners::{Book, Quote, Seat};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
 pub use crate::wire::{BreakerState, LaneState};
 use crate::wire::{Call, CallError, ClientIdentity, Lane, LaneRules, PanelRules, PoolRules, Reply, Wire};
+
+/// Longest time that a late answer is watched for.
+const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Who a line leads to.
 type Place = (String, ProductType);
@@ -99,7 +103,12 @@ impl Lines {
             max_idle: rules.concurrency,
             ..PoolRules::default()
         };
-        let lane = LaneRules { concurrency: rules.concurrency, ..LaneRules::default() };
+        let lane = LaneRules {
+            concurrency: rules.concurrency,
+            // As long again as an ask may take: what twice the timeout would have won is seen.
+            late_patience: seat.timeout.min(LATE_PATIENCE_MAX),
+            ..LaneRules::default()
+        };
         let pool = self.wire.pool(&seat.identity.key, pool)?;
         for (key, host) in &source.hosts {
             if let Some(address) = pool.forbids(host) {
@@ -161,6 +170,11 @@ impl Line {
             request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
         }
         self.send(request, deadline).await.map(Some).map_err(|error| error.to_string())
+    }
+
+    /// How long the last asks took in all that ran out of time and were watched; nothing of one that was never answered.
+    pub fn late(&self) -> Vec<Option<Duration>> {
+        self.lane.late()
     }
 
     /// How the lane stands, for display.

@@ -1,4 +1,4 @@
-//! The step that makes writes survive a power cut.
+//! The step that makes what sled wrote survive a power cut.
 //!
 //! sled's `flush` ends in `sync_file_range`, which empties neither the drive's cache nor writes the file's metadata. So
 //! the store holds a handle of its own on sled's file and syncs that.
@@ -6,7 +6,7 @@
 use std::{
     fs::File,
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -23,11 +23,20 @@ impl SyncFault {
     pub fn set(&self, failing: bool) {
         self.0.store(failing, Ordering::SeqCst);
     }
+
+    /// The failure, where there is to be one.
+    pub(super) fn tell(&self) -> io::Result<()> {
+        match self.0.load(Ordering::SeqCst) {
+            true => Err(io::Error::other("simulated sync failure")),
+            false => Ok(()),
+        }
+    }
 }
 
 /// The store's own handle on the file that sled writes.
 #[derive(Debug)]
 pub(super) struct Disk {
+    path: PathBuf,
     file: File,
     fault: SyncFault,
 }
@@ -36,14 +45,17 @@ impl Disk {
     /// Opens the handle on a store that sled has opened, and syncs the directory, so that a file just made is found again.
     pub(super) fn open(path: &Path, fault: SyncFault) -> io::Result<Self> {
         File::open(path)?.sync_all()?;
-        Ok(Self { file: File::open(path.join("db"))?, fault })
+        Ok(Self { path: path.to_owned(), file: File::open(path.join("db"))?, fault })
+    }
+
+    /// The directory of the store.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Once this returns, what the operating system was given survives a power cut.
     pub(super) fn sync(&self) -> io::Result<()> {
-        if self.fault.0.load(Ordering::SeqCst) {
-            return Err(io::Error::other("simulated sync failure"));
-        }
+        self.fault.tell()?;
         self.file.sync_data()
     }
 }

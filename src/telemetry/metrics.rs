@@ -89,6 +89,8 @@ pub const STORE_QUEUE_DEPTH: &str = "offerd_store_queue_depth";
 pub const STORE_GROUP_COMMITS: &str = "offerd_store_group_commits";
 /// Time from queueing a commit to its acknowledgement.
 pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
+/// Time that it takes to make sled durable.
+pub const STORE_CHECKPOINT_SECONDS: &str = "offerd_store_checkpoint_seconds";
 /// Room on the disk of the store.
 pub const STORE_FREE_BYTES: &str = "offerd_store_free_bytes";
 /// Stored records that could not be read.
@@ -103,6 +105,8 @@ pub const WIRE_IN_FLIGHT: &str = "offerd_wire_in_flight";
 pub const WIRE_ERRORS: &str = "offerd_wire_errors_total";
 /// Calls sent again.
 pub const WIRE_RETRIES: &str = "offerd_wire_retries_total";
+/// Time of calls whose answer came after their deadline.
+pub const WIRE_LATE_SECONDS: &str = "offerd_wire_late_seconds";
 /// Where breakers stand.
 pub const WIRE_BREAKER_STATE: &str = "offerd_wire_breaker_state";
 
@@ -138,6 +142,7 @@ pub const METRICS: &[Metric] = &[
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
     seconds(STORE_COMMIT_SECONDS, &[], "Time from queueing a commit to its acknowledgement."),
+    seconds(STORE_CHECKPOINT_SECONDS, &[], "Time that a checkpoint takes: sled is made durable, and segments of the journal are needed no more."),
     gauge(STORE_FREE_BYTES, &[], "Room on the disk of the store; below store.reserve_bytes no new leads are taken in."),
     counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
     counter(WIRE_CONNECTIONS, &["pool"], "Connections made to far systems."),
@@ -145,6 +150,7 @@ pub const METRICS: &[Metric] = &[
     gauge(WIRE_IN_FLIGHT, &["pool", "lane"], "Calls under way."),
     counter(WIRE_ERRORS, &["pool", "lane", "cause"], "Calls without a reply: refused (busy, breaker_open, no_time, bad_url, forbidden_address) or failed."),
     counter(WIRE_RETRIES, &["pool", "lane"], "Calls sent again."),
+    seconds(WIRE_LATE_SECONDS, &["pool", "lane"], "Time from a call to the head of an answer that came after its deadline, of one call of a lane at a time."),
     gauge(WIRE_BREAKER_STATE, &["pool", "lane"], "Where breakers stand: 0 closed, 1 half-open, 2 open."),
 ];
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Scheme;
@@ -155,18 +157,28 @@ impl Pool {
         Ok(Prepared { method: call.method, uri, secure, headers, body: call.body })
     }
 
-    /// One attempt, until the deadline.
-    pub(super) async fn attempt(&self, prepared: &Prepared, deadline: Instant) -> Result<Reply, Failed> {
+    /// One attempt, until the deadline. `too_late` is given what is left to wait for of a request that was sent, when that has passed:
+    /// whether an answer still comes.
+    pub(super) async fn attempt(
+        &self,
+        prepared: &Prepared,
+        deadline: Instant,
+        too_late: impl FnOnce(BoxFuture<'static, bool>),
+    ) -> Result<Reply, Failed> {
         let mut request = prepared.request();
         let connection = capture_connection(&mut request);
         let client = if prepared.secure { &self.0.secure } else { &self.0.plain };
-        let head = timeout_at(deadline, client.request(request)).await;
+        let mut answer = client.request(request);
+        let head = timeout_at(deadline, &mut answer).await;
         let connected = connection.connection_metadata().is_some();
         if connected {
             self.0.requests.increment(1);
         }
         let response = head
             .map_err(|_| {
+                if connected {
+                    too_late(answer.map(|head| head.is_ok()).boxed());
+                }
                 let during = if connected { Phase::Head } else { Phase::Connect };
                 Failed { error: CallError::TimedOut { during }, never_sent: !connected }
             })?

@@ -55,7 +55,8 @@ def watched(context, where):
     page = context.new_page()
     page.on("console", lambda message: message.type in ("error", "warning") and fault(where(), message.text))
     page.on("pageerror", lambda error: fault(where(), error))
-    page.on("requestfailed", lambda request: "text/event-stream" in request.headers.get("accept", "") or fault(where(), request.url))
+    # What is left before it has come is no fault: a stream, or an image of the page before.
+    page.on("requestfailed", lambda request: "ABORTED" in request.failure or fault(where(), f"{request.url}: {request.failure}"))
     return page
 
 

@@ -64,7 +64,7 @@ async fn every_page_is_whole_and_sealed() {
         assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-        assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+        assert_eq!(answer.header("referrer-policy"), Some("same-origin"));
         let policy = answer.header("content-security-policy").unwrap();
         assert!(policy.starts_with("default-src 'none';") && policy.contains("frame-ancestors 'none'"));
         assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");

@@ -1,5 +1,7 @@
 //! A seat's conduct in figures: what of its asks came to what, how long it took, and what other timeouts would have made of it.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::matching::conduct::{Ask, Conduct, End};
@@ -43,11 +45,16 @@ pub(super) struct Other {
     pub(super) percent: u32,
     /// Answers with offers that took longer, which it would have lost.
     pub(super) lost: usize,
-    /// Answers that are known to have come within it, too late for the one there is.
-    pub(super) won_at_least: usize,
+    /// Answers that came within it, too late for the one there is, of those that were watched for.
+    pub(super) came: usize,
+    /// Asks that ran out of time and whose answer was watched for.
+    pub(super) watched: usize,
     /// Asks that ran out of time: more than these it could not have won.
-    pub(super) won_at_most: usize,
+    pub(super) timed_out: usize,
 }
+
+/// How long late answers took in all; nothing of one that was watched for in vain.
+pub(super) type Late = [Option<Duration>];
 
 impl Digest {
     /// What the asks of these came to.
@@ -78,20 +85,15 @@ impl Digest {
 }
 
 /// What other timeouts would have made of a seat's asks; `timeout` is the one there is, in seconds.
-pub(super) fn others(conduct: &Conduct, timeout: f64) -> Vec<Other> {
+pub(super) fn others(conduct: &Conduct, late: &Late, timeout: f64) -> Vec<Other> {
+    let timed_out = conduct.asks.iter().filter(|ask| ask.end == End::TimedOut).count();
     let of = |percent: u32| {
         let other = timeout * f64::from(percent) / 100.0;
-        let within = |ask: &&Ask| f64::from(ask.elapsed_us) / 1e6 <= other;
-        let of_end = |end: End| conduct.asks.iter().filter(move |ask| ask.end == end);
-        let shorter = percent < 100;
-        let longer = percent > 100;
-        Other {
-            timeout: other,
-            percent,
-            lost: if shorter { of_end(End::Offered).filter(|ask| !within(ask)).count() } else { 0 },
-            won_at_least: if longer { of_end(End::Late).filter(within).count() } else { 0 },
-            won_at_most: if longer { of_end(End::TimedOut).count() } else { 0 },
-        }
+        let offered = conduct.asks.iter().filter(|ask| ask.end == End::Offered);
+        let (shorter, longer) = (percent < 100, percent > 100);
+        let lost = offered.filter(|ask| shorter && f64::from(ask.elapsed_us) / 1e6 > other).count();
+        let came = late.iter().flatten().filter(|took| longer && took.as_secs_f64() <= other).count();
+        Other { timeout: other, percent, lost, came, watched: late.len(), timed_out }
     };
     PERCENT.into_iter().map(of).collect()
 }
@@ -130,12 +132,11 @@ mod tests {
 
     #[test]
     fn other_timeouts_lose_and_win() {
-        let told: Vec<(u32, usize, usize, usize)> = others(&conduct(), 1.0)
-            .into_iter()
-            .map(|other| (other.percent, other.lost, other.won_at_least, other.won_at_most))
-            .collect();
-        let wanted =
-            [(25, 75, 0, 0), (50, 50, 0, 0), (75, 25, 0, 0), (100, 0, 0, 0), (150, 0, 1, 2), (200, 0, 1, 2)];
-        assert_eq!(told, wanted);
+        let late = [Some(Duration::from_millis(1400)), None, Some(Duration::from_millis(1900))];
+        let others = others(&conduct(), &late, 1.0);
+        let told: Vec<(u32, usize, usize)> =
+            others.iter().map(|other| (other.percent, other.lost, other.came)).collect();
+        assert_eq!(told, [(25, 75, 0), (50, 50, 0), (75, 25, 0), (100, 0, 0), (150, 0, 1), (200, 0, 2)]);
+        assert!(others.iter().all(|other| other.watched == 3 && other.timed_out == 2));
     }
 }

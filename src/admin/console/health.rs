@@ -64,9 +64,7 @@ fn leads(app: &App) -> Check {
 
 fn store(app: &App) -> Check {
     let (class, state, figures) = match app.engine.store.health() {
-        store::Health::Sound => {
-            ("good", "writes", "every commit is synced before it is acknowledged".to_owned())
-        }
+        store::Health::Sound => ("good", "writes", "synced before it is acknowledged".to_owned()),
         store::Health::Short(reason) => ("warn", "short of room", reason),
         store::Health::Failed(reason) => ("bad", "failed", reason),
     };
@@ -105,7 +103,7 @@ fn limited(name: &'static str, used: f64, limit: usize, what: &str, source: &'st
 
 fn records(last: &Reading) -> Check {
     let (class, state) = if last.broken > 0.0 { ("bad", "broken ones") } else { ("good", "readable") };
-    let figures = format!("{} could not be read since the start", format::count(&last.broken.into()));
+    let figures = format!("{} unreadable since the start", format::count(&last.broken.into()));
     Check { name: "Records", class, state, figures, source: metrics::STORE_BROKEN_RECORDS }
 }
 
@@ -130,8 +128,8 @@ fn partners(app: &App) -> Check {
     let capped = of(&[State::Capped, State::OverBudget]);
     let (class, state) = match active {
         0 => ("bad", "nobody is asked"),
-        some if some < all => ("warn", "some are not asked"),
-        _ => ("good", "all are asked"),
+        some if some < all => ("warn", "not all asked"),
+        _ => ("good", "all asked"),
     };
     let closed = of(&[State::OutsideSchedule]);
     let figures =
@@ -164,7 +162,7 @@ fn reload(last: &Reading) -> Check {
         if last.reloads_refused > 0.0 { ("warn", "some refused") } else { ("good", "in force") };
     let at = last.reloaded_at.map(|seconds| seconds * 1000.0);
     let figures = format!(
-        "last taken in {}, {} refused or failed since the start",
+        "taken in at {}, {} reloads refused",
         format::moment(&Value::from(at)),
         format::count(&last.reloads_refused.into())
     );

@@ -5,6 +5,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{self, Chart, Fault, ink};
+use super::digest::Late;
 use super::format;
 use crate::matching::conduct::{Conduct, End};
 use crate::web::Failure;
@@ -15,9 +16,8 @@ const BARS: usize = 44;
 /// Shortest time that is told apart, seconds.
 const SHORTEST: f64 = 1e-5;
 
-/// What is drawn of each bar, from below: how the asks ended, and the name for it.
-const PARTS: [(End, &str); 3] =
-    [(End::Offered, "with offers"), (End::Declined, "without offers"), (End::Late, "too late")];
+/// What is drawn of each bar, from below.
+const PARTS: [&str; 3] = ["with offers", "without offers", "too late"];
 
 /// Asks that took from one time to another.
 struct Bar {
@@ -31,8 +31,14 @@ struct Bar {
 ///
 /// # Errors
 /// Our fault.
-pub(super) fn chart(id: String, title: String, conduct: &Conduct, timeout: f64) -> Result<Value, Failure> {
-    let bars = bars(conduct, timeout);
+pub(super) fn chart(
+    id: String,
+    title: String,
+    conduct: &Conduct,
+    late: &Late,
+    timeout: f64,
+) -> Result<Value, Failure> {
+    let bars = bars(conduct, late, timeout);
     let most = bars.iter().map(|bar| bar.counts.iter().sum::<usize>()).max().unwrap_or(0).max(1);
     let written = format::seconds(&Value::from(timeout));
     let chart = Chart {
@@ -41,10 +47,10 @@ pub(super) fn chart(id: String, title: String, conduct: &Conduct, timeout: f64) 
         description: format!(
             "Time from ask to answer, on a logarithmic scale; the line is the timeout of {written}."
         ),
-        source: "the last asks that the engine keeps in memory; all of them: offerd_partner_answer_seconds"
+        source: "the last asks, kept in memory; all of them are in offerd_partner_answer_seconds and offerd_wire_late_seconds"
             .to_owned(),
-        series: PARTS.iter().map(|(_, name)| (*name).to_owned()).collect(),
-        columns: ["From", "To"].into_iter().chain(PARTS.map(|(_, name)| name)).map(str::to_owned).collect(),
+        series: PARTS.map(str::to_owned).to_vec(),
+        columns: ["From", "To"].into_iter().chain(PARTS).map(str::to_owned).collect(),
         rows: bars.iter().filter(|bar| bar.counts.iter().any(|count| *count > 0)).map(row).collect(),
     };
     chart.drawn(chart::WIDE, |area| {
@@ -79,13 +85,19 @@ fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &st
 }
 
 /// The asks by their time, in steps that grow with it.
-fn bars(conduct: &Conduct, timeout: f64) -> Vec<Bar> {
-    let shown = |end: End| PARTS.iter().position(|(part, _)| *part == end);
-    let asks: Vec<(f64, usize)> = conduct
-        .asks
-        .iter()
-        .filter_map(|ask| Some(((f64::from(ask.elapsed_us) / 1e6).max(SHORTEST), shown(ask.end)?)))
-        .collect();
+fn bars(conduct: &Conduct, late: &Late, timeout: f64) -> Vec<Bar> {
+    let in_time = conduct.asks.iter().filter_map(|ask| {
+        let part = match ask.end {
+            End::Offered => 0,
+            End::Declined => 1,
+            End::Late => 2,
+            End::Failed | End::TimedOut => return None,
+        };
+        Some((f64::from(ask.elapsed_us) / 1e6, part))
+    });
+    let late = late.iter().flatten().map(|took| (took.as_secs_f64(), 2));
+    let asks: Vec<(f64, usize)> =
+        in_time.chain(late).map(|(time, part)| (time.max(SHORTEST), part)).collect();
     let shortest = asks.iter().fold(timeout / 100.0, |least: f64, (time, _)| least.min(*time));
     let longest = asks.iter().fold(timeout, |most: f64, (time, _)| most.max(*time));
     // From one power of ten, so that the scale begins with a round figure.
@@ -109,6 +121,8 @@ fn row(bar: &Bar) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::matching::conduct::Ask;
 
@@ -118,13 +132,14 @@ mod tests {
         let times = [0, 9, 10, 999, 1_000, 250_000, 3_999_999, 4_000_000, 9_000_000];
         conduct.asks.extend(times.map(|elapsed_us| Ask { elapsed_us, end: End::Offered }));
         conduct.asks.push_back(Ask { elapsed_us: 7, end: End::Failed });
-        let bars = bars(&conduct, 4.0);
+        let bars = bars(&conduct, &[Some(Duration::from_secs(20)), None], 4.0);
         assert_eq!(bars.iter().map(|bar| bar.counts[0]).sum::<usize>(), times.len());
-        assert!(bars[0].from <= SHORTEST && bars[BARS - 1].to > 9.0);
+        assert_eq!(bars.iter().map(|bar| bar.counts[2]).sum::<usize>(), 1);
+        assert!(bars[0].from <= SHORTEST && bars[BARS - 1].to > 20.0);
     }
 
     #[test]
     fn a_seat_that_was_never_asked_can_be_drawn() {
-        assert!(chart("id".to_owned(), "Answers".to_owned(), &Conduct::default(), 5.0).is_ok());
+        assert!(chart("id".to_owned(), "Answers".to_owned(), &Conduct::default(), &[], 5.0).is_ok());
     }
 }

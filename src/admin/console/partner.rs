@@ -165,8 +165,11 @@ fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failu
     let title =
         format!("How long {} took to answer for {}", seat.identity.partner.name, seat.product_type.as_str());
     let id = format!("latency-{}", seat.product_type.as_str());
-    let chart =
-        if conduct.asks.is_empty() { None } else { Some(latency::chart(id, title, &conduct, timeout)?) };
+    let chart = if conduct.asks.is_empty() {
+        None
+    } else {
+        Some(latency::chart(id, title, &conduct, &look.late, timeout)?)
+    };
     let asked_how = match (&seat.http, &seat.simulate) {
         (Some(_), _) => "over HTTP",
         (None, Some(_)) => "from its file, pretending to be far away",
@@ -186,7 +189,7 @@ fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failu
         caps: look.caps.clone(),
         digest: Digest::of([&conduct]),
         chart,
-        others: others(&conduct, timeout),
+        others: others(&conduct, &look.late, timeout),
         troubles: troubles(&conduct),
     })
 }

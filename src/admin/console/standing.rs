@@ -1,6 +1,7 @@
 //! Where seats stand, in the words and colours of the console.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -61,6 +62,8 @@ pub(super) struct SeatLook {
     pub(super) breaker: Option<Breaker>,
     /// Its caps.
     pub(super) caps: Vec<Cap>,
+    /// How long late answers took in all, of a sample; nothing of one that never came.
+    pub(super) late: Vec<Option<Duration>>,
 }
 
 /// Every seat of the book, in its order.
@@ -71,12 +74,16 @@ pub(super) fn of_seats(engine: &Engine) -> Vec<SeatLook> {
     let seats = configuration.book.seats().iter().zip(standings).filter(|(seat, standing)| {
         seat.identity.key == standing.partner && seat.product_type == standing.product_type
     });
-    let look = |(seat, standing): (&Arc<Seat>, SeatStanding)| SeatLook {
-        state: pill(standing.state),
-        breaker: configuration.lines.of(seat).map(|line| Breaker::from(line.state())),
-        caps: caps(&standing),
-        seat: Arc::clone(seat),
-        standing,
+    let look = |(seat, standing): (&Arc<Seat>, SeatStanding)| {
+        let line = configuration.lines.of(seat);
+        SeatLook {
+            state: pill(standing.state),
+            breaker: line.as_ref().map(|line| Breaker::from(line.state())),
+            caps: caps(&standing),
+            late: line.map(|line| line.late()).unwrap_or_default(),
+            seat: Arc::clone(seat),
+            standing,
+        }
     };
     seats.map(look).collect()
 }

@@ -39,7 +39,10 @@ struct System {
     base_url: String,
     signs_in: bool,
     book: BookView,
-    settings: Vec<SettingView>,
+    /// Those that a file or a variable sets.
+    settings_set: Vec<SettingView>,
+    /// The others.
+    settings_default: Vec<SettingView>,
     tokens: Vec<TokenView>,
     tokens_in_all: usize,
     store: StoreView,
@@ -65,6 +68,7 @@ struct SettingView {
     key: String,
     value: String,
     source: String,
+    #[serde(skip)]
     default: bool,
     reloadable: bool,
 }
@@ -153,6 +157,7 @@ pub(super) async fn check(visit: Arc<Visit>) -> Result<Reply, Failure> {
 
 fn page(app: &App) -> System {
     let (tokens, tokens_in_all) = tokens(app);
+    let (settings_default, settings_set) = settings(app).into_iter().partition(|setting| setting.default);
     System {
         version: env!("CARGO_PKG_VERSION"),
         pid: std::process::id(),
@@ -163,7 +168,8 @@ fn page(app: &App) -> System {
         base_url: app.engine.base_url.clone(),
         signs_in: app.console.sessions.required(),
         book: book(app),
-        settings: settings(app),
+        settings_set,
+        settings_default,
         tokens,
         tokens_in_all,
         store: store(app),

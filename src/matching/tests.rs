@@ -24,6 +24,7 @@ use crate::partner_files::{PartnerFile, partner};
 use crate::partners::Book;
 use crate::store::{Clock, SpaceFault, Store, StoreOptions, SyncFault, Tree};
 
+mod funnel;
 mod limits;
 mod reload;
 mod replays;

@@ -220,6 +220,15 @@ impl Store {
         self.shared.latch.until_mended().await;
     }
 
+    /// The format of a store that nobody has open; it is neither made nor rewritten. `None` where there is none, or a new
+    /// one.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> {
+        open::format(options)
+    }
+
     /// How many bytes the files of the store have, the journal's and the keys' aside.
     ///
     /// # Errors

@@ -157,6 +157,15 @@ pub(super) fn exists(path: &Path) -> bool {
     path.join("db").exists()
 }
 
+/// The format that a store says it has; `None` where there is none, or a new one that has not told sled yet.
+pub(super) fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> {
+    if !exists(&options.path) {
+        return Ok(None);
+    }
+    let path = &options.path;
+    read_format(&open_sled(options).map_err(|error| sled_error(path, error))?, path)
+}
+
 /// Opens sled, which takes the lock.
 ///
 /// A crash while sled writes a snapshot leaves a `snap.*.generating` that the next open takes for a snapshot and finds

@@ -5,6 +5,7 @@
 
 mod load;
 mod reload;
+mod retention;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -140,7 +141,7 @@ async fn live(
     let admin = admin::start(admin_listener, admin_app);
 
     tokio::spawn(funnel::keep(Arc::clone(&engine)));
-
+    let retaining = tokio::spawn(retention::retain(store.clone(), settings.store.clone()));
     let (stop, stopping) = watch::channel(false);
     let reception = http::Reception::new(&settings.api);
     let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
@@ -197,6 +198,7 @@ async fn live(
     };
 
     RunFile::remove(&store_path);
+    retaining.abort();
     admin.stop();
     let closed = store.close().map_err(|error| error.to_string());
     for arbiter in arbiters {

@@ -6,7 +6,7 @@
 use std::{
     fs::File,
     io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -25,7 +25,7 @@ impl SyncFault {
     }
 
     /// The failure, where there is to be one.
-    pub(super) fn tell(&self) -> io::Result<()> {
+    pub(in crate::store) fn tell(&self) -> io::Result<()> {
         match self.0.load(Ordering::SeqCst) {
             true => Err(io::Error::other("simulated sync failure")),
             false => Ok(()),
@@ -36,7 +36,6 @@ impl SyncFault {
 /// The store's own handle on the file that sled writes.
 #[derive(Debug)]
 pub(super) struct Disk {
-    path: PathBuf,
     file: File,
     fault: SyncFault,
 }
@@ -45,12 +44,7 @@ impl Disk {
     /// Opens the handle on a store that sled has opened, and syncs the directory, so that a file just made is found again.
     pub(super) fn open(path: &Path, fault: SyncFault) -> io::Result<Self> {
         File::open(path)?.sync_all()?;
-        Ok(Self { path: path.to_owned(), file: File::open(path.join("db"))?, fault })
-    }
-
-    /// The directory of the store.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+        Ok(Self { file: File::open(path.join("db"))?, fault })
     }
 
     /// Once this returns, what the operating system was given survives a power cut.

@@ -14,13 +14,13 @@ use crate::config::Settings;
 /// `offerd console`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The console is part of the admin listener. On loopback it is open; elsewhere one has to sign in, with the link that this
-command prints (good for one use, within ten minutes) or with the password of `console.password_file`.
-
 Examples:
   offerd console                                    where it is, from this machine
   offerd console --at https://offers.example:8082   the same, as it is reached from elsewhere
-  xdg-open \"$(offerd console)\"                     open it")]
+  xdg-open \"$(offerd console)\"                     open it
+
+The console is part of the admin listener. On loopback it is open; elsewhere one has to sign in, with the link that this
+command prints (good for one use, within ten minutes) or with the password of `console.password_file`.")]
 pub struct Arguments {
     /// How browsers reach the admin listener, where that is not its own address
     #[arg(long, value_name = "URL")]

@@ -127,6 +127,7 @@ fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {
         header_timeout: duration("api.header_timeout", raw.header_timeout, MILLISECOND, HOUR, found),
         request_timeout: duration("api.request_timeout", raw.request_timeout, MILLISECOND, HOUR, found),
         write_timeout: duration("api.write_timeout", raw.write_timeout, MILLISECOND, HOUR, found),
+        demo: raw.demo,
         tls: tls("api.tls", raw.tls, found),
     }
 }

@@ -38,6 +38,7 @@ pub(super) struct RawApi {
     pub header_timeout: HumanDuration,
     pub request_timeout: HumanDuration,
     pub write_timeout: HumanDuration,
+    pub demo: bool,
     pub tls: RawTls,
 }
 

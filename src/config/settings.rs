@@ -74,6 +74,8 @@ pub struct ApiSettings {
     pub request_timeout: Duration,
     /// Longest time that an answer may stay unread.
     pub write_timeout: Duration,
+    /// Whether a sandbox has a page for trying a lead.
+    pub demo: bool,
     /// What the api listener shows who it is with; `None` for HTTP in the clear.
     pub tls: Option<TlsSettings>,
 }

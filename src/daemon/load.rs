@@ -38,6 +38,25 @@ pub fn load(config: Option<&Path>) -> Result<(Settings, Book), Vec<Fault>> {
     }
 }
 
+/// How many days the certificate of each listener that speaks TLS stays in force.
+///
+/// # Errors
+/// Every fault of the certificates.
+pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>, Vec<Fault>> {
+    let identities = Identities::read(settings);
+    let days = identities.map(|identities| {
+        let days = identities.shown().map(|(listener, identity)| match identity.days_left() {
+            Ok(days) => Ok((listener, days)),
+            Err(fault) => Err((format!("{listener}.tls"), fault)),
+        });
+        days.collect::<Result<Vec<_>, _>>().map_err(|fault| vec![fault])
+    });
+    match days {
+        Ok(Ok(days)) => Ok(days),
+        Ok(Err(faults)) | Err(faults) => Err(certificate_faults::<()>(Err(faults))),
+    }
+}
+
 /// What is wrong with the certificates of the listeners.
 pub(super) fn certificate_faults<T>(read: Result<T, Vec<(String, String)>>) -> Vec<Fault> {
     let faults = read.err().unwrap_or_default();

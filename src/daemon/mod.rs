@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
-pub use self::load::{load, master_key_fault};
+pub use self::load::{certificate_days, load, master_key_fault};
 use self::reload::{Reloading, note_book};
 use crate::admin::password::Password;
 use crate::admin::{self, Health};
@@ -111,6 +111,8 @@ async fn live(
     let engine = Engine::new(store.clone(), texts, book, lines, (&settings.matching).into(), base_url);
     let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect());
     recovery::recover(&matchmaker).await;
+    let recovering = matchmaker.clone();
+    let recovering = tokio::spawn(async move { recovery::recover_when_mended(&recovering).await });
 
     let run_file = RunFile {
         api: api.url(),
@@ -140,8 +142,9 @@ async fn live(
     });
     let admin = admin::start(admin_listener, admin_app);
 
-    tokio::spawn(funnel::keep(Arc::clone(&engine)));
     let retaining = tokio::spawn(retention::retain(store.clone(), settings.store.clone()));
+    tokio::spawn(funnel::keep(Arc::clone(&engine)));
+
     let (stop, stopping) = watch::channel(false);
     let reception = http::Reception::new(&settings.api);
     let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
@@ -199,6 +202,7 @@ async fn live(
 
     RunFile::remove(&store_path);
     retaining.abort();
+    recovering.abort();
     admin.stop();
     let closed = store.close().map_err(|error| error.to_string());
     for arbiter in arbiters {

@@ -130,6 +130,14 @@ fn panel_rules(settings: WireSettings) -> PanelRules {
 }
 
 impl Line {
+    /// Makes a connection to one of the partner's hosts as an ask would, and drops it: nothing is asked.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn reach(&self, url: &str) -> Result<(), CallError> {
+        self.lane.reach(url).await
+    }
+
     /// Asks a seat, of whose offers those at `offers` fit the lead. Whatever goes wrong is told in one line of the log,
     /// without a word of what was sent or answered.
     pub async fn ask(&self, seat: &Seat, offers: &[usize], question: &Question, deadline: Instant) -> AskEnd {

@@ -60,7 +60,7 @@ pub fn init(filter: &str, format: LogFormat) -> Filter {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let (filter, handle) = reload::Layer::new(audited(filter));
     let tail = Tail::default();
-    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(coloured());
     // Fails only when logging has been started already, by a test in the same process.
     let _ = match format {
         LogFormat::Text => registry().with(filter).with(tail.clone()).with(lines).try_init(),
@@ -70,6 +70,11 @@ pub fn init(filter: &str, format: LogFormat) -> Filter {
     };
     std::panic::set_hook(Box::new(tell_panic));
     Filter { handle, tail }
+}
+
+/// Whether lines are coloured: on a terminal, unless `NO_COLOR` asks for none.
+fn coloured() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// A filter that the audit passes, whatever else it holds back.

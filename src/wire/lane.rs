@@ -110,6 +110,14 @@ impl Lane {
         result
     }
 
+    /// Makes a connection as a call would, and drops it ([`Pool::reach`]); neither breaker nor limits hear of it.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn reach(&self, url: &str) -> Result<(), CallError> {
+        self.0.pool.reach(url).await
+    }
+
     /// Says whether a reply made sense. A server's error and garbage are failures; "declined" is none.
     pub fn judged(&self, ok: bool) {
         self.0.judge(ok);

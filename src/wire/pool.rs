@@ -17,6 +17,7 @@ use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use metrics::{Counter, counter};
 use tokio::time::{Instant, timeout_at};
+use tower_service::Service;
 
 use super::address::AddressRules;
 use super::body::{self, BodyRules};
@@ -84,6 +85,7 @@ struct Inner {
     name: String,
     panel: Arc<Panel>,
     addresses: Arc<AddressRules>,
+    connector: Connector,
     secure: HttpClient,
     /// Differs from `secure` where HTTP/2 must be known beforehand.
     plain: HttpClient,
@@ -108,11 +110,12 @@ impl Pool {
             counter!(WIRE_CONNECTIONS, "pool" => name.to_owned()),
         );
         let secure = client(&rules, connector.clone(), false);
-        let plain = if rules.http2 { client(&rules, connector, true) } else { secure.clone() };
+        let plain = if rules.http2 { client(&rules, connector.clone(), true) } else { secure.clone() };
         Ok(Self(Arc::new(Inner {
             name: name.to_owned(),
             panel: Arc::clone(panel),
             addresses,
+            connector,
             secure,
             plain,
             body: BodyRules { most: rules.max_response_bytes, gzip: rules.gzip },
@@ -124,6 +127,17 @@ impl Pool {
     pub fn forbids(&self, url: &str) -> Option<IpAddr> {
         let address = literal_address(&url.parse().ok()?)?;
         (!self.0.addresses.allow(&address.to_string(), address)).then_some(address)
+    }
+
+    /// Makes a connection as a call would, name, TCP and TLS, within the connect timeout, and drops it: nothing is asked.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn reach(&self, url: &str) -> Result<(), CallError> {
+        let uri = url.parse().map_err(|_| CallError::BadUrl)?;
+        // The connector is always ready.
+        let connected = self.0.connector.clone().call(uri).await;
+        connected.map(drop).map_err(|error| CallError::of_connection(&*error))
     }
 
     /// A kind of traffic with limits of its own; `name` labels its metrics.

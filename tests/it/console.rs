@@ -52,6 +52,8 @@ const PAGES: &[(&str, &str)] = &[
     ("/console/catalogue?q=loan&page=2", "Catalogue"),
     ("/console/catalogue/try?product=mortgage", "Try a lead"),
     ("/console/system", "System"),
+    ("/console/handbook", "First hour as an operator"),
+    ("/console/handbook/metrics", "What each metric means"),
 ];
 
 #[tokio::test]
@@ -310,4 +312,24 @@ async fn the_system_page_tells_of_settings_store_and_log() {
     let backup = daemon.file("backup");
     assert!(daemon.command(&["backup", backup.to_str().unwrap()]).status.success());
     assert!(!html(&daemon, "/console/system").await.contains("takes one"), "the last backup is told");
+}
+
+#[tokio::test]
+async fn every_chapter_of_the_handbook_is_a_page_that_its_links_lead_to() {
+    let daemon = Daemon::with_partners(Vec::new()).start().await;
+    for chapter in offerd::handbook::CHAPTERS {
+        let page = html(&daemon, &format!("/console/handbook/{}", chapter.name)).await;
+        assert!(page.contains(&format!(
+            "<h1 id=\"{}\">{}</h1>",
+            offerd::handbook::slug(chapter.title),
+            chapter.title
+        )));
+        assert!(page.contains("aria-current=\"page\"") && !page.contains("style="), "{}", chapter.name);
+        let links =
+            page.split("href=\"/console/handbook/").skip(1).filter_map(|rest| rest.split(['"', '#']).next());
+        for link in links {
+            assert!(offerd::handbook::chapter(link).is_some(), "{}: {link}", chapter.name);
+        }
+    }
+    assert_eq!(self::page(&daemon, "/console/handbook/nothing").await.status, 404);
 }

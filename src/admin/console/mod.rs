@@ -25,6 +25,7 @@ mod digest;
 mod figures;
 mod format;
 mod funnel;
+mod handbook;
 mod health;
 pub(super) mod history;
 mod latency;
@@ -73,6 +74,8 @@ pub(super) const ROUTES: &[Route<Handler<App>>] = &[
     get("/console/system", "The daemon itself.", page!(system::show)),
     post("/console/system/reload", "Takes in settings and partner files anew.", page!(system::reload)),
     post("/console/system/check", "Reads every record of the store.", act!(system::check)),
+    get("/console/handbook", "How to do all this.", page!(handbook::begin)),
+    get("/console/handbook/{chapter}", "A chapter of the handbook.", page!(handbook::show)),
     get("/console/signIn", "Where one signs in.", handler!(sign_in::show)),
     post("/console/signIn", "Signs in.", handler!(sign_in::sign_in)),
     post("/console/signOut", "Signs out.", act!(sign_in::sign_out)),

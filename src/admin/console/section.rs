@@ -17,6 +17,8 @@ pub(super) enum Section {
     Catalogue,
     /// The daemon itself.
     System,
+    /// How to do all this.
+    Handbook,
 }
 
 /// An entry of the navigation.
@@ -29,8 +31,15 @@ pub(super) struct Entry {
 
 impl Section {
     /// Every section.
-    pub(super) const ALL: [Self; 6] =
-        [Self::Now, Self::Partners, Self::RateTables, Self::Funnel, Self::Catalogue, Self::System];
+    pub(super) const ALL: [Self; 7] = [
+        Self::Now,
+        Self::Partners,
+        Self::RateTables,
+        Self::Funnel,
+        Self::Catalogue,
+        Self::System,
+        Self::Handbook,
+    ];
 
     /// Its name.
     pub(super) fn title(self) -> &'static str {
@@ -41,6 +50,7 @@ impl Section {
             Self::Funnel => "Funnel",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
+            Self::Handbook => "Handbook",
         }
     }
 
@@ -53,6 +63,7 @@ impl Section {
             Self::Funnel => "/console/funnel",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",
+            Self::Handbook => "/console/handbook",
         }
     }
 

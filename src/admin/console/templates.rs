@@ -25,6 +25,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("partner.html", include_str!("templates/partner.html")),
     ("partners.html", include_str!("templates/partners.html")),
     ("sign_in.html", include_str!("templates/sign_in.html")),
+    ("handbook.html", include_str!("templates/handbook.html")),
     ("system.html", include_str!("templates/system.html")),
 ];
 

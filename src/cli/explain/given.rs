@@ -54,7 +54,7 @@ fn add_seat(table: &mut Table, seat: &SeatTrial, matched_only: bool) {
         if offer.matched {
             let score = offer.score.map(|score| format!("score {score:.2}"));
             let score = score.unwrap_or_else(|| "the partner is asked for its terms".to_owned());
-            let matched = Cell::new(matched).fg(Color::Green);
+            let matched = page::toned(matched, Color::Green);
             table.add_row([
                 Cell::new(key),
                 Cell::new(product),

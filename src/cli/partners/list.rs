@@ -18,7 +18,7 @@ pub fn table(standings: &[SeatStanding]) -> Table {
         table.add_row([
             Cell::new(&standing.partner),
             Cell::new(standing.product_type),
-            Cell::new(standing.told()).fg(color),
+            page::toned(standing.told(), color),
             Cell::new(of(standing.asked_this_minute, standing.per_minute)),
             Cell::new(of(standing.asked_today, standing.per_day)),
             Cell::new(payouts),

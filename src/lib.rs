@@ -47,7 +47,7 @@
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
 //! | [`store`] | the record: one writer thread, group commit, checksums; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
-//! | [`matching`] | actors, progress, budgets, ranking, recovery; explanation and replay of what is stored |
+//! | [`matching`] | actors, progress, budgets, ranking, recovery; explanation, replay and totals of what is stored |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |

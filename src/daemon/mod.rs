@@ -111,6 +111,8 @@ async fn live(
     let engine = Engine::new(store.clone(), texts, book, lines, (&settings.matching).into(), base_url);
     let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect());
     recovery::recover(&matchmaker).await;
+    let recovering = matchmaker.clone();
+    let recovering = tokio::spawn(async move { recovery::recover_when_mended(&recovering).await });
 
     let run_file = RunFile {
         api: api.url(),
@@ -200,6 +202,7 @@ async fn live(
 
     RunFile::remove(&store_path);
     retaining.abort();
+    recovering.abort();
     admin.stop();
     let closed = store.close().map_err(|error| error.to_string());
     for arbiter in arbiters {

@@ -141,6 +141,11 @@ impl LiveTables {
         tables.get(&table).map(|(owner, actor)| (*owner == company).then(|| actor.clone()))
     }
 
+    /// Whether a table has an actor.
+    pub fn has(&self, table: Uuid) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains_key(&table)
+    }
+
     /// Every actor.
     pub fn all(&self) -> Vec<Addr<RateTableActor>> {
         let tables = self.0.read().unwrap_or_else(PoisonError::into_inner);

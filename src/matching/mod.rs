@@ -13,6 +13,7 @@
 //!
 //! What people look on at while it runs is the [`conduct`] of partners.
 //!
+//! A [`funnel`] counts how far leads come, from the feeds and in its own time; a [`trial`] tells what would become of a lead.
 //! Afterwards an [`explanation`] tells of a stored lead who was asked, with what outcome and [`cause`], and who was not and
 //! why; a [`replay`] runs stored leads against other partner files.
 

@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn every_word_must_be_found_in_the_partner_or_the_offer() {
         assert_eq!(found("", None).len(), 3);
-        assert_eq!(found("BANK", None), ["bank personal/36", "bank account"]);
+        assert_eq!(found("BANK", None), ["bank personal", "bank account"]);
         assert_eq!(found("bank savings", None), ["bank account"]);
         assert_eq!(found("personal_loan", Some(ProductType::Loan)).len(), 2);
         assert!(found("bank nothing", None).is_empty());

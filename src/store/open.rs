@@ -23,7 +23,7 @@ use super::{
     sealing::{MasterKey, Sealing, SealingError},
     trees::{TREES, Tree},
     volumes::{BASE, Begins, Kept, Number, Volumes, time_ms},
-    writer::{VolumeLimits, Writer},
+    writer::{Limits, Writer},
 };
 
 /// The format of the records this build writes. A store of an older one is rewritten when it is opened, if it must be.
@@ -76,7 +76,8 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let arrivals = Arrivals::after(last_arrival_us(&records)?, options.clock.clone());
     note_latest(&records).map_err(ReadError::from)?;
     let latch = Arc::new(FailureLatch::default());
-    let limits = VolumeLimits { bytes: options.volume_bytes, age: options.volume_age };
+    let StoreOptions { volume_bytes, volume_age, mend_interval, .. } = *options;
+    let limits = Limits { volume_bytes, volume_age, mend_interval };
     let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch), limits);
     let mut first = Vec::new();
     if format != Some(FORMAT) {

@@ -7,6 +7,7 @@ usage: look.py API ADMIN TOKEN LEADS SCREENSHOTS
 import json
 import pathlib
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -16,6 +17,10 @@ from playwright.sync_api import expect, sync_playwright
 AXE = (pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 LOOKS = [("light", 1280, 800), ("dark", 1280, 800), ("phone", 390, 844)]
 ROUNDS = 6
+# Pages that no row leads to.
+MORE = ["/console/funnel?leads=test&time=week", "/console/catalogue/try?product=loan"]
+# How the partners of a lead answer that is drawn with every kind of end.
+ENDS = ["northquill_lending=slow", "tallowmere_loans=timed_out", "cedarvane_credit_union=declined:low_fico", "skerrywick_bank=unreachable"]
 faults = []
 
 
@@ -71,10 +76,12 @@ def pages_of(page, admin):
         if rows.count():
             found.append(rows.first.get_attribute("href"))
     assert len(sections) >= 3, sections
-    return found
+    return found + MORE
 
 
 def name_of(path):
+    if path in MORE:
+        return ["funnel_test", "catalogue_try"][MORE.index(path)]
     parts = path.removeprefix("/console").split("?")[0].strip("/").split("/")
     return "now" if parts == [""] else parts[0] if len(parts) == 1 else f"{parts[0]}_one"
 
@@ -135,6 +142,43 @@ def pause_and_resume(page, admin):
     expect(page.get_by_role("button", name="Pause all of it")).to_be_visible()
 
 
+def every_end(api, token, leads):
+    """A lead that its partners answer in every way there is; gives the path of its rate table."""
+    lead = json.loads((pathlib.Path(leads) / "personal_loan.json").read_text())
+    lead["personalInformation"]["email"] = "every.end@example.com"
+    lead["clientTags"] = {"sandbox": ENDS}
+    request = urllib.request.Request(
+        f"{api}/leads/rateTables",
+        data=json.dumps(lead).encode(),
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+    )
+    table = json.load(urllib.request.urlopen(request))
+    while table["pendingResponses"]:
+        time.sleep(0.2)
+        poll = urllib.request.Request(
+            f"{api}/originator/rateTables/{table['uuid']}", headers={"Authorization": f"Bearer {token}"}
+        )
+        table = json.load(urllib.request.urlopen(poll))
+    return f"/console/rateTables/{table['uuid']}"
+
+
+def reveal(page, admin, path):
+    page.goto(admin + path)
+    assert "Tolliver" not in page.content()
+    page.get_by_role("button", name="Reveal last name").click()
+    expect(page.get_by_text("Tolliver")).to_be_visible()
+    assert page.locator(".revealed").count() == 1, "only what was asked for is revealed"
+
+
+def try_a_lead(page, admin):
+    page.goto(f"{admin}/console/catalogue/try")
+    page.get_by_role("button", name="See what matches").click()
+    expect(page.locator("#matches")).to_contain_text("match")
+    page.get_by_label("Loan amount").fill("a lot")
+    page.get_by_role("button", name="See what matches").click()
+    expect(page.get_by_label("Loan amount")).to_have_attribute("aria-invalid", "true")
+
+
 def without_script(browser, admin, paths):
     page = browser.new_context(java_script_enabled=False).new_page()
     for path in paths:
@@ -156,7 +200,10 @@ def main():
         live(first, admin)
         submit(api, token, leads)
         pause_and_resume(first, admin)
-        paths = pages_of(first, admin)
+        table = every_end(api, token, leads)
+        reveal(first, admin, table)
+        try_a_lead(first, admin)
+        paths = [path for path in pages_of(first, admin) if not path.startswith("/console/rateTables/")] + [table]
         without_script(browser, admin, paths)
         for scheme, width, height in LOOKS:
             context = browser.new_context(

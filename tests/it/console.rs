@@ -8,20 +8,20 @@ use crate::kit::partners::prompt_partners;
 use crate::kit::{Answer, Daemon, sample};
 
 /// A page with what a browser sends.
-async fn page(daemon: &Daemon, path: &str) -> Answer {
+pub async fn page(daemon: &Daemon, path: &str) -> Answer {
     let url = format!("{}{path}", daemon.admin);
     daemon.request_with(Method::GET, &url, "", &[("accept", "text/html")], "").await
 }
 
 /// A page that must be there, as text.
-async fn html(daemon: &Daemon, path: &str) -> String {
+pub async fn html(daemon: &Daemon, path: &str) -> String {
     let answer = page(daemon, path).await;
     assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
     String::from_utf8(answer.body.to_vec()).unwrap()
 }
 
 /// A form that is sent from a page of the console.
-async fn send(daemon: &Daemon, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
+pub async fn send(daemon: &Daemon, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let mut all = vec![("content-type", "application/x-www-form-urlencoded")];
     all.extend_from_slice(headers);
@@ -29,7 +29,7 @@ async fn send(daemon: &Daemon, path: &str, fields: &[(&str, &str)], headers: &[(
 }
 
 /// What stands in the hidden field `csrf` of a page's forms.
-fn csrf(page: &str) -> String {
+pub fn csrf(page: &str) -> String {
     let (_, after) = page.split_once("name=\"csrf\" value=\"").expect("the page has a form");
     after.split_once('"').unwrap().0.to_owned()
 }
@@ -45,6 +45,12 @@ const PAGES: &[(&str, &str)] = &[
     ("/console/partners", "Partners"),
     ("/console/partners?q=bank", "Partners"),
     ("/console/partners/northquill_lending", "Northquill Lending"),
+    ("/console/rateTables", "Rate tables"),
+    ("/console/funnel", "Funnel"),
+    ("/console/funnel?leads=test&time=year&product=loan", "Funnel"),
+    ("/console/catalogue", "Catalogue"),
+    ("/console/catalogue?q=loan&page=2", "Catalogue"),
+    ("/console/catalogue/try?product=mortgage", "Try a lead"),
     ("/console/system", "System"),
     ("/console/handbook", "First hour as an operator"),
     ("/console/handbook/metrics", "What each metric means"),

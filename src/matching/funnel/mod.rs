@@ -17,6 +17,8 @@
 //! | applied, funded | `applied`, `funded`, as partners report them | as in the feed |
 //! | payouts | payout in its feed, less those taken back | of the offer, where it is recorded |
 //!
+//! Tallies stay when the records that they were counted from are dropped for their age.
+//!
 //! An application that is taken back stays counted, as it stays in the feed. A table that is not complete is noted, and its
 //! offers are counted when it is, on the day that it was made. Test leads have tallies of their own.
 

@@ -32,7 +32,7 @@
 //!                      └→ admin ─┼→ web ────────────────────┘
 //!                                ├→ run_file
 //!                                └→ reload → config, partners
-//!      admin and cli also name matching: what partners report, and what is counted against them
+//!      admin and cli also name matching and partners: what partners report, how they behave, and what they offer
 //!      daemon and cli also name reload: what its report says, and declaration: its faults
 //!      cli also names wire: TLS with our own listeners
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
@@ -52,7 +52,7 @@
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
-//! | [`admin`] | health, metrics, tokens, on a thread of its own |
+//! | [`admin`] | health, metrics, tokens, on a thread of its own; [`admin::console`] what an operator looks at in a browser |
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`sandbox`] | a partner simulator that answers from case files |

@@ -184,6 +184,7 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("api.base_url", _) => "https://offers.example".into(),
         ("log.filter", _) => "debug".into(),
         ("log.format", _) => "json".into(),
+        ("console.sign_in", _) => "always".into(),
         ("matching.deadline", _) => "14s".into(),
         ("store.retention" | "store.volume_age", _) => "90days".into(),
         ("store.path" | "partners.path", _) => "elsewhere".into(),

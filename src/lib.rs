@@ -36,6 +36,7 @@
 //!      daemon and cli also name reload: what its report says, and declaration: its faults
 //!      cli also names wire: TLS with our own listeners
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
+//!      handbook: for cli and admin, names config and telemetry
 //!      sandbox: for cli only, names nothing; shares: a leaf, for web and matching
 //! ```
 //!
@@ -46,7 +47,7 @@
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
 //! | [`store`] | the record: one writer thread, group commit, checksums; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
-//! | [`matching`] | actors, progress, budgets, ranking, recovery; explanation and replay of what is stored |
+//! | [`matching`] | actors, progress, budgets, ranking, recovery; explanation, replay and totals of what is stored |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
@@ -56,6 +57,7 @@
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`sandbox`] | a partner simulator that answers from case files |
 //! | [`telemetry`] | logs and metrics |
+//! | [`handbook`] | chapters for people, as man pages and as pages of the console |
 //! | [`reload`] | how a reload is asked for, and its report; [`daemon`] carries it out |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
 //!
@@ -88,6 +90,7 @@ pub mod cli;
 pub mod config;
 pub mod daemon;
 pub mod declaration;
+pub mod handbook;
 pub mod http;
 pub mod matching;
 pub mod model;

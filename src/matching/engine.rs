@@ -9,6 +9,7 @@ use metrics::gauge;
 use tracing::error;
 use uuid::Uuid;
 
+use super::conduct::Conducts;
 use super::configuration::{Configuration, Rules};
 use super::limiter::{Limiter, SeatStanding, State};
 use super::lines::Lines;
@@ -34,6 +35,8 @@ pub struct Engine {
     pub limiter: Limiter,
     /// How fast partners answer.
     pub paces: Paces,
+    /// How partners have behaved lately.
+    pub conducts: Conducts,
     /// Where clicks go.
     pub base_url: String,
     /// The tables that have an actor.
@@ -60,7 +63,8 @@ impl Engine {
         let limiter = Limiter::of(&store, &texts, clock);
         let configuration = Configuration { book: Arc::new(book), lines, rules };
         let configuration = RwLock::new(Arc::new(configuration));
-        Self { store, texts, configuration, limiter, paces, base_url, live: LiveTables::default() }
+        let (conducts, live) = (Conducts::default(), LiveTables::default());
+        Self { store, texts, configuration, limiter, paces, conducts, base_url, live }
     }
 
     /// Where every seat stands now, by its limits and by the breaker of its line.
@@ -135,6 +139,11 @@ impl LiveTables {
     pub fn get(&self, table: Uuid, company: Uuid) -> Option<Option<Addr<RateTableActor>>> {
         let tables = self.0.read().unwrap_or_else(PoisonError::into_inner);
         tables.get(&table).map(|(owner, actor)| (*owner == company).then(|| actor.clone()))
+    }
+
+    /// Whether a table has an actor.
+    pub fn has(&self, table: Uuid) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains_key(&table)
     }
 
     /// Every actor.

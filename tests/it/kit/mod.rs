@@ -35,6 +35,8 @@ pub struct Plan {
     directory: tempfile::TempDir,
     partners: PathBuf,
     settings: Vec<(String, String)>,
+    /// Variables beside the settings.
+    variables: Vec<(String, String)>,
     /// What it is told and must not tell: looked for in its store and its log whenever it has ended.
     canaries: Canaries,
 }
@@ -200,6 +202,11 @@ impl Daemon {
         self.plan.command(arguments).output().expect("the binary runs")
     }
 
+    /// A line of shell beside the daemon, with the same settings.
+    pub fn shell(&self, line: &str) -> Command {
+        self.plan.shell(line)
+    }
+
     /// Begins such a command.
     pub fn spawn(&self, arguments: &[&str]) -> Child {
         let mut command = self.plan.command(arguments);
@@ -347,6 +354,7 @@ impl Plan {
             directory: tempfile::tempdir().expect("a directory"),
             partners,
             settings: Vec::new(),
+            variables: Vec::new(),
             canaries: Canaries::default(),
         }
     }
@@ -355,6 +363,13 @@ impl Plan {
     #[must_use]
     pub fn setting(mut self, key: &str, value: &str) -> Self {
         self.settings.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sets a variable of the environment.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -418,6 +433,7 @@ impl Plan {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_offerd"));
         command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env("OFFERD__STORE__PATH", self.store()).env("OFFERD__PARTNERS__PATH", &self.partners);
         if self.settings_file().exists() {
             command.env("OFFERD_CONFIG", self.settings_file());
@@ -435,6 +451,23 @@ impl Plan {
             command.env(format!("OFFERD__{}", key.to_uppercase().replace('.', "__")), value);
         }
         command
+    }
+
+    /// The directory of everything of the test, gone with it.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A line of shell under these settings, where `offerd` is the binary.
+    pub fn shell(&self, line: &str) -> Command {
+        let binary = Path::new(env!("CARGO_BIN_EXE_offerd")).parent().expect("a file is in a directory");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let as_the_binary = self.command(&[]);
+        let settings = as_the_binary.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).current_dir(self.directory.path()).stdin(Stdio::null()).envs(settings);
+        shell.env("PATH", format!("{}:{path}", binary.display()));
+        shell
     }
 
     fn start_anew(self, first: bool) -> (Daemon, UnixDatagram) {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::page;
+use crate::daemon;
 
 /// Checks settings and partner files, and tells every fault of both.
 pub fn run(config: Option<&Path>) -> ExitCode {
@@ -20,6 +21,19 @@ pub fn run(config: Option<&Path>) -> ExitCode {
             "offerd: `{}` is waited for {deadline:?} at most about {} (`matching.deadline`), its `timeout` is {:?}",
             seat.identity.key, seat.product_type, seat.timeout
         );
+    }
+    match daemon::Sockets::inherit() {
+        Ok(sockets) => {
+            for (listener, address, setting) in sockets.against(&settings) {
+                eprintln!(
+                    "offerd: the service manager's socket {address} goes before `{listener}.listen` ({setting})"
+                );
+            }
+        }
+        Err(message) => {
+            eprintln!("offerd: {message}");
+            return ExitCode::from(super::BAD_CONFIGURATION);
+        }
     }
     page::print(format_args!(
         "settings and partner files are good: {}, {}, {}",

@@ -5,6 +5,8 @@
 
 mod load;
 mod reload;
+mod sockets;
+mod watchdog;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,6 +21,7 @@ use uuid::Uuid;
 
 pub use self::load::{load, master_key_fault};
 use self::reload::{Reloading, note_book};
+pub use self::sockets::Sockets;
 use crate::admin::{self, Health};
 use crate::bootstrap;
 use crate::config::Settings;
@@ -41,6 +44,10 @@ type Fatal = String;
 pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode {
     let filter = telemetry::logging::init(&settings.log.filter, settings.log.format);
     let metrics = telemetry::metrics::install();
+    let sockets = match Sockets::inherit() {
+        Ok(sockets) => sockets,
+        Err(message) => return fatal(message),
+    };
 
     let runtime = match Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => Arc::new(runtime),
@@ -50,7 +57,7 @@ pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode 
         let runtime = Arc::clone(&runtime);
         move || runtime
     });
-    let outcome = system.block_on(live(config, settings, book, filter, metrics, &runtime));
+    let outcome = system.block_on(live(config, settings, book, sockets, filter, metrics, &runtime));
     match outcome {
         Ok(Ending::Drained) => ExitCode::SUCCESS,
         Ok(Ending::Cut) => ExitCode::FAILURE,
@@ -70,6 +77,7 @@ async fn live(
     config: Option<PathBuf>,
     settings: Settings,
     book: Book,
+    mut sockets: Sockets,
     filter: telemetry::logging::Filter,
     metrics: telemetry::metrics::Handle,
     runtime: &Arc<Runtime>,
@@ -83,11 +91,15 @@ async fn live(
         let faults = faults.iter().map(|(key, fault)| format!("`{key}`: {fault}"));
         faults.collect::<Vec<_>>().join("; ")
     })?;
-    let api = http::bind("api", settings.api.listen, shown.api.as_ref(), &settings)?;
-    let integrations = &settings.integrations;
-    let integrations =
-        http::bind("integrations", integrations.listen, shown.integrations.as_ref(), &settings)?;
-    let admin_listener = http::bind("admin", settings.admin.listen, shown.admin.as_ref(), &settings)?;
+    for (listener, address, setting) in sockets.against(&settings) {
+        info!(listener, %address, %setting, "the service manager's socket goes before the address in the settings");
+    }
+    let mut bind = |listener, address, identity: &Option<_>| {
+        http::bind(listener, address, sockets.take(listener), identity.as_ref(), &settings)
+    };
+    let api = bind("api", settings.api.listen, &shown.api)?;
+    let integrations = bind("integrations", settings.integrations.listen, &shown.integrations)?;
+    let admin_listener = bind("admin", settings.admin.listen, &shown.admin)?;
     let base_url = settings.api.base_url.clone().unwrap_or_else(|| api.url());
 
     let store = open_store(&settings)?;
@@ -144,6 +156,9 @@ async fn live(
     }
     health.set_ready(true);
     notify(&[sd_notify::NotifyState::Ready]);
+    if let Some(within) = sd_notify::watchdog_enabled() {
+        tokio::spawn(watchdog::watch(store.clone(), within, || notify(&[sd_notify::NotifyState::Watchdog])));
+    }
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 
     let store_path = settings.store.path.clone();

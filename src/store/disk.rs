@@ -11,17 +11,41 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
+    time::Duration,
 };
 
-/// Lets a test fail the syncs of a store from any thread.
+/// How often a sync that hangs looks whether it still does.
+const HANG_LOOK: Duration = Duration::from_millis(1);
+
+/// Lets a test fail the syncs of a store from any thread, or have them hang.
 #[doc(hidden)]
 #[derive(Debug, Clone, Default)]
-pub struct SyncFault(Arc<AtomicBool>);
+pub struct SyncFault {
+    failing: Arc<AtomicBool>,
+    hanging: Arc<AtomicBool>,
+}
 
 impl SyncFault {
     /// Makes every sync fail from now on, or succeed again.
     pub fn set(&self, failing: bool) {
-        self.0.store(failing, Ordering::SeqCst);
+        self.failing.store(failing, Ordering::SeqCst);
+    }
+
+    /// Makes every sync hang from now on, or go on.
+    pub fn hang(&self, hanging: bool) {
+        self.hanging.store(hanging, Ordering::SeqCst);
+    }
+
+    /// What stands for the disk: returns when it does not hang, with the error when it fails.
+    fn pass(&self) -> io::Result<()> {
+        while self.hanging.load(Ordering::SeqCst) {
+            thread::park_timeout(HANG_LOOK);
+        }
+        if self.failing.load(Ordering::SeqCst) {
+            return Err(io::Error::other("simulated sync failure"));
+        }
+        Ok(())
     }
 }
 
@@ -41,9 +65,7 @@ impl Disk {
 
     /// Once this returns, what the operating system was given survives a power cut.
     pub(super) fn sync(&self) -> io::Result<()> {
-        if self.fault.0.load(Ordering::SeqCst) {
-            return Err(io::Error::other("simulated sync failure"));
-        }
+        self.fault.pass()?;
         self.file.sync_data()
     }
 }

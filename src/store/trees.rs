@@ -96,8 +96,8 @@ pub struct TreeRow {
 #[rustfmt::skip]
 pub const TREES: [TreeRow; 25] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open,
-        key: "name", value: "the format (u32), the last arrival (u64)",
-        writers: "store", readers: "store" },
+        key: "name", value: "the format (u32), the last arrival (u64), the watchdog's last write in ms (u64)",
+        writers: "store, daemon", readers: "store" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open,
         key: "company uuid", value: "company",
         writers: "admin, bootstrap", readers: "http, admin" },

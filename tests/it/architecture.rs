@@ -87,6 +87,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("csv", &["cli"]),
     ("fastrand", &["sandbox"]),
     ("indicatif", &["cli"]),
+    ("listenfd", &["daemon"]),
+    ("sd_notify", &["daemon"]),
     ("tracing_subscriber", &["telemetry"]),
     ("metrics_exporter_prometheus", &["telemetry"]),
     ("utoipa", &["model", "http"]),

@@ -34,6 +34,7 @@ mod sample_catalogue;
 mod sandbox;
 mod sealing;
 mod second_look;
+mod service_manager;
 mod settings;
 mod store_damage;
 mod timing;

@@ -36,6 +36,7 @@
 //!      daemon and cli also name reload: what its report says, and declaration: its faults
 //!      cli also names wire: TLS with our own listeners
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
+//!      handbook: for cli and admin, names config and telemetry
 //!      sandbox: for cli only, names nothing; shares: a leaf, for web and matching
 //! ```
 //!
@@ -56,6 +57,7 @@
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`sandbox`] | a partner simulator that answers from case files |
 //! | [`telemetry`] | logs and metrics |
+//! | [`handbook`] | chapters for people, as man pages and as pages of the console |
 //! | [`reload`] | how a reload is asked for, and its report; [`daemon`] carries it out |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
 //!
@@ -88,6 +90,7 @@ pub mod cli;
 pub mod config;
 pub mod daemon;
 pub mod declaration;
+pub mod handbook;
 pub mod http;
 pub mod matching;
 pub mod model;

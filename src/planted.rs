@@ -56,7 +56,10 @@ mod tests {
 
     /// Each bug, and the test of this crate that finds it.
     const FOUND_BY: [(Planted, &str); 7] = [
-        (AckWithoutSync, "store::tests::durability::a_failing_sync_fails_the_group_and_the_store_for_good"),
+        (
+            AckWithoutSync,
+            "store::tests::durability::a_failing_sync_fails_the_group_and_the_store_until_the_disk_works_again",
+        ),
         (LateOffers, "matching::progress::tests::a_second_outcome_is_refused"),
         (NoDeadline, "matching::tests::a_silent_partner_is_given_its_own_timeout"),
         (

@@ -26,6 +26,8 @@ pub struct StoreReport {
     pub stray_parts: u64,
     /// Keys of no tree.
     pub unknown_keys: u64,
+    /// Damaged files of the journal, set aside in the directory `damaged` of the store.
+    pub set_aside: Vec<String>,
 }
 
 /// Sound records of a tree.
@@ -79,6 +81,7 @@ impl From<CheckReport> for StoreReport {
             broken: broken.collect(),
             stray_parts: report.stray_parts,
             unknown_keys: report.unknown_keys,
+            set_aside: report.set_aside,
         }
     }
 }

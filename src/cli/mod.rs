@@ -7,6 +7,7 @@ mod events;
 mod explain;
 mod key;
 mod lead;
+mod manual;
 mod os_user;
 mod page;
 mod partners;
@@ -84,6 +85,9 @@ enum Command {
     Store(store::Command),
     /// Answer as partners would, from their case files: a far side to try the mappings of partners on
     Sandbox(sandbox::Arguments),
+    /// Write the man pages and the completions for shells, for who makes a package
+    #[command(hide = true)]
+    Manual(manual::Arguments),
 }
 
 /// Runs the command line.
@@ -107,6 +111,7 @@ pub fn run() -> ExitCode {
         Command::Import(arguments) => transfer::import(config, &arguments),
         Command::Store(command) => store::run(config, &command),
         Command::Sandbox(arguments) => sandbox::run(&arguments),
+        Command::Manual(arguments) => manual::run(&arguments),
     }
 }
 

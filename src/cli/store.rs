@@ -97,5 +97,10 @@ fn print(report: &StoreReport, json: bool) -> Result<(), String> {
     if report.unknown_keys > 0 {
         page::print(format_args!("{} keys of no tree", report.unknown_keys));
     }
+    for file in &report.set_aside {
+        page::print(format_args!(
+            "a damaged file of the journal was set aside: damaged/{file}; remove it when you have seen it"
+        ));
+    }
     Ok(())
 }

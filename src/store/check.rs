@@ -18,12 +18,15 @@ pub struct CheckReport {
     pub stray_parts: u64,
     /// Keys whose first byte is no tree's.
     pub unknown_keys: u64,
+    /// Damaged files of the journal that were set aside at a start, by their names in the directory `damaged` of the
+    /// store. Who has looked at one removes it.
+    pub set_aside: Vec<String>,
 }
 
 impl CheckReport {
     /// Tells whether everything is as it was written.
     pub fn is_sound(&self) -> bool {
-        self.broken.is_empty() && self.stray_parts == 0 && self.unknown_keys == 0
+        self.broken.is_empty() && self.stray_parts == 0 && self.unknown_keys == 0 && self.set_aside.is_empty()
     }
 
     /// How many sound records a tree holds.
@@ -39,6 +42,7 @@ pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
         broken: Vec::new(),
         stray_parts: 0,
         unknown_keys: 0,
+        set_aside: records.set_aside(),
     };
     for entry in records.walk() {
         let (sled_key, _) = entry?;

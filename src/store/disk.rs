@@ -1,4 +1,4 @@
-//! The step that makes writes survive a power cut.
+//! The step that makes what sled wrote survive a power cut.
 //!
 //! sled's `flush` ends in `sync_file_range`, which empties neither the drive's cache nor writes the file's metadata. So
 //! the store holds a handle of its own on sled's file and syncs that.
@@ -6,7 +6,7 @@
 use std::{
     fs::File,
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -37,21 +37,22 @@ impl SyncFault {
         self.hanging.store(hanging, Ordering::SeqCst);
     }
 
-    /// What stands for the disk: returns when it does not hang, with the error when it fails.
-    fn pass(&self) -> io::Result<()> {
+    /// Waits while it is to hang; then the failure, where there is to be one.
+    pub(super) fn tell(&self) -> io::Result<()> {
         while self.hanging.load(Ordering::SeqCst) {
             thread::park_timeout(HANG_LOOK);
         }
-        if self.failing.load(Ordering::SeqCst) {
-            return Err(io::Error::other("simulated sync failure"));
+        match self.failing.load(Ordering::SeqCst) {
+            true => Err(io::Error::other("simulated sync failure")),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 
 /// The store's own handle on the file that sled writes.
 #[derive(Debug)]
 pub(super) struct Disk {
+    path: PathBuf,
     file: File,
     fault: SyncFault,
 }
@@ -60,12 +61,17 @@ impl Disk {
     /// Opens the handle on a store that sled has opened, and syncs the directory, so that a file just made is found again.
     pub(super) fn open(path: &Path, fault: SyncFault) -> io::Result<Self> {
         File::open(path)?.sync_all()?;
-        Ok(Self { file: File::open(path.join("db"))?, fault })
+        Ok(Self { path: path.to_owned(), file: File::open(path.join("db"))?, fault })
+    }
+
+    /// The directory of the store.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Once this returns, what the operating system was given survives a power cut.
     pub(super) fn sync(&self) -> io::Result<()> {
-        self.fault.pass()?;
+        self.fault.tell()?;
         self.file.sync_data()
     }
 }

@@ -1,9 +1,10 @@
 //! Whether the store can still keep its promise.
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 
-/// What the store says of itself. A failed store stays failed until the daemon starts again: after a failed sync the
-/// kernel may have dropped the pages, so that trying again would report as written what is not (promise L4).
+use arc_swap::ArcSwapOption;
+
+/// What the store says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
     /// Commits are taken.
@@ -14,27 +15,59 @@ pub enum Health {
     Failed(String),
 }
 
-/// The sticky flag behind [`Health`].
+/// The flag behind [`Health`].
+///
+/// What failed is never tried again: after a failed sync the kernel may have dropped the pages, and would report as
+/// written what is not (promise L4). When the journal failed, the store goes on in a new file as soon as the disk takes
+/// one. When sled failed, or its file, only a restart tells what is there.
 #[derive(Debug, Default)]
 pub(super) struct FailureLatch {
-    reason: OnceLock<String>,
+    failure: ArcSwapOption<Failure>,
+}
+
+/// Why the store failed.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// In words, the first one.
+    pub(super) reason: String,
+    /// Whether only a restart helps.
+    pub(super) for_good: bool,
 }
 
 impl FailureLatch {
-    /// Marks the store as failed, for good; the first reason is the one logged and kept.
+    /// Marks the store as failed until it is [mended](Self::mended).
     pub(super) fn fail(&self, reason: &str) {
-        if self.reason.set(reason.to_owned()).is_ok() {
-            tracing::error!(reason, "store failed, commits are refused from here on");
+        self.set(reason, false);
+    }
+
+    /// Marks the store as failed until the daemon starts again.
+    pub(super) fn fail_for_good(&self, reason: &str) {
+        self.set(reason, true);
+    }
+
+    /// Marks the store as sound again.
+    pub(super) fn mended(&self) {
+        self.failure.store(None);
+        tracing::warn!("the store's disk works again: commits are taken");
+    }
+
+    fn set(&self, reason: &str, for_good: bool) {
+        let before = self.failure();
+        if before.as_ref().is_some_and(|failure| failure.for_good || !for_good) {
+            return;
         }
+        let reason = before.as_ref().map_or(reason, |failure| &failure.reason).to_owned();
+        tracing::error!(%reason, for_good, "store failed, commits are refused from here on");
+        self.failure.store(Some(Arc::new(Failure { reason, for_good })));
     }
 
     /// Why the store failed, if it did.
-    pub(super) fn failure(&self) -> Option<&str> {
-        self.reason.get().map(String::as_str)
+    pub(super) fn failure(&self) -> Option<Arc<Failure>> {
+        self.failure.load_full()
     }
 
     /// The flag as others see it.
     pub(super) fn health(&self) -> Health {
-        self.failure().map_or(Health::Sound, |reason| Health::Failed(reason.to_owned()))
+        self.failure().map_or(Health::Sound, |failure| Health::Failed(failure.reason.clone()))
     }
 }

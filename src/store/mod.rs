@@ -6,11 +6,14 @@
 //! 2. The writer, one plain thread, wakes and takes what is queued, up to [`StoreOptions::group`]. It checks each guard
 //!    against what is stored under what the group has already taken in, so of two commits with one guard one wins (S5).
 //! 3. What is appended to a feed gets its arrival time, later than any before, also after a restart or when the clock steps back (S6).
-//! 4. The group becomes one `sled::Batch`: all trees lie in one sled tree, so the batch is atomic, for readers and for a
-//!    recovery after a crash. Large values lie in pieces, in the same batch.
-//! 5. `flush`, then `sync_data` on the store's own handle, since sled's flush does not reach the disk. Then every commit
-//!    of the group is answered, the refused ones too: what a guard found is durable by then (S1).
-//! 6. If any of this fails, no commit of the group is acknowledged and the store is [`Health::Failed`] for good (L4).
+//! 4. The group is appended to the [journal] and synced: now it is durable, all of it or nothing.
+//! 5. It is applied to sled as one `sled::Batch`: all trees lie in one sled tree, so it is atomic for readers too. Large
+//!    values lie in pieces, in the same batch. Then every commit of the group is answered, the refused ones too: what a
+//!    guard found is durable by then (S1).
+//! 6. If any of this fails, no commit of the group is acknowledged and the store is [`Health::Failed`] (L4): until the disk
+//!    takes a new file of the journal, or, if sled failed, until a restart.
+//! 7. Aside, [checkpoints](checkpoint) make sled durable, and the journal's full files are used again. What a crash has kept from
+//!    sled is read from the journal at the next start.
 //!
 //! # What reading relies on
 //! Each value carries a version and a checksum ([`Reason`] names what can be wrong). A broken record is counted, logged
@@ -27,12 +30,14 @@
 //!
 //! # What is deliberately absent
 //! No type of the model: payloads are bytes, [`codec`] turns values into them, and what they mean is the caller's. No
-//! retry after a failed sync. No method that takes or gives a type of sled.
+//! retry of a failed sync. No method that takes or gives a type of sled.
 
 mod arrival;
 pub mod backup;
 mod broken;
+mod changes;
 mod check;
+mod checkpoint;
 pub mod codec;
 mod commit;
 mod disk;
@@ -41,6 +46,7 @@ mod error;
 mod frame;
 mod group;
 mod health;
+mod journal;
 mod migration;
 mod open;
 mod options;
@@ -107,7 +113,9 @@ impl Store {
     pub fn open(options: StoreOptions) -> Result<Self, StoreError> {
         let Opened { records, writer, latch } = open::open(&options)?;
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
-        let queue = Queue::threaded(writer, options.queue, options.group, options.close_bound)
+        let queue = writer
+            .with_checkpoints_aside()
+            .and_then(|writer| Queue::threaded(writer, options.queue, options.group, options.close_bound))
             .map_err(|source| StoreError::Io { path: options.path, source })?;
         Ok(Self { shared: Arc::new(Shared { queue, records, latch, space }) })
     }

@@ -17,9 +17,10 @@ use super::{
     error::StoreError,
     frame::Frame,
     health::FailureLatch,
+    journal::{Journal, Replay},
     migration,
     options::StoreOptions,
-    records::{Records, Scan},
+    records::{Batch, Records, Scan},
     sealing::{MasterKey, Sealing, SealingError},
     trees::Tree,
     writer::Writer,
@@ -64,10 +65,11 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     }
     let disk = Disk::open(path, options.sync_fault.clone()).map_err(|source| io_error(path, source))?;
     let sealing = Sealing::open(master, path, format.is_none()).map_err(StoreError::Sealing)?;
-    let records = Arc::new(Records::new(db, sealing));
+    let records = Arc::new(Records::new(db, disk, sealing));
+    let journal = replay(options, &records)?;
     let arrivals = Arrivals::after(last_arrival_us(&records)?, options.clock.clone());
     let latch = Arc::new(FailureLatch::default());
-    let mut writer = Writer::new(Arc::clone(&records), disk, arrivals, Arc::clone(&latch));
+    let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch));
     if format.is_none() {
         let first = Commit::new().put(Tree::Meta, FORMAT_KEY, FORMAT.to_be_bytes());
         for outcome in writer.execute(&[first]) {
@@ -79,6 +81,19 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
         outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
     }
     Ok(Opened { records, writer, latch })
+}
+
+/// Gives sled what the journal still has for it, and begins the journal anew.
+fn replay(options: &StoreOptions, records: &Records) -> Result<Journal, StoreError> {
+    let directory = Journal::directory(&options.path);
+    let io = |source| io_error(&directory, source);
+    let replay = Replay::of(directory.clone()).map_err(io)?;
+    let groups = replay.apply(|changes| records.apply(Batch(changes))).map_err(ReadError::from)?;
+    if groups > 0 {
+        records.make_durable().map_err(ReadError::from)?;
+        tracing::info!(groups, "took in what the store's journal still held");
+    }
+    Journal::begin(replay, options.sync_fault.clone()).map_err(io)
 }
 
 /// Whether sled has been here.
@@ -93,7 +108,12 @@ pub(super) fn exists(path: &Path) -> bool {
 /// the file could have been another daemon's snapshot in the making.
 pub(super) fn open_sled(options: &StoreOptions) -> Result<sled::Db, StoreError> {
     let path = &options.path;
-    let config = sled::Config::new().path(path).use_compression(false).cache_capacity(options.cache_bytes);
+    let config = sled::Config::new()
+        .path(path)
+        .use_compression(false)
+        .cache_capacity(options.cache_bytes)
+        // Checkpoints flush.
+        .flush_every_ms(None);
     match wait_for_lock(&config, options.lock_wait) {
         Err(sled::Error::Corruption { .. }) if remove_unfinished_snapshots(path)? > 0 => {
             wait_for_lock(&config, options.lock_wait)

@@ -14,7 +14,7 @@ use super::{
     commit::{Commit, CommitError},
     error::StoreError,
     group::Outcome,
-    writer::Writer,
+    writer::{MEND_INTERVAL, Writer},
 };
 use crate::planted::{Planted, planted};
 use crate::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
@@ -110,7 +110,7 @@ impl Queue {
         match self {
             Self::Threaded(threaded) => threaded.close(),
             Self::Inline(writer) => match writer.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                Some(writer) => writer.finish().map_err(StoreError::Disk),
+                Some(mut writer) => writer.finish().map_err(StoreError::Disk),
                 None => Ok(()),
             },
         }
@@ -149,7 +149,7 @@ impl Threaded {
 
 /// Writes what is queued, a group at a time, until the queue is closed and empty.
 fn run(mut writer: Writer, requests: &Receiver<Request>, group: usize) -> Result<(), String> {
-    while let Ok(first) = requests.recv() {
+    while let Some(first) = next(&mut writer, requests) {
         metrics::gauge!(STORE_QUEUE_DEPTH).set(requests.len() as f64);
         let mut commits = Vec::new();
         let mut askers = Vec::new();
@@ -169,4 +169,17 @@ fn run(mut writer: Writer, requests: &Receiver<Request>, group: usize) -> Result
     }
     metrics::gauge!(STORE_QUEUE_DEPTH).set(0.0);
     writer.finish()
+}
+
+/// The next request, once there is one; `None` when the queue is closed and empty. While the disk is failed, it is tried
+/// now and then.
+fn next(writer: &mut Writer, requests: &Receiver<Request>) -> Option<Request> {
+    while writer.can_mend() {
+        match requests.recv_timeout(MEND_INTERVAL) {
+            Err(RecvTimeoutError::Timeout) => writer.mend(),
+            Ok(request) => return Some(request),
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+    requests.recv().ok()
 }

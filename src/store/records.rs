@@ -1,7 +1,7 @@
 //! Reading: from a tree and a key to a payload, large values and broken records included.
 //!
-//! Reads go straight to sled, on the caller's thread. They see a group as soon as it is applied, which is a moment
-//! before it is durable; who must not act on what may yet be lost waits for its own commit.
+//! Reads go straight to sled, on the caller's thread. They see a group as soon as it is applied, which is when it is
+//! durable.
 
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,7 +12,10 @@ use uuid::Uuid;
 use super::{
     backup::Tap,
     broken::{BrokenRecord, ReadError, Reported},
+    changes::Change,
+    disk::Disk,
     frame::{Frame, Head, Reason, part_key},
+    journal,
     sealing::{LastKey, Sealing, data_key, owner},
     trees::Tree,
 };
@@ -26,6 +29,7 @@ pub(super) trait RawValues {
 /// The one sled tree and what is needed to read it well.
 pub(super) struct Records {
     db: sled::Db,
+    disk: Disk,
     sealing: Sealing,
     /// Held shared while the pieces of a large value are joined, so that no batch comes between them.
     pieces: RwLock<()>,
@@ -34,7 +38,7 @@ pub(super) struct Records {
 }
 
 /// What one group writes, applied as one: a record, or that there is none any more.
-pub(super) struct Batch(pub(super) Vec<(IVec, Option<IVec>)>);
+pub(super) struct Batch(pub(super) Vec<Change>);
 
 impl RawValues for Records {
     fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
@@ -44,8 +48,15 @@ impl RawValues for Records {
 
 impl Records {
     /// Takes sled's tree over, with the keys of what is sealed in it.
-    pub(super) fn new(db: sled::Db, sealing: Sealing) -> Self {
-        Self { db, sealing, pieces: RwLock::new(()), tap: Tap::default(), reported: Reported::default() }
+    pub(super) fn new(db: sled::Db, disk: Disk, sealing: Sealing) -> Self {
+        Self {
+            db,
+            disk,
+            sealing,
+            pieces: RwLock::new(()),
+            tap: Tap::default(),
+            reported: Reported::default(),
+        }
     }
 
     /// The keys of what is sealed.
@@ -114,9 +125,15 @@ impl Records {
         &self.tap
     }
 
-    /// Hands everything applied so far to the operating system. That is not yet the disk.
-    pub(super) fn flush(&self) -> sled::Result<()> {
-        self.db.flush().map(drop)
+    /// Once this returns, everything applied before survives a power cut without the journal.
+    pub(super) fn make_durable(&self) -> sled::Result<()> {
+        self.db.flush()?;
+        Ok(self.disk.sync()?)
+    }
+
+    /// The names of the damaged files that were set aside.
+    pub(super) fn set_aside(&self) -> Vec<String> {
+        journal::set_aside(self.disk.path())
     }
 
     /// Everything there is, as sled holds it.
@@ -144,7 +161,7 @@ impl Records {
 }
 
 /// The batch as sled takes it.
-pub(super) fn sled_batch(writes: Vec<(IVec, Option<IVec>)>) -> sled::Batch {
+pub(super) fn sled_batch(writes: Vec<Change>) -> sled::Batch {
     let mut batch = sled::Batch::default();
     for (sled_key, write) in writes {
         match write {

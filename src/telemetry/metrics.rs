@@ -89,6 +89,8 @@ pub const STORE_QUEUE_DEPTH: &str = "offerd_store_queue_depth";
 pub const STORE_GROUP_COMMITS: &str = "offerd_store_group_commits";
 /// Time from queueing a commit to its acknowledgement.
 pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
+/// Time that it takes to make sled durable.
+pub const STORE_CHECKPOINT_SECONDS: &str = "offerd_store_checkpoint_seconds";
 /// Room on the disk of the store.
 pub const STORE_FREE_BYTES: &str = "offerd_store_free_bytes";
 /// Stored records that could not be read.
@@ -138,6 +140,7 @@ pub const METRICS: &[Metric] = &[
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
     seconds(STORE_COMMIT_SECONDS, &[], "Time from queueing a commit to its acknowledgement."),
+    seconds(STORE_CHECKPOINT_SECONDS, &[], "Time that a checkpoint takes: sled is made durable, and segments of the journal are needed no more."),
     gauge(STORE_FREE_BYTES, &[], "Room on the disk of the store; below store.reserve_bytes no new leads are taken in."),
     counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
     counter(WIRE_CONNECTIONS, &["pool"], "Connections made to far systems."),

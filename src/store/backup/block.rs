@@ -1,14 +1,9 @@
 //! A block: what is in the clear before it, and what is sealed in it.
 
-use sled::IVec;
-
 use super::super::{sealing::key::Key, trees::Tree};
 
 /// Length of what is before a body.
 pub(super) const HEAD_LEN: usize = 13;
-
-/// The length that says that a record is removed.
-const REMOVED: u32 = u32::MAX;
 
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,36 +119,6 @@ fn context(number: u64, kind: Kind, records: u32) -> Vec<u8> {
     [&b"offerd backup block "[..], &number.to_be_bytes(), &[kind.byte()], &records.to_be_bytes()].concat()
 }
 
-/// A record of sled's, or that there is none any more.
-pub(super) type Change = (IVec, Option<IVec>);
-
-/// Adds a record to a body.
-pub(super) fn push(body: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
-    let key_length = u16::try_from(key.len()).expect("keys of trees are some dozens of bytes long");
-    let length = |value: &[u8]| u32::try_from(value.len()).expect("sled holds pieces of some kilobytes");
-    body.extend_from_slice(&key_length.to_be_bytes());
-    body.extend_from_slice(&value.map_or(REMOVED, length).to_be_bytes());
-    body.extend_from_slice(key);
-    body.extend_from_slice(value.unwrap_or_default());
-}
-
-/// The records of a body; `None` when it is not made of records.
-pub(super) fn changes(mut body: &[u8]) -> Option<Vec<Change>> {
-    let mut changes = Vec::new();
-    while !body.is_empty() {
-        let (key_length, rest) = body.split_first_chunk()?;
-        let (length, rest) = rest.split_first_chunk()?;
-        let (key, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*key_length)))?;
-        let (value, rest) = match u32::from_be_bytes(*length) {
-            REMOVED => (None, rest),
-            length => rest.split_at_checked(length as usize).map(|(value, rest)| (Some(value), rest))?,
-        };
-        changes.push((IVec::from(key), value.map(IVec::from)));
-        body = rest;
-    }
-    Some(changes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,25 +129,5 @@ mod tests {
         for row in &TREES {
             assert_eq!(Kind::of_byte(row.prefix), Some(Kind::Records(row.tree)));
         }
-    }
-
-    #[test]
-    fn records_are_read_as_they_were_pushed() {
-        let mut body = Vec::new();
-        push(&mut body, b"key", Some(b"value"));
-        push(&mut body, b"gone", None);
-        push(&mut body, b"", Some(b""));
-        let read: Vec<(Vec<u8>, Option<Vec<u8>>)> = changes(&body)
-            .unwrap()
-            .into_iter()
-            .map(|(key, value)| (key.to_vec(), value.map(|value| value.to_vec())))
-            .collect();
-        let pushed = [
-            (b"key".to_vec(), Some(b"value".to_vec())),
-            (b"gone".to_vec(), None),
-            (Vec::new(), Some(Vec::new())),
-        ];
-        assert_eq!(read, pushed);
-        assert!(changes(&body[..body.len() - 1]).is_none());
     }
 }

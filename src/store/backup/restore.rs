@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use super::super::{
+    changes,
     check::{self, CheckReport},
     disk::{Disk, SyncFault},
     error::StoreError,
@@ -15,7 +16,7 @@ use super::super::{
     records::sled_batch,
     sealing::{MasterKey, key_file::KeyFile},
 };
-use super::block::{self, Kind};
+use super::block::Kind;
 use super::scanner::Block;
 use super::{BackupFault, Scanner, Summary};
 
@@ -118,7 +119,7 @@ impl Building {
         let text = block.text.as_deref().unwrap_or_default();
         match block.kind {
             Kind::Records(_) | Kind::Changes => {
-                let changes = block::changes(text).ok_or_else(|| block.senseless())?;
+                let changes = changes::read(text).ok_or_else(|| block.senseless())?;
                 if let Some(db) = &self.db {
                     db.apply_batch(sled_batch(changes)).map_err(disk)?;
                 }
@@ -140,7 +141,7 @@ impl Building {
             let restored = KeyFile::of(&self.path).restore(keys);
             restored.map_err(StoreError::Sealing)?;
         }
-        let opened = open::open_with(&self.options(), Some(self.master.clone()))?;
+        let mut opened = open::open_with(&self.options(), Some(self.master.clone()))?;
         let report = check::check(&opened.records).map_err(StoreError::Read)?;
         opened.writer.finish().map_err(StoreError::Disk)?;
         Ok(report)

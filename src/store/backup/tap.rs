@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::block::Change;
+use super::super::changes::Change;
 use super::{BackupError, CHANGES_BYTES_MAX};
 
 /// Where a backup listens. Nothing is noted while there is none.

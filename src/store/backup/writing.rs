@@ -6,6 +6,7 @@ use chrono::Utc;
 use sled::IVec;
 
 use super::super::{
+    changes,
     health::FailureLatch,
     open::FORMAT,
     records::Records,
@@ -112,7 +113,7 @@ impl Backup {
             if text.len() >= BLOCK_BYTES || *block_kind.get_or_insert(kind) != kind {
                 break;
             }
-            block::push(&mut text, &key, Some(&value));
+            changes::push(&mut text, &key, Some(&value));
             records += 1;
             self.last = Some(key);
         }
@@ -130,8 +131,8 @@ impl Backup {
             records.tap().end();
             (changes, records.sealing().key_file_text(&self.master))
         });
-        if let Some(reason) = self.latch.failure() {
-            return Err(BackupError::Disk(reason.to_owned()));
+        if let Some(failure) = self.latch.failure() {
+            return Err(BackupError::Disk(failure.reason.clone()));
         }
         let mut bytes = changes?;
         bytes.extend(self.block(Kind::Keys, 0, &keys));
@@ -150,7 +151,7 @@ impl Backup {
             while text.len() < BLOCK_BYTES
                 && let Some((key, value)) = changes.next()
             {
-                block::push(&mut text, &key, value.as_deref());
+                changes::push(&mut text, &key, value.as_deref());
                 records += 1;
             }
             bytes.extend(self.block(Kind::Changes, records, &text));

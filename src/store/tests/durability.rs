@@ -123,7 +123,7 @@ fn a_broken_record_is_not_absent_and_bars_no_time_window() {
 }
 
 #[test]
-fn a_failing_sync_fails_the_group_and_the_store_for_good() {
+fn a_failing_sync_fails_the_group_and_the_store_until_the_disk_works_again() {
     let directory = directory();
     let options = StoreOptions::new(directory.path());
     let store = Store::open_inline_with(&options).unwrap();
@@ -133,14 +133,98 @@ fn a_failing_sync_fails_the_group_and_the_store_for_good() {
     let outcomes =
         store.commit_group(&[Commit::new().put(TREE, "a", "a"), Commit::new().absent(TREE, "before")]);
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Err(CommitError::Failed(_)))), "{outcomes:?}");
+    assert!(matches!(store.health(), Health::Failed(_)));
+    store.tried_long_ago();
+    let later = store.commit_now(Commit::new().put(TREE, "later", "x"));
+    assert!(matches!(later, Err(CommitError::Failed(_))), "the disk still fails");
 
     options.sync_fault.set(false);
-    let later = store.commit_now(Commit::new().put(TREE, "later", "x"));
-    assert!(matches!(later, Err(CommitError::Failed(_))));
-    assert!(matches!(store.health(), Health::Failed(_)));
-    assert_eq!(store.payload(TREE, "later"), None);
-    assert_eq!(store.payload(TREE, "before"), Some(b"kept".to_vec()));
-    assert!(matches!(store.close(), Err(StoreError::Disk(_))));
+    let at_once = store.commit_now(Commit::new().put(TREE, "at once", "x"));
+    assert!(matches!(at_once, Err(CommitError::Failed(_))), "it is tried now and then");
+    store.tried_long_ago();
+    store.commit_now(Commit::new().put(TREE, "after", "kept")).unwrap();
+    assert_eq!(store.health(), Health::Sound);
+    drop(store);
+
+    let store = inline(&directory);
+    let kept = |key| store.payload(TREE, key).is_some();
+    assert_eq!(["before", "after", "a", "later", "at once"].map(kept), [true, true, false, false, false]);
+}
+
+#[test]
+fn what_failed_does_not_come_back_when_the_disk_works_again() {
+    let directory = directory();
+    let options = StoreOptions::new(directory.path());
+    let store = Store::open_inline_with(&options).unwrap();
+    options.sync_fault.set(true);
+    store.commit_now(Commit::new().put(TREE, "failed", "x")).unwrap_err();
+    options.sync_fault.set(false);
+    store.tried_long_ago();
+    store.commit_now(Commit::new().absent(TREE, "failed").put(TREE, "after", "kept")).unwrap();
+    let store = killed(store, &directory);
+    assert_eq!((store.payload(TREE, "failed"), store.health()), (None, Health::Sound));
+    assert!(store.payload(TREE, "after").is_some());
+}
+
+#[test]
+fn a_kill_costs_nothing_that_was_acknowledged_and_leaves_no_half_a_commit() {
+    let directory = directory();
+    let mut store = inline(&directory);
+    for round in 0..5_u8 {
+        for nth in 0..40_u8 {
+            let commit = Commit::new().put(TREE, [round, nth], [round; 900]).put(TREE, [9, 9], [round, nth]);
+            store.commit_now(commit.remove(TREE, [round.wrapping_sub(1), nth])).unwrap();
+        }
+        store = killed(store, &directory);
+        assert_eq!(store.payload(TREE, [9, 9]), Some(vec![round, 39]));
+        assert_eq!(store.scan(TREE, "").count(), 41);
+        assert!(store.check().unwrap().is_sound());
+    }
+}
+
+#[test]
+fn full_segments_of_the_journal_are_used_again() {
+    let directory = directory();
+    let store = inline(&directory);
+    let big = vec![7; 512 * 1024];
+    for nth in 0..160_u8 {
+        store.commit_now(Commit::new().put(TREE, [nth % 4], big.clone())).unwrap();
+    }
+    let journal = directory.path().join("journal");
+    let files = || fs::read_dir(&journal).unwrap().map(|file| file.unwrap().metadata().unwrap().len());
+    assert!(
+        files().sum::<u64>() < 5 * super::super::journal::SEGMENT_BYTES,
+        "{:?}",
+        files().collect::<Vec<_>>()
+    );
+    let store = killed(store, &directory);
+    assert_eq!(store.scan(TREE, "").filter(|record| record.as_ref().unwrap().1 == big).count(), 4);
+    store.close().unwrap();
+    assert_eq!(files().count(), 0, "a store that was closed has nothing to replay");
+}
+
+#[test]
+fn a_damaged_journal_is_told_set_aside_and_costs_one_group() {
+    let directory = directory();
+    let store = inline(&directory);
+    for key in ["a", "b", "c"] {
+        store.commit_now(Commit::new().put(TREE, key, "of a group")).unwrap();
+    }
+    let copy = copied(&directory);
+    drop(store);
+    let journal = fs::read_dir(copy.path().join("journal")).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = fs::read(&journal).unwrap();
+    let place = bytes.windows(10).rposition(|window| window == b"of a group").unwrap();
+    let second = bytes[..place].windows(10).rposition(|window| window == b"of a group").unwrap();
+    bytes[second] ^= 1;
+    fs::write(&journal, bytes).unwrap();
+
+    let store = inline(&copy);
+    let found: Vec<bool> = ["a", "b", "c"].map(|key| store.payload(TREE, key).is_some()).into();
+    assert_eq!(found, [true, false, true]);
+    let report = store.check().unwrap();
+    assert_eq!((report.set_aside.len(), report.is_sound()), (1, false));
+    assert!(copy.path().join("damaged").join(&report.set_aside[0]).is_file());
 }
 
 #[test]

@@ -9,7 +9,10 @@ mod model;
 mod sealing;
 mod writer_thread;
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use futures_util::FutureExt;
 use tempfile::TempDir;
@@ -51,6 +54,12 @@ impl Store {
         writer.lock().unwrap().as_mut().expect("open").execute(commits)
     }
 
+    /// Lets the disk be tried again at once.
+    fn tried_long_ago(&self) {
+        let Queue::Inline(writer) = &self.shared.queue else { panic!("not an inline store") };
+        writer.lock().unwrap().as_mut().expect("open").forget_try();
+    }
+
     /// The payload under a key, which must be sound.
     fn payload(&self, tree: Tree, key: impl AsRef<[u8]>) -> Option<Vec<u8>> {
         self.get(tree, key).expect("a sound record")
@@ -61,6 +70,34 @@ impl Store {
         let records = self.scan(Tree::LeadEvents, company);
         records.map(|record| FeedKey::parse(&record.unwrap().0).expect("a key of a feed")).collect()
     }
+}
+
+/// What a kill would leave of the store: its files as they are.
+fn copied(directory: &Directory) -> Directory {
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            match entry.file_type().unwrap().is_dir() {
+                true => copy(&entry.path(), &to.join(entry.file_name())),
+                false => drop(fs::copy(entry.path(), to.join(entry.file_name())).unwrap()),
+            }
+        }
+    }
+    let copy_of = self::directory();
+    copy(directory.path(), copy_of.path());
+    let key = |store: &Path| store.with_file_name("store.key");
+    fs::copy(key(directory.path()), key(copy_of.path())).unwrap();
+    copy_of
+}
+
+/// The store after a kill, in the place of the one that was killed.
+fn killed(store: Store, directory: &Directory) -> Store {
+    let copy = copied(directory);
+    drop(store);
+    fs::remove_dir_all(directory.path()).unwrap();
+    fs::rename(copy.path(), directory.path()).unwrap();
+    inline(directory)
 }
 
 /// sled itself, on a store that is closed.

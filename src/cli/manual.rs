@@ -1,0 +1,84 @@
+//! `offerd manual DIR`: man pages and completions, for who makes a package.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+use super::{Cli, page};
+use crate::handbook::MANUALS;
+
+/// `manual`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Directory to write `man/` and `completions/` into; what is there of the same name is written over
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+}
+
+/// Section of commands: all of them are for whoever runs the daemon.
+const SECTION: &str = "8";
+
+/// The shells that there are completions for.
+const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
+
+/// Runs `offerd manual`.
+pub fn run(arguments: &Arguments) -> ExitCode {
+    match write(&arguments.directory) {
+        Ok(files) => {
+            page::print(format_args!("{files} files are in {}", arguments.directory.display()));
+            ExitCode::SUCCESS
+        }
+        Err(error) => super::fail(format!("{} cannot be written: {error}", arguments.directory.display())),
+    }
+}
+
+/// Writes everything, and tells how many files that are.
+fn write(directory: &Path) -> io::Result<usize> {
+    let (man, completions) = (directory.join("man"), directory.join("completions"));
+    fs::create_dir_all(&man)?;
+    fs::create_dir_all(&completions)?;
+
+    let mut root = Cli::command().disable_help_subcommand(true);
+    root.build();
+    let mut files = 1 + commands(&root, &man)?;
+    fs::write(man.join(MANUALS[0].file()), daemon(&root)?)?;
+    for manual in &MANUALS[1..] {
+        fs::write(man.join(manual.file()), manual.roff(env!("CARGO_PKG_VERSION")))?;
+        files += 1;
+    }
+    for shell in SHELLS {
+        clap_complete::generate_to(shell, &mut Cli::command(), "offerd", &completions)?;
+        files += 1;
+    }
+    Ok(files)
+}
+
+/// A page for each command below this one.
+fn commands(command: &clap::Command, man: &Path) -> io::Result<usize> {
+    let mut files = 0;
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        Man::new(inner.clone()).section(SECTION).manual("offerd").generate_to(man)?;
+        files += 1 + commands(inner, man)?;
+    }
+    Ok(files)
+}
+
+/// The page of the daemon: what the command line tells of itself, and the chapters.
+fn daemon(root: &clap::Command) -> io::Result<Vec<u8>> {
+    let man = Man::new(root.clone()).section(SECTION).manual("offerd");
+    let mut page = MANUALS[0].preamble().as_bytes().to_vec();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    man.render_subcommands_section(&mut page)?;
+    page.extend(MANUALS[0].chapters_in_roff().into_bytes());
+    man.render_version_section(&mut page)?;
+    Ok(page)
+}

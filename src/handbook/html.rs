@@ -1,0 +1,57 @@
+//! A chapter as HTML.
+
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
+
+use super::slug;
+
+/// What of Markdown the chapters use beyond its core.
+pub const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_DEFINITION_LIST);
+
+/// The chapter's HTML. A link `NAME.md` leads to that chapter, wherever `link` says that it is.
+pub fn render(markdown: &str, link: impl Fn(&str) -> String) -> String {
+    let events: Vec<Event> = Parser::new_ext(markdown, OPTIONS).collect();
+    let mut shown = Vec::with_capacity(events.len());
+    for (at, event) in events.iter().enumerate() {
+        let event = match event.clone() {
+            Event::Start(Tag::Heading { level, classes, attrs, .. }) => {
+                let id = Some(CowStr::from(slug(&heading_text(&events[at + 1..]))));
+                Event::Start(Tag::Heading { level, id, classes, attrs })
+            }
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+                let dest_url = destination(&dest_url, &link).map_or(dest_url, CowStr::from);
+                Event::Start(Tag::Link { link_type, dest_url, title, id })
+            }
+            other => other,
+        };
+        // Wide tables scroll on their own on a phone.
+        let (begins, ends) =
+            (matches!(event, Event::Start(Tag::Table(_))), matches!(event, Event::End(TagEnd::Table)));
+        shown.extend(begins.then(|| Event::Html("<div class=\"table\" tabindex=\"0\">".into())));
+        shown.push(event);
+        shown.extend(ends.then(|| Event::Html("</div>\n".into())));
+    }
+    let mut html = String::new();
+    pulldown_cmark::html::push_html(&mut html, shown.into_iter());
+    html
+}
+
+/// The text up to the end of the heading that these events begin in.
+pub fn heading_text(events: &[Event]) -> String {
+    let inside = events.iter().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
+    inside
+        .filter_map(|event| match event {
+            Event::Text(text) | Event::Code(text) => Some(text.as_ref()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Where a link between chapters leads.
+fn destination(url: &str, link: impl Fn(&str) -> String) -> Option<String> {
+    let (file, fragment) = url.split_once('#').map_or((url, None), |(file, part)| (file, Some(part)));
+    let name = file.strip_suffix(".md").filter(|name| super::chapter(name).is_some())?;
+    Some(match fragment {
+        None => link(name),
+        Some(fragment) => format!("{}#{fragment}", link(name)),
+    })
+}

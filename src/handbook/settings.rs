@@ -1,0 +1,74 @@
+//! The list of settings, read from `config/default.toml`, whose comments hold a sentence for each key.
+
+use std::fmt::Write;
+
+use crate::config::DEFAULTS;
+
+/// A setting as the file of defaults has it.
+#[derive(Debug, PartialEq, Eq)]
+struct Setting<'t> {
+    section: &'t str,
+    key: &'t str,
+    default: &'t str,
+    about: String,
+}
+
+/// Every setting with its default and what it is for, section by section, as lists of definitions.
+pub fn markdown() -> String {
+    let mut text = String::new();
+    let mut section = "";
+    for setting in settings() {
+        // Writing to a text never fails.
+        if setting.section != section {
+            section = setting.section;
+            let _ = write!(text, "## `[{section}]`\n\n");
+        }
+        let Setting { key, default, about, .. } = setting;
+        let _ = write!(text, "`{section}.{key}` = `{default}`\n: {about}\n\n");
+    }
+    text
+}
+
+/// The settings in the order of the file. What is said of the file as a whole is ended by an empty line.
+fn settings() -> Vec<Setting<'static>> {
+    let mut settings = Vec::new();
+    let (mut section, mut about) = ("", String::new());
+    for line in DEFAULTS.lines().map(str::trim) {
+        if let Some(comment) = line.strip_prefix('#') {
+            about = format!("{about} {}", comment.trim()).trim().to_owned();
+        } else if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            section = name;
+        } else if let Some((key, default)) = line.split_once(" = ") {
+            settings.push(Setting { section, key, default, about: std::mem::take(&mut about) });
+        } else {
+            about.clear();
+        }
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_of_the_file_is_there_with_a_sentence() {
+        let file: toml::Table = DEFAULTS.parse().unwrap();
+        let keys: Vec<String> = file
+            .iter()
+            .flat_map(|(section, keys)| {
+                keys.as_table().unwrap().keys().map(move |key| format!("{section}.{key}"))
+            })
+            .collect();
+        let settings = settings();
+        let mut named: Vec<String> =
+            settings.iter().map(|one| format!("{}.{}", one.section, one.key)).collect();
+        named.sort();
+        let mut keys = keys;
+        keys.sort();
+        assert_eq!(named, keys);
+        for Setting { key, about, .. } in &settings {
+            assert!(about.len() > 20 && about.ends_with('.'), "{key}: {about}");
+        }
+    }
+}

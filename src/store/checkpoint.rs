@@ -1,0 +1,83 @@
+//! Checkpoints: sled is made durable, and the journal's full segments are needed no more.
+//!
+//! A thread of its own does it, while the writer goes on. It is asked for each segment that is full; when it falls
+//! [`BEHIND`] by some, the writer waits, so that a start after a crash never has much to read.
+
+use std::{
+    sync::Arc,
+    thread::{self, JoinHandle},
+    time::Instant,
+};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::{health::FailureLatch, journal::Closed, records::Records};
+use crate::telemetry::metrics::STORE_CHECKPOINT_SECONDS;
+
+/// How many full segments may wait.
+const BEHIND: usize = 4;
+
+/// Where full segments go.
+pub(super) struct Checkpoints {
+    records: Arc<Records>,
+    latch: Arc<FailureLatch>,
+    thread: Option<(Sender<Closed>, JoinHandle<()>)>,
+}
+
+impl Checkpoints {
+    /// Made while the writer waits, on its own thread.
+    pub(super) fn inline(records: Arc<Records>, latch: Arc<FailureLatch>) -> Self {
+        Self { records, latch, thread: None }
+    }
+
+    /// Gives them a thread of their own.
+    pub(super) fn threaded(mut self) -> std::io::Result<Self> {
+        let (sender, full) = bounded(BEHIND);
+        let (records, latch) = (Arc::clone(&self.records), Arc::clone(&self.latch));
+        let run = move || run(&records, &latch, &full);
+        let handle = thread::Builder::new().name("store-checkpoint".to_owned()).spawn(run)?;
+        self.thread = Some((sender, handle));
+        Ok(self)
+    }
+
+    /// Takes a full segment, of which sled was given everything.
+    pub(super) fn take(&self, full: Closed) -> Result<(), String> {
+        match &self.thread {
+            Some((sender, _)) => sender.send(full).map_err(|_| "the checkpoints ended".to_owned()),
+            None => checkpoint(&self.records, [full]),
+        }
+    }
+
+    /// Ends them, when the last one is made.
+    pub(super) fn end(&mut self) {
+        if let Some((sender, handle)) = self.thread.take() {
+            drop(sender);
+            // A panic there is told by the latch.
+            let _ = handle.join();
+        }
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn run(records: &Records, latch: &FailureLatch, full: &Receiver<Closed>) {
+    while let Ok(first) = full.recv() {
+        let waiting: Vec<Closed> = [first].into_iter().chain(full.try_iter()).collect();
+        if let Err(reason) = checkpoint(records, waiting) {
+            latch.fail_for_good(&reason);
+            return;
+        }
+    }
+}
+
+fn checkpoint(records: &Records, full: impl IntoIterator<Item = Closed>) -> Result<(), String> {
+    let began = Instant::now();
+    records.make_durable().map_err(|error| error.to_string())?;
+    full.into_iter().try_for_each(Closed::retire).map_err(|error| error.to_string())?;
+    metrics::histogram!(STORE_CHECKPOINT_SECONDS).record(began.elapsed());
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! The journal: where a group of commits becomes durable, before sled hears of it.
+//!
+//! To make a group durable in sled's own file takes a flush, which wakes all of sled's threads. So a group is first appended
+//! to a file of ours and synced, which is one write and one `fdatasync`. Then it is applied to sled, which may
+//! write it when it likes. A [checkpoint](super::checkpoint) makes sled durable now and then, and the [segments](segment)
+//! that it makes needless are used again. What a crash has kept from sled is in the segments that are left, and is
+//! applied anew, in its order, when the store is opened. That changes nothing that was there already, since changes
+//! say what a record is then, not what becomes of it.
+//!
+//! It is also what makes a group atomic where its records lie in several places.
+
+mod replay;
+mod segment;
+
+use std::{
+    fs::{self, DirBuilder, File},
+    io,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
+
+pub(super) use self::replay::Replay;
+use self::segment::{Segment, path_of};
+use super::{
+    changes::{self, Change},
+    disk::SyncFault,
+};
+use crate::planted::{Planted, planted};
+
+/// How long a segment becomes, in bytes, before the next begins. A start after a crash reads about twice as much at most.
+pub(super) const SEGMENT_BYTES: u64 = 8 * 1024 * 1024;
+
+/// How many files wait to be used again.
+const SPARES: usize = 2;
+
+/// The name of a file that waits to be used again begins with this.
+const SPARE: &str = "spare-";
+
+/// The journal of an open store.
+#[derive(Debug)]
+pub(super) struct Journal {
+    directory: PathBuf,
+    segment: Segment,
+    fault: SyncFault,
+    /// What goes into the next group; kept for its memory.
+    body: Vec<u8>,
+}
+
+/// A segment that is written no more. It is needed until sled has all of it.
+#[derive(Debug)]
+pub(super) struct Closed(PathBuf);
+
+impl Journal {
+    /// Where the journal of a store lies.
+    pub(super) fn directory(store: &Path) -> PathBuf {
+        store.join("journal")
+    }
+
+    /// Begins a journal after the segments that were [replayed](Replay), which are needed no more.
+    pub(super) fn begin(replay: Replay, fault: SyncFault) -> io::Result<Self> {
+        let Replay { directory, next, .. } = replay;
+        DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+        for file in segments(&directory)? {
+            Closed(file).retire()?;
+        }
+        let segment = Segment::begin(&directory, next, spare(&directory)?.as_deref())?;
+        Ok(Self { directory, segment, fault, body: Vec::new() })
+    }
+
+    /// Writes a group. Once this returns, it survives a power cut.
+    pub(super) fn append(&mut self, changes: &[Change]) -> io::Result<()> {
+        self.body.clear();
+        for (key, value) in changes {
+            changes::push(&mut self.body, key, value.as_deref());
+        }
+        self.segment.append(&self.body)?;
+        self.sync()
+    }
+
+    /// Begins the next segment if this one is full, and gives the full one. To be called when sled has every group.
+    pub(super) fn roll(&mut self) -> io::Result<Option<Closed>> {
+        if self.segment.len() < SEGMENT_BYTES {
+            return Ok(None);
+        }
+        // Its end is on the disk before there is a next one, so that what is missing behind a crash is told.
+        self.segment.append(&[])?;
+        self.sync()?;
+        let full = Closed(path_of(&self.directory, self.segment.number()));
+        let next = self.segment.number() + 1;
+        self.segment = Segment::begin(&self.directory, next, spare(&self.directory)?.as_deref())?;
+        Ok(Some(full))
+    }
+
+    /// Whether the disk takes writes and keeps them: tries it on a file of its own.
+    pub(super) fn probe(&self) -> io::Result<()> {
+        let path = self.directory.join("probe");
+        fs::write(&path, [0; 4096])?;
+        self.fault.tell()?;
+        File::open(&path)?.sync_all()?;
+        fs::remove_file(&path)
+    }
+
+    /// Removes every segment, to begin with a new file. To be called when all that sled was given is durable there: of
+    /// what it was not given, nothing may come back.
+    pub(super) fn renew(&mut self) -> io::Result<()> {
+        for file in segments(&self.directory)? {
+            fs::remove_file(file)?;
+        }
+        File::open(&self.directory)?.sync_all()?;
+        self.segment = Segment::begin(&self.directory, self.segment.number() + 1, None)?;
+        Ok(())
+    }
+
+    /// Removes every file, spares too. To be called when sled has made everything durable, and nothing follows.
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        files(&self.directory)?.try_for_each(fs::remove_file)?;
+        File::open(&self.directory)?.sync_all()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        if planted(Planted::AckWithoutSync) {
+            return Ok(());
+        }
+        self.fault.tell()?;
+        self.segment.sync()
+    }
+}
+
+impl Closed {
+    /// Lets the file be used again, or go. To be called when sled has made durable what is in it.
+    pub(super) fn retire(self) -> io::Result<()> {
+        let Self(path) = self;
+        let directory = path.parent().unwrap_or(Path::new("."));
+        let waiting = spares(directory)?.count();
+        // One that a large group has made longer would stay so.
+        if waiting >= SPARES || fs::metadata(&path)?.len() > 2 * SEGMENT_BYTES {
+            return fs::remove_file(path);
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        fs::rename(&path, directory.join(format!("{SPARE}{name}")))
+    }
+}
+
+/// The names of the damaged segments that were set aside.
+pub(super) fn set_aside(store: &Path) -> Vec<String> {
+    let name = |file: PathBuf| Some(file.file_name()?.to_string_lossy().into_owned());
+    let mut names: Vec<String> =
+        files(&replay::aside(store)).into_iter().flatten().filter_map(name).collect();
+    names.sort();
+    names
+}
+
+/// The files of segments, in their order.
+fn segments(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = files(directory)?.filter(|file| segment::number_of(file).is_some()).collect::<Vec<_>>();
+    files.sort();
+    Ok(files)
+}
+
+fn spare(directory: &Path) -> io::Result<Option<PathBuf>> {
+    spares(directory).map(|mut spares| spares.next())
+}
+
+fn spares(directory: &Path) -> io::Result<impl Iterator<Item = PathBuf>> {
+    let is_spare =
+        |file: &PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(SPARE));
+    Ok(files(directory)?.filter(is_spare))
+}
+
+fn files(directory: &Path) -> io::Result<impl Iterator<Item = PathBuf>> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        entries => entries?.collect::<io::Result<Vec<_>>>()?,
+    };
+    Ok(entries.into_iter().map(|entry| entry.path()))
+}

@@ -1,0 +1,242 @@
+//! A segment: one file of the journal.
+//!
+//! ```text
+//! "offerdj1"  number u64 BE  group…
+//! group   mark u32 BE  length u32 BE  crc32 u32 BE  body: changes
+//! ```
+//! A group of length 0 closes the segment. Files are used again, since overwriting is cheaper to sync than growing. What
+//! an earlier use has left is told from what belongs there by the mark, which is the checksum of the segment's number,
+//! and by the checksum, which covers the number and the place beside the body.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use super::super::changes::{self, Change};
+
+const MAGIC: &[u8; 8] = b"offerdj1";
+
+/// Length of what is before the first group.
+const HEADING: usize = 16;
+
+/// Length of what is before a body.
+const HEAD: usize = 12;
+
+/// A segment that is being written.
+#[derive(Debug)]
+pub(super) struct Segment {
+    number: u64,
+    file: File,
+    end: u64,
+}
+
+/// What lies in a segment.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    /// The groups that are whole, in their order.
+    pub(super) groups: Vec<Vec<Change>>,
+    /// Where something is that is no group, though a whole one follows it.
+    pub(super) damaged_at: Vec<u64>,
+    /// Whether it was closed.
+    pub(super) closed: bool,
+}
+
+impl Segment {
+    /// Begins a segment, in a file that is used again or made. Once this returns, the file is found again after a power
+    /// cut.
+    pub(super) fn begin(directory: &Path, number: u64, spare: Option<&Path>) -> io::Result<Self> {
+        let path = path_of(directory, number);
+        if let Some(spare) = spare {
+            fs::rename(spare, &path)?;
+        }
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
+        file.write_all_at(&[MAGIC, &number.to_be_bytes()[..]].concat(), 0)?;
+        file.sync_all()?;
+        File::open(directory)?.sync_all()?;
+        Ok(Self { number, file, end: HEADING as u64 })
+    }
+
+    /// Its number.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How much was written.
+    pub(super) fn len(&self) -> u64 {
+        self.end
+    }
+
+    /// Writes a group behind the others, or with no body closes the segment. It is durable after a [`sync`](Self::sync).
+    pub(super) fn append(&mut self, body: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(body.len()).map_err(io::Error::other)?;
+        let mut group = Vec::with_capacity(HEAD + body.len());
+        group.extend_from_slice(&mark(self.number).to_be_bytes());
+        group.extend_from_slice(&length.to_be_bytes());
+        group.extend_from_slice(&crc(self.number, self.end, body).to_be_bytes());
+        group.extend_from_slice(body);
+        self.file.write_all_at(&group, self.end)?;
+        self.end += group.len() as u64;
+        Ok(())
+    }
+
+    /// Once this returns, what was appended survives a power cut.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+impl Contents {
+    /// Reads what a file holds of the segment of this number.
+    pub(super) fn of(number: u64, bytes: &[u8]) -> Self {
+        let mut contents = Self::default();
+        if bytes.get(..HEADING) != Some(&[MAGIC, &number.to_be_bytes()[..]].concat()) {
+            // Not begun, when it is a spare whose heading a crash has kept from being written.
+            if let Some(next) = next_group(number, bytes, 0) {
+                contents.damaged_at.push(0);
+                contents.read_from(number, bytes, next);
+            }
+            return contents;
+        }
+        contents.read_from(number, bytes, HEADING);
+        contents
+    }
+
+    fn read_from(&mut self, number: u64, bytes: &[u8], mut at: usize) {
+        loop {
+            match group(number, bytes, at) {
+                Some([]) => {
+                    self.closed = true;
+                    return;
+                }
+                Some(body) => {
+                    match changes::read(body) {
+                        Some(changes) => self.groups.push(changes),
+                        None => self.damaged_at.push(at as u64),
+                    }
+                    at += HEAD + body.len();
+                }
+                None => {
+                    let Some(next) = next_group(number, bytes, at) else { return };
+                    self.damaged_at.push(at as u64);
+                    at = next;
+                }
+            }
+        }
+    }
+}
+
+/// The file of a segment.
+pub(super) fn path_of(directory: &Path, number: u64) -> PathBuf {
+    directory.join(format!("{number:016x}.log"))
+}
+
+/// The number of the segment that a file has the name of.
+pub(super) fn number_of(file: &Path) -> Option<u64> {
+    let name = file.file_name()?.to_str()?.strip_suffix(".log")?;
+    u64::from_str_radix(name, 16).ok()
+}
+
+/// The body of the group that begins here, if a whole one does.
+fn group(number: u64, bytes: &[u8], at: usize) -> Option<&[u8]> {
+    let rest = bytes.get(at..)?.strip_prefix(&mark(number).to_be_bytes())?;
+    let (length, rest) = rest.split_first_chunk()?;
+    let (checksum, rest) = rest.split_first_chunk()?;
+    let body = rest.get(..u32::from_be_bytes(*length) as usize)?;
+    (crc(number, at as u64, body) == u32::from_be_bytes(*checksum)).then_some(body)
+}
+
+/// Where the next whole group begins, behind what is none.
+fn next_group(number: u64, bytes: &[u8], at: usize) -> Option<usize> {
+    let mark = mark(number).to_be_bytes();
+    let mut places = (at + 1..bytes.len()).filter(|at| bytes[*at..].starts_with(&mark));
+    places.find(|at| group(number, bytes, *at).is_some())
+}
+
+fn mark(number: u64) -> u32 {
+    crc32fast::hash(&number.to_be_bytes())
+}
+
+fn crc(number: u64, at: u64, body: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&number.to_be_bytes());
+    hasher.update(&at.to_be_bytes());
+    hasher.update(body);
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sled::IVec;
+
+    use super::*;
+
+    fn body(text: &str) -> Vec<u8> {
+        let mut body = Vec::new();
+        changes::push(&mut body, b"key", Some(text.as_bytes()));
+        body
+    }
+
+    fn written(directory: &Path, number: u64, texts: &[String], close: bool) -> Vec<u8> {
+        let mut segment = Segment::begin(directory, number, None).unwrap();
+        texts.iter().for_each(|text| segment.append(&body(text)).unwrap());
+        if close {
+            segment.append(&[]).unwrap();
+        }
+        fs::read(path_of(directory, number)).unwrap()
+    }
+
+    fn texts(contents: &Contents) -> Vec<String> {
+        let text = |value: &IVec| String::from_utf8(value.to_vec()).unwrap();
+        contents.groups.iter().map(|group| text(group[0].1.as_ref().unwrap())).collect()
+    }
+
+    #[test]
+    fn what_an_earlier_use_of_the_file_has_left_is_not_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
+        let old: Vec<String> = (0..9).map(|nth| format!("old {nth}")).collect();
+        written(directory, 3, &old, true);
+        let spare = path_of(directory, 3);
+        let mut again = Segment::begin(directory, 4, Some(&spare)).unwrap();
+        again.append(&body("new 0")).unwrap();
+        let contents = Contents::of(4, &fs::read(path_of(directory, 4)).unwrap());
+        assert_eq!(texts(&contents), ["new 0"]);
+        assert!(!contents.closed && contents.damaged_at.is_empty());
+        assert_eq!(number_of(&path_of(directory, 4)), Some(4));
+    }
+
+    proptest! {
+        /// Whatever one flipped byte or cut does, what is read is a part of what was written, in its order, and what is
+        /// missing in the middle is told.
+        #[test]
+        fn damage_costs_the_group_it_is_in_and_is_told(
+            old in prop::collection::vec("[a-z]{0,40}", 1..8),
+            place in any::<prop::sample::Index>(),
+            flip in 1..=255_u8,
+            cut in any::<bool>(),
+        ) {
+            let directory = tempfile::tempdir().unwrap();
+            let mut bytes = written(directory.path(), 7, &old, true);
+            let place = place.index(bytes.len());
+            if cut { bytes.truncate(place) } else { bytes[place] ^= flip }
+            let contents = Contents::of(7, &bytes);
+            let read = texts(&contents);
+            if cut {
+                prop_assert_eq!(&read[..], &old[..read.len()]);
+                prop_assert!(!contents.closed && contents.damaged_at.is_empty());
+            } else {
+                let missing = old.len() - read.len();
+                prop_assert!(missing <= 1);
+                let mut rest = read.iter().peekable();
+                old.iter().for_each(|text| { rest.next_if_eq(&text); });
+                prop_assert!(rest.next().is_none(), "in order: {:?} of {:?}", read, old);
+                // The closing group tells that the one before it is missing, whichever it is.
+                prop_assert!(!contents.damaged_at.is_empty() || !contents.closed);
+            }
+        }
+    }
+}

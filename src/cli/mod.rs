@@ -9,6 +9,7 @@ mod key;
 mod lead;
 mod manual;
 mod os_user;
+mod packaged;
 mod page;
 mod partners;
 mod reload;
@@ -38,7 +39,8 @@ pub const BAD_CONFIGURATION: u8 = 64;
 #[derive(Debug, Parser)]
 #[command(name = "offerd", version, max_term_width = 110)]
 pub struct Cli {
-    /// Settings file; its keys go over the built-in defaults, and OFFERD__SECTION__KEY over both
+    /// Settings file; its keys go over the built-in defaults, and OFFERD__SECTION__KEY over both. Of a packaged offerd
+    /// /etc/offerd/offerd.toml, where there is one
     #[arg(long, global = true, env = "OFFERD_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -93,7 +95,8 @@ enum Command {
 /// Runs the command line.
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
-    let config = cli.config.as_deref();
+    let config = cli.config.or_else(packaged::settings);
+    let config = config.as_deref();
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve::run(config),
         Command::Check => check::run(config),

@@ -36,6 +36,7 @@ use crate::store::tokens::Tokens;
 use crate::store::{Store, StoreOptions};
 use crate::telemetry;
 use crate::telemetry::logging::AUDIT;
+use crate::telemetry::traces::{Delivery, Traces};
 
 /// Stack of error causes ends here: a sentence that says what to do.
 type Fatal = String;
@@ -118,7 +119,9 @@ async fn live(
         })
         .collect();
     let lines = Lines::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
+    let (traces, delivery) = traces(&settings)?;
     let engine = Engine::new(store.clone(), texts, book, lines, (&settings.matching).into(), base_url);
+    let engine = engine.traced(traces);
     let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect());
     recovery::recover(&matchmaker).await;
 
@@ -198,6 +201,9 @@ async fn live(
         }
     };
 
+    if let Some(delivery) = delivery {
+        delivery.finish().await;
+    }
     RunFile::remove(&store_path);
     admin.stop();
     let closed = store.close().map_err(|error| error.to_string());
@@ -213,6 +219,14 @@ fn open_store(settings: &Settings) -> Result<Store, Fatal> {
     opened.map_err(|error| {
         format!("`store.path` ({}) cannot be opened: {error}", settings.store.path.display())
     })
+}
+
+/// Traces to the collector in the settings, and what sends them there.
+fn traces(settings: &Settings) -> Result<(Traces, Option<Delivery>), Fatal> {
+    let Some(endpoint) = &settings.tracing.otlp_endpoint else { return Ok(Default::default()) };
+    let (traces, delivery) = Traces::to(endpoint, settings.tracing.sampled_percent)
+        .map_err(|error| format!("`tracing.otlp_endpoint` ({endpoint}): {error}"))?;
+    Ok((traces, Some(delivery)))
 }
 
 fn actor_threads(settings: &Settings) -> usize {

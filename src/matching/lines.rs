@@ -24,6 +24,7 @@ use crate::partners::http::check::WireRules;
 use crate::partners::http::{Answered, HttpRequest, HttpSource, Reading, Secrets};
 use crate::partners::{Book, Quote, Seat};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
+use crate::telemetry::traces::{TRACEPARENT, TraceContext};
 use crate::wire::{
     Call, CallError, ClientIdentity, Lane, LaneRules, LaneState, PanelRules, PoolRules, Reply, Wire,
 };
@@ -124,9 +125,18 @@ fn panel_rules(settings: WireSettings) -> PanelRules {
 impl Line {
     /// Asks a seat, of whose offers those at `offers` fit the lead. Whatever goes wrong is told in one line of the log,
     /// without a word of what was sent or answered.
-    pub async fn ask(&self, seat: &Seat, offers: &[usize], question: &Question, deadline: Instant) -> AskEnd {
+    ///
+    /// The partner is told the span of the ask, so that it can go on with the `trace`.
+    pub async fn ask(
+        &self,
+        seat: &Seat,
+        offers: &[usize],
+        question: &Question,
+        trace: Option<&TraceContext>,
+        deadline: Instant,
+    ) -> AskEnd {
         let Some(source) = &seat.http else { return Outcome::NoOffers(NoOfferReason::Declined).into() };
-        let (outcome, cause) = match self.exchange(source, seat, offers, question, deadline).await {
+        let (outcome, cause) = match self.exchange(source, seat, offers, question, trace, deadline).await {
             Ok(end) => return end,
             Err(trouble) => trouble.outcome(),
         };
@@ -175,6 +185,7 @@ impl Line {
         seat: &Seat,
         offers: &[usize],
         question: &Question,
+        trace: Option<&TraceContext>,
         deadline: Instant,
     ) -> Result<AskEnd, Trouble> {
         let begun = std::time::Instant::now();
@@ -186,6 +197,10 @@ impl Line {
         let mut mapping = begun.elapsed();
         if let Some(token) = self.token(source, question, deadline).await? {
             request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
+        }
+
+        if let Some(trace) = trace {
+            request.headers.insert(TRACEPARENT, trace.header());
         }
 
         let labels =

@@ -38,6 +38,7 @@ mod service_manager;
 mod settings;
 mod store_damage;
 mod timing;
+mod traces;
 mod transfer;
 mod triggers;
 mod ui_events;

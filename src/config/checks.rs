@@ -80,8 +80,10 @@ pub(super) fn checked(
 }
 
 const MILLISECOND: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
+const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
 
 fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {
     let base_url = url("api.base_url", raw.base_url, found);
@@ -264,6 +266,12 @@ fn store(raw: RawStore, live_tables: usize, found: &mut Found) -> StoreSettings 
         let message = format!("must be more than `matching.live_tables` ({live_tables}), got {queue}");
         fault("store.queue", message, found);
     }
+    let volume_age = duration("store.volume_age", raw.volume_age, SECOND, CENTURY, found);
+    let retention = duration("store.retention", raw.retention, Duration::ZERO, CENTURY, found);
+    if !retention.is_zero() && retention < volume_age {
+        let message = format!("must be at least `store.volume_age` ({volume_age:?}), got {retention:?}");
+        fault("store.retention", message, found);
+    }
     StoreSettings {
         path: path("store.path", &raw.path, found),
         master_key_file: Some(raw.master_key_file).filter(|path| !path.is_empty()).map(PathBuf::from),
@@ -271,6 +279,9 @@ fn store(raw: RawStore, live_tables: usize, found: &mut Found) -> StoreSettings 
         group: count("store.group", raw.group, 1, 65_536, found),
         cache_bytes: count("store.cache_bytes", raw.cache_bytes, 1_048_576, i64::MAX, found) as u64,
         reserve_bytes: count("store.reserve_bytes", raw.reserve_bytes, 0, i64::MAX, found) as u64,
+        volume_bytes: count("store.volume_bytes", raw.volume_bytes, 1_048_576, i64::MAX, found) as u64,
+        volume_age,
+        retention,
     }
 }
 

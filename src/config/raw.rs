@@ -108,6 +108,9 @@ pub(super) struct RawStore {
     pub group: i64,
     pub cache_bytes: i64,
     pub reserve_bytes: i64,
+    pub volume_bytes: i64,
+    pub volume_age: HumanDuration,
+    pub retention: HumanDuration,
 }
 
 #[derive(Debug, Deserialize)]

@@ -185,6 +185,12 @@ pub struct StoreSettings {
     pub cache_bytes: u64,
     /// How much of the disk has to be free for new leads to be taken in, in bytes.
     pub reserve_bytes: u64,
+    /// How long the files of a volume become, in bytes.
+    pub volume_bytes: u64,
+    /// How long a volume is written to.
+    pub volume_age: Duration,
+    /// How long leads are kept; zero for ever.
+    pub retention: Duration,
 }
 
 /// `[partners]`

@@ -185,6 +185,7 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("log.filter", _) => "debug".into(),
         ("log.format", _) => "json".into(),
         ("matching.deadline", _) => "14s".into(),
+        ("store.retention" | "store.volume_age", _) => "90days".into(),
         ("store.path" | "partners.path", _) => "elsewhere".into(),
         ("limits.exempt" | "limits.trusted_proxies", _) => toml::Value::Array(vec!["10.0.0.0/8".into()]),
         (_, toml::Value::Table(_)) => toml::toml! { certificate = "certificate.pem"

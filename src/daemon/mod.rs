@@ -5,6 +5,7 @@
 
 mod load;
 mod reload;
+mod retention;
 mod sockets;
 mod watchdog;
 
@@ -143,6 +144,7 @@ async fn live(
         admin::App::new(Arc::clone(&health), metrics, Arc::clone(&engine), reloader, run_file.clone());
     let admin = admin::start(admin_listener, admin_app);
 
+    let retaining = tokio::spawn(retention::retain(store.clone(), settings.store.clone()));
     let (stop, stopping) = watch::channel(false);
     let reception = http::Reception::new(&settings.api);
     let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
@@ -205,6 +207,7 @@ async fn live(
         delivery.finish().await;
     }
     RunFile::remove(&store_path);
+    retaining.abort();
     admin.stop();
     let closed = store.close().map_err(|error| error.to_string());
     for arbiter in arbiters {

@@ -22,6 +22,9 @@ pub struct FeedKey {
 }
 
 impl FeedKey {
+    /// Length of the key as it is stored.
+    pub(super) const LEN: usize = KEY;
+
     /// The first key that a record of `company` at or after `arrival_us` can have: where a scan begins.
     pub fn first_at(company: Uuid, arrival_us: u64) -> Self {
         Self { company, arrival_us, sequence: 0 }
@@ -94,6 +97,11 @@ impl Arrivals {
     pub(super) fn next_us(&mut self) -> u64 {
         self.last_us = self.clock.now_us().max(self.last_us + 1);
         self.last_us
+    }
+
+    /// What the clock shows, in milliseconds.
+    pub(super) fn now_ms(&self) -> u64 {
+        self.clock.now_us() / 1000
     }
 
     /// The arrival time given out last.

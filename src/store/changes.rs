@@ -2,22 +2,33 @@
 //! [backups](super::backup).
 //!
 //! ```text
-//! change   key length u16 BE  value length u32 BE  key  value
+//! change   volume u32 BE  key length u16 BE  value length u32 BE  key  value
 //! ```
 //! A record that is removed has the length `FFFFFFFF` and no value.
 
 use sled::IVec;
 
-/// A record of sled's, or that there is none any more.
-pub(super) type Change = (IVec, Option<IVec>);
+use super::volumes::{BASE, Number};
+
+/// What becomes of one record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    /// Where it lies.
+    pub(super) volume: Number,
+    /// Its key in sled.
+    pub(super) key: IVec,
+    /// Its value in sled; nothing when there is to be no record any more.
+    pub(super) value: Option<IVec>,
+}
 
 /// The length that says that a record is removed.
 const REMOVED: u32 = u32::MAX;
 
 /// Adds a change to a body.
-pub(super) fn push(body: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
+pub(super) fn push(body: &mut Vec<u8>, volume: Number, key: &[u8], value: Option<&[u8]>) {
     let key_length = u16::try_from(key.len()).expect("keys of trees are some dozens of bytes long");
     let length = |value: &[u8]| u32::try_from(value.len()).expect("sled holds pieces of some kilobytes");
+    body.extend_from_slice(&volume.to_be_bytes());
     body.extend_from_slice(&key_length.to_be_bytes());
     body.extend_from_slice(&value.map_or(REMOVED, length).to_be_bytes());
     body.extend_from_slice(key);
@@ -28,17 +39,34 @@ pub(super) fn push(body: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
 pub(super) fn read(mut body: &[u8]) -> Option<Vec<Change>> {
     let mut changes = Vec::new();
     while !body.is_empty() {
-        let (key_length, rest) = body.split_first_chunk()?;
-        let (length, rest) = rest.split_first_chunk()?;
-        let (key, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*key_length)))?;
-        let (value, rest) = match u32::from_be_bytes(*length) {
-            REMOVED => (None, rest),
-            length => rest.split_at_checked(length as usize).map(|(value, rest)| (Some(value), rest))?,
-        };
-        changes.push((IVec::from(key), value.map(IVec::from)));
+        let (volume, rest) = body.split_first_chunk()?;
+        let (change, rest) = read_next(u32::from_be_bytes(*volume), rest)?;
+        changes.push(change);
         body = rest;
     }
     Some(changes)
+}
+
+/// The changes of a body that was written when there was only the base, and changes did not say so.
+pub(super) fn read_of_base(mut body: &[u8]) -> Option<Vec<Change>> {
+    let mut changes = Vec::new();
+    while !body.is_empty() {
+        let (change, rest) = read_next(BASE, body)?;
+        changes.push(change);
+        body = rest;
+    }
+    Some(changes)
+}
+
+fn read_next(volume: Number, body: &[u8]) -> Option<(Change, &[u8])> {
+    let (key_length, rest) = body.split_first_chunk()?;
+    let (length, rest) = rest.split_first_chunk()?;
+    let (key, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*key_length)))?;
+    let (value, rest) = match u32::from_be_bytes(*length) {
+        REMOVED => (None, rest),
+        length => rest.split_at_checked(length as usize).map(|(value, rest)| (Some(value), rest))?,
+    };
+    Some((Change { volume, key: IVec::from(key), value: value.map(IVec::from) }, rest))
 }
 
 #[cfg(test)]
@@ -47,16 +75,19 @@ mod tests {
 
     #[test]
     fn changes_are_read_as_they_were_pushed() {
-        let pushed: [Change; 3] = [
-            (IVec::from(b"key"), Some(IVec::from(b"value"))),
-            (IVec::from(b"gone"), None),
-            (IVec::from(b""), Some(IVec::from(b""))),
-        ];
+        let change = |volume, key: &[u8], value: Option<&[u8]>| Change {
+            volume,
+            key: IVec::from(key),
+            value: value.map(IVec::from),
+        };
+        let pushed =
+            [change(0, b"key", Some(b"value")), change(7, b"gone", None), change(u32::MAX, b"", Some(b""))];
         let mut body = Vec::new();
-        for (key, value) in &pushed {
-            push(&mut body, key, value.as_deref());
+        for Change { volume, key, value } in &pushed {
+            push(&mut body, *volume, key, value.as_deref());
         }
         assert_eq!(read(&body).as_deref(), Some(&pushed[..]));
         assert!(read(&body[..body.len() - 1]).is_none());
+        assert_eq!(read_of_base(&body[4..18]).as_deref(), Some(&pushed[..1]));
     }
 }

@@ -1,9 +1,12 @@
 //! Walking the whole store, for `offerd store check` and the console.
 
+use std::ops::Bound;
+
 use super::{
     broken::{BrokenRecord, ReadError},
     frame::{Frame, part_owner},
-    records::{RawValues, Records},
+    journal,
+    records::{RawValues, Records, Within, read_record},
     trees::{TREES, Tree},
 };
 
@@ -42,32 +45,37 @@ pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
         broken: Vec::new(),
         stray_parts: 0,
         unknown_keys: 0,
-        set_aside: records.set_aside(),
+        set_aside: journal::set_aside(records.volumes().store()),
     };
-    for entry in records.walk() {
-        let (sled_key, _) = entry?;
-        let Some((tree, key)) = sled_key.split_first().and_then(|(p, key)| Some((Tree::of_prefix(*p)?, key)))
-        else {
-            report.unknown_keys += 1;
-            continue;
-        };
-        if tree == Tree::Parts && records.settled(|| is_stray(records, key))? {
-            report.stray_parts += 1;
-            continue;
-        }
-        match records.get(tree, key) {
-            Ok(Some(_)) => report.counts[tree as usize].1 += 1,
-            // Removed since the walk met it.
-            Ok(None) => {}
-            Err(ReadError::Broken(record)) => report.broken.push(record),
-            Err(error) => return Err(error),
+    for number in records.volumes().numbers() {
+        let within = Within { volumes: records.volumes(), number };
+        for entry in records.walk(number, &Bound::Unbounded)? {
+            let (sled_key, _) = entry?;
+            let of_tree = sled_key.split_first().and_then(|(p, key)| Some((Tree::of_prefix(*p)?, key)));
+            let Some((tree, key)) = of_tree else {
+                report.unknown_keys += 1;
+                continue;
+            };
+            if tree == Tree::Parts && records.settled(|| is_stray(&within, key))? {
+                report.stray_parts += 1;
+                continue;
+            }
+            match records.settled(|| read_record(&within, records.sealing(), tree, key))? {
+                Ok(Some(_)) => report.counts[tree as usize].1 += 1,
+                // Removed since the walk met it.
+                Ok(None) => {}
+                Err(record) => {
+                    records.report(&record);
+                    report.broken.push(record);
+                }
+            }
         }
     }
     Ok(report)
 }
 
 /// Tells whether the piece is there and its record does not count it. A broken record's pieces are not stray.
-fn is_stray(records: &Records, part: &[u8]) -> Result<bool, ReadError> {
+fn is_stray(records: &impl RawValues, part: &[u8]) -> Result<bool, ReadError> {
     if records.raw(&Tree::Parts.sled_key(part))?.is_none() {
         return Ok(false);
     }

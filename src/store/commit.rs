@@ -4,7 +4,7 @@ use std::{error::Error, fmt};
 
 use uuid::Uuid;
 
-use super::{sealing::key_ring::KeyRing, trees::Tree};
+use super::{sealing::key_ring::KeyRing, trees::Tree, volumes::Number};
 
 /// Writes that become durable together, under guards. Built by chaining, given to [`Store::commit`].
 ///
@@ -33,10 +33,21 @@ pub(super) enum Write {
     Append { tree: Tree, company: Uuid, payload: Vec<u8> },
 }
 
-/// The data keys of a slot are to be sealed anew, without that of a lead.
+/// The data keys of a slot are to be sealed anew, without some.
 pub(super) struct Rewrap {
     pub(super) slot: u16,
-    pub(super) erased: Option<(Uuid, i64)>,
+    pub(super) without: Without,
+}
+
+/// Which data keys are destroyed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Without {
+    /// None that is not.
+    Nothing,
+    /// That of this lead, at this time in ms; that it was is kept.
+    Lead(Uuid, i64),
+    /// Those of the leads of a volume, at this time in ms; that they were is kept until the next volume goes.
+    Volume(Number, i64),
 }
 
 impl Commit {
@@ -55,13 +66,20 @@ impl Commit {
     /// Destroys the data key of a lead: once this is acknowledged, nothing that was sealed with it can ever be read again
     /// from this disk, and no commit about the lead is taken any more. `at_ms` is when, Unix milliseconds.
     pub fn erase(mut self, lead: Uuid, at_ms: i64) -> Self {
-        self.rewrap = Some(Box::new(Rewrap { slot: KeyRing::slot_of(lead), erased: Some((lead, at_ms)) }));
+        self.rewrap =
+            Some(Box::new(Rewrap { slot: KeyRing::slot_of(lead), without: Without::Lead(lead, at_ms) }));
         self
     }
 
     /// Finishes what a crash has left in the middle of an erasure.
     pub(super) fn rewrap(slot: u16) -> Self {
-        Self { rewrap: Some(Box::new(Rewrap { slot, erased: None })), ..Self::default() }
+        Self { rewrap: Some(Box::new(Rewrap { slot, without: Without::Nothing })), ..Self::default() }
+    }
+
+    /// Destroys the data keys of a slot that are of leads of a volume. `at_ms` is when, Unix milliseconds.
+    pub(super) fn forget(slot: u16, volume: Number, at_ms: i64) -> Self {
+        let without = Without::Volume(volume, at_ms);
+        Self { rewrap: Some(Box::new(Rewrap { slot, without })), ..Self::default() }
     }
 
     /// Guards that no record has this key. A broken record counts as one.

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{
     arrival::{Arrivals, FeedKey},
     broken::BrokenRecord,
+    changes::Change,
     commit::{Commit, CommitError, Guard, Rewrap, Write},
     frame::{Frame, Reason, VALUE_LIMIT, frames, part_key},
     records::{Batch, RawValues, Records, read_clear, read_record},
@@ -20,6 +21,7 @@ use super::{
         sealed,
     },
     trees::{Seal, Tree},
+    volumes::{BASE, Number, place, time_ms},
 };
 use crate::planted::{Planted, planted};
 
@@ -92,7 +94,8 @@ impl<'a> Group<'a> {
             Ok(Some(DataKey::Kept(key))) => Ok(Some(key)),
             Ok(Some(DataKey::Destroyed)) => Err(CommitError::Erased),
             Ok(None) => {
-                let (key, kept) = sealing.new_data_key(lead);
+                let volume = self.below.volumes().last().map_or(BASE, |(last, _)| last);
+                let (key, kept) = sealing.new_data_key(lead, volume);
                 self.put(Tree::LeadKeys, &data_key::place(lead), &kept)?;
                 Ok(Some(key))
             }
@@ -112,7 +115,7 @@ impl<'a> Group<'a> {
         }
         self.rewrapped = true;
         let prefix = Tree::LeadKeys.sled_key(&rewrap.slot.to_be_bytes());
-        let mut places = self.below.walk_prefix(&prefix).keys().collect::<sled::Result<HashSet<_>>>()?;
+        let mut places = self.below.walk_base(&prefix).keys().collect::<sled::Result<HashSet<_>>>()?;
         places.extend(
             self.writes.keys().filter(|key| key.starts_with(&prefix)).map(|key| IVec::from(&key[..])),
         );
@@ -124,8 +127,11 @@ impl<'a> Group<'a> {
                 kept.insert(lead, found);
             }
         }
-        for (lead, kept) in sealing.rewrapped(kept, rewrap.erased) {
-            self.put(Tree::LeadKeys, &data_key::place(lead), &kept)?;
+        for (lead, kept) in sealing.rewrapped(kept, &rewrap.without) {
+            match kept {
+                Some(kept) => self.put(Tree::LeadKeys, &data_key::place(lead), &kept)?,
+                None => self.remove(Tree::LeadKeys, &data_key::place(lead))?,
+            }
         }
         Ok(Ok(()))
     }
@@ -164,13 +170,30 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// The writes as one batch; `None` when there are none.
-    pub(super) fn into_batch(self) -> Option<Batch> {
+    /// The writes as one batch, each with its place; `None` when there are none.
+    pub(super) fn into_batch(mut self) -> sled::Result<Option<Batch>> {
         if self.writes.is_empty() {
-            return None;
+            return Ok(None);
         }
-        let writes = self.writes.into_iter().map(|(key, write)| (IVec::from(key), write.map(IVec::from)));
-        Some(Batch(writes.collect()))
+        let mut batch = Vec::with_capacity(self.writes.len());
+        let keys: Vec<Vec<u8>> = self.writes.keys().cloned().collect();
+        let placed = keys.into_iter().map(|key| Ok((self.placed(&key)?, key)));
+        for (volume, key) in placed.collect::<sled::Result<Vec<_>>>()? {
+            let value = self.writes.remove(&key).flatten().map(IVec::from);
+            batch.push(Change { volume, key: IVec::from(key), value });
+        }
+        Ok(Some(Batch(batch)))
+    }
+
+    fn placed(&self, sled_key: &[u8]) -> sled::Result<Number> {
+        match sled_key.split_first().and_then(|(prefix, key)| Some((Tree::of_prefix(*prefix)?, key))) {
+            Some((tree, key)) => {
+                let volumes = self.below.volumes();
+                time_ms(tree, key).into_iter().for_each(|ms| volumes.note_ms(ms));
+                Ok(place(self, volumes, tree, key)?.number())
+            }
+            None => Ok(BASE),
+        }
     }
 
     fn remove(&mut self, tree: Tree, key: &[u8]) -> sled::Result<()> {

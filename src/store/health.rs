@@ -1,8 +1,6 @@
 //! Whether the store can still keep its promise.
 
-use std::sync::Arc;
-
-use arc_swap::ArcSwapOption;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// What the store says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +20,7 @@ pub enum Health {
 /// one. When sled failed, or its file, only a restart tells what is there.
 #[derive(Debug, Default)]
 pub(super) struct FailureLatch {
-    failure: ArcSwapOption<Failure>,
+    failure: RwLock<Option<Arc<Failure>>>,
 }
 
 /// Why the store failed.
@@ -47,23 +45,23 @@ impl FailureLatch {
 
     /// Marks the store as sound again.
     pub(super) fn mended(&self) {
-        self.failure.store(None);
+        *self.failure.write().unwrap_or_else(PoisonError::into_inner) = None;
         tracing::warn!("the store's disk works again: commits are taken");
     }
 
     fn set(&self, reason: &str, for_good: bool) {
-        let before = self.failure();
-        if before.as_ref().is_some_and(|failure| failure.for_good || !for_good) {
+        let mut failed = self.failure.write().unwrap_or_else(PoisonError::into_inner);
+        if failed.as_ref().is_some_and(|failure| failure.for_good || !for_good) {
             return;
         }
-        let reason = before.as_ref().map_or(reason, |failure| &failure.reason).to_owned();
+        let reason = failed.as_ref().map_or(reason, |failure| &failure.reason).to_owned();
         tracing::error!(%reason, for_good, "store failed, commits are refused from here on");
-        self.failure.store(Some(Arc::new(Failure { reason, for_good })));
+        *failed = Some(Arc::new(Failure { reason, for_good }));
     }
 
     /// Why the store failed, if it did.
     pub(super) fn failure(&self) -> Option<Arc<Failure>> {
-        self.failure.load_full()
+        self.failure.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The flag as others see it.

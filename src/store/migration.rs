@@ -31,8 +31,9 @@ use super::{
     {BrokenRecord, ReadError},
 };
 
-/// The steps from a format to the next; the first is from format 1.
-const STEPS: [Step; FORMAT as usize - 1] = [sealed];
+/// The steps from a format to the next; the first is from format 1. From one on that is not here nothing is rewritten:
+/// format 3 has its new records in [volumes](super::volumes), and leaves the old ones where they are, in the base.
+const STEPS: [Step; 1] = [sealed];
 
 /// How many records are written as one group.
 const GROUP: usize = 256;
@@ -60,6 +61,11 @@ impl RawValues for Old {
     fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<sled::IVec>> {
         self.db.get(sled_key)
     }
+}
+
+/// Whether the records of a store of this format have to be rewritten.
+pub(super) fn rewrites(format: u32) -> bool {
+    (format as usize) <= STEPS.len()
 }
 
 /// Moves a migrated store to its place when a crash has come between.

@@ -7,8 +7,8 @@
 //!    against what is stored under what the group has already taken in, so of two commits with one guard one wins (S5).
 //! 3. What is appended to a feed gets its arrival time, later than any before, also after a restart or when the clock steps back (S6).
 //! 4. The group is appended to the [journal] and synced: now it is durable, all of it or nothing.
-//! 5. It is applied to sled as one `sled::Batch`: all trees lie in one sled tree, so it is atomic for readers too. Large
-//!    values lie in pieces, in the same batch. Then every commit of the group is answered, the refused ones too: what a
+//! 5. It is applied to sled, in each [volume](volumes) that it concerns as one `sled::Batch`. Large values lie in pieces, in
+//!    the same batch. Then every commit of the group is answered, the refused ones too: what a
 //!    guard found is durable by then (S1).
 //! 6. If any of this fails, no commit of the group is acknowledged and the store is [`Health::Failed`] (L4): until the disk
 //!    takes a new file of the journal, or, if sled failed, until a restart.
@@ -25,7 +25,7 @@
 //! this module alone, under keys that the store does not hold.
 //!
 //! # What else is here
-//! [`backup`] takes the whole store of one instant along while writes go on. `migration` rewrites a store of an older
+//! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume. [`backup`] takes the whole store of one instant along while writes go on. `migration` rewrites a store of an older
 //! [`FORMAT`] when it is opened.
 //!
 //! # What is deliberately absent
@@ -40,7 +40,6 @@ mod check;
 mod checkpoint;
 pub mod codec;
 mod commit;
-mod disk;
 pub mod entities;
 mod error;
 mod frame;
@@ -54,12 +53,14 @@ pub mod partner_keys;
 pub mod pauses;
 mod queue;
 mod records;
+mod retention;
 pub mod sealing;
 mod space;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
 mod trees;
+mod volumes;
 mod writer;
 
 use std::{fmt, path::Path, sync::Arc};
@@ -67,7 +68,7 @@ use std::{fmt, path::Path, sync::Arc};
 use uuid::Uuid;
 
 #[doc(hidden)]
-pub use self::disk::SyncFault;
+pub use self::volumes::SyncFault;
 pub use self::{
     arrival::{Clock, FeedKey},
     broken::{BrokenRecord, ReadError},
@@ -79,9 +80,11 @@ pub use self::{
     open::FORMAT,
     options::StoreOptions,
     records::Scan,
+    retention::{Dropped, RetentionError},
     sealing::{MasterKey, MasterKeyError, SealingError},
     space::SpaceFault,
     trees::{Seal, TREES, Tree, TreeRow},
+    volumes::{Kept, VolumeSpan},
 };
 use self::{
     backup::{Backup, BackupError},
@@ -187,6 +190,19 @@ impl Store {
     /// Whether there is a store in a directory.
     pub fn exists(path: &Path) -> bool {
         open::exists(path)
+    }
+
+    /// How many bytes the files of the store have, the journal's and the keys' aside.
+    ///
+    /// # Errors
+    /// That the disk cannot be read.
+    pub fn bytes(&self) -> Result<u64, ReadError> {
+        Ok(self.shared.records.bytes_on_disk()?)
+    }
+
+    /// The volumes by time, the oldest first. The last is the one that grows.
+    pub fn volumes(&self) -> Vec<VolumeSpan> {
+        self.shared.records.volumes().spans()
     }
 
     /// Whether a lead was erased.

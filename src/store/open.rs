@@ -1,4 +1,4 @@
-//! The steps of opening: directory, sled with its lock, format, last arrival.
+//! The steps of opening: directory, sled with its lock, journal, format, volumes, last arrival.
 
 use std::{
     fs::{self, DirBuilder},
@@ -13,27 +13,30 @@ use super::{
     arrival::{Arrivals, FeedKey},
     broken::{BrokenRecord, ReadError},
     commit::Commit,
-    disk::Disk,
     error::StoreError,
-    frame::Frame,
+    frame::{Frame, Reason},
     health::FailureLatch,
     journal::{Journal, Replay},
     migration,
     options::StoreOptions,
-    records::{Batch, Records, Scan},
+    records::{Records, Scan},
     sealing::{MasterKey, Sealing, SealingError},
-    trees::Tree,
-    writer::Writer,
+    trees::{TREES, Tree},
+    volumes::{BASE, Begins, Kept, Number, Volumes, time_ms},
+    writer::{VolumeLimits, Writer},
 };
 
-/// The format of the records this build writes. A store of an older one is rewritten when it is opened.
-pub const FORMAT: u32 = 2;
+/// The format of the records this build writes. A store of an older one is rewritten when it is opened, if it must be.
+pub const FORMAT: u32 = 3;
 
 /// How often a held lock is tried again.
 const LOCK_RETRY: Duration = Duration::from_millis(2);
 
 /// Where the format is kept.
 pub(super) const FORMAT_KEY: &[u8] = b"format";
+
+/// Where it is kept when volumes begin, before their numbers.
+pub(super) const VOLUME_KEY: &[u8] = b"volume";
 
 /// Where the arrival given out last is kept.
 pub(super) const LAST_ARRIVAL: &[u8] = b"last_arrival";
@@ -57,43 +60,95 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let path = &options.path;
     migration::finish_interrupted(path)?;
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| io_error(path, source))?;
-    let db = open_sled(options)?;
+    let db = open_sled(options).map_err(|error| sled_error(path, error))?;
+    read_format(&db, path)?;
+    let volumes = Volumes::over(db.clone(), options).map_err(|source| io_error(path, source))?;
+    let journal = replay(options, &volumes)?;
     let format = read_format(&db, path)?;
-    if let Some(older) = format.filter(|format| *format < FORMAT) {
+    if let Some(older) = format.filter(|format| migration::rewrites(*format)) {
+        drop((volumes, journal));
         let master = migration::migrate(options, db, older, master)?;
         return open_with(options, Some(master));
     }
-    let disk = Disk::open(path, options.sync_fault.clone()).map_err(|source| io_error(path, source))?;
+    volumes.settle(&listed(&db)?).map_err(|source| io_error(path, source))?;
     let sealing = Sealing::open(master, path, format.is_none()).map_err(StoreError::Sealing)?;
-    let records = Arc::new(Records::new(db, disk, sealing));
-    let journal = replay(options, &records)?;
+    let records = Arc::new(Records::new(volumes, sealing));
     let arrivals = Arrivals::after(last_arrival_us(&records)?, options.clock.clone());
+    note_latest(&records).map_err(ReadError::from)?;
     let latch = Arc::new(FailureLatch::default());
-    let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch));
-    if format.is_none() {
-        let first = Commit::new().put(Tree::Meta, FORMAT_KEY, FORMAT.to_be_bytes());
-        for outcome in writer.execute(&[first]) {
-            outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
-        }
+    let limits = VolumeLimits { bytes: options.volume_bytes, age: options.volume_age };
+    let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch), limits);
+    let mut first = Vec::new();
+    if format != Some(FORMAT) {
+        first.push(Commit::new().put(Tree::Meta, FORMAT_KEY, FORMAT.to_be_bytes()));
     }
-    let unfinished: Vec<Commit> = records.sealing().unfinished().into_iter().map(Commit::rewrap).collect();
-    for outcome in writer.execute(&unfinished) {
+    first.extend(records.sealing().unfinished().into_iter().map(Commit::rewrap));
+    for outcome in writer.execute(&first) {
         outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
+    }
+    if records.volumes().last().is_none() {
+        writer.begin_volume().map_err(StoreError::Disk)?;
     }
     Ok(Opened { records, writer, latch })
 }
 
 /// Gives sled what the journal still has for it, and begins the journal anew.
-fn replay(options: &StoreOptions, records: &Records) -> Result<Journal, StoreError> {
+fn replay(options: &StoreOptions, volumes: &Volumes) -> Result<Journal, StoreError> {
     let directory = Journal::directory(&options.path);
     let io = |source| io_error(&directory, source);
     let replay = Replay::of(directory.clone()).map_err(io)?;
-    let groups = replay.apply(|changes| records.apply(Batch(changes))).map_err(ReadError::from)?;
+    let groups = replay.apply(|changes| volumes.apply(changes)).map_err(ReadError::from)?;
     if groups > 0 {
-        records.make_durable().map_err(ReadError::from)?;
+        volumes.make_durable().map_err(ReadError::from)?;
         tracing::info!(groups, "took in what the store's journal still held");
     }
     Journal::begin(replay, options.sync_fault.clone()).map_err(io)
+}
+
+/// The volumes that there are, and when they begin.
+fn listed(db: &sled::Db) -> Result<Vec<(Number, Begins)>, StoreError> {
+    let prefix = Tree::Meta.sled_key(VOLUME_KEY);
+    let mut volumes = Vec::new();
+    for entry in db.scan_prefix(&prefix) {
+        let (sled_key, raw) = entry.map_err(ReadError::from)?;
+        let payload = match Frame::open(&raw) {
+            Ok(Frame::Whole(payload)) => Ok(payload),
+            Ok(Frame::Split(_)) => Err(Reason::Short),
+            Err(reason) => Err(reason),
+        };
+        let number =
+            sled_key[prefix.len()..].try_into().map(Number::from_be_bytes).map_err(|_| Reason::Short);
+        let begins = payload.and_then(|payload| Begins::parse(payload).ok_or(Reason::Short));
+        match number.and_then(|number| Ok((number, begins?))) {
+            Ok(volume) => volumes.push(volume),
+            Err(reason) => {
+                let broken = BrokenRecord::new(Tree::Meta, &sled_key[1..], reason);
+                return Err(StoreError::Read(ReadError::Broken(broken)));
+            }
+        }
+    }
+    Ok(volumes)
+}
+
+/// Under which is kept when a volume begins.
+pub(super) fn volume_key(number: Number) -> Vec<u8> {
+    [VOLUME_KEY, &number.to_be_bytes()].concat()
+}
+
+/// Takes note of the latest time in the keys that there are. That in the feeds is the last arrival.
+fn note_latest(records: &Records) -> sled::Result<()> {
+    let volumes = records.volumes();
+    let by_time = TREES.iter().filter(|row| row.kept == Kept::ByTime).map(|row| row.tree);
+    for tree in by_time {
+        for number in [Some(BASE), volumes.last().map(|(last, _)| last)].into_iter().flatten() {
+            let Some(volume) = volumes.volume(number)? else { continue };
+            if let Some(last) = volume.db().scan_prefix(tree.sled_key(&[])).next_back() {
+                let (key, _) = last?;
+                time_ms(tree, &key[1..]).into_iter().for_each(|ms| volumes.note_ms(ms));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether sled has been here.
@@ -106,7 +161,7 @@ pub(super) fn exists(path: &Path) -> bool {
 /// A crash while sled writes a snapshot leaves a `snap.*.generating` that the next open takes for a snapshot and finds
 /// corrupt. Without it sled recovers from its log, and nothing is lost. It is removed only then: before sled had the lock,
 /// the file could have been another daemon's snapshot in the making.
-pub(super) fn open_sled(options: &StoreOptions) -> Result<sled::Db, StoreError> {
+pub(super) fn open_sled(options: &StoreOptions) -> sled::Result<sled::Db> {
     let path = &options.path;
     let config = sled::Config::new()
         .path(path)
@@ -120,10 +175,13 @@ pub(super) fn open_sled(options: &StoreOptions) -> Result<sled::Db, StoreError> 
         }
         opened => opened,
     }
-    .map_err(|error| match error {
-        locked if is_lock(&locked) => StoreError::Locked { path: path.clone() },
+}
+
+fn sled_error(path: &Path, error: sled::Error) -> StoreError {
+    match error {
+        locked if is_lock(&locked) => StoreError::Locked { path: path.to_owned() },
         other => StoreError::Disk(other.to_string()),
-    })
+    }
 }
 
 /// Opens sled as soon as nobody else holds its lock, which may be a moment after the last handle on it was dropped: the
@@ -143,13 +201,13 @@ fn is_lock(error: &sled::Error) -> bool {
     matches!(error, sled::Error::Io(io) if io.to_string().starts_with("could not acquire lock"))
 }
 
-fn remove_unfinished_snapshots(path: &Path) -> Result<usize, StoreError> {
+fn remove_unfinished_snapshots(path: &Path) -> std::io::Result<usize> {
     let mut removed = 0;
-    for entry in fs::read_dir(path).map_err(|source| io_error(path, source))? {
-        let entry = entry.map_err(|source| io_error(path, source))?;
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with("snap.") && name.ends_with(".generating") {
-            fs::remove_file(entry.path()).map_err(|source| io_error(&entry.path(), source))?;
+            fs::remove_file(entry.path())?;
             tracing::warn!(file = name, "removed a snapshot that a crash left unfinished");
             removed += 1;
         }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{arrival::Clock, disk::SyncFault, space::SpaceFault};
+use super::{arrival::Clock, space::SpaceFault, volumes::SyncFault};
 use crate::config::StoreSettings;
 
 /// Where the store is and what it may use. Every limit of the store stands here.
@@ -18,6 +18,10 @@ pub struct StoreOptions {
     pub group: usize,
     /// How much memory sled may use for pages.
     pub cache_bytes: u64,
+    /// How long the files of a volume become before the next is begun.
+    pub volume_bytes: u64,
+    /// How long a volume is written to before the next is begun.
+    pub volume_age: Duration,
     /// How much of the disk has to be free for new leads to be taken in.
     pub reserve_bytes: u64,
     /// How long to wait for a lock that another process, or a store just dropped, still holds.
@@ -43,6 +47,8 @@ impl StoreOptions {
             queue: 4096,
             group: 512,
             cache_bytes: 128 * 1024 * 1024,
+            volume_bytes: 256 * 1024 * 1024,
+            volume_age: Duration::from_secs(30 * 24 * 3600),
             reserve_bytes: 0,
             lock_wait: Duration::from_secs(1),
             close_bound: Duration::from_secs(10),
@@ -55,8 +61,16 @@ impl StoreOptions {
 
 impl From<&StoreSettings> for StoreOptions {
     fn from(settings: &StoreSettings) -> Self {
-        let StoreSettings { path, master_key_file, queue, group, cache_bytes, reserve_bytes } =
-            settings.clone();
-        Self { master_key_file, queue, group, cache_bytes, reserve_bytes, ..Self::new(path) }
+        let StoreSettings { path, master_key_file, queue, group, cache_bytes, .. } = settings.clone();
+        Self {
+            master_key_file,
+            queue,
+            group,
+            cache_bytes,
+            reserve_bytes: settings.reserve_bytes,
+            volume_bytes: settings.volume_bytes,
+            volume_age: settings.volume_age,
+            ..Self::new(path)
+        }
     }
 }

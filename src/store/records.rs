@@ -1,8 +1,9 @@
 //! Reading: from a tree and a key to a payload, large values and broken records included.
 //!
-//! Reads go straight to sled, on the caller's thread. They see a group as soon as it is applied, which is when it is
-//! durable.
+//! Reads go straight to sled, in the [volume](super::volumes) where the record lies, on the caller's thread. They see a
+//! group as soon as it is applied, which is when it is durable.
 
+use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -13,11 +14,10 @@ use super::{
     backup::Tap,
     broken::{BrokenRecord, ReadError, Reported},
     changes::Change,
-    disk::Disk,
     frame::{Frame, Head, Reason, part_key},
-    journal,
     sealing::{LastKey, Sealing, data_key, owner},
     trees::Tree,
+    volumes::{BASE, Number, Span, Volume, Volumes, place, span},
 };
 
 /// Something raw values can be read from: sled, or sled under the writes of a group.
@@ -26,10 +26,9 @@ pub(super) trait RawValues {
     fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>>;
 }
 
-/// The one sled tree and what is needed to read it well.
+/// The volumes and what is needed to read them well.
 pub(super) struct Records {
-    db: sled::Db,
-    disk: Disk,
+    volumes: Volumes,
     sealing: Sealing,
     /// Held shared while the pieces of a large value are joined, so that no batch comes between them.
     pieces: RwLock<()>,
@@ -42,21 +41,44 @@ pub(super) struct Batch(pub(super) Vec<Change>);
 
 impl RawValues for Records {
     fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
-        self.db.get(sled_key)
+        let Some((prefix, key)) = sled_key.split_first() else { return Ok(None) };
+        let numbers = match Tree::of_prefix(*prefix) {
+            Some(tree) => place(self, &self.volumes, tree, key)?.numbers(&self.volumes),
+            None => vec![BASE],
+        };
+        for number in numbers {
+            if let Some(raw) = self.volumes.raw(number, sled_key)? {
+                return Ok(Some(raw));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The records of a volume, beside what the base has.
+pub(super) struct Within<'a> {
+    pub(super) volumes: &'a Volumes,
+    pub(super) number: Number,
+}
+
+impl RawValues for Within<'_> {
+    fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
+        match self.volumes.raw(self.number, sled_key)? {
+            None if self.number != BASE => self.volumes.raw(BASE, sled_key),
+            raw => Ok(raw),
+        }
     }
 }
 
 impl Records {
-    /// Takes sled's tree over, with the keys of what is sealed in it.
-    pub(super) fn new(db: sled::Db, disk: Disk, sealing: Sealing) -> Self {
-        Self {
-            db,
-            disk,
-            sealing,
-            pieces: RwLock::new(()),
-            tap: Tap::default(),
-            reported: Reported::default(),
-        }
+    /// Takes the volumes over, with the keys of what is sealed in them.
+    pub(super) fn new(volumes: Volumes, sealing: Sealing) -> Self {
+        Self { volumes, sealing, pieces: RwLock::new(()), tap: Tap::default(), reported: Reported::default() }
+    }
+
+    /// Where the records lie.
+    pub(super) fn volumes(&self) -> &Volumes {
+        &self.volumes
     }
 
     /// The keys of what is sealed.
@@ -110,10 +132,10 @@ impl Records {
 
     /// Applies the batch: readers see all of it or nothing, and so does a recovery.
     pub(super) fn apply(&self, batch: Batch) -> sled::Result<()> {
-        let Batch(writes) = batch;
+        let Batch(changes) = batch;
         let _pieces = self.pieces.write().unwrap_or_else(PoisonError::into_inner);
-        let noted = self.tap.listens().then(|| writes.clone());
-        self.db.apply_batch(sled_batch(writes))?;
+        let noted = self.tap.listens().then(|| changes.clone());
+        self.volumes.apply(changes)?;
         if let Some(noted) = noted {
             self.tap.note(noted);
         }
@@ -127,49 +149,45 @@ impl Records {
 
     /// Once this returns, everything applied before survives a power cut without the journal.
     pub(super) fn make_durable(&self) -> sled::Result<()> {
-        self.db.flush()?;
-        Ok(self.disk.sync()?)
+        self.volumes.make_durable()
     }
 
-    /// The names of the damaged files that were set aside.
-    pub(super) fn set_aside(&self) -> Vec<String> {
-        journal::set_aside(self.disk.path())
-    }
-
-    /// Everything there is, as sled holds it.
-    pub(super) fn walk(&self) -> sled::Iter {
-        self.db.iter()
-    }
-
-    /// Everything there is behind a key, as sled holds it.
-    pub(super) fn walk_after(&self, sled_key: Option<&[u8]>) -> sled::Iter {
-        match sled_key {
-            Some(sled_key) => self.db.range::<&[u8], _>((Bound::Excluded(sled_key), Bound::Unbounded)),
-            None => self.db.iter(),
-        }
-    }
-
-    /// How long sled's files are, which hold more than there is.
+    /// How long all files are, which hold more than there is.
     pub(super) fn bytes_on_disk(&self) -> sled::Result<u64> {
-        self.db.size_on_disk()
+        self.volumes.bytes_on_disk()
     }
 
-    /// Everything there is whose key begins with a prefix, as sled holds it.
-    pub(super) fn walk_prefix(&self, sled_prefix: &[u8]) -> sled::Iter {
-        self.db.scan_prefix(sled_prefix)
+    /// Everything there is in a volume from a key on, as sled holds it; nothing when the volume was dropped.
+    pub(super) fn walk(&self, volume: Number, from: &Bound<IVec>) -> sled::Result<Walk> {
+        let Some(volume) = self.volumes.volume(volume)? else { return Ok(Walk::default()) };
+        let ahead = volume.db().range((from.clone(), Bound::Unbounded));
+        Ok(Walk { _volume: Some(volume), ahead: Some(ahead) })
+    }
+
+    /// Everything there is in the base from a key on, as sled holds it.
+    pub(super) fn walk_base_from(&self, first: &[u8]) -> sled::Iter {
+        self.volumes.base().db().range(first..)
+    }
+
+    /// Everything there is in the base whose key begins with a prefix, as sled holds it.
+    pub(super) fn walk_base(&self, sled_prefix: &[u8]) -> sled::Iter {
+        self.volumes.base().db().scan_prefix(sled_prefix)
     }
 }
 
-/// The batch as sled takes it.
-pub(super) fn sled_batch(writes: Vec<Change>) -> sled::Batch {
-    let mut batch = sled::Batch::default();
-    for (sled_key, write) in writes {
-        match write {
-            Some(raw) => batch.insert(sled_key, raw),
-            None => batch.remove(sled_key),
-        }
+/// The records of a volume, in the order of their keys.
+#[derive(Default)]
+pub(super) struct Walk {
+    ahead: Option<sled::Iter>,
+    _volume: Option<Arc<Volume>>,
+}
+
+impl Iterator for Walk {
+    type Item = sled::Result<(IVec, IVec)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.ahead.as_mut()?.next()
     }
-    batch
 }
 
 /// A payload, if the record is there, or what is wrong with it.
@@ -214,17 +232,22 @@ fn join(from: &impl RawValues, tree: Tree, key: &[u8], head: Head) -> sled::Resu
     Ok(if head.describes(&joined) { Ok(joined) } else { Err(Reason::Checksum) })
 }
 
-/// The records of one tree whose key begins with a prefix, in the order of their keys.
+/// The records of one tree whose key begins with a prefix, in the order of their keys in each volume.
 ///
 /// Not a snapshot: a record written meanwhile is met when its key lies ahead. Broken records are reported and left out.
 pub struct Scan {
     records: Arc<Records>,
     tree: Tree,
+    first: Vec<u8>,
     sled_prefix: Vec<u8>,
     /// The only lead that is looked for, in a tree that is sealed by lead.
     about: Option<Uuid>,
     last_key: LastKey,
-    ahead: sled::Iter,
+    ahead: Walk,
+    /// The volumes after the one that is being read.
+    later: VecDeque<Number>,
+    /// Why they cannot be told, or not be read.
+    failure: Option<sled::Error>,
 }
 
 impl Scan {
@@ -232,8 +255,34 @@ impl Scan {
     pub(super) fn new(records: Arc<Records>, tree: Tree, start: &[u8], prefix: &[u8]) -> Self {
         let sled_prefix = tree.sled_key(prefix);
         let first = tree.sled_key(start).max(sled_prefix.clone());
-        let ahead = records.db.range(first..);
-        Self { records, tree, sled_prefix, about: None, last_key: LastKey::default(), ahead }
+        let numbers = records.volumes.numbers().into_iter();
+        let (later, failure) = match span(&*records, &records.volumes, tree, &first[1..], prefix) {
+            Ok(Span::One(number)) => ([number].into(), None),
+            Ok(Span::From(from)) => (numbers.filter(|number| *number >= from).collect(), None),
+            Ok(Span::All) => (numbers.collect(), None),
+            Err(error) => (VecDeque::new(), Some(error)),
+        };
+        let (about, last_key, ahead) = (None, LastKey::default(), Walk::default());
+        Self { records, tree, first, sled_prefix, about, last_key, ahead, later, failure }
+    }
+
+    /// The next record with the prefix, as sled holds it.
+    fn next_raw(&mut self) -> Option<sled::Result<(IVec, IVec)>> {
+        loop {
+            if let Some(error) = self.failure.take() {
+                return Some(Err(error));
+            }
+            match self.ahead.next() {
+                Some(Ok((sled_key, _))) if !sled_key.starts_with(&self.sled_prefix) => {}
+                Some(entry) => return Some(entry),
+                None => {}
+            }
+            let number = self.later.pop_front()?;
+            match self.records.walk(number, &Bound::Included(IVec::from(&self.first[..]))) {
+                Ok(walk) => self.ahead = walk,
+                Err(error) => self.failure = Some(error),
+            }
+        }
     }
 
     /// Leaves out what is about other leads, without opening it.
@@ -266,13 +315,10 @@ impl Iterator for Scan {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let (sled_key, raw) = match self.ahead.next()? {
+            let (sled_key, raw) = match self.next_raw()? {
                 Ok(entry) => entry,
                 Err(error) => return Some(Err(error.into())),
             };
-            if !sled_key.starts_with(&self.sled_prefix) {
-                return None;
-            }
             let key = &sled_key[1..];
             match self.is_wanted(key, &raw) {
                 Ok(true) => {}

@@ -15,9 +15,10 @@ use super::{
     group::{Group, Outcome},
     health::FailureLatch,
     journal::Journal,
-    open::LAST_ARRIVAL,
+    open::{self, LAST_ARRIVAL},
     records::{Batch, Records},
     trees::Tree,
+    volumes::{BASE, Begins},
 };
 use crate::telemetry::metrics::STORE_GROUP_COMMITS;
 
@@ -33,6 +34,18 @@ pub(super) struct Writer {
     latch: Arc<FailureLatch>,
     /// When a failed disk was tried last.
     tried: Option<Instant>,
+    limits: VolumeLimits,
+    /// Whether the length of the last volume is to be looked at.
+    grown: bool,
+}
+
+/// When a volume is full.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct VolumeLimits {
+    /// How long its files are then.
+    pub(super) bytes: u64,
+    /// How long records were written to it then.
+    pub(super) age: Duration,
 }
 
 impl Writer {
@@ -42,9 +55,10 @@ impl Writer {
         journal: Journal,
         arrivals: Arrivals,
         latch: Arc<FailureLatch>,
+        limits: VolumeLimits,
     ) -> Self {
         let checkpoints = Checkpoints::inline(Arc::clone(&records), Arc::clone(&latch));
-        Self { records, journal, checkpoints, arrivals, latch, tried: None }
+        Self { records, journal, checkpoints, arrivals, latch, tried: None, limits, grown: true }
     }
 
     /// Has checkpoints be made on a thread of their own.
@@ -126,7 +140,40 @@ impl Writer {
             .map_err(|error| error.to_string())
     }
 
+    /// Begins the next volume, behind all that is in the others.
+    pub(super) fn begin_volume(&mut self) -> Result<(), String> {
+        self.next_volume().map_err(Fault::reason)
+    }
+
+    fn next_volume(&mut self) -> Result<(), Fault> {
+        let volumes = self.records.volumes();
+        let number = volumes.last().map_or(BASE, |(last, _)| last) + 1;
+        let latest_ms = volumes.latest_ms().max(self.arrivals.last_us() / 1000);
+        let span_ms = if latest_ms == 0 { 0 } else { latest_ms + 1 };
+        let begins = Begins { span_ms, use_ms: self.arrivals.now_ms() };
+        let mut group = Group::over(&self.records);
+        group.put(Tree::Meta, &open::volume_key(number), &begins.to_bytes())?;
+        if let Some(batch) = group.into_batch()? {
+            self.record(batch)?;
+        }
+        self.records.volumes().add(number, begins);
+        self.grown = false;
+        Ok(())
+    }
+
+    /// Whether the last volume is large or old enough. Its length is looked at when a segment of the journal was filled.
+    fn is_volume_full(&mut self) -> bool {
+        let volumes = self.records.volumes();
+        let Some((_, begins)) = volumes.last() else { return false };
+        let age_ms = self.arrivals.now_ms().saturating_sub(begins.use_ms);
+        let is_large = std::mem::take(&mut self.grown) && volumes.last_bytes() >= self.limits.bytes;
+        is_large || u128::from(age_ms) >= self.limits.age.as_millis()
+    }
+
     fn write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Fault> {
+        if self.is_volume_full() {
+            self.next_volume()?;
+        }
         let last_arrival_us = self.arrivals.last_us();
         let mut group = Group::over(&self.records);
         let mut outcomes = Vec::with_capacity(commits.len());
@@ -138,7 +185,7 @@ impl Writer {
             group.put(Tree::Meta, LAST_ARRIVAL, &last_arrival)?;
         }
         let rewrapped = group.has_rewrapped();
-        if let Some(batch) = group.into_batch() {
+        if let Some(batch) = group.into_batch()? {
             self.record(batch)?;
         }
         if rewrapped {
@@ -151,6 +198,7 @@ impl Writer {
     fn record(&mut self, batch: Batch) -> Result<(), Fault> {
         let journaled = |error: io::Error| Fault::Journal(error.to_string());
         if let Some(full) = self.journal.roll().map_err(journaled)? {
+            self.grown = true;
             self.checkpoints.take(full).map_err(Fault::Records)?;
         }
         self.journal.append(&batch.0).map_err(journaled)?;
@@ -164,6 +212,14 @@ enum Fault {
     Journal(String),
     /// What is behind it.
     Records(String),
+}
+
+impl Fault {
+    fn reason(self) -> String {
+        match self {
+            Self::Journal(reason) | Self::Records(reason) => reason,
+        }
+    }
 }
 
 impl From<sled::Error> for Fault {

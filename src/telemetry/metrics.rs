@@ -95,6 +95,10 @@ pub const STORE_CHECKPOINT_SECONDS: &str = "offerd_store_checkpoint_seconds";
 pub const TRACE_SPANS: &str = "offerd_trace_spans_total";
 /// Spans that none took.
 pub const TRACE_SPANS_DROPPED: &str = "offerd_trace_spans_dropped_total";
+/// How long the store's files are.
+pub const STORE_BYTES: &str = "offerd_store_bytes";
+/// Volumes that were older than they are to be kept.
+pub const STORE_VOLUMES_DROPPED: &str = "offerd_store_volumes_dropped_total";
 /// Room on the disk of the store.
 pub const STORE_FREE_BYTES: &str = "offerd_store_free_bytes";
 /// Stored records that could not be read.
@@ -147,6 +151,8 @@ pub const METRICS: &[Metric] = &[
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
     seconds(STORE_COMMIT_SECONDS, &[], "Time from queueing a commit to its acknowledgement."),
     seconds(STORE_CHECKPOINT_SECONDS, &[], "Time that a checkpoint takes: sled is made durable, and segments of the journal are needed no more."),
+    gauge(STORE_BYTES, &[], "How long the files of the store's volumes are."),
+    counter(STORE_VOLUMES_DROPPED, &[], "Volumes that were dropped because of store.retention."),
     gauge(STORE_FREE_BYTES, &[], "Room on the disk of the store; below store.reserve_bytes no new leads are taken in."),
     counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
     counter(WIRE_CONNECTIONS, &["pool"], "Connections made to far systems."),

@@ -40,8 +40,8 @@ impl Export {
         loop {
             if let Some((tree, scan)) = &mut self.scan {
                 match scan.next() {
-                    // The importing store has a format of its own.
-                    Some(Ok((key, _))) if *tree == Tree::Meta && key == b"format" => continue,
+                    // The importing store has a format, and volumes, of its own.
+                    Some(Ok((key, _))) if *tree == Tree::Meta && key != b"last_arrival" => continue,
                     Some(Ok((key, payload))) => return Some(Ok(Line::of(*tree, &key, &payload))),
                     Some(Err(error)) => return Some(Err(error)),
                     None => {}

@@ -5,7 +5,7 @@
 //! batch after the other, and that is where a backup listens (`tap`):
 //!
 //! 1. Between two batches it begins to listen. From here on each batch is noted too, after it is applied.
-//! 2. All records are read in the order of their keys and written as they lie there, sealed ones sealed. A block of
+//! 2. All records are read, volume by volume, in the order of their keys and written as they lie there, sealed ones sealed. A block of
 //!    records is followed by the changes that were noted until then.
 //! 3. When there are no more, it stops listening between two batches, and writes the last changes, and the file of the
 //!    store's keys as it is at that moment.
@@ -20,14 +20,14 @@
 //!
 //! # The file
 //! ```text
-//! "offerd backup 1\n"  block…
+//! "offerd backup 2\n"  block…
 //! block    kind u8  records u32 BE  length u32 BE  crc32 of these and of the body u32 BE  body
 //! heading  kind 'H'  body = id of the master key (8)  format u32 BE  when, ms i64 BE  bytes of the store u64 BE  sealed key (60)
-//! records  kind = byte of the tree, or '+' for changes  body = sealed { key length u16 BE  value length u32 BE  key  value }…
+//! records  kind = byte of the tree, or '+' for changes  body = sealed changes (`changes`)
 //! keys     kind 'K'  body = sealed file `keys`
 //! end      kind '.'  body = sealed count of the blocks before it u64 BE
 //! ```
-//! A value that is removed has the length `FFFFFFFF`. Each backup has a key of its own, sealed by the master key; a block
+//! In version 1 changes did not tell a volume, since there was only the base. Each backup has a key of its own, sealed by the master key; a block
 //! is sealed for its place, so that none can be changed, moved, left out or put in by who does not have the master key.
 //! The checksums find accidents without any key, and tell where.
 //!
@@ -49,7 +49,7 @@ pub use self::{
 };
 
 /// The version of the file's form.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The first line of a file, without the version and what follows it.
 const MAGIC: &str = "offerd backup ";

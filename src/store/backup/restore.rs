@@ -9,12 +9,11 @@ use std::{fmt, io};
 use super::super::{
     changes,
     check::{self, CheckReport},
-    disk::{Disk, SyncFault},
     error::StoreError,
     open::{self, io_error},
     options::StoreOptions,
-    records::sled_batch,
     sealing::{MasterKey, key_file::KeyFile},
+    volumes::Volumes,
 };
 use super::block::Kind;
 use super::scanner::Block;
@@ -31,7 +30,7 @@ pub struct Restore {
 struct Building {
     path: PathBuf,
     /// Nothing once all is written.
-    db: Option<sled::Db>,
+    volumes: Option<Volumes>,
     master: MasterKey,
     keys: Option<Vec<u8>>,
 }
@@ -77,8 +76,11 @@ impl Restore {
         }
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
         made.map_err(|source| RestoreError::Store(io_error(&path, source)))?;
-        let mut building = Building { path, db: None, master: master.clone(), keys: None };
-        building.db = Some(open::open_sled(&building.options()).map_err(RestoreError::Store)?);
+        let mut building = Building { path, volumes: None, master: master.clone(), keys: None };
+        let options = building.options();
+        let base = open::open_sled(&options).map_err(disk)?;
+        let volumes = Volumes::over(base, &options).map_err(|source| io_error(&building.path, source))?;
+        building.volumes = Some(volumes);
         Ok(Self { into: into.to_owned(), building, scanner: Scanner::new(Some(master)) })
     }
 
@@ -119,9 +121,13 @@ impl Building {
         let text = block.text.as_deref().unwrap_or_default();
         match block.kind {
             Kind::Records(_) | Kind::Changes => {
-                let changes = changes::read(text).ok_or_else(|| block.senseless())?;
-                if let Some(db) = &self.db {
-                    db.apply_batch(sled_batch(changes)).map_err(disk)?;
+                let changes = match block.of_version {
+                    1 => changes::read_of_base(text),
+                    _ => changes::read(text),
+                };
+                let changes = changes.ok_or_else(|| block.senseless())?;
+                if let Some(volumes) = &self.volumes {
+                    volumes.apply(changes).map_err(disk)?;
                 }
             }
             Kind::Keys => self.keys = Some(text.to_vec()),
@@ -132,11 +138,9 @@ impl Building {
 
     /// Syncs what was written, and opens it as any store is opened.
     fn complete(&mut self) -> Result<CheckReport, RestoreError> {
-        if let Some(db) = self.db.take() {
-            db.flush().map_err(disk)?;
+        if let Some(volumes) = self.volumes.take() {
+            volumes.make_durable().map_err(disk)?;
         }
-        let synced = Disk::open(&self.path, SyncFault::default()).and_then(|disk| disk.sync());
-        synced.map_err(|source| io_error(&self.path, source))?;
         if let Some(keys) = &self.keys {
             let restored = KeyFile::of(&self.path).restore(keys);
             restored.map_err(StoreError::Sealing)?;
@@ -150,7 +154,7 @@ impl Building {
 
 impl Drop for Building {
     fn drop(&mut self) {
-        self.db.take();
+        self.volumes.take();
         // Once it was moved there is none any more.
         let _ = fs::remove_dir_all(&self.path);
     }

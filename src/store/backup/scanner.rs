@@ -50,6 +50,8 @@ pub(super) struct Block {
     number: u64,
     /// Where it begins.
     at: u64,
+    /// The version of the file's form.
+    pub(super) of_version: u32,
     /// What it holds.
     pub(super) kind: Kind,
     /// Its body as it was before it was sealed; nothing without a master key.
@@ -69,8 +71,8 @@ pub struct Scanner {
     master: Option<MasterKey>,
     key: Option<Key>,
     arrived: Vec<u8>,
-    /// Whether the first line was read.
-    begun: bool,
+    /// The version that the first line tells, once it was read.
+    version: Option<u32>,
     ended: bool,
     summary: Summary,
 }
@@ -89,7 +91,7 @@ impl Scanner {
             changes: 0,
             unsealed: master.is_some(),
         };
-        Self { master, key: None, arrived: Vec::new(), begun: false, ended: false, summary }
+        Self { master, key: None, arrived: Vec::new(), version: None, ended: false, summary }
     }
 
     /// What was read so far.
@@ -112,7 +114,7 @@ impl Scanner {
     pub fn finish(self) -> Result<Summary, BackupFault> {
         match self.ended {
             true => Ok(self.summary),
-            false if !self.begun => Err(BackupFault::Foreign),
+            false if self.version.is_none() => Err(BackupFault::Foreign),
             false => {
                 let head = self.arrived.first_chunk().map(Head::read);
                 Err(self.damaged(head.and_then(|head| head.kind), Damage::CutShort))
@@ -127,7 +129,7 @@ impl Scanner {
         mut take: impl FnMut(Block) -> Result<(), E>,
     ) -> Result<(), E> {
         self.arrived.extend_from_slice(bytes);
-        if !self.begun && !self.begin()? {
+        if self.version.is_none() && !self.begin()? {
             return Ok(());
         }
         while let Some(block) = self.next()? {
@@ -149,13 +151,12 @@ impl Scanner {
         let version =
             self.arrived.get(magic.len()..end).and_then(|version| std::str::from_utf8(version).ok());
         match version.and_then(|version| version.parse::<u32>().ok()) {
-            Some(VERSION) => {}
+            Some(version @ 1..=VERSION) => self.version = Some(version),
             Some(found) if found > VERSION => return Err(BackupFault::Newer { found }),
             _ => return Err(BackupFault::Foreign),
         }
         self.arrived.drain(..=end);
         self.summary.bytes = end as u64 + 1;
-        self.begun = true;
         Ok(true)
     }
 
@@ -179,7 +180,8 @@ impl Scanner {
         }
         let body = body.to_vec();
         let text = if kind == Kind::Heading { self.open(&body)? } else { self.unsealed(kind, &head, &body)? };
-        let block = Block { number: self.summary.blocks, at: self.summary.bytes, kind, text };
+        let of_version = self.version.unwrap_or(VERSION);
+        let block = Block { number: self.summary.blocks, at: self.summary.bytes, of_version, kind, text };
         self.count(kind, head.records);
         self.arrived.drain(..HEAD_LEN + body.len());
         self.summary.bytes += (HEAD_LEN + body.len()) as u64;

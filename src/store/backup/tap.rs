@@ -32,7 +32,8 @@ impl Tap {
     pub(in crate::store) fn note(&self, batch: Vec<Change>) {
         let mut noted = self.noted();
         let Some(noted) = noted.as_mut().filter(|noted| !noted.fell_behind) else { return };
-        let length = |(key, value): &Change| key.len() + value.as_ref().map_or(0, |value| value.len());
+        let length =
+            |change: &Change| change.key.len() + change.value.as_ref().map_or(0, |value| value.len());
         noted.bytes += batch.iter().map(length).sum::<usize>();
         if noted.bytes > CHANGES_BYTES_MAX {
             *noted = Noted { fell_behind: true, ..Noted::default() };
@@ -74,7 +75,7 @@ mod tests {
     fn what_may_wait_is_bounded_and_nothing_is_kept_of_what_fell_behind() {
         let tap = Tap::default();
         let value = IVec::from(vec![0; CHANGES_BYTES_MAX / 4]);
-        let batch = || vec![(IVec::from(b"k"), Some(value.clone()))];
+        let batch = || vec![Change { volume: 0, key: IVec::from(b"k"), value: Some(value.clone()) }];
         tap.begin().unwrap();
         (0..3).for_each(|_| tap.note(batch()));
         assert_eq!(tap.take().unwrap().len(), 3);

@@ -1,17 +1,18 @@
 //! Taking a backup, a piece after the other.
 
-use std::{error::Error, fmt, sync::Arc};
+use std::{collections::VecDeque, error::Error, fmt, ops::Bound, sync::Arc};
 
 use chrono::Utc;
 use sled::IVec;
 
 use super::super::{
-    changes,
+    changes::{self, Change},
     health::FailureLatch,
     open::FORMAT,
     records::Records,
     sealing::{key::Key, master_key::MasterKey},
     trees::Tree,
+    volumes::Number,
 };
 use super::block::{self, Kind};
 use super::{BLOCK_BYTES, CHANGES_BYTES_MAX, MAGIC, VERSION};
@@ -22,8 +23,10 @@ pub struct Backup {
     latch: Arc<FailureLatch>,
     master: MasterKey,
     key: Key,
-    /// The key that was copied last.
-    last: Option<IVec>,
+    /// The volumes that are not copied yet; the first is being copied.
+    volumes: VecDeque<Number>,
+    /// From where on it is to be copied.
+    from: Bound<IVec>,
     stage: Stage,
     /// The number of the next block.
     number: u64,
@@ -56,11 +59,12 @@ impl Backup {
         records.settled(|| records.tap().begin())?;
         let master = records.sealing().master_key();
         Ok(Self {
+            volumes: records.volumes().numbers().into(),
             records,
             latch,
             master,
             key: Key::random(),
-            last: None,
+            from: Bound::Unbounded,
             stage: Stage::Beginning,
             number: 0,
         })
@@ -107,20 +111,34 @@ impl Backup {
         let mut text = Vec::with_capacity(BLOCK_BYTES);
         let mut records = 0;
         let mut block_kind = None;
-        for entry in self.records.walk_after(self.last.as_deref()) {
-            let (key, value) = entry.map_err(disk)?;
-            let kind = kind_of(&key);
-            if text.len() >= BLOCK_BYTES || *block_kind.get_or_insert(kind) != kind {
-                break;
+        while let Some(volume) = self.volumes.front().copied() {
+            for entry in self.records.walk(volume, &self.from).map_err(disk)? {
+                let (key, value) = entry.map_err(disk)?;
+                let kind = kind_of(&key);
+                let is_of_block = *block_kind.get_or_insert(kind) == kind;
+                if !is_of_block || text.len() >= BLOCK_BYTES {
+                    // What was written behind the end of a tree since it was reached is among the changes.
+                    if !is_of_block {
+                        self.from = Bound::Included(key);
+                    }
+                    return self.copied_block(block_kind.unwrap_or(kind), records, &text).map(Some);
+                }
+                changes::push(&mut text, volume, &key, Some(&value));
+                records += 1;
+                self.from = Bound::Excluded(key);
             }
-            changes::push(&mut text, &key, Some(&value));
-            records += 1;
-            self.last = Some(key);
+            self.volumes.pop_front();
+            self.from = Bound::Unbounded;
+            if let Some(kind) = block_kind {
+                return self.copied_block(kind, records, &text).map(Some);
+            }
         }
-        let Some(kind) = block_kind else { return Ok(None) };
-        let mut bytes = self.block(kind, records, &text);
-        bytes.extend(self.changes()?);
-        Ok(Some(bytes))
+        Ok(None)
+    }
+
+    fn copied_block(&mut self, kind: Kind, records: u32, text: &[u8]) -> Result<Vec<u8>, BackupError> {
+        let block = self.block(kind, records, text);
+        Ok([block, self.changes()?].concat())
     }
 
     /// The last changes, and the keys of the same instant.
@@ -149,9 +167,9 @@ impl Backup {
             let mut text = Vec::new();
             let mut records = 0;
             while text.len() < BLOCK_BYTES
-                && let Some((key, value)) = changes.next()
+                && let Some(Change { volume, key, value }) = changes.next()
             {
-                changes::push(&mut text, &key, value.as_deref());
+                changes::push(&mut text, volume, &key, value.as_deref());
                 records += 1;
             }
             bytes.extend(self.block(Kind::Changes, records, &text));

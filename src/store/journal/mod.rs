@@ -23,7 +23,7 @@ pub(super) use self::replay::Replay;
 use self::segment::{Segment, path_of};
 use super::{
     changes::{self, Change},
-    disk::SyncFault,
+    volumes::SyncFault,
 };
 use crate::planted::{Planted, planted};
 
@@ -70,8 +70,8 @@ impl Journal {
     /// Writes a group. Once this returns, it survives a power cut.
     pub(super) fn append(&mut self, changes: &[Change]) -> io::Result<()> {
         self.body.clear();
-        for (key, value) in changes {
-            changes::push(&mut self.body, key, value.as_deref());
+        for Change { volume, key, value } in changes {
+            changes::push(&mut self.body, *volume, key, value.as_deref());
         }
         self.segment.append(&self.body)?;
         self.sync()

@@ -176,7 +176,7 @@ mod tests {
 
     fn body(text: &str) -> Vec<u8> {
         let mut body = Vec::new();
-        changes::push(&mut body, b"key", Some(text.as_bytes()));
+        changes::push(&mut body, 0, b"key", Some(text.as_bytes()));
         body
     }
 
@@ -191,7 +191,7 @@ mod tests {
 
     fn texts(contents: &Contents) -> Vec<String> {
         let text = |value: &IVec| String::from_utf8(value.to_vec()).unwrap();
-        contents.groups.iter().map(|group| text(group[0].1.as_ref().unwrap())).collect()
+        contents.groups.iter().map(|group| text(group[0].value.as_ref().unwrap())).collect()
     }
 
     #[test]

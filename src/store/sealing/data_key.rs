@@ -1,17 +1,22 @@
 //! The data key of a lead, as it is kept: sealed by the wrapping key of the lead's slot, or destroyed.
 //!
 //! ```text
-//! kept       generation of the wrapping key u32 BE   sealed key (60)
-//! destroyed  when, ms i64 BE
+//! kept       generation of the wrapping key u32 BE   sealed key (60)   volume u32 BE
+//! destroyed  when, ms i64 BE                                           volume u32 BE
 //! ```
+//! The volume is that of the lead's records. Up to format 2 it was not there, since there were none.
 
 use uuid::Uuid;
 
 use super::key::{KEY_LEN, Key, SEAL_LEN};
 use super::key_ring::KeyRing;
+use crate::store::volumes::{BASE, Number};
 
 const KEPT: usize = 4 + KEY_LEN + SEAL_LEN;
 const DESTROYED: usize = 8;
+const VOLUME: usize = 4;
+const KEPT_NOW: usize = KEPT + VOLUME;
+const DESTROYED_NOW: usize = DESTROYED + VOLUME;
 
 /// What the store knows of a lead's data key.
 pub(in crate::store) enum DataKey {
@@ -36,28 +41,36 @@ pub(in crate::store) fn lead_at(place: &[u8]) -> Option<Uuid> {
 }
 
 /// A data key, as it is kept from now on.
-pub(in crate::store) fn wrap(ring: &KeyRing, lead: Uuid, key: &Key) -> Vec<u8> {
+pub(in crate::store) fn wrap(ring: &KeyRing, lead: Uuid, key: &Key, volume: Number) -> Vec<u8> {
     let wrapping = ring.current(KeyRing::slot_of(lead));
     let generation = wrapping.generation.to_be_bytes();
     let sealed = wrapping.key.seal(&context(lead, generation), key.bytes());
-    [&generation[..], &sealed].concat()
+    [&generation[..], &sealed, &volume.to_be_bytes()].concat()
 }
 
 /// What is kept instead of a key that is destroyed.
-pub(in crate::store) fn destroyed(at_ms: i64) -> Vec<u8> {
-    at_ms.to_be_bytes().to_vec()
+pub(in crate::store) fn destroyed(at_ms: i64, volume: Number) -> Vec<u8> {
+    [&at_ms.to_be_bytes()[..], &volume.to_be_bytes()].concat()
+}
+
+/// The volume of the lead's records; told without opening a key.
+pub(in crate::store) fn volume_of(kept: &[u8]) -> Number {
+    match kept.len() {
+        KEPT_NOW | DESTROYED_NOW => kept.last_chunk().map_or(BASE, |volume| u32::from_be_bytes(*volume)),
+        _ => BASE,
+    }
 }
 
 /// Whether that is what is kept; told without opening a key.
 pub(in crate::store) fn is_destroyed(kept: &[u8]) -> bool {
-    kept.len() == DESTROYED
+    matches!(kept.len(), DESTROYED | DESTROYED_NOW)
 }
 
 /// Reads what is kept.
 pub(in crate::store) fn unwrap(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Result<DataKey, Unreadable> {
     match kept.len() {
-        DESTROYED => Ok(DataKey::Destroyed),
-        KEPT => opened(ring, lead, kept).map(DataKey::Kept).ok_or(Unreadable),
+        DESTROYED | DESTROYED_NOW => Ok(DataKey::Destroyed),
+        KEPT | KEPT_NOW => opened(ring, lead, &kept[..KEPT]).map(DataKey::Kept).ok_or(Unreadable),
         _ => Err(Unreadable),
     }
 }

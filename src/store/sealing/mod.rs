@@ -40,9 +40,11 @@ use self::key::{Key, SEAL_LEN};
 use self::key_file::KeyFile;
 use self::key_ring::KeyRing;
 pub use self::master_key::{MasterKey, MasterKeyError};
+use super::commit::Without;
 use super::frame::Reason;
 use super::records::{RawValues, read_clear};
 use super::trees::{Seal, Tree};
+use super::volumes::Number;
 
 /// How many bytes longer a sealed payload is.
 pub(super) const OVERHEAD: usize = OWNER_LEN + SEAL_LEN;
@@ -157,10 +159,10 @@ impl Sealing {
         }
     }
 
-    /// Makes a data key for a lead, and what is to be kept of it.
-    pub(super) fn new_data_key(&self, lead: Uuid) -> (Key, Vec<u8>) {
+    /// Makes a data key for a lead, and what is to be kept of it and of the volume of the lead's records.
+    pub(super) fn new_data_key(&self, lead: Uuid, volume: Number) -> (Key, Vec<u8>) {
         let key = Key::random();
-        let kept = data_key::wrap(&self.ring(), lead, &key);
+        let kept = data_key::wrap(&self.ring(), lead, &key, volume);
         (key, kept)
     }
 
@@ -176,20 +178,32 @@ impl Sealing {
         self.replace(&master, ring)
     }
 
-    /// What is kept of the data keys of a slot, sealed anew: without the erased lead's, and without those that cannot be
-    /// read, which stay as they are.
+    /// What is kept of the data keys of a slot, sealed anew, or destroyed, or nothing any more. Those that cannot be read
+    /// stay as they are.
     pub(super) fn rewrapped(
         &self,
         kept: HashMap<Uuid, Vec<u8>>,
-        erased: Option<(Uuid, i64)>,
-    ) -> HashMap<Uuid, Vec<u8>> {
+        without: &Without,
+    ) -> Vec<(Uuid, Option<Vec<u8>>)> {
         let ring = self.ring();
-        let rewrap = |(lead, kept): (Uuid, Vec<u8>)| match erased {
-            Some((erased, at_ms)) if erased == lead => Some((lead, data_key::destroyed(at_ms))),
-            _ => match data_key::unwrap(&ring, lead, &kept) {
-                Ok(DataKey::Kept(key)) => Some((lead, data_key::wrap(&ring, lead, &key))),
+        let rewrap = |(lead, kept): (Uuid, Vec<u8>)| {
+            let volume = data_key::volume_of(&kept);
+            match without {
+                Without::Lead(erased, at_ms) if *erased == lead => {
+                    return Some((lead, Some(data_key::destroyed(*at_ms, volume))));
+                }
+                Without::Volume(dropped, _) if data_key::is_destroyed(&kept) && volume < *dropped => {
+                    return Some((lead, None));
+                }
+                Without::Volume(dropped, at_ms) if volume == *dropped => {
+                    return Some((lead, Some(data_key::destroyed(*at_ms, volume))));
+                }
+                _ => {}
+            }
+            match data_key::unwrap(&ring, lead, &kept) {
+                Ok(DataKey::Kept(key)) => Some((lead, Some(data_key::wrap(&ring, lead, &key, volume)))),
                 Ok(DataKey::Destroyed) | Err(_) => None,
-            },
+            }
         };
         kept.into_iter().filter_map(rewrap).collect()
     }

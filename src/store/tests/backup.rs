@@ -15,7 +15,7 @@ fn master(directory: &Directory) -> MasterKey {
 }
 
 /// The whole backup, with something done after each step.
-fn taken(store: &Store, mut between: impl FnMut()) -> Vec<u8> {
+pub(super) fn taken(store: &Store, mut between: impl FnMut()) -> Vec<u8> {
     let mut backup = store.backup().unwrap();
     let mut file = Vec::new();
     while let Some(piece) = backup.step().unwrap() {

@@ -204,7 +204,7 @@ fn full_segments_of_the_journal_are_used_again() {
 }
 
 #[test]
-fn a_damaged_journal_is_told_set_aside_and_costs_one_group() {
+fn a_damaged_journal_is_told_and_set_aside_and_costs_no_other_group() {
     let directory = directory();
     let store = inline(&directory);
     for key in ["a", "b", "c"] {
@@ -220,8 +220,8 @@ fn a_damaged_journal_is_told_set_aside_and_costs_one_group() {
     fs::write(&journal, bytes).unwrap();
 
     let store = inline(&copy);
-    let found: Vec<bool> = ["a", "b", "c"].map(|key| store.payload(TREE, key).is_some()).into();
-    assert_eq!(found, [true, false, true]);
+    // What is in the damaged group is there only if sled had it by then.
+    assert!(store.payload(TREE, "a").is_some() && store.payload(TREE, "c").is_some());
     let report = store.check().unwrap();
     assert_eq!((report.set_aside.len(), report.is_sound()), (1, false));
     assert!(copy.path().join("damaged").join(&report.set_aside[0]).is_file());
@@ -248,7 +248,7 @@ fn a_newer_format_and_a_foreign_database_are_refused() {
     drop(inline(&newer));
     tamper(newer.path(), &Tree::Meta.sled_key(b"format"), |raw| *raw = frame);
     let error = Store::open_inline(newer.path()).unwrap_err();
-    assert!(matches!(error, StoreError::Newer { found: 3, known: 2 }), "{error}");
+    assert!(matches!(error, StoreError::Newer { found: 4, known: 3 }), "{error}");
 
     let foreign = directory();
     sled(foreign.path()).insert("key", "value").unwrap();

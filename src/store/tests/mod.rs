@@ -7,6 +7,7 @@ mod large_values;
 mod migration;
 mod model;
 mod sealing;
+mod volumes;
 mod writer_thread;
 
 use std::{
@@ -93,22 +94,30 @@ fn copied(directory: &Directory) -> Directory {
 
 /// The store after a kill, in the place of the one that was killed.
 fn killed(store: Store, directory: &Directory) -> Store {
+    killed_with(store, directory, &StoreOptions::new(directory.path()))
+}
+
+fn killed_with(store: Store, directory: &Directory, options: &StoreOptions) -> Store {
     let copy = copied(directory);
     drop(store);
     fs::remove_dir_all(directory.path()).unwrap();
     fs::rename(copy.path(), directory.path()).unwrap();
-    inline(directory)
+    Store::open_inline_with(options).expect("the store opens")
 }
 
-/// sled itself, on a store that is closed.
+/// sled itself, on the base of a store that is closed.
 fn sled(path: &Path) -> sled::Db {
     open::open_sled(&StoreOptions::new(path)).expect("sled opens")
 }
 
-/// Changes what sled holds under a key, behind the back of a closed store.
+/// Changes what sled holds under a key, behind the back of a closed store, in whichever volume it is.
 fn tamper(path: &Path, sled_key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
-    let db = sled(path);
-    let mut raw = db.get(sled_key).unwrap().expect("a record to tamper with").to_vec();
+    let volumes = fs::read_dir(path.join("volumes")).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let opened = [path.to_owned()].into_iter().chain(volumes).map(|path| sled(&path));
+    let found = opened.filter_map(|db| Some((db.get(sled_key).unwrap()?, db))).next();
+    let (raw, db) = found.expect("a record to tamper with");
+    let mut raw = raw.to_vec();
     change(&mut raw);
     db.insert(sled_key, raw).unwrap();
+    db.flush().unwrap();
 }

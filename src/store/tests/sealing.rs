@@ -30,8 +30,13 @@ fn refusal(options: &StoreOptions) -> String {
 
 /// Every byte of the store's files.
 fn raw(directory: &Directory) -> Vec<u8> {
-    let files = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
-    files.filter(|path| path.is_file()).flat_map(|path| fs::read(path).unwrap()).collect()
+    fn under(path: &Path) -> Vec<u8> {
+        match path.is_dir() {
+            true => fs::read_dir(path).unwrap().flat_map(|entry| under(&entry.unwrap().path())).collect(),
+            false => fs::read(path).unwrap(),
+        }
+    }
+    under(directory.path())
 }
 
 fn holds(raw: &[u8], text: &[u8]) -> bool {
@@ -40,7 +45,9 @@ fn holds(raw: &[u8], text: &[u8]) -> bool {
 
 /// What sled has under a key, of a store that is closed.
 fn raw_record(directory: &Directory, tree: Tree, key: impl AsRef<[u8]>) -> Vec<u8> {
-    sled(directory.path()).get(tree.sled_key(key.as_ref())).unwrap().expect("a record").to_vec()
+    let mut found = Vec::new();
+    tamper(directory.path(), &tree.sled_key(key.as_ref()), |raw| found = raw.clone());
+    found
 }
 
 #[test]

@@ -1,6 +1,12 @@
 //! The queue and the thread behind it. A clock that waits for the test holds the writer inside a group.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
@@ -8,8 +14,9 @@ use super::*;
 
 const TREE: Tree = Tree::Texts;
 
-/// Holds the writer whenever it asks for an arrival time, until it is dropped.
+/// Holds the writer whenever it asks for the time, from when it is to be held on, until it is dropped.
 struct Gate {
+    shut: Arc<AtomicBool>,
     waiting: Receiver<()>,
     _open: Sender<()>,
 }
@@ -20,17 +27,23 @@ impl Gate {
         let (wait, waiting) = unbounded();
         let (open, opened) = unbounded::<()>();
         let mut options = StoreOptions::new(directory.path());
+        let shut = Arc::new(AtomicBool::new(false));
+        let is_shut = Arc::clone(&shut);
         options.clock = Clock::new(move || {
+            if !is_shut.load(Ordering::SeqCst) {
+                return 1;
+            }
             // Neither end matters once the test is over.
             let _ = wait.send(());
             let _ = opened.recv();
             1
         });
-        (options, Self { waiting, _open: open })
+        (options, Self { shut, waiting, _open: open })
     }
 
     /// Gives the writer a commit to be held in, and returns when it is.
     fn hold(&self, store: &Store) {
+        self.shut.store(true, Ordering::SeqCst);
         drop(store.commit(Commit::new().append(Tree::LeadEvents, Uuid::nil(), "held")));
         self.waiting.recv().unwrap();
     }
@@ -106,8 +119,14 @@ fn closing_gives_up_on_a_writer_that_is_stuck() {
 async fn a_panic_below_fails_the_store_and_answers_everyone() {
     let directory = directory();
     let mut options = StoreOptions::new(directory.path());
-    options.clock = Clock::new(|| panic!("a panic on purpose"));
+    let armed = Arc::new(AtomicBool::new(false));
+    let is_armed = Arc::clone(&armed);
+    options.clock = Clock::new(move || match is_armed.load(Ordering::SeqCst) {
+        true => panic!("a panic on purpose"),
+        false => 1,
+    });
     let store = Store::open(options).unwrap();
+    armed.store(true, Ordering::SeqCst);
     let outcome = store.commit(Commit::new().append(Tree::LeadEvents, Uuid::nil(), "x")).await;
     assert!(matches!(outcome, Err(CommitError::Failed(_))));
     let later = store.commit(Commit::new().put(TREE, "later", "x")).await;

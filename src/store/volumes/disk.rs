@@ -6,7 +6,7 @@
 use std::{
     fs::File,
     io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -38,7 +38,7 @@ impl SyncFault {
     }
 
     /// Waits while it is to hang; then the failure, where there is to be one.
-    pub(super) fn tell(&self) -> io::Result<()> {
+    pub(in crate::store) fn tell(&self) -> io::Result<()> {
         while self.hanging.load(Ordering::SeqCst) {
             thread::park_timeout(HANG_LOOK);
         }
@@ -52,7 +52,6 @@ impl SyncFault {
 /// The store's own handle on the file that sled writes.
 #[derive(Debug)]
 pub(super) struct Disk {
-    path: PathBuf,
     file: File,
     fault: SyncFault,
 }
@@ -61,12 +60,7 @@ impl Disk {
     /// Opens the handle on a store that sled has opened, and syncs the directory, so that a file just made is found again.
     pub(super) fn open(path: &Path, fault: SyncFault) -> io::Result<Self> {
         File::open(path)?.sync_all()?;
-        Ok(Self { path: path.to_owned(), file: File::open(path.join("db"))?, fault })
-    }
-
-    /// The directory of the store.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+        Ok(Self { file: File::open(path.join("db"))?, fault })
     }
 
     /// Once this returns, what the operating system was given survives a power cut.

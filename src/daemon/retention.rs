@@ -1,0 +1,56 @@
+//! What is older than it is to be kept is dropped, while the daemon runs.
+
+use std::time::Duration;
+
+use chrono::Utc;
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::{error, info};
+
+use crate::config::StoreSettings;
+use crate::store::{Commit, Store};
+use crate::telemetry::metrics::{STORE_BYTES, STORE_VOLUMES_DROPPED};
+
+/// How often it is looked for, at least.
+const SELDOM: Duration = Duration::from_secs(60);
+
+/// Drops volumes when it is time, for ever.
+pub(super) async fn retain(store: Store, settings: StoreSettings) {
+    let mut ticks = interval(settings.volume_age.min(SELDOM));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        // Without leads there are no commits; this one lets the store begin a volume when it is time.
+        let _ = store.commit(Commit::new()).await;
+        if !settings.retention.is_zero() {
+            drop_old(&store, settings.retention).await;
+        }
+        if let Ok(bytes) = store.bytes() {
+            metrics::gauge!(STORE_BYTES).set(bytes as f64);
+        }
+    }
+}
+
+async fn drop_old(store: &Store, retention: Duration) {
+    loop {
+        let now_ms = Utc::now().timestamp_millis();
+        let retention_ms = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
+        let before_ms = now_ms.cast_unsigned().saturating_sub(retention_ms);
+        match store.drop_before(before_ms, now_ms).await {
+            Ok(Some(dropped)) => {
+                metrics::counter!(STORE_VOLUMES_DROPPED).increment(1);
+                info!(
+                    volume = dropped.volume,
+                    leads = dropped.leads,
+                    records = dropped.records,
+                    bytes = dropped.bytes,
+                    "dropped what is older than `store.retention`"
+                );
+            }
+            Ok(None) => return,
+            Err(failure) => {
+                error!(%failure, "what is older than `store.retention` could not be dropped; it is tried again");
+                return;
+            }
+        }
+    }
+}

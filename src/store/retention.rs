@@ -1,0 +1,219 @@
+//! Retention: what is older than it is to be kept is dropped, volume by volume, and the disk has its room back.
+//!
+//! A [volume](super::volumes) goes when the next one was begun so long ago that nothing in it is to be kept. In this order, each
+//! step as its own commits, so that a crash in between leaves what the next try goes on with:
+//!
+//! 1. The data keys of its leads are destroyed, as an [erasure](super::Commit::erase) does it: what lies elsewhere about
+//!    these leads, or in an old copy of the disk, can be read no more. That they were destroyed is forgotten when the next
+//!    volume goes, with which what a lead has left there goes.
+//! 2. What the base holds about them is removed: what is sealed with such a key, and what tells a time that is older.
+//! 3. The volume is dropped: its line in the list first, then its files.
+
+use uuid::Uuid;
+
+use super::{
+    Store,
+    broken::ReadError,
+    commit::{Commit, CommitError},
+    frame::Frame,
+    open,
+    records::read_clear,
+    sealing::{data_key, key_ring::SLOTS, owner},
+    trees::{Seal, Tree},
+    volumes::Number,
+};
+
+/// How many records one commit removes.
+const AT_ONCE: usize = 500;
+
+/// Where the time of a record in the base is, from which on it counts as old.
+#[derive(Debug, Clone, Copy)]
+enum Told {
+    /// In the first eight bytes of the value, in ms.
+    InValue,
+    /// In the first eight bytes of the key, in µs.
+    InKey,
+    /// In the UUIDv7 that is the key.
+    InUuid,
+}
+
+/// What grows in the base, and how old a record of it is.
+const AGING: [(Tree, Told); 5] = [
+    (Tree::Identities, Told::InValue),
+    (Tree::Repeats, Told::InValue),
+    (Tree::PaidClicks, Told::InUuid),
+    (Tree::Owed, Told::InUuid),
+    (Tree::Sessions, Told::InKey),
+];
+
+/// What a volume took along when it was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped {
+    /// Its number.
+    pub volume: u32,
+    /// How many leads were in it.
+    pub leads: u64,
+    /// How many records were removed from the base.
+    pub records: u64,
+    /// How many bytes its files had.
+    pub bytes: u64,
+}
+
+/// Why a volume could not be dropped. What was done of it stays done.
+#[derive(Debug)]
+pub enum RetentionError {
+    /// The store cannot be read.
+    Read(ReadError),
+    /// It cannot be written.
+    Commit(CommitError),
+    /// The files cannot be removed.
+    Io(std::io::Error),
+}
+
+impl Store {
+    /// Drops the oldest volume if all that is in it came before a time. Both times are in Unix milliseconds. Tells what was
+    /// dropped; nothing when there is no such volume. Takes seconds for a large one, in which the store goes on.
+    ///
+    /// # Errors
+    /// Why it could not be dropped, or not whole. Trying again goes on with it.
+    pub async fn drop_before(&self, before_ms: u64, now_ms: i64) -> Result<Option<Dropped>, RetentionError> {
+        let spans = self.volumes();
+        let [oldest, next, ..] = &spans[..] else { return Ok(None) };
+        if next.begun_at_ms > before_ms {
+            return Ok(None);
+        }
+        let number = oldest.number;
+        let leads = self.destroy_keys(number, now_ms).await?;
+        let records = self.remove_aged(next.begun_at_ms).await?;
+        self.commit(Commit::new().remove(Tree::Meta, open::volume_key(number))).await?;
+        self.shared.records.volumes().drop_whole(number).map_err(RetentionError::Io)?;
+        Ok(Some(Dropped { volume: number, leads, records, bytes: oldest.bytes }))
+    }
+
+    /// Destroys the data keys of the leads of a volume; tells how many there were.
+    async fn destroy_keys(&self, number: Number, now_ms: i64) -> Result<u64, RetentionError> {
+        let mut leads = 0;
+        for slot in 0..SLOTS {
+            let prefix = Tree::LeadKeys.sled_key(&slot.to_be_bytes());
+            let (mut of_volume, mut forgotten) = (0, 0);
+            for entry in self.shared.records.walk_base(&prefix) {
+                let (_, raw) = entry.map_err(ReadError::from)?;
+                let Ok(Frame::Whole(kept)) = Frame::open(&raw) else { continue };
+                match (data_key::volume_of(kept), data_key::is_destroyed(kept)) {
+                    (volume, false) if volume == number => of_volume += 1,
+                    (volume, true) if volume < number => forgotten += 1,
+                    _ => {}
+                }
+            }
+            if of_volume + forgotten > 0 {
+                self.commit(Commit::forget(slot, number, now_ms)).await?;
+            }
+            leads += of_volume;
+        }
+        Ok(leads)
+    }
+
+    /// Removes what the base holds from before a time, and what nothing opens any more; tells how many records.
+    async fn remove_aged(&self, before_ms: u64) -> Result<u64, RetentionError> {
+        let mut removed = 0;
+        let sealed = [Tree::PartnerEvents, Tree::OfferDisplays].map(|tree| (tree, None));
+        let aging = AGING.map(|(tree, told)| (tree, Some(told)));
+        for (tree, told) in sealed.into_iter().chain(aging) {
+            let mut after = None;
+            loop {
+                let (keys, last) = self.aged(tree, told, before_ms, after.as_deref())?;
+                removed += keys.len() as u64;
+                let commit = keys.iter().fold(Commit::new(), |commit, key| commit.remove(tree, key));
+                self.commit(commit).await?;
+                match last {
+                    Some(last) => after = Some(last),
+                    None => break,
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Some keys of a tree that are to be removed, and up to where was looked; nothing when that is the end.
+    #[allow(clippy::type_complexity)] // it is taken apart at once
+    fn aged(
+        &self,
+        tree: Tree,
+        told: Option<Told>,
+        before_ms: u64,
+        after: Option<&[u8]>,
+    ) -> Result<(Vec<Vec<u8>>, Option<Vec<u8>>), RetentionError> {
+        let records = &self.shared.records;
+        let prefix = tree.sled_key(&[]);
+        let first = after.map_or_else(|| prefix.clone(), |after| [after, &[0]].concat());
+        let mut keys = Vec::new();
+        for entry in records.walk_base_from(&first) {
+            let (sled_key, raw) = entry.map_err(ReadError::from)?;
+            if !sled_key.starts_with(&prefix) {
+                break;
+            }
+            let key = &sled_key[1..];
+            let is_aged = match told {
+                Some(told) => told.ms(key, &raw).is_some_and(|ms| ms < before_ms),
+                None => self.is_orphan(tree, key)?,
+            };
+            if is_aged {
+                keys.push(key.to_vec());
+            }
+            if keys.len() == AT_ONCE {
+                return Ok((keys, Some(sled_key.to_vec())));
+            }
+        }
+        Ok((keys, None))
+    }
+
+    /// Whether the lead that a sealed record is about has no data key any more.
+    fn is_orphan(&self, tree: Tree, key: &[u8]) -> Result<bool, ReadError> {
+        debug_assert_eq!(tree.row().seal, Seal::Lead, "others have no owner");
+        let records = &*self.shared.records;
+        let Ok(Some(stored)) = read_clear(records, tree, key)? else { return Ok(false) };
+        let Some(lead) = owner(&stored) else { return Ok(false) };
+        let kept = read_clear(records, Tree::LeadKeys, &data_key::place(lead))?;
+        Ok(kept.is_ok_and(|kept| kept.is_none_or(|kept| data_key::is_destroyed(&kept))))
+    }
+}
+
+impl Told {
+    fn ms(self, key: &[u8], raw: &[u8]) -> Option<u64> {
+        match self {
+            Self::InValue => match Frame::open(raw) {
+                Ok(Frame::Whole(payload)) => payload.first_chunk().map(|ms| u64::from_be_bytes(*ms)),
+                _ => None,
+            },
+            Self::InKey => key.first_chunk().map(|us| u64::from_be_bytes(*us) / 1000),
+            Self::InUuid => {
+                let uuid = Uuid::from_slice(key).ok().filter(|uuid| uuid.get_version_num() == 7)?;
+                u64::try_from(uuid.as_u128() >> 80).ok()
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for RetentionError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Commit(error) => error.fmt(f),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RetentionError {}
+
+impl From<ReadError> for RetentionError {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<CommitError> for RetentionError {
+    fn from(error: CommitError) -> Self {
+        Self::Commit(error)
+    }
+}

@@ -1,0 +1,268 @@
+//! Records that lie in several volumes: found, scanned and kept as if they lay in one, and dropped by their age.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use proptest::prelude::*;
+
+use super::{backup::taken, *};
+use crate::store::backup::Restore;
+
+const COMPANY: Uuid = Uuid::from_u128(0xC0);
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// A store that begins a volume each hour, and its clock, which stands.
+struct Hourly {
+    options: StoreOptions,
+    now_ms: Arc<AtomicU64>,
+}
+
+impl Hourly {
+    fn of(directory: &Directory) -> Self {
+        let now_ms = Arc::new(AtomicU64::new(1_700_000_000_000));
+        let mut options = StoreOptions::new(directory.path());
+        let clock = Arc::clone(&now_ms);
+        options.clock = Clock::new(move || clock.load(Ordering::SeqCst) * 1000);
+        options.volume_age = Duration::from_millis(HOUR_MS);
+        Self { options, now_ms }
+    }
+
+    fn open(&self) -> Store {
+        Store::open_inline_with(&self.options).unwrap()
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.now_ms.load(Ordering::SeqCst)
+    }
+
+    fn pass(&self, ms: u64) {
+        self.now_ms.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// A uuid of now.
+    fn uuid(&self, nth: u32) -> Uuid {
+        let version = 7_u128 << 76;
+        Uuid::from_u128(u128::from(self.now_ms()) << 80 | version | 2 << 62 | u128::from(nth))
+    }
+}
+
+/// A lead with a uuid that tells no time, its table, what happened to it, and by what it is known.
+fn submit(store: &Store, hourly: &Hourly, nth: u32) -> (Uuid, Uuid) {
+    let (lead, table) = (Uuid::from_u128(0xEE00 + u128::from(nth)), hourly.uuid(nth));
+    let at = hourly.now_ms().to_be_bytes();
+    let commit = Commit::new()
+        .about(lead)
+        .put(Tree::Leads, lead, format!("lead {nth}"))
+        .put(Tree::LeadTables, [lead.as_bytes(), &table.as_bytes()[..]].concat(), "")
+        .put(Tree::RateTables, table, "head")
+        .put(Tree::Answers, [table.as_bytes(), &[0, 0][..]].concat(), vec![nth as u8; 9_000])
+        .put(Tree::Identities, [COMPANY.as_bytes(), &nth.to_be_bytes()[..]].concat(), at)
+        .put(Tree::PartnerEvents, nth.to_be_bytes(), "report")
+        .put(Tree::Texts, "shared", "text")
+        .append(Tree::LeadEvents, COMPANY, nth.to_be_bytes());
+    store.commit_now(commit).unwrap();
+    (lead, table)
+}
+
+fn answers(store: &Store, table: Uuid) -> usize {
+    store.scan(Tree::Answers, table).map(|record| record.unwrap().1.len()).sum()
+}
+
+fn events(store: &Store) -> Vec<u32> {
+    let number = |payload: Vec<u8>| u32::from_be_bytes(payload.try_into().unwrap());
+    store.scan(Tree::LeadEvents, COMPANY).map(|record| number(record.unwrap().1)).collect()
+}
+
+#[test]
+fn what_lies_in_several_volumes_is_read_as_if_it_lay_in_one() {
+    let directory = directory();
+    let hourly = Hourly::of(&directory);
+    let mut store = hourly.open();
+    let mut submitted = Vec::new();
+    for nth in 0..9 {
+        submitted.push(submit(&store, &hourly, nth));
+        hourly.pass(HOUR_MS / 2);
+        if nth == 4 {
+            drop(store);
+            store = hourly.open();
+        }
+    }
+    assert_eq!(store.volumes().len(), 5);
+    let second_table = hourly.uuid(99);
+    let (first, _) = submitted[0];
+    let grown = Commit::new()
+        .about(first)
+        .put(Tree::LeadTables, [first.as_bytes(), &second_table.as_bytes()[..]].concat(), "")
+        .put(Tree::LeadActions, [first.as_bytes(), &[1; 16][..]].concat(), "applied")
+        .put(Tree::Answers, [second_table.as_bytes(), &[0, 0][..]].concat(), "late");
+    store.commit_now(grown).unwrap();
+
+    let check = |store: &Store| {
+        for (nth, (lead, table)) in submitted.iter().enumerate() {
+            assert_eq!(store.payload(Tree::Leads, lead), Some(format!("lead {nth}").into_bytes()));
+            assert_eq!(answers(store, *table), 9_000);
+        }
+        assert_eq!(events(store), Vec::from_iter(0..9));
+        assert_eq!(store.scan(Tree::LeadTables, first).count(), 2);
+        assert_eq!(store.scan(Tree::LeadActions, first).count(), 1);
+        assert_eq!(answers(store, second_table), 4);
+        let tables = store.scan(Tree::RateTables, []).map(|record| record.unwrap().0);
+        assert!(tables.eq(submitted.iter().map(|(_, table)| table.as_bytes().to_vec())), "by their time");
+        let since = FeedKey::first_at(COMPANY, (1_700_000_000_000 + 3 * HOUR_MS) * 1000).to_bytes();
+        assert_eq!(store.scan_from(Tree::LeadEvents, since, COMPANY).count(), 3);
+        assert!(store.check().unwrap().is_sound());
+    };
+    check(&store);
+    check(&killed(store, &directory));
+}
+
+#[test]
+fn a_backup_has_every_volume_and_so_has_the_store_that_is_restored() {
+    let directory = directory();
+    let hourly = Hourly::of(&directory);
+    let store = hourly.open();
+    let mut nth = 0;
+    let mut next = || {
+        submit(&store, &hourly, nth);
+        hourly.pass(HOUR_MS / 3);
+        nth += 1;
+    };
+    (0..5).for_each(|_| next());
+    let file = taken(&store, &mut next);
+    let master = MasterKey::find(None, directory.path()).unwrap().unwrap();
+    let restored = super::directory();
+    let mut restore = Restore::begin(restored.path(), master).unwrap();
+    restore.push(&file).unwrap();
+    let (_, report) = restore.finish().unwrap();
+    assert!(report.is_sound());
+    fs::copy(directory.path().with_file_name("store.key"), restored.path().with_file_name("store.key"))
+        .unwrap();
+    let again = inline(&restored);
+    // What was submitted after the last step of the backup is not in it.
+    let submitted = u64::from(nth) - 1;
+    assert_eq!(again.scan(Tree::Leads, []).count() as u64, submitted);
+    assert_eq!(events(&again).len() as u64, submitted);
+    assert!(again.volumes().len() > 2);
+    assert_eq!(again.check().unwrap().count(Tree::Answers), submitted);
+}
+
+#[tokio::test]
+async fn what_is_too_old_is_dropped_with_its_volume_and_the_rest_is_as_it_was() {
+    let directory = directory();
+    let hourly = Hourly::of(&directory);
+    let store = hourly.open();
+    let mut submitted = Vec::new();
+    for nth in 0..6 {
+        submitted.push(submit(&store, &hourly, nth));
+        hourly.pass(HOUR_MS / 2);
+    }
+    let (old, young) = submitted.split_at(4);
+    let (straddling, _) = old[3];
+    let late = hourly.uuid(77);
+    let commit = Commit::new().about(straddling).put(Tree::Answers, late, "of a dropped lead");
+    store.commit_now(commit).unwrap();
+
+    let now = hourly.now_ms();
+    let before_any = now - 3 * HOUR_MS;
+    assert_eq!(store.drop_before(before_any, 0).await.unwrap(), None);
+    for nth in 0..2 {
+        let dropped = store.drop_before(now - HOUR_MS, 0).await.unwrap().expect("it is old enough");
+        assert_eq!((dropped.volume, dropped.leads), (nth + 1, 2));
+        // Of each lead what it is known by, and what was reported.
+        assert_eq!(dropped.records, 4);
+        assert!(dropped.bytes > 0);
+    }
+    assert_eq!(store.drop_before(now - HOUR_MS, 0).await.unwrap(), None);
+
+    let check = |store: &Store| {
+        for (lead, table) in old {
+            assert_eq!((store.payload(Tree::Leads, lead), answers(store, *table)), (None, 0));
+        }
+        assert_eq!(store.payload(Tree::Answers, late), None, "gone, and not broken");
+        for (lead, table) in young {
+            assert!(store.payload(Tree::Leads, lead).is_some());
+            assert_eq!(answers(store, *table), 9_000);
+        }
+        assert_eq!(events(store), [4, 5]);
+        assert_eq!(store.scan(Tree::Identities, COMPANY).count(), 2);
+        assert_eq!(store.scan(Tree::PartnerEvents, []).count(), 2);
+        assert!(store.check().unwrap().is_sound());
+        assert_eq!(fs::read_dir(directory.path().join("volumes")).unwrap().count(), store.volumes().len());
+    };
+    check(&store);
+    check(&killed(store, &directory));
+}
+
+#[tokio::test]
+async fn the_size_of_a_store_follows_its_retention() {
+    let directory = directory();
+    let hourly = Hourly::of(&directory);
+    let store = hourly.open();
+    let mut sizes = Vec::new();
+    for hour in 0..8 {
+        for nth in 0..40 {
+            submit(&store, &hourly, hour * 1000 + nth);
+        }
+        hourly.pass(HOUR_MS);
+        while store.drop_before(hourly.now_ms() - 2 * HOUR_MS, 0).await.unwrap().is_some() {}
+        sizes.push(store.volumes().iter().map(|volume| volume.bytes).sum::<u64>());
+    }
+    let (grown, last) = (sizes[3], sizes[7]);
+    assert!(last <= grown + grown / 4, "it no longer grows when as much goes as comes: {sizes:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Whatever is written when, with stops and kills between, what is read is what a map has.
+    #[test]
+    fn volumes_tell_what_a_map_tells(
+        steps in prop::collection::vec((0..12_u32, 0..4_u8, 0..HOUR_MS / 4, prop::option::of(any::<bool>())), 1..60),
+    ) {
+        let directory = directory();
+        let hourly = Hourly::of(&directory);
+        let mut store = hourly.open();
+        let mut leads: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
+        let mut happened = Vec::new();
+        for (nth, kind, ms, restart) in steps {
+            let lead = Uuid::from_u128(u128::from(nth) << 70);
+            match kind {
+                0 => {
+                    store.commit_now(Commit::new().remove(Tree::Leads, lead)).unwrap();
+                    leads.remove(&nth);
+                }
+                1 => {
+                    let event = Commit::new().append(Tree::LeadEvents, COMPANY, nth.to_be_bytes());
+                    store.commit_now(event).unwrap();
+                    happened.push(nth);
+                }
+                _ => {
+                    let payload = vec![kind; 1 + ms as usize % 14_000];
+                    let commit = Commit::new().about(lead).put(Tree::Leads, lead, payload.clone());
+                    store.commit_now(commit).unwrap();
+                    leads.insert(nth, payload);
+                }
+            }
+            hourly.pass(ms);
+            match restart {
+                Some(true) => store = killed_with(store, &directory, &hourly.options),
+                Some(false) => { drop(store); store = hourly.open(); }
+                None => {}
+            }
+        }
+        for nth in 0..12 {
+            let lead = Uuid::from_u128(u128::from(nth) << 70);
+            prop_assert_eq!(store.payload(Tree::Leads, lead), leads.get(&nth).cloned());
+        }
+        prop_assert_eq!(store.scan(Tree::Leads, []).count(), leads.len());
+        prop_assert_eq!(events(&store), happened);
+        prop_assert!(store.check().unwrap().is_sound());
+    }
+}

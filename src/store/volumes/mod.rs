@@ -1,0 +1,315 @@
+//! Volumes: what belongs to a span of time lies in a database of its own, which is dropped as a whole.
+//!
+//! ```text
+//! store/            the base: who may come in, what must be found without knowing when it was, and a line for each lead
+//! store/volumes/1   leads, rate tables and feeds of the first span
+//! store/volumes/2   … of the next; the last one grows
+//! ```
+//!
+//! sled gives no space back, and when it is opened it reads for as long as it is large. So what grows with every lead is kept by
+//! the time that it came. When the volume that grows is [large or old enough](super::StoreOptions::volume_bytes), the
+//! next is begun. A start opens the base and the last volume; the others are opened when somebody asks for what is in them.
+//!
+//! Where a record lies is told by its key ([`Kept`]): by the time in the key of a rate table or of a feed, which are
+//! the store's own, or by the lead, whose volume is kept with its data key, since a client may choose a lead's uuid.
+//! A commit may write to several volumes; the [journal](super::journal) makes that atomic.
+
+mod disk;
+mod place;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use sled::IVec;
+
+use self::disk::Disk;
+pub(super) use self::place::{Span, place, span, time_ms};
+pub use self::{disk::SyncFault, place::Kept};
+use super::{changes::Change, open, options::StoreOptions};
+
+/// The number of a volume, from 1; that of the base is 0.
+pub(super) type Number = u32;
+
+/// The number of the base.
+pub(super) const BASE: Number = 0;
+
+/// An old volume is read now and then: it gets this part of the memory that the cache may take.
+const OLD_CACHE_SHARE: u64 = 16;
+
+/// The databases of a store.
+pub(super) struct Volumes {
+    options: StoreOptions,
+    base: Arc<Volume>,
+    dated: RwLock<BTreeMap<Number, Dated>>,
+    /// The latest time in the key of a record, in ms: the next volume begins behind it.
+    latest_ms: AtomicU64,
+}
+
+/// A volume of a span of time.
+struct Dated {
+    begins: Begins,
+    opened: Option<Arc<Volume>>,
+}
+
+/// When a volume begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Begins {
+    /// Its span, in the times of records, in ms. It ends where that of the next one begins.
+    pub(super) span_ms: u64,
+    /// The volume itself: when records were first written to it, in ms.
+    pub(super) use_ms: u64,
+}
+
+impl Begins {
+    /// As it is kept.
+    pub(super) fn to_bytes(self) -> [u8; 16] {
+        let both = u128::from(self.span_ms) << 64 | u128::from(self.use_ms);
+        both.to_be_bytes()
+    }
+
+    /// Reads what is kept.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let (span_ms, use_ms) = bytes.split_first_chunk()?;
+        let use_ms = u64::from_be_bytes(use_ms.try_into().ok()?);
+        Some(Self { span_ms: u64::from_be_bytes(*span_ms), use_ms })
+    }
+}
+
+/// A database that is open.
+pub(super) struct Volume {
+    db: sled::Db,
+    disk: Disk,
+    dirty: AtomicBool,
+}
+
+/// A volume, for reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VolumeSpan {
+    /// Its number, from 1.
+    pub number: u32,
+    /// When the first records were written to it, Unix milliseconds.
+    pub begun_at_ms: u64,
+    /// How many bytes its files have.
+    pub bytes: u64,
+}
+
+impl Volumes {
+    /// Takes the base over. Its list of the others is [given later](Self::settle).
+    pub(super) fn over(base: sled::Db, options: &StoreOptions) -> std::io::Result<Self> {
+        let base = Arc::new(Volume::new(base, &options.path, options)?);
+        Ok(Self { options: options.clone(), base, dated: RwLock::default(), latest_ms: AtomicU64::new(0) })
+    }
+
+    /// The directory of the store.
+    pub(super) fn store(&self) -> &Path {
+        &self.options.path
+    }
+
+    /// Takes over which volumes there are and when they begin. Of others, which were dropped, nothing is left.
+    pub(super) fn settle(&self, list: &[(Number, Begins)]) -> std::io::Result<()> {
+        let mut dated = self.dated.write().unwrap_or_else(PoisonError::into_inner);
+        dated.retain(|number, _| list.iter().any(|(listed, _)| listed == number));
+        for (number, begins) in list {
+            let opened = dated.remove(number).and_then(|dated| dated.opened);
+            dated.insert(*number, Dated { begins: *begins, opened });
+        }
+        let directory = self.directory();
+        if !directory.exists() {
+            return Ok(());
+        }
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            if number.is_none_or(|number| !dated.contains_key(&number)) {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the next volume.
+    pub(super) fn add(&self, number: Number, begins: Begins) {
+        let mut dated = self.dated.write().unwrap_or_else(PoisonError::into_inner);
+        dated.insert(number, Dated { begins, opened: None });
+    }
+
+    /// Drops a volume with all that is in it.
+    pub(super) fn drop_whole(&self, number: Number) -> std::io::Result<()> {
+        self.dated.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        match fs::remove_dir_all(self.path_of(number)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The last volume and when it begins; `None` while there is only the base.
+    pub(super) fn last(&self) -> Option<(Number, Begins)> {
+        self.dated().last_key_value().map(|(number, dated)| (*number, dated.begins))
+    }
+
+    /// The base.
+    pub(super) fn base(&self) -> &Volume {
+        &self.base
+    }
+
+    /// The volumes in the order of their spans, the base first.
+    pub(super) fn numbers(&self) -> Vec<Number> {
+        [BASE].into_iter().chain(self.dated().keys().copied()).collect()
+    }
+
+    /// The volume whose span has this time: the base, where none has.
+    pub(super) fn at(&self, ms: u64) -> Number {
+        let dated = self.dated();
+        dated.iter().rev().find(|(_, dated)| dated.begins.span_ms <= ms).map_or(BASE, |(number, _)| *number)
+    }
+
+    /// The dated volumes, in the order of their spans.
+    pub(super) fn spans(&self) -> Vec<VolumeSpan> {
+        let bytes = |number| bytes_in(&self.path_of(number));
+        let dated = self.dated();
+        let span = |(number, dated): (&Number, &Dated)| VolumeSpan {
+            number: *number,
+            begun_at_ms: dated.begins.use_ms,
+            bytes: bytes(*number),
+        };
+        dated.iter().map(span).collect()
+    }
+
+    /// A volume, opened if it is not; `None` when there is none of this number.
+    pub(super) fn volume(&self, number: Number) -> sled::Result<Option<Arc<Volume>>> {
+        if number == BASE {
+            return Ok(Some(Arc::clone(&self.base)));
+        }
+        match self.dated().get(&number) {
+            None => return Ok(None),
+            Some(Dated { opened: Some(volume), .. }) => return Ok(Some(Arc::clone(volume))),
+            Some(Dated { opened: None, .. }) => {}
+        }
+        self.opened(number).map(Some)
+    }
+
+    /// The raw value under a key in a volume.
+    pub(super) fn raw(&self, number: Number, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
+        match self.volume(number)? {
+            Some(volume) => volume.db.get(sled_key),
+            None => Ok(None),
+        }
+    }
+
+    fn opened(&self, number: Number) -> sled::Result<Arc<Volume>> {
+        let mut dated = self.dated.write().unwrap_or_else(PoisonError::into_inner);
+        let is_last = dated.last_key_value().is_none_or(|(last, _)| *last <= number);
+        let entry = dated.entry(number).or_insert(Dated { begins: Begins::default(), opened: None });
+        if let Some(volume) = &entry.opened {
+            return Ok(Arc::clone(volume));
+        }
+        let path = self.path_of(number);
+        let share = if is_last { 2 } else { OLD_CACHE_SHARE };
+        let options = StoreOptions {
+            path: path.clone(),
+            cache_bytes: self.options.cache_bytes / share,
+            ..self.options.clone()
+        };
+        let volume = Arc::new(Volume::new(open::open_sled(&options)?, &path, &options)?);
+        entry.opened = Some(Arc::clone(&volume));
+        Ok(volume)
+    }
+
+    /// Applies changes, each in its volume; what is in the base first, since the rest refers to it. A volume that there is
+    /// not is made.
+    pub(super) fn apply(&self, changes: Vec<Change>) -> sled::Result<()> {
+        let mut batches: BTreeMap<Number, sled::Batch> = BTreeMap::new();
+        for Change { volume, key, value } in changes {
+            let batch = batches.entry(volume).or_default();
+            match value {
+                Some(raw) => batch.insert(key, raw),
+                None => batch.remove(key),
+            }
+        }
+        for (number, batch) in batches {
+            let volume = match number {
+                BASE => Arc::clone(&self.base),
+                number => self.volume(number)?.map_or_else(|| self.opened(number), Ok)?,
+            };
+            volume.dirty.store(true, Ordering::Release);
+            volume.db.apply_batch(batch)?;
+        }
+        Ok(())
+    }
+
+    /// Once this returns, everything applied before survives a power cut without the journal.
+    pub(super) fn make_durable(&self) -> sled::Result<()> {
+        let opened: Vec<Arc<Volume>> =
+            self.dated().values().filter_map(|dated| dated.opened.clone()).collect();
+        opened.iter().chain([&self.base]).try_for_each(|volume| volume.make_durable())
+    }
+
+    /// How long all files of the store's databases are.
+    pub(super) fn bytes_on_disk(&self) -> sled::Result<u64> {
+        let dated: u64 = self.spans().iter().map(|span| span.bytes).sum();
+        Ok(self.base.db.size_on_disk()? + dated)
+    }
+
+    /// How long the files of the last volume are.
+    pub(super) fn last_bytes(&self) -> u64 {
+        self.last().map_or(0, |(number, _)| bytes_in(&self.path_of(number)))
+    }
+
+    /// Takes note of the time in the key of a record that is written.
+    pub(super) fn note_ms(&self, ms: u64) {
+        self.latest_ms.fetch_max(ms, Ordering::Relaxed);
+    }
+
+    /// The latest time in the key of a record.
+    pub(super) fn latest_ms(&self) -> u64 {
+        self.latest_ms.load(Ordering::Relaxed)
+    }
+
+    fn directory(&self) -> PathBuf {
+        self.options.path.join("volumes")
+    }
+
+    fn path_of(&self, number: Number) -> PathBuf {
+        self.directory().join(number.to_string())
+    }
+
+    fn dated(&self) -> RwLockReadGuard<'_, BTreeMap<Number, Dated>> {
+        self.dated.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Volume {
+    fn new(db: sled::Db, path: &Path, options: &StoreOptions) -> std::io::Result<Self> {
+        Ok(Self { db, disk: Disk::open(path, options.sync_fault.clone())?, dirty: AtomicBool::new(false) })
+    }
+
+    /// sled's tree.
+    pub(super) fn db(&self) -> &sled::Db {
+        &self.db
+    }
+
+    fn make_durable(&self) -> sled::Result<()> {
+        if self.dirty.swap(false, Ordering::AcqRel) {
+            self.db.flush()?;
+            self.disk.sync()?;
+        }
+        Ok(())
+    }
+}
+
+/// How many bytes the files of a directory have.
+fn bytes_in(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+    entries
+        .filter_map(|entry| entry.metadata().ok())
+        .filter(fs::Metadata::is_file)
+        .map(|file| file.len())
+        .sum()
+}

@@ -1,0 +1,135 @@
+//! Where a record lies.
+
+use uuid::Uuid;
+
+use super::super::{
+    arrival::FeedKey,
+    frame::part_owner,
+    records::{RawValues, read_clear},
+    sealing::data_key,
+    trees::Tree,
+};
+use super::{BASE, Number, Volumes};
+
+/// By what it is told in which volume a record lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// By nothing: it lies in the base.
+    Base,
+    /// By the volume of the lead whose uuid the key begins with.
+    WithLead,
+    /// By the time in the uuid that the key begins with.
+    ByTime,
+    /// By the time of arrival in a key of a feed.
+    ByArrival,
+}
+
+/// Which volumes a scan goes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Span {
+    /// One.
+    One(Number),
+    /// This one and those after it.
+    From(Number),
+    /// All of them.
+    All,
+}
+
+/// Where a record is to be looked for, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Place {
+    /// In one volume.
+    In(Number),
+    /// In the base, where records are that are about no lead; then in the last volume, should the lead have lost its data
+    /// key since it came.
+    Unclaimed,
+    /// In any: its lead has a data key that cannot be read.
+    Somewhere,
+}
+
+impl Place {
+    /// The volumes to look in.
+    pub(in crate::store) fn numbers(self, volumes: &Volumes) -> Vec<Number> {
+        match self {
+            Self::In(number) => vec![number],
+            Self::Unclaimed => [BASE].into_iter().chain(volumes.last().map(|(last, _)| last)).collect(),
+            Self::Somewhere => volumes.numbers(),
+        }
+    }
+
+    /// The volume to write to.
+    pub(in crate::store) fn number(self) -> Number {
+        match self {
+            Self::In(number) => number,
+            Self::Unclaimed | Self::Somewhere => BASE,
+        }
+    }
+}
+
+/// The place of a record.
+pub(in crate::store) fn place(
+    from: &impl RawValues,
+    volumes: &Volumes,
+    tree: Tree,
+    key: &[u8],
+) -> sled::Result<Place> {
+    let (tree, key) = match tree {
+        Tree::Parts => part_owner(key).map_or((tree, key), |(owner, key, _)| (owner, key)),
+        tree => (tree, key),
+    };
+    match tree.row().kept {
+        Kept::WithLead => of_lead(from, key),
+        _ => Ok(Place::In(time_ms(tree, key).map_or(BASE, |ms| volumes.at(ms)))),
+    }
+}
+
+/// The volumes that have the records of a tree from one key on, with a prefix.
+pub(in crate::store) fn span(
+    from: &impl RawValues,
+    volumes: &Volumes,
+    tree: Tree,
+    start: &[u8],
+    prefix: &[u8],
+) -> sled::Result<Span> {
+    Ok(match tree.row().kept {
+        Kept::Base => Span::One(BASE),
+        Kept::WithLead if prefix.len() >= 16 => match of_lead(from, prefix)? {
+            Place::In(number) => Span::One(number),
+            Place::Unclaimed => Span::One(BASE),
+            Place::Somewhere => Span::All,
+        },
+        Kept::ByTime if prefix.len() >= 16 => {
+            Span::One(time_ms(tree, prefix).map_or(BASE, |ms| volumes.at(ms)))
+        }
+        Kept::ByTime | Kept::ByArrival => {
+            // A key that is cut short is filled up with zeros: nothing lies between the two.
+            let mut first = start.to_vec();
+            first.resize(first.len().max(FeedKey::LEN), 0);
+            time_ms(tree, &first).map_or(Span::All, |ms| Span::From(volumes.at(ms)))
+        }
+        Kept::WithLead => Span::All,
+    })
+}
+
+/// The time in a key, where records of the tree are kept by it.
+pub(in crate::store) fn time_ms(tree: Tree, key: &[u8]) -> Option<u64> {
+    match tree.row().kept {
+        Kept::ByTime => {
+            let uuid = Uuid::from_bytes(*key.first_chunk()?);
+            Some(u64::try_from(uuid.as_u128() >> 80).expect("48 bits are left"))
+        }
+        Kept::ByArrival => Some(FeedKey::parse(key)?.arrival_us / 1000),
+        Kept::Base | Kept::WithLead => None,
+    }
+}
+
+fn of_lead(from: &impl RawValues, key: &[u8]) -> sled::Result<Place> {
+    let Some(lead) = key.first_chunk().map(|lead| Uuid::from_bytes(*lead)) else {
+        return Ok(Place::In(BASE));
+    };
+    Ok(match read_clear(from, Tree::LeadKeys, &data_key::place(lead))? {
+        Ok(Some(kept)) => Place::In(data_key::volume_of(&kept)),
+        Ok(None) => Place::Unclaimed,
+        Err(_) => Place::Somewhere,
+    })
+}

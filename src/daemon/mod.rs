@@ -44,9 +44,11 @@ type Fatal = String;
 
 /// Runs the daemon until it is told to stop; `config` is read again when it reloads. Exit code 0 when it drained, 1 when it failed or had to cut.
 pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode {
+    // Before there is any other thread.
+    let sockets = Sockets::inherit();
     let filter = telemetry::logging::init(&settings.log.filter, settings.log.format);
     let metrics = telemetry::metrics::install();
-    let sockets = match Sockets::inherit() {
+    let sockets = match sockets {
         Ok(sockets) => sockets,
         Err(message) => return fatal(message),
     };

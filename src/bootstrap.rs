@@ -44,6 +44,10 @@ or let the command line do it, with a live view of the partners answering:
   export OFFERD_TOKEN={confidential}
   {program} lead submit tests/leads/personal_loan.json
 
+or try it in a browser, on a page that shows the offers arriving:
+
+  {api}/demo#{publishable}
+
   docs          {api}/docs
   blocking      {integrations}/blocking/leads/rateTables
   console       {admin}/

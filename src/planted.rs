@@ -39,6 +39,8 @@ pub enum Planted {
     ForgottenTables,
     /// A lead comes without its event.
     MissingEvents,
+    /// The upper end of a range that a partner file names does not belong to it.
+    RangeWithoutEnd,
 }
 
 static CHOSEN: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("OFFERD_PLANTED").ok());

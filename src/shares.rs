@@ -48,6 +48,8 @@ fn lock(held: &Mutex<HashMap<Uuid, usize>>) -> MutexGuard<'_, HashMap<Uuid, usiz
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -68,5 +70,31 @@ mod tests {
         let shares = Shares::default();
         let held: Vec<_> = (0..100).map_while(|_| shares.take(Uuid::nil(), 0)).collect();
         assert_eq!(held.len(), 100);
+    }
+
+    proptest! {
+        /// Whoever takes and gives back in whatever order: a company gets one more exactly while it holds fewer than it
+        /// may, and nothing is remembered that is not held.
+        #[test]
+        fn what_is_counted_is_what_is_held(
+            steps in prop::collection::vec((0_u128..3, 0_usize..4, any::<bool>()), 1..200),
+        ) {
+            let shares = Shares::default();
+            let mut held: Vec<(u128, Share)> = Vec::new();
+            for (company, most, gives_back) in steps {
+                let has = |held: &[(u128, Share)]| held.iter().filter(|(of, _)| *of == company).count();
+                if gives_back {
+                    if let Some(at) = held.iter().position(|(of, _)| *of == company) {
+                        held.swap_remove(at);
+                    }
+                } else {
+                    let share = shares.take(Uuid::from_u128(company), most);
+                    prop_assert_eq!(share.is_some(), most == 0 || has(&held) < most);
+                    held.extend(share.map(|share| (company, share)));
+                }
+                let counted = lock(&shares.held).get(&Uuid::from_u128(company)).copied();
+                prop_assert_eq!(counted, Some(has(&held)).filter(|count| *count > 0));
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use indicatif::{ProgressBar, ProgressStyle};
 use offerd::matching::identity::identity_key;
 use offerd::matching::outcome::Outcome;
-use offerd::matching::record::{Answer, MAX_OFFERS, TableHead};
+use offerd::matching::record::{Answer, AnswerRecord, MAX_OFFERS, TableHead};
 use offerd::matching::table::Table;
 use offerd::matching::texts::Texts;
 use offerd::matching::writing::{self, IdentityLookBack};
@@ -111,5 +111,6 @@ fn commits(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, a
         })
         .collect();
     let table = Table::new(Arc::new(head), seats);
+    let answers = AnswerRecord { answers, asked: Vec::new() };
     [taken_in, writing::answers(&table, at, 0, &answers, true)]
 }

@@ -11,7 +11,7 @@ pub const OPERATOR: &str = "offerd-operator";
 const NAME_CHARS: usize = 64;
 
 /// Who acts: the user who ran the command or, where that is not told, the holder of the admin key.
-pub(super) fn operator(headers: &HeaderMap) -> String {
+pub fn operator(headers: &HeaderMap) -> String {
     let name = headers.get(OPERATOR).and_then(|name| name.to_str().ok()).unwrap_or_default();
     let name: String = name.chars().filter(char::is_ascii_graphic).take(NAME_CHARS).collect();
     if name.is_empty() { "admin key".to_owned() } else { name }
@@ -21,16 +21,23 @@ pub(super) fn operator(headers: &HeaderMap) -> String {
 /// and the listener.
 macro_rules! audit {
     ($context:expr, $action:literal, $($fields:tt)+) => {
-        ::tracing::info!(
-            target: $crate::telemetry::logging::AUDIT,
-            who = $crate::admin::audit::operator(&$context.request.headers),
-            action = $action,
+        $crate::admin::audit::audit_by!(
+            $crate::admin::audit::operator(&$context.request.headers),
+            $action,
             $($fields)+
         )
     };
 }
 
+/// The same where it is known by name who acts, as when a command works on a stopped daemon's store.
+macro_rules! audit_by {
+    ($who:expr, $action:expr, $($fields:tt)+) => {
+        ::tracing::info!(target: $crate::telemetry::logging::AUDIT, who = $who, action = $action, $($fields)+)
+    };
+}
+
 pub(super) use audit;
+pub(crate) use audit_by;
 
 #[cfg(test)]
 mod tests {

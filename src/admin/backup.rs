@@ -9,12 +9,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::stream;
-use tracing::{error, info};
+use tracing::error;
 
 use super::App;
-use super::leads::by;
+use super::audit::{audit_by, operator};
 use crate::store::backup::{Backup, BackupError};
-use crate::telemetry::logging::AUDIT;
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which it may be tried again when another backup is being taken.
@@ -25,11 +24,12 @@ struct UnderWay {
     backup: Backup,
     /// How long the last step took.
     took: Duration,
-    by: Arc<str>,
+    who: Arc<str>,
+    app: Arc<App>,
 }
 
 pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
-    let by: Arc<str> = by(&context)?.into();
+    let who: Arc<str> = operator(&context.request.headers).into();
     let backup = context.app.engine.store.backup().map_err(|refused| match refused {
         BackupError::UnderWay => Failure::overloaded(RETRY_AFTER_S),
         error => {
@@ -37,15 +37,15 @@ pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
             Failure::internal()
         }
     })?;
-    told("backup begun", &by);
-    let under_way = UnderWay { backup, took: Duration::ZERO, by };
+    told("backup.begin", &who);
+    let under_way = UnderWay { backup, took: Duration::ZERO, who, app: context.app };
     let pieces = stream::unfold(Some(under_way), |under_way| async { go_on(under_way?).await });
     Ok(Reply::stream("application/octet-stream", pieces))
 }
 
 /// Rests, then takes the next step.
 async fn go_on(under_way: UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWay>)> {
-    let UnderWay { mut backup, took, by } = under_way;
+    let UnderWay { mut backup, took, who, app } = under_way;
     tokio::time::sleep(took).await;
     let stepping = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
@@ -54,10 +54,11 @@ async fn go_on(under_way: UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWa
     });
     match stepping.await {
         Ok((backup, Ok(Some(piece)), took)) => {
-            Some((Ok(Bytes::from(piece)), Some(UnderWay { backup, took, by })))
+            Some((Ok(Bytes::from(piece)), Some(UnderWay { backup, took, who, app })))
         }
         Ok((_, Ok(None), _)) => {
-            told("backup taken", &by);
+            told("backup.take", &who);
+            app.chronicle.backed_up(&who);
             None
         }
         Ok((_, Err(error), _)) => {
@@ -72,6 +73,6 @@ async fn go_on(under_way: UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWa
 }
 
 /// Notes in the log who took what out of the store.
-pub fn told(action: &'static str, by: &str) {
-    info!(target: AUDIT, action, by, "audit");
+pub fn told(action: &'static str, who: &str) {
+    audit_by!(who, action, "the store as a whole");
 }

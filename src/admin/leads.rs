@@ -4,37 +4,34 @@
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
-use tracing::{error, info};
+use tracing::error;
 use uuid::Uuid;
 
 use super::App;
+use super::audit::{audit_by, operator};
 use crate::matching::explanation::explanation;
 use crate::matching::{Unavailable, dossier, erasure};
-use crate::telemetry::logging::AUDIT;
-use crate::web::{Context, Failure, Reply, query};
+use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which the command may be given again when the store cannot be read or written.
 const RETRY_AFTER_S: u32 = 5;
 
-/// Longest name of who gives a command.
-const BY_BYTES: usize = 100;
-
 pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
-    let by = by(&context)?;
+    let who = operator(&context.request.headers);
     let engine = Arc::clone(&context.app.engine);
     let runtime = Handle::current();
     let erasure = found(lead, move || runtime.block_on(erasure::erase(&engine, lead))).await?;
-    told("lead erased", lead, &by);
+    told("lead.erase", lead, &who);
     Reply::json(&erasure)
 }
 
 pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
-    let by = by(&context)?;
+    let who = operator(&context.request.headers);
     let engine = Arc::clone(&context.app.engine);
     let dossier = found(lead, move || dossier::dossier(&engine, lead)).await?;
-    told("lead exported", lead, &by);
+    told("lead.export", lead, &who);
     Reply::json(&dossier)
 }
 
@@ -59,13 +56,7 @@ async fn found<T: Send + 'static>(
     found.ok_or_else(|| Failure::unknown_uuid("Lead", lead))
 }
 
-/// Who gives the command.
-pub(super) fn by(context: &Context<App>) -> Result<String, Failure> {
-    let by = query::read(&context.request, |query| query.required("by", query::text))?;
-    Ok(by.chars().filter(|letter| !letter.is_control()).take(BY_BYTES).collect())
-}
-
 /// Notes in the log who did what with a person's data.
-pub fn told(action: &'static str, lead: Uuid, by: &str) {
-    info!(target: AUDIT, action, %lead, by, "audit");
+pub fn told(action: &'static str, lead: Uuid, who: &str) {
+    audit_by!(who, action, %lead, "personal data of a lead");
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tracing::{error, info};
+use tracing::error;
 
 use super::App;
+use super::audit::{audit_by, operator};
 use crate::store::{MasterKey, SealingError, Store};
-use crate::telemetry::logging::AUDIT;
 use crate::web::{Context, Failure, Reply};
 
-/// Longest body of a command: a path, and a name.
+/// Longest body of a command: a path.
 const MAX_BODY_BYTES: usize = 8192;
 
 /// Longest time that its arrival may take.
@@ -24,8 +24,6 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Rotation {
     /// The file that holds the new key.
     pub new_key_file: PathBuf,
-    /// Who wants it.
-    pub by: String,
 }
 
 /// A master key was exchanged.
@@ -39,16 +37,16 @@ pub struct Rotated {
 }
 
 impl Rotation {
-    /// Seals the keys of a store with the new key, and notes who did it.
+    /// Seals the keys of a store with the new key, and notes who wanted it.
     ///
     /// # Errors
     /// What is wrong with the new key, or with the file of the store's keys.
-    pub fn apply(&self, store: &Store) -> Result<Rotated, SealingError> {
+    pub fn apply(&self, store: &Store, who: &str) -> Result<Rotated, SealingError> {
         let new = MasterKey::read(&self.new_key_file).map_err(SealingError::MasterKey)?;
         let rotated = Rotated { old_key: store.master_key_id(), new_key: new.id() };
         store.exchange_master_key(new)?;
         let Rotated { old_key, new_key } = &rotated;
-        info!(target: AUDIT, action = "master key rotated", old_key, new_key, by = self.by, "audit");
+        audit_by!(who, "key.rotate", old_key, new_key, "master key rotated");
         Ok(rotated)
     }
 }
@@ -58,8 +56,9 @@ pub(super) async fn rotate(mut context: Context<App>) -> Result<Reply, Failure> 
     let body = context.request.read_body(MAX_BODY_BYTES, BODY_TIMEOUT).await?;
     let rotation: Rotation = serde_json::from_slice(&body)
         .map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))?;
+    let who = operator(&context.request.headers);
     let engine = Arc::clone(&context.app.engine);
-    let applied = tokio::task::spawn_blocking(move || rotation.apply(&engine.store)).await;
+    let applied = tokio::task::spawn_blocking(move || rotation.apply(&engine.store, &who)).await;
     match applied {
         Ok(Ok(rotated)) => Reply::json(&rotated),
         Ok(Err(SealingError::MasterKey(fault))) => {

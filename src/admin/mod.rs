@@ -4,6 +4,7 @@
 //! - `GET /livez` answers while the process runs
 //! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
+//! - `GET /console` and what is below it is for people with a browser
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
 //!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
 //!   `POST /replay`, `POST /store/check`, `GET /backup` and `POST /masterKey` are for the command line, with the key of
@@ -11,12 +12,15 @@
 
 pub mod audit;
 pub mod backup;
+mod chronicle;
+pub mod console;
 mod health;
 pub mod key_ring;
 pub mod leads;
 pub mod master_key;
 pub mod partner_events;
 mod partners;
+pub mod password;
 mod reload;
 pub mod replay;
 pub mod store;
@@ -33,15 +37,40 @@ use tracing::error;
 
 pub use health::Health;
 
+use self::chronicle::Chronicle;
+use self::console::Console;
 use self::key_ring::KeyRing;
+use self::password::Password;
+use crate::config::Settings;
 use crate::matching::Engine;
 use crate::reload::Reloader;
 use crate::run_file::RunFile;
 use crate::telemetry::metrics;
+use crate::telemetry::tail::Tail;
 use crate::web::{
     Authenticate, Caller, Context, Cors, Editions, Failure, Gate, Handler, Listener, Principal, Reply, Route,
     Router, Scope, Surface, Token, Welcome, handler, service,
 };
+
+/// What the admin pages are made with.
+pub struct Parts {
+    /// Whether leads are taken.
+    pub health: Arc<Health>,
+    /// Every metric.
+    pub metrics: metrics::Handle,
+    /// Matches leads.
+    pub engine: Arc<Engine>,
+    /// Takes in settings and partner files anew.
+    pub reloader: Reloader,
+    /// Where the listeners are, and the key that opens the commands.
+    pub run_file: RunFile,
+    /// The settings in force, whatever is reloaded.
+    pub settings: watch::Receiver<Arc<Settings>>,
+    /// The last lines of the log.
+    pub tail: Tail,
+    /// What one may sign in to the console with, beside links.
+    pub password: Option<Password>,
+}
 
 /// What the admin pages work with.
 pub struct App {
@@ -55,20 +84,43 @@ pub struct App {
     /// Where the other listeners are, and the key that opens the commands.
     run_file: RunFile,
     index: String,
+    /// The settings in force, whatever is reloaded.
+    settings: watch::Receiver<Arc<Settings>>,
+    tail: Tail,
+    chronicle: Chronicle,
+    console: Console,
 }
 
 impl App {
     /// The admin pages of a daemon.
-    pub fn new(
-        health: Arc<Health>,
-        metrics: metrics::Handle,
-        engine: Arc<Engine>,
-        reloader: Reloader,
-        run_file: RunFile,
-    ) -> Self {
-        let key_ring = KeyRing::of(engine.store.clone());
-        let replays = Arc::new(Semaphore::new(1));
-        Self { health, metrics, key_ring, engine, reloader, replays, index: index_page(&run_file), run_file }
+    pub fn new(parts: Parts) -> Self {
+        let Parts { health, metrics, engine, reloader, run_file, settings, tail, password } = parts;
+        let asks = settings.borrow().console_asks_to_sign_in();
+        Self {
+            key_ring: KeyRing::of(engine.store.clone()),
+            replays: Arc::new(Semaphore::new(1)),
+            index: index_page(&run_file),
+            console: Console::new(asks, password),
+            chronicle: Chronicle::default(),
+            health,
+            metrics,
+            engine,
+            reloader,
+            run_file,
+            settings,
+            tail,
+        }
+    }
+
+    /// The settings as of now.
+    fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.borrow())
+    }
+
+    /// Every metric as of now, in the Prometheus text format.
+    fn measured(&self) -> String {
+        self.engine.limiter.measure(&self.engine.book());
+        self.metrics.render()
     }
 }
 
@@ -176,19 +228,22 @@ pub struct Admin {
 pub fn start(listener: Listener, app: App) -> Admin {
     let (stop, mut stopping) = watch::channel(false);
     let nobody = Welcome { cors: Cors::new(&[]), vendors: Vec::new() };
+    let app = Arc::new(app);
     let surface = Surface {
         listener: "admin",
-        app: Arc::new(app),
-        router: Router::new(ROUTES),
+        app: Arc::clone(&app),
+        router: Router::new(&[ROUTES, console::ROUTES].concat()),
         gate: Arc::new(Gate::open()),
         welcome: watch::channel(Arc::new(nobody)).1,
     };
     let serve = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let served = runtime.and_then(|runtime| {
+            runtime.spawn(console::history::watch(Arc::clone(&app)));
             runtime.block_on(listener.serve(service(surface), async move {
                 // A sender that is gone means the same.
                 let _ = stopping.wait_for(|stop| *stop).await;
+                app.console.stop();
             }))
         });
         if let Err(error) = served {
@@ -228,8 +283,9 @@ fn index_page(run_file: &RunFile) -> String {
     let rows =
         ROUTES.iter().map(|route| format!("{:<7}{:<27}{}\n", route.method.as_str(), route.path, route.about));
     format!(
-        "offerd {}\n\napi            {api}\nintegrations   {integrations}\n\n{}",
+        "offerd {}\n\napi            {api}\nintegrations   {integrations}\nconsole        {}/console\n\n{}",
         env!("CARGO_PKG_VERSION"),
+        run_file.admin,
         rows.collect::<String>()
     )
 }
@@ -253,9 +309,7 @@ async fn ready(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 async fn show_metrics(context: Context<App>) -> Result<Reply, Failure> {
-    let engine = &context.app.engine;
-    engine.limiter.measure(&engine.book());
-    let text = context.app.metrics.render();
+    let text = context.app.measured();
     let version = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Ok(Reply::bytes("text/plain", text).header(CONTENT_TYPE, version))
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::App;
+use super::audit::{audit_by, operator};
 use crate::matching::Engine;
 use crate::matching::partner_events::{Recorded, ReportRefused, report_all};
 use crate::model::{ApiError, PartnerReport, Unreadable};
@@ -69,7 +70,17 @@ pub(super) async fn take_in(mut context: Context<App>) -> Result<Reply, Failure>
     let body = context.request.read_body(MAX_BODY_BYTES, BODY_TIMEOUT).await?;
     let imported: Vec<Imported> = serde_json::from_slice(&body)
         .map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))?;
-    Reply::json(&import(&context.app.engine, &imported).await)
+    let outcomes = import(&context.app.engine, &imported).await;
+    told(&outcomes, &operator(&context.request.headers));
+    Reply::json(&outcomes)
+}
+
+/// Notes in the audit log who imported reports, when any of them was new.
+pub fn told(outcomes: &[Outcome], who: &str) {
+    let new = outcomes.iter().filter(|outcome| **outcome == Outcome::New).count();
+    if new > 0 {
+        audit_by!(who, "events.import", new, "partner reports imported");
+    }
 }
 
 impl From<Result<Recorded, ReportRefused>> for Outcome {

@@ -62,7 +62,9 @@ pub(super) async fn check(context: Context<App>) -> Result<Reply, Failure> {
         error!(%error, "the store could not be checked");
         Failure::overloaded(RETRY_AFTER_S)
     })?;
-    Reply::json(&StoreReport::from(report))
+    let report = StoreReport::from(report);
+    context.app.chronicle.check_ended(Ok(&report));
+    Reply::json(&report)
 }
 
 impl From<CheckReport> for StoreReport {

@@ -16,10 +16,13 @@ impl ArrivalTime {
     /// 2020-08-01: nothing arrived before (specification, Limits 4).
     pub const FIRST: Self = Self(1_596_240_000_000_000);
 
-    /// Reads what a client may send as a time; what is before 1970 counts as 1970.
+    /// The last microsecond of the year 9999, behind which times are written in another form.
+    const LAST: Self = Self(253_402_300_799_999_999);
+
+    /// Reads what a client may send as a time; what is before 1970 counts as 1970, what is after 9999 as its end.
     pub fn parse(text: &str) -> Option<Self> {
         let micros = Timestamp::parse_exact(text)?.timestamp_micros();
-        Some(Self(u64::try_from(micros).unwrap_or(0)))
+        Some(Self(u64::try_from(micros).unwrap_or(0)).min(Self::LAST))
     }
 
     /// The time so much later.
@@ -66,6 +69,7 @@ mod tests {
             assert_eq!(ArrivalTime::parse(text), Some(time), "{text}");
         }
         assert_eq!(ArrivalTime::parse("1066-10-14T09:00:00Z"), Some(ArrivalTime(0)));
+        assert_eq!(ArrivalTime::parse("9999-12-31T23:59:60Z"), Some(ArrivalTime::LAST), "a leap second");
         assert_eq!(ArrivalTime::parse("yesterday"), None);
     }
 

@@ -15,16 +15,20 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::os_user::os_user;
+use super::operator::operator;
 use super::page;
 use crate::admin::backup::told;
 use crate::config::Settings;
+use crate::store::Store;
 use crate::store::backup::{Scanner, Summary};
-use crate::store::{Store, StoreOptions};
 
 /// `offerd backup`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Examples:
+  offerd backup nightly.backup
+  offerd backup nightly.backup --json && offerd restore --check nightly.backup
+
 The backup is of one instant, though leads are taken in meanwhile. It is sealed by the master key, which is not in it: keep
 that elsewhere. A lead that is erased later is still in the backup, until the backup is destroyed.")]
 pub struct Arguments {
@@ -54,8 +58,7 @@ async fn execute(settings: &Settings, arguments: &Arguments) -> Result<(), Strin
     let mut copy = Copy::begin(&arguments.file)?;
     match Client::of_daemon(settings).await {
         Some((client, admin)) => {
-            let by: String = form_urlencoded::byte_serialize(os_user().as_bytes()).collect();
-            let mut pieces = client.pieces(&format!("{admin}/backup?by={by}")).await?;
+            let mut pieces = client.pieces(&format!("{admin}/backup")).await?;
             while let Some(piece) = pieces.next().await? {
                 copy.add(&piece)?;
             }
@@ -77,13 +80,12 @@ fn of_store(settings: &Settings, copy: &mut Copy) -> Result<(), String> {
         return Err(format!("there is no store in `{}`", settings.store.path.display()));
     }
     super::log_as_the_daemon_does(settings);
-    let options = StoreOptions::from(&settings.store);
-    let store = Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+    let store = super::open_store(settings)?;
     let mut backup = store.backup().map_err(|error| error.to_string())?;
     while let Some(piece) = backup.step().map_err(|error| error.to_string())? {
         copy.add(&piece)?;
     }
-    told("backup taken", &os_user());
+    told("backup.take", &operator());
     store.close().map_err(|error| error.to_string())
 }
 

@@ -13,6 +13,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde::de::DeserializeOwned;
 
+use super::operator::operator;
 use crate::admin::audit::OPERATOR;
 use crate::config::Settings;
 use crate::model::ApiError;
@@ -169,12 +170,6 @@ impl Lines {
     }
 }
 
-/// The name under which this process's user logged in, as far as a header can hold it; empty when it is not known.
-fn operator() -> String {
-    let name = ["LOGNAME", "USER"].iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default();
-    if name.bytes().all(|byte| byte.is_ascii_graphic()) { name } else { String::new() }
-}
-
 impl Answer {
     async fn whole(url: &str, response: Response<Incoming>) -> Result<Self, NoAnswer> {
         let status = response.status();
@@ -215,7 +210,7 @@ impl std::fmt::Display for NoAnswer {
         if self.refused {
             write!(formatter, "no daemon answers at {}; start it with `offerd serve`", self.url)
         } else {
-            write!(formatter, "{} did not answer: {}", self.url, self.cause)
+            write!(formatter, "{} did not answer: {}; the daemon's log tells more", self.url, self.cause)
         }
     }
 }

@@ -7,21 +7,28 @@ use clap::Subcommand;
 use hyper::Method;
 
 use super::client::Client;
-use super::os_user::os_user;
+use super::operator::operator;
 use super::page;
 use crate::admin::master_key::{Rotated, Rotation};
 use crate::config::Settings;
-use crate::store::{MasterKey, Store, StoreOptions};
+use crate::store::MasterKey;
 
 /// What to do with the master key.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Make a master key, in a file that its owner only can read
+    #[command(after_help = "\
+Examples:
+  offerd key create /etc/offerd/master-key")]
     Create {
         /// File to make
         file: PathBuf,
     },
     /// Seal the keys of the store with another master key; what they seal stays as it is
+    #[command(after_help = "\
+Examples:
+  offerd key create /etc/offerd/master-key.new
+  offerd key rotate --new-key-file /etc/offerd/master-key.new")]
     Rotate {
         /// File with the new key; a running daemon reads it itself
         #[arg(long, value_name = "FILE")]
@@ -60,7 +67,7 @@ fn create(file: &Path) -> Result<(), String> {
 async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<(), String> {
     // The daemon may run in another directory.
     let new_key_file = std::path::absolute(new_key_file).map_err(|error| error.to_string())?;
-    let rotation = Rotation { new_key_file, by: os_user() };
+    let rotation = Rotation { new_key_file };
     let rotated = match Client::of_daemon(settings).await {
         Some((client, admin)) => {
             let body = serde_json::to_vec(&rotation).map_err(|error| error.to_string())?;
@@ -84,9 +91,8 @@ async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<
 
 fn rotate_stopped(settings: &Settings, rotation: &Rotation) -> Result<Rotated, String> {
     super::log_as_the_daemon_does(settings);
-    let options = StoreOptions::from(&settings.store);
-    let store = Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
-    let rotated = rotation.apply(&store).map_err(|error| error.to_string())?;
+    let store = super::open_store(settings)?;
+    let rotated = rotation.apply(&store, &operator()).map_err(|error| error.to_string())?;
     store.close().map_err(|error| error.to_string())?;
     Ok(rotated)
 }

@@ -33,6 +33,13 @@ pub enum Command {
 
 /// `lead submit`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  offerd lead submit tests/leads/personal_loan.json
+  offerd lead submit - --json < lead.json
+  offerd lead submit lead.json --url https://offers.example --token 1a83…_170c…
+
+The token is that of the first start, or one of `offerd token create`; OFFERD_TOKEN may hold it.")]
 pub struct Submit {
     /// The lead, as JSON; `-` reads standard input
     file: PathBuf,

@@ -62,7 +62,12 @@ fn write(directory: &Path) -> io::Result<usize> {
 fn commands(command: &clap::Command, man: &Path) -> io::Result<usize> {
     let mut files = 0;
     for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
-        Man::new(inner.clone()).section(SECTION).manual("offerd").generate_to(man)?;
+        let page = Man::new(inner.clone()).section(SECTION).manual("offerd");
+        let mut text = Vec::new();
+        page.render(&mut text)?;
+        // What help says last begins with examples.
+        let text = String::from_utf8_lossy(&text).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
+        fs::write(man.join(page.get_filename()), text)?;
         files += 1 + commands(inner, man)?;
     }
     Ok(files)

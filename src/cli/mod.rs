@@ -3,21 +3,26 @@
 mod backup;
 mod check;
 mod client;
+mod console;
+mod doctor;
 mod events;
 mod explain;
 mod key;
 mod lead;
 mod manual;
-mod os_user;
+mod operator;
 mod packaged;
 mod page;
 mod partners;
+mod progress;
 mod reload;
 mod replay;
 mod restore;
 mod sandbox;
 mod serve;
 mod store;
+#[cfg(test)]
+mod tests;
 mod token;
 mod transfer;
 
@@ -30,6 +35,7 @@ use crate::config::Settings;
 use crate::daemon;
 use crate::declaration::Fault;
 use crate::partners::Book;
+use crate::store::{Store, StoreOptions};
 use crate::telemetry::logging;
 
 /// Bad configuration (`EX_USAGE`); the unit does not start again on it.
@@ -37,7 +43,19 @@ pub const BAD_CONFIGURATION: u8 = 64;
 
 /// A matching engine for financial offers: a lead goes in, a rate table comes out.
 #[derive(Debug, Parser)]
-#[command(name = "offerd", version, max_term_width = 110)]
+#[command(
+    name = "offerd",
+    version,
+    max_term_width = 110,
+    after_help = "\
+Examples:
+  offerd check                                        are settings and partner files good?
+  offerd                                              run the daemon
+  offerd lead submit tests/leads/personal_loan.json   send a lead, and watch the partners answer
+  offerd explain tests/leads/personal_loan.json       who fits, who does not, and why
+
+The handbook is in offerd(8), offerd.toml(5) and offerd-partner(5)."
+)]
 pub struct Cli {
     /// Settings file; its keys go over the built-in defaults, and OFFERD__SECTION__KEY over both. Of a packaged offerd
     /// /etc/offerd/offerd.toml, where there is one
@@ -50,23 +68,53 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the daemon (also without any command)
+    #[command(after_help = "\
+Examples:
+  offerd serve
+  OFFERD__API__LISTEN=0.0.0.0:8080 offerd --config /etc/offerd/offerd.toml serve
+
+SIGHUP takes changed files in, SIGTERM drains and ends, a second SIGTERM ends at once.")]
     Serve,
     /// Check settings and partner files; every fault is told at once, exit code 64
-    Check,
+    Check(check::Arguments),
+    /// Look at the machine: limits, disk, clock, key, store, certificates, ports, partners; what is wrong, and what to do
+    Doctor(doctor::Arguments),
+    /// Tell where a running daemon's console is, with a link that signs in where that is asked for
+    Console(console::Arguments),
     /// Make, list and revoke access tokens, of a running daemon or of a stopped one's store
     #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd token create --company Acme --kind publishable
+  offerd token list")]
     Token(token::Command),
     /// Submit leads to a running daemon; erase or export what is held on a person
     #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd lead submit tests/leads/personal_loan.json
+  offerd lead erase 01a1fcce-e71a-773e-b126-2445db4ef9dc")]
     Lead(lead::Command),
     /// Make and exchange the master key, which seals personal data
     #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd key create /etc/offerd/master-key
+  offerd key rotate --new-key-file /etc/offerd/master-key.new")]
     Key(key::Command),
     /// Take in what partners report in files
     #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd events import reports.csv")]
     Events(events::Command),
     /// Show, pause and resume partners, of a running daemon or of a stopped one's store
     #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd partners list
+  offerd partners timing --since 7d
+  offerd partners pause tidelark_savings")]
     Partners(partners::Command),
     /// Have a running daemon take in its settings and partner files anew, all or nothing
     Reload(reload::Arguments),
@@ -84,6 +132,9 @@ enum Command {
     Import(transfer::ImportArguments),
     /// Look after the store, of a running daemon or of a stopped one
     #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd store check")]
     Store(store::Command),
     /// Answer as partners would, from their case files: a far side to try the mappings of partners on
     Sandbox(sandbox::Arguments),
@@ -99,7 +150,9 @@ pub fn run() -> ExitCode {
     let config = config.as_deref();
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve::run(config),
-        Command::Check => check::run(config),
+        Command::Check(arguments) => check::run(config, &arguments),
+        Command::Doctor(arguments) => doctor::run(config, &arguments),
+        Command::Console(arguments) => console::run(config, &arguments),
         Command::Token(command) => token::run(config, command),
         Command::Lead(command) => lead::run(config, command),
         Command::Key(command) => key::run(config, command),
@@ -130,6 +183,17 @@ fn settings(config: Option<&Path>) -> Result<Settings, ExitCode> {
 /// Starts the log, for a command that does to a stopped daemon's store what would else be in the daemon's log.
 fn log_as_the_daemon_does(settings: &Settings) {
     logging::init(&settings.log.filter, settings.log.format);
+}
+
+/// The store of a stopped daemon.
+///
+/// # Errors
+/// Why it cannot be opened, and where to look.
+fn open_store(settings: &Settings) -> Result<Store, String> {
+    let path = settings.store.path.display();
+    Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
+        format!("`store.path` ({path}) cannot be opened: {error}; `offerd doctor` looks at what is wrong")
+    })
 }
 
 /// Settings and the book, or the faults of both told and the exit code for it.

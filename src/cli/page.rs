@@ -1,8 +1,11 @@
 //! How tables and figures look on a terminal.
 
+use std::ffi::OsStr;
+use std::io::IsTerminal;
+
 use chrono::{DateTime, Utc};
 use comfy_table::presets::NOTHING;
-use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Row, Table};
+use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, LineStyle, Row, Table};
 
 /// An empty table that fits the terminal, with a line under its header. For a file or another program its rows are as wide
 /// as they are, so that a line is a line.
@@ -13,6 +16,18 @@ pub fn table(header: impl Into<Row>) -> Table {
         if table.width().is_some() { ContentArrangement::Dynamic } else { ContentArrangement::Disabled };
     table.set_content_arrangement(fits);
     table
+}
+
+/// A cell whose colour says something, where there are colours: on a terminal, unless `NO_COLOR` asks for none.
+pub fn toned(text: impl ToString, color: Color) -> Cell {
+    let cell = Cell::new(text);
+    let wanted = colours(std::env::var_os("NO_COLOR").as_deref(), std::io::stdout().is_terminal());
+    if wanted { cell.fg(color) } else { cell }
+}
+
+/// Whether there are colours.
+fn colours(no_color: Option<&OsStr>, terminal: bool) -> bool {
+    terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
 /// Keeps a column from being broken, however narrow the terminal.
@@ -63,7 +78,13 @@ pub fn dollars(amount: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::dollars;
+    use super::{colours, dollars};
+
+    #[test]
+    fn colours_are_for_terminals_that_want_them() {
+        assert!(colours(None, true) && colours(Some("".as_ref()), true));
+        assert!(!colours(Some("1".as_ref()), true) && !colours(None, false));
+    }
 
     #[test]
     fn dollars_are_grouped() {

@@ -21,8 +21,10 @@ Settings and partner files are read by the daemon, from where it was told to rea
 Exit code 0: the files are in force, and what that has changed is told. 64: something in them is wrong, all of it is told,
 and nothing has changed. 1: no daemon is running, or it could not take them in.
 
-Example:
-  $EDITOR partners/alderbrook.toml && offerd check && offerd reload")]
+Examples:
+  offerd reload
+  $EDITOR partners/alderbrook.toml && offerd check && offerd reload
+  offerd reload --json")]
 pub struct Arguments {
     /// What has changed, or what is wrong, as JSON
     #[arg(long)]

@@ -20,11 +20,15 @@ use crate::matching::Rules;
 use crate::matching::replay::{Named, OfferCount, Progress, Replay, ReplayReport, Wish};
 use crate::matching::texts::Texts;
 use crate::partners::Book;
-use crate::store::{Store, StoreOptions};
 
 /// `offerd replay`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Examples:
+  offerd replay --since 7d
+  offerd replay --partners ../changed --since 7d --company Acme
+  offerd replay --limit 1000 --json
+
 Nobody is called, and nothing is written. Offers of a catalog are priced anew, as of the day of their rate table. A partner
 that is asked over HTTP counts with the offers that it answered then if it still would be asked; of one that would be asked
 newly nothing is known, so only the ask is counted. Asks that failed or timed out then do so again. Caps, budgets and pauses
@@ -117,8 +121,7 @@ async fn by_daemon(
 }
 
 fn by_store(settings: &Settings, book: Book, wish: &Wish, bar: &mut Bar) -> Result<ReplayReport, String> {
-    let store = Store::open(StoreOptions::from(&settings.store))
-        .map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+    let store = super::open_store(settings)?;
     let (texts, rules) = (Texts::new(store.clone()), Rules::from(&settings.matching));
     let mut replay = Replay::new(&store, &texts, book, &rules, wish)?;
     while replay.step() {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::backup::{Bar, json_of, told_of};
-use super::os_user::os_user;
+use super::operator::operator;
 use super::page;
 use crate::admin::backup::told;
 use crate::config::Settings;
@@ -18,6 +18,10 @@ use crate::store::{CheckReport, MasterKey};
 /// `offerd restore`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Examples:
+  offerd restore --check nightly.backup
+  offerd restore nightly.backup --into drill
+
 The store is built beside its place and moved there when all of the backup was read, found sound and written. The master key
 is looked for where the daemon looks for it; without one --check can check the checksums, but not the seals.")]
 pub struct Arguments {
@@ -97,7 +101,7 @@ fn restore(
         Ok(())
     })?;
     let (summary, report) = restore.finish().map_err(|error| of_file(&arguments.file, error.to_string()))?;
-    told("backup restored", &os_user());
+    told("backup.restore", &operator());
     warn(&report);
     tell(arguments, &summary, &format!("the store is in {}", into.display()))
 }

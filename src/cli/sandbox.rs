@@ -12,6 +12,14 @@ use crate::sandbox::{Cases, Chance, Latency, Rates, serve};
 
 /// `offerd sandbox`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  offerd sandbox
+  offerd sandbox --errors 0.05 --drip 0.01
+  offerd sandbox --listen 127.0.0.1:0 --latency 0ms..50ms
+
+It answers at http://127.0.0.1:8090/KEY/... with the case `offers` of the partner, or with that which `case:NAME` in the body
+names.")]
 pub struct Arguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]

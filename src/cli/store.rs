@@ -1,35 +1,32 @@
 //! `offerd store check`
 
-use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Subcommand;
 use comfy_table::CellAlignment;
 use hyper::Method;
-use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use super::client::Client;
-use super::page;
+use super::{page, progress};
 use crate::admin::store::StoreReport;
 use crate::config::Settings;
-use crate::store::{Store, StoreOptions};
 
 /// What to do with the store.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Read every record, of a running daemon's store or of a stopped one's, and name those that are not as they were
     /// written; exit code 1 if there are any. Nothing is changed
+    #[command(after_help = "\
+Examples:
+  offerd store check
+  offerd store check --json | jq '.broken'")]
     Check {
         /// As JSON
         #[arg(long)]
         json: bool,
     },
 }
-
-/// Time between two frames of the spinner.
-const FRAME: Duration = Duration::from_millis(120);
 
 /// Runs `offerd store`.
 pub fn run(config: Option<&Path>, command: &Command) -> ExitCode {
@@ -46,20 +43,14 @@ pub fn run(config: Option<&Path>, command: &Command) -> ExitCode {
 }
 
 async fn check(settings: &Settings) -> Result<StoreReport, String> {
-    let spinner = ProgressBar::hidden().with_message("reading every record");
-    if std::io::stderr().is_terminal() {
-        spinner.set_draw_target(ProgressDrawTarget::stderr());
-        spinner.enable_steady_tick(FRAME);
-    }
-    let report = match Client::of_daemon(settings).await {
+    let _waiting = progress::waiting("reading every record");
+    match Client::of_daemon(settings).await {
         Some((client, admin)) => {
             let answer = client.call(Method::POST, &format!("{admin}/store/check"), None).await;
             answer.map_err(|error| error.to_string())?.read()
         }
         None => of_stopped(settings),
-    };
-    spinner.finish_and_clear();
-    report
+    }
 }
 
 fn of_stopped(settings: &Settings) -> Result<StoreReport, String> {
@@ -67,8 +58,7 @@ fn of_stopped(settings: &Settings) -> Result<StoreReport, String> {
     if !path.is_dir() {
         return Err(format!("there is no store at `store.path` ({})", path.display()));
     }
-    let store = Store::open(StoreOptions::from(&settings.store))
-        .map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+    let store = super::open_store(settings)?;
     let report = store.check().map_err(|error| error.to_string());
     store.close().map_err(|error| error.to_string())?;
     report.map(StoreReport::from)

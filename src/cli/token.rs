@@ -11,15 +11,17 @@ use hyper::Method;
 use uuid::Uuid;
 
 use super::client::Client;
+use super::operator::operator;
 use super::page;
+use crate::admin::audit::audit_by;
 use crate::admin::key_ring::{Created, Holder, KeyRing, Listed, New};
 use crate::admin::tokens::Revoked;
 use crate::config::Settings;
 use crate::model::TokenKind;
 use crate::partners::Book;
+use crate::store::Store;
 use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind};
 use crate::store::tokens::NewToken;
-use crate::store::{Store, StoreOptions};
 
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]
@@ -27,12 +29,19 @@ pub enum Command {
     /// Make a token and print it, alone, on standard output; it is told nowhere else
     Create(Create),
     /// List tokens; the tokens themselves are kept nowhere
+    #[command(after_help = "\
+Examples:
+  offerd token list
+  offerd token list --json | jq -r '.[].id'")]
     List {
         /// As JSON
         #[arg(long)]
         json: bool,
     },
     /// End a token, by the id that `list` shows
+    #[command(after_help = "\
+Examples:
+  offerd token revoke 3f0a1d62-0a53-4d1c-a3a2-7d0f7bb2d1c4")]
     Revoke {
         /// Id of the token
         id: Uuid,
@@ -41,7 +50,12 @@ pub enum Command {
 
 /// `token create`
 #[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("holder").required(true).args(["company", "partner"])))]
+#[command(group(clap::ArgGroup::new("holder").required(true).args(["company", "partner"])), after_help = "\
+Examples:
+  offerd token create --company Acme --kind publishable
+  offerd token create --company Acme --kind confidential --test
+  offerd token create --company Acme --kind publishable --duplicate-look-back 1440
+  TOKEN=$(offerd token create --partner tidelark_savings)")]
 pub struct Create {
     /// Company that the token belongs to; made when there is none of this name
     #[arg(long, value_name = "NAME", requires = "kind")]
@@ -155,9 +169,8 @@ impl Keeper {
         if let Some((client, admin)) = Client::of_daemon(settings).await {
             return Ok(Self::Daemon { client, url: format!("{admin}/tokens") });
         }
-        let options = StoreOptions::from(&settings.store);
-        let store =
-            Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+        super::log_as_the_daemon_does(settings);
+        let store = super::open_store(settings)?;
         Ok(Self::Store { key_ring: KeyRing::of(store.clone()), store })
     }
 
@@ -169,7 +182,12 @@ impl Keeper {
             }
             Self::Store { key_ring, .. } => match KeyRing::fault(&new) {
                 Some(fault) => Err(fault),
-                None => key_ring.create(new).await.map_err(|error| error.to_string()),
+                None => {
+                    let created = key_ring.create(new).await.map_err(|error| error.to_string())?;
+                    let holder = created.holder.name();
+                    audit_by!(operator(), "token.create", id = %created.id, holder, "token created");
+                    Ok(created)
+                }
             },
         }
     }
@@ -189,7 +207,13 @@ impl Keeper {
                 let answer = client.call(Method::DELETE, &format!("{url}/{id}"), None).await;
                 Ok(answer.map_err(|error| error.to_string())?.read::<Revoked>()?.found)
             }
-            Self::Store { key_ring, .. } => key_ring.revoke(id).await.map_err(|error| error.to_string()),
+            Self::Store { key_ring, .. } => {
+                let found = key_ring.revoke(id).await.map_err(|error| error.to_string())?;
+                if found {
+                    audit_by!(operator(), "token.revoke", %id, "token revoked");
+                }
+                Ok(found)
+            }
         }
     }
 

@@ -13,15 +13,19 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::client::Client;
-use super::os_user::os_user;
+use super::operator::operator;
 use crate::admin::backup::told;
 use crate::config::Settings;
 use crate::matching::transfer::{Export, Import};
-use crate::store::{Store, StoreOptions};
+use crate::store::Store;
 
 /// `offerd export`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Examples:
+  offerd export --personal-data store.ndjson
+  offerd export - > store.ndjson
+
 The store must be that of a stopped daemon; of a running one restore a backup elsewhere, and export that. A line is
 {\"tree\",\"key\",\"value\"}; the key is in hexadecimal, a value that is not JSON goes as \"text\" or \"hex\".")]
 pub struct ExportArguments {
@@ -35,6 +39,9 @@ pub struct ExportArguments {
 /// `offerd import`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Examples:
+  offerd import store.ndjson
+
 The store must not be there yet. Everything is answered as before, except that a submit sent again with the Idempotency-Key
 of one before the export counts as new.")]
 pub struct ImportArguments {
@@ -62,9 +69,8 @@ pub fn export(config: Option<&Path>, arguments: &ExportArguments) -> ExitCode {
         store.close().map_err(|error| error.to_string())?;
         let left_out = "; what is sealed in the store was left out: say --personal-data for all of it";
         let left_out = if arguments.personal_data { "" } else { left_out };
-        let action =
-            if arguments.personal_data { "store exported with personal data" } else { "store exported" };
-        told(action, &os_user());
+        let action = if arguments.personal_data { "store.export.personal_data" } else { "store.export" };
+        told(action, &operator());
         Ok(format!("{records} records exported{left_out}"))
     })
 }
@@ -86,7 +92,7 @@ pub fn import(config: Option<&Path>, arguments: &ImportArguments) -> ExitCode {
         drop(store);
         match imported.and_then(|records| closed.map(|()| records)) {
             Ok(records) => {
-                told("store imported", &os_user());
+                told("store.import", &operator());
                 Ok(format!("{records} records imported"))
             }
             Err(message) => {
@@ -125,8 +131,7 @@ fn run(config: Option<&Path>, work: impl AsyncFnOnce(&Settings) -> Result<String
 }
 
 fn open(settings: &Settings) -> Result<Store, String> {
-    let options = StoreOptions::from(&settings.store);
-    Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))
+    super::open_store(settings)
 }
 
 fn write(store: &Store, arguments: &ExportArguments) -> Result<u64, String> {

@@ -9,9 +9,9 @@ use ipnet::IpNet;
 
 use super::raw::{OneOrMany, Raw, RawApi, RawLimits, RawLog, RawMatching, RawStore, RawTls, RawTracing};
 use super::settings::{
-    AnalyticsSettings, ApiSettings, DescribedSetting, LimitSettings, ListenerSettings, LogSettings,
-    MatchingSettings, PathSettings, RateSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings,
-    TokenSettings, TracingSettings, WireSettings,
+    AnalyticsSettings, ApiSettings, ConsoleSettings, DescribedSetting, LimitSettings, ListenerSettings,
+    LogSettings, MatchingSettings, PathSettings, RateSettings, Settings, ShutdownSettings, StoreSettings,
+    TlsSettings, TokenSettings, TracingSettings, WireSettings,
 };
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging;
@@ -44,6 +44,10 @@ pub(super) fn checked(
             tls: tls("integrations.tls", raw.integrations.tls, found),
         },
         admin: ListenerSettings { listen: admin_listen, tls: tls("admin.tls", raw.admin.tls, found) },
+        console: ConsoleSettings {
+            sign_in: raw.console.sign_in,
+            password_file: Some(raw.console.password_file).filter(|path| !path.is_empty()).map(PathBuf::from),
+        },
         limits: limits(raw.limits, raw.api.max_body_bytes, found),
         api: api(raw.api, api_listen, found),
         matching,
@@ -113,6 +117,7 @@ fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {
         header_timeout: duration("api.header_timeout", raw.header_timeout, MILLISECOND, HOUR, found),
         request_timeout: duration("api.request_timeout", raw.request_timeout, MILLISECOND, HOUR, found),
         write_timeout: duration("api.write_timeout", raw.write_timeout, MILLISECOND, HOUR, found),
+        demo: raw.demo,
         tls: tls("api.tls", raw.tls, found),
     }
 }

@@ -14,7 +14,7 @@ mod tests;
 pub use layers::DEFAULTS;
 pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
-    ApiSettings, DescribedSetting, LimitSettings, ListenerSettings, LogSettings, MatchingSettings,
-    PathSettings, RateSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings,
-    WireSettings,
+    ApiSettings, ConsoleSettings, DescribedSetting, LimitSettings, ListenerSettings, LogSettings,
+    MatchingSettings, PathSettings, RateSettings, Settings, ShutdownSettings, SignIn, StoreSettings,
+    TlsSettings, TokenSettings, WireSettings,
 };

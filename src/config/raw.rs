@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::settings::SignIn;
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging::LogFormat;
 
@@ -12,6 +13,7 @@ pub(super) struct Raw {
     pub api: RawApi,
     pub integrations: RawListener,
     pub admin: RawListener,
+    pub console: RawConsole,
     pub matching: RawMatching,
     pub limits: RawLimits,
     pub analytics: RawAnalytics,
@@ -37,6 +39,7 @@ pub(super) struct RawApi {
     pub header_timeout: HumanDuration,
     pub request_timeout: HumanDuration,
     pub write_timeout: HumanDuration,
+    pub demo: bool,
     pub tls: RawTls,
 }
 
@@ -52,6 +55,13 @@ pub(super) struct RawTls {
 pub(super) struct RawListener {
     pub listen: String,
     pub tls: RawTls,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawConsole {
+    pub sign_in: SignIn,
+    pub password_file: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ipnet::IpNet;
+use serde::Deserialize;
 
 use super::checks::checked;
 use super::layers::Layers;
@@ -25,6 +26,8 @@ pub struct Settings {
     pub integrations: ListenerSettings,
     /// `[admin]`
     pub admin: ListenerSettings,
+    /// `[console]`
+    pub console: ConsoleSettings,
     /// `[matching]`
     pub matching: MatchingSettings,
     /// `[limits]`
@@ -73,6 +76,8 @@ pub struct ApiSettings {
     pub request_timeout: Duration,
     /// Longest time that an answer may stay unread.
     pub write_timeout: Duration,
+    /// Whether a sandbox has a page for trying a lead.
+    pub demo: bool,
     /// What the api listener shows who it is with; `None` for HTTP in the clear.
     pub tls: Option<TlsSettings>,
 }
@@ -84,6 +89,32 @@ pub struct ListenerSettings {
     pub listen: SocketAddr,
     /// What it shows who it is with; `None` for HTTP in the clear.
     pub tls: Option<TlsSettings>,
+}
+
+/// `[console]`
+#[derive(Debug, Clone)]
+pub struct ConsoleSettings {
+    /// Who has to sign in.
+    pub sign_in: SignIn,
+    /// File with a password to sign in with, if one is named.
+    pub password_file: Option<PathBuf>,
+}
+
+/// Who has to sign in to the console.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignIn {
+    /// Everybody, unless the admin listener is on loopback.
+    Remote,
+    /// Everybody.
+    Always,
+}
+
+impl Settings {
+    /// Whether one has to sign in to the console.
+    pub fn console_asks_to_sign_in(&self) -> bool {
+        self.console.sign_in == SignIn::Always || !self.admin.listen.ip().is_loopback()
+    }
 }
 
 /// `tls` of a listener: two files in PEM.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::admin::password::Password;
 use crate::config::{Settings, StoreSettings};
 use crate::declaration::Fault;
 use crate::http::identities::Identities;
@@ -17,6 +18,7 @@ pub fn load(config: Option<&Path>) -> Result<(Settings, Book), Vec<Fault>> {
     let (settings, mut faults) = Settings::inspect(config);
     let Some(settings) = settings else { return Err(faults) };
     faults.extend(master_key_fault(&settings));
+    faults.extend(password_fault(&settings));
     faults.extend(certificate_faults(Identities::read(&settings)));
     match Book::load(&settings.partners.path) {
         Ok(book) => {
@@ -36,10 +38,35 @@ pub fn load(config: Option<&Path>) -> Result<(Settings, Book), Vec<Fault>> {
     }
 }
 
+/// How many days the certificate of each listener that speaks TLS stays in force.
+///
+/// # Errors
+/// Every fault of the certificates.
+pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>, Vec<Fault>> {
+    let identities = Identities::read(settings);
+    let days = identities.map(|identities| {
+        let days = identities.shown().map(|(listener, identity)| match identity.days_left() {
+            Ok(days) => Ok((listener, days)),
+            Err(fault) => Err((format!("{listener}.tls"), fault)),
+        });
+        days.collect::<Result<Vec<_>, _>>().map_err(|fault| vec![fault])
+    });
+    match days {
+        Ok(Ok(days)) => Ok(days),
+        Ok(Err(faults)) | Err(faults) => Err(certificate_faults::<()>(Err(faults))),
+    }
+}
+
 /// What is wrong with the certificates of the listeners.
 pub(super) fn certificate_faults<T>(read: Result<T, Vec<(String, String)>>) -> Vec<Fault> {
     let faults = read.err().unwrap_or_default();
     faults.into_iter().map(|(key, message)| Fault { file: None, line: None, key, message }).collect()
+}
+
+/// What is wrong with the console's password, if one is given.
+fn password_fault(settings: &Settings) -> Option<Fault> {
+    let message = Password::find(settings.console.password_file.as_deref()).err()?;
+    Some(Fault { file: None, line: None, key: "console.password_file".to_owned(), message })
 }
 
 /// What is wrong with the master key that is given, if one is. Whether it is the store's is seen when that is opened.

@@ -20,16 +20,17 @@ use tokio::sync::watch;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
-pub use self::load::{load, master_key_fault};
+pub use self::load::{certificate_days, load, master_key_fault};
 use self::reload::{Reloading, note_book};
 pub use self::sockets::Sockets;
+use crate::admin::password::Password;
 use crate::admin::{self, Health};
 use crate::bootstrap;
 use crate::config::Settings;
 use crate::http;
 use crate::http::identities::Identities;
 use crate::matching::lines::Lines;
-use crate::matching::{Engine, Matchmaker, recovery, texts::Texts};
+use crate::matching::{Engine, Matchmaker, funnel, recovery, texts::Texts};
 use crate::partners::Book;
 use crate::reload::channel as reload_requests;
 use crate::run_file::RunFile;
@@ -127,6 +128,8 @@ async fn live(
     let engine = engine.traced(traces);
     let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect());
     recovery::recover(&matchmaker).await;
+    let recovering = matchmaker.clone();
+    let recovering = tokio::spawn(async move { recovery::recover_when_mended(&recovering).await });
 
     let run_file = RunFile {
         api: api.url(),
@@ -142,11 +145,23 @@ async fn live(
     let (reloader, mut reloads) = reload_requests();
     let engine = Arc::clone(matchmaker.engine());
     note_book(&engine.book());
-    let admin_app =
-        admin::App::new(Arc::clone(&health), metrics, Arc::clone(&engine), reloader, run_file.clone());
+    let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
+    let password = Password::find(settings.console.password_file.as_deref())?;
+    let admin_app = admin::App::new(admin::Parts {
+        health: Arc::clone(&health),
+        metrics,
+        engine: Arc::clone(&engine),
+        reloader,
+        run_file: run_file.clone(),
+        settings: settings_in_force,
+        tail: filter.tail(),
+        password,
+    });
     let admin = admin::start(admin_listener, admin_app);
 
     let retaining = tokio::spawn(retention::retain(store.clone(), settings.store.clone()));
+    tokio::spawn(funnel::keep(Arc::clone(&engine)));
+
     let (stop, stopping) = watch::channel(false);
     let reception = http::Reception::new(&settings.api);
     let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
@@ -169,7 +184,7 @@ async fn live(
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 
     let store_path = settings.store.path.clone();
-    let mut reloading = Reloading { config, settings, engine, reception, shown, filter };
+    let mut reloading = Reloading { config, settings, in_force, engine, reception, shown, filter };
     loop {
         tokio::select! {
             told = signals.next() => match told {
@@ -210,6 +225,7 @@ async fn live(
     }
     RunFile::remove(&store_path);
     retaining.abort();
+    recovering.abort();
     admin.stop();
     let closed = store.close().map_err(|error| error.to_string());
     for arbiter in arbiters {

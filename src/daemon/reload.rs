@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use metrics::{counter, gauge};
 use sd_notify::NotifyState;
+use tokio::sync::watch;
 use tracing::{error, info, warn};
 
 use super::load::{certificate_faults, load};
@@ -30,6 +31,8 @@ pub struct Reloading {
     pub config: Option<PathBuf>,
     /// The settings in force.
     pub settings: Settings,
+    /// The same, for who shows them.
+    pub in_force: watch::Sender<Arc<Settings>>,
     /// Matches leads under a book and rules.
     pub engine: Arc<Engine>,
     /// Whom the public listeners welcome.
@@ -104,6 +107,7 @@ impl Reloading {
             // It was checked with the other settings; what is left is a process that does not log at all.
             warn!(cause, "the log's filter stays as it was");
         }
+        self.in_force.send_replace(Arc::new(settings.clone()));
         self.settings = settings;
     }
 }

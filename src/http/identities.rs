@@ -46,6 +46,12 @@ impl Identities {
         if faults.is_empty() { Ok(identities) } else { Err(faults) }
     }
 
+    /// Those there are, with the names of their listeners.
+    pub fn shown(&self) -> impl Iterator<Item = (&'static str, &Identity)> {
+        let all = [("api", &self.api), ("integrations", &self.integrations), ("admin", &self.admin)];
+        all.into_iter().filter_map(|(listener, identity)| Some((listener, identity.as_ref()?)))
+    }
+
     /// Reads them again, and leaves what is shown as it is until [`Renewals::show`].
     ///
     /// # Errors

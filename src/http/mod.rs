@@ -61,6 +61,8 @@ pub struct App {
     pub record_ids: RecordIds,
     /// The OpenAPI document and the page that shows it.
     pub docs: Docs,
+    /// Whether there is a page for trying a lead.
+    pub demo: bool,
     /// What both listeners let past.
     pub gate: Arc<Gate>,
 }
@@ -85,6 +87,7 @@ impl App {
             fingerprint: crc32fast::hash(made_with.as_bytes()),
             record_ids: RecordIds::default(),
             docs,
+            demo: current::demo::wanted(settings),
             gate: Arc::new(Gate::new(gate_rules(&settings.limits), Pulse::new())),
         }
     }

@@ -1,11 +1,11 @@
-//! Every path of the public interface, on one page. A new one needs its line in the README and its draft in
+//! Every path of the public interface, on one page. A new one needs its line in the handbook (`src/handbook/client.md`) and its draft in
 //! [`super::openapi`]; tests say so.
 
 use hyper::Method;
 
 use super::current::{
-    analytics, clicks, docs, explanations, featured_institutions, leads, offer_previews, partner_events,
-    rate_tables, ui_events, universities, waiting,
+    analytics, clicks, demo, docs, explanations, featured_institutions, leads, offer_previews,
+    partner_events, rate_tables, ui_events, universities, waiting,
 };
 use super::{App, v1};
 use crate::web::{Editions, Handler, Route, Scope, handler};
@@ -198,6 +198,22 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::All,
         about: "Answers with what that page is made of.",
         handler: handler!(docs::file),
+    },
+    Route {
+        method: Method::GET,
+        path: "/demo",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Shows a page on which a lead can be tried by hand; a sandbox only has it.",
+        handler: handler!(demo::show),
+    },
+    Route {
+        method: Method::GET,
+        path: "/demo/{file}",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Answers with what that page loads.",
+        handler: handler!(demo::file),
     },
 ];
 

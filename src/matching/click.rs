@@ -73,7 +73,7 @@ async fn write(
     let click = || writing::click(lead, seat, action);
     let cents = imprint.payout.dollars(None) * 100.0;
     if imprint.payout.on == PayoutStep::Click && cents > 0.0 && !lead.test {
-        let paid = writing::with_click_payout(click(), lead, offer, action.action_date, cents);
+        let paid = writing::with_click_payout(click(), lead, seat, offer, action.action_date, cents);
         let (partner, at) = (seat.key.clone(), action.action_date.millis());
         let owed = Owed { partner, product_type: seat.product_type, at, cents };
         match engine.store.commit(owed.write(paid, action.uuid)).await {

@@ -9,6 +9,7 @@ use metrics::gauge;
 use tracing::error;
 use uuid::Uuid;
 
+use super::conduct::Conducts;
 use super::configuration::{Configuration, Rules};
 use super::limiter::{Limiter, SeatStanding, State};
 use super::lines::Lines;
@@ -35,6 +36,8 @@ pub struct Engine {
     pub limiter: Limiter,
     /// How fast partners answer.
     pub paces: Paces,
+    /// How partners have behaved lately.
+    pub conducts: Conducts,
     /// Where clicks go.
     pub base_url: String,
     /// Follows leads, where there is a collector of traces.
@@ -63,8 +66,8 @@ impl Engine {
         let limiter = Limiter::of(&store, &texts, clock);
         let configuration = Configuration { book: Arc::new(book), lines, rules };
         let configuration = RwLock::new(Arc::new(configuration));
-        let (traces, live) = (Traces::default(), LiveTables::default());
-        Self { store, texts, configuration, limiter, paces, base_url, traces, live }
+        let (conducts, traces, live) = Default::default();
+        Self { store, texts, configuration, limiter, paces, conducts, base_url, traces, live }
     }
 
     /// Follows leads with these traces.
@@ -145,6 +148,11 @@ impl LiveTables {
     pub fn get(&self, table: Uuid, company: Uuid) -> Option<Option<Addr<RateTableActor>>> {
         let tables = self.0.read().unwrap_or_else(PoisonError::into_inner);
         tables.get(&table).map(|(owner, actor)| (*owner == company).then(|| actor.clone()))
+    }
+
+    /// Whether a table has an actor.
+    pub fn has(&self, table: Uuid) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains_key(&table)
     }
 
     /// Every actor.

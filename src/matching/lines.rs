@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use metrics::histogram;
 use tokio::time::Instant;
@@ -25,9 +26,11 @@ use crate::partners::http::{Answered, HttpRequest, HttpSource, Reading, Secrets}
 use crate::partners::{Book, Quote, Seat};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
 use crate::telemetry::traces::{TRACEPARENT, TraceContext};
-use crate::wire::{
-    Call, CallError, ClientIdentity, Lane, LaneRules, LaneState, PanelRules, PoolRules, Reply, Wire,
-};
+pub use crate::wire::{BreakerState, LaneState};
+use crate::wire::{Call, CallError, ClientIdentity, Lane, LaneRules, PanelRules, PoolRules, Reply, Wire};
+
+/// Longest time that a late answer is watched for.
+const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Who a line leads to.
 type Place = (String, ProductType);
@@ -101,7 +104,12 @@ impl Lines {
             max_idle: rules.concurrency,
             ..PoolRules::default()
         };
-        let lane = LaneRules { concurrency: rules.concurrency, ..LaneRules::default() };
+        let lane = LaneRules {
+            concurrency: rules.concurrency,
+            // As long again as an ask may take: what twice the timeout would have won is seen.
+            late_patience: seat.timeout.min(LATE_PATIENCE_MAX),
+            ..LaneRules::default()
+        };
         let pool = self.wire.pool(&seat.identity.key, pool)?;
         for (key, host) in &source.hosts {
             if let Some(address) = pool.forbids(host) {
@@ -123,6 +131,14 @@ fn panel_rules(settings: WireSettings) -> PanelRules {
 }
 
 impl Line {
+    /// Makes a connection to one of the partner's hosts as an ask would, and drops it: nothing is asked.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn reach(&self, url: &str) -> Result<(), CallError> {
+        self.lane.reach(url).await
+    }
+
     /// Asks a seat, of whose offers those at `offers` fit the lead. Whatever goes wrong is told in one line of the log,
     /// without a word of what was sent or answered.
     ///
@@ -172,6 +188,11 @@ impl Line {
             request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
         }
         self.send(request, deadline).await.map(Some).map_err(|error| error.to_string())
+    }
+
+    /// How long the last asks took in all that ran out of time and were watched; nothing of one that was never answered.
+    pub fn late(&self) -> Vec<Option<Duration>> {
+        self.lane.late()
     }
 
     /// How the lane stands, for display.

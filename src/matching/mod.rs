@@ -11,6 +11,9 @@
 //! The [`limiter`] counts from the records whom a table asked ([`asks`]) and what its leads earned ([`owed`]); [`pausing`]
 //! is how the command line takes a partner out. What is held on a person is a [`dossier`], and [`erasure`] is the end of it.
 //!
+//! What people look on at while it runs is the [`conduct`] of partners.
+//!
+//! A [`funnel`] counts how far leads come, from the feeds and in its own time; a [`trial`] tells what would become of a lead.
 //! Afterwards an [`explanation`] tells of a stored lead who was asked, with what outcome and [`cause`], and who was not and
 //! why; a [`replay`] runs stored leads against other partner files.
 
@@ -21,11 +24,13 @@ pub mod audience;
 pub mod budget;
 pub mod cause;
 pub mod click;
+pub mod conduct;
 pub mod configuration;
 pub mod dossier;
 pub mod engine;
 pub mod erasure;
 pub mod explanation;
+pub mod funnel;
 pub mod history;
 pub mod identity;
 pub mod limiter;
@@ -56,6 +61,7 @@ pub mod texts;
 pub mod timing;
 pub mod token_cache;
 pub mod transfer;
+pub mod trial;
 pub mod trigger;
 pub mod writing;
 

@@ -144,7 +144,9 @@ async fn revoke(engine: &Engine, key: &[u8]) -> Result<Recorded, ReportRefused> 
     }
     let revoked = earlier.clone().revoked(Utc::now().into());
     let owed = Owed::read(&engine.store, earlier.receipt.uuid);
-    let commit = Owed::remove(writing::revoked_report(key, &earlier, &revoked), earlier.receipt.uuid);
+    let product_type = earlier.receipt.product_type.or(owed.as_ref().map(|owed| owed.product_type));
+    let commit = writing::revoked_report(key, &earlier, &revoked, product_type);
+    let commit = Owed::remove(commit, earlier.receipt.uuid);
     match engine.store.commit(commit).await {
         Ok(()) => {
             owed.iter().for_each(|owed| engine.limiter.take_back(owed));

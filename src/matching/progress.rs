@@ -207,6 +207,46 @@ mod tests {
         assert!(progress.settled());
     }
 
+    /// The seats, and everything that was taken in: read anew for every question.
+    struct Story {
+        seats: Vec<(ProductType, bool)>,
+        wants_loans: bool,
+        taken: Vec<Event>,
+    }
+
+    impl Story {
+        fn standing(&self, seat: usize) -> Option<Standing> {
+            let (_, second_look) = self.seats.get(seat)?;
+            let is_released = self.taken.contains(&Event::Released { seat });
+            let is_ended = [true, false].iter().any(|offers| self.taken.contains(&ended(seat, *offers)));
+            Some(match (is_ended, *second_look && self.wants_loans && !is_released) {
+                (true, _) => Standing::Ended,
+                (false, true) => Standing::Held,
+                (false, false) => Standing::Asked,
+            })
+        }
+
+        fn all(&self, standing: Standing) -> Vec<usize> {
+            (0..self.seats.len()).filter(|seat| self.standing(*seat) == Some(standing)).collect()
+        }
+
+        fn due(&self) -> Due {
+            let lenders = (0..self.seats.len()).filter(|seat| self.seats[*seat] == LOAN);
+            let (ended_ones, asked): (Vec<usize>, Vec<usize>) =
+                lenders.partition(|seat| self.standing(*seat) == Some(Standing::Ended));
+            let held = self.all(Standing::Held);
+            if held.is_empty() {
+                Due::Nothing
+            } else if ended_ones.iter().any(|seat| self.taken.contains(&ended(*seat, true))) {
+                Due::Drop(held)
+            } else if asked.is_empty() {
+                Due::Release(held)
+            } else {
+                Due::Nothing
+            }
+        }
+    }
+
     proptest! {
         /// Whatever happens, in whatever order: the pending list only shrinks, nothing changes once it is empty, and
         /// a table whose every seat got an outcome is settled.
@@ -231,6 +271,32 @@ mod tests {
                 let _ = progress.apply(ended(seat, false));
             }
             prop_assert!(progress.settled());
+        }
+
+        /// After any events it stands where the story of what was taken in says.
+        #[test]
+        fn it_stands_where_its_story_says(
+            seats in prop::collection::vec(prop::sample::select(vec![LOAN, CARD, SECOND]), 0..8),
+            wants_loans: bool,
+            events in prop::collection::vec((0_usize..9, any::<bool>(), any::<bool>()), 0..40),
+        ) {
+            let mut progress = Progress::start(seats.iter().copied(), wants_loans);
+            let mut story = Story { seats, wants_loans, taken: Vec::new() };
+            for (seat, release, offers) in events {
+                let event = if release { Event::Released { seat } } else { ended(seat, offers) };
+                let standing = story.standing(seat);
+                let fits = match event {
+                    Event::Released { .. } => standing == Some(Standing::Held),
+                    Event::Ended { .. } => standing.is_some_and(|standing| standing != Standing::Ended),
+                };
+                let refused = if fits { Ok(()) } else { Err(IllegalTransition { standing, event }) };
+                prop_assert_eq!(progress.apply(event), refused);
+                story.taken.extend(fits.then_some(event));
+                for standing in [Standing::Held, Standing::Asked, Standing::Ended] {
+                    prop_assert_eq!(progress.standing(standing).collect::<Vec<_>>(), story.all(standing));
+                }
+                prop_assert_eq!(progress.due(), story.due());
+            }
         }
     }
 }

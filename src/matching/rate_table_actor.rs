@@ -21,6 +21,7 @@ use super::admission::Place;
 use super::asks::Asks;
 use super::audience::Audience;
 use super::budget::Budget;
+use super::conduct::Noted;
 use super::configuration::Configuration;
 use super::engine::Engine;
 use super::limiter::Round;
@@ -29,7 +30,7 @@ use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use super::partner_actor::PartnerActor;
 use super::progress::{Due, Event, Progress, Standing};
 use super::question::Question;
-use super::record::Answer;
+use super::record::{Answer, AnswerRecord, Ask};
 use super::table::Table;
 use super::writing;
 use crate::model::{CreditBands, Lead, ProductType};
@@ -87,6 +88,8 @@ pub struct RateTableActor {
     prompt: Vec<bool>,
     /// Per seat, whether its outcome is noted: written, being written, or about to be.
     noted: Vec<bool>,
+    /// Per seat, how it was asked, if it was.
+    asked: Vec<Option<Ask>>,
     /// Per seat, whether it was asked before a restart.
     asked_before: Vec<bool>,
     /// Who is asked, as far as the head does not say so.
@@ -133,6 +136,7 @@ impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
             let slowest = &mut self.slowest[usize::from(self.asks.is_released(seat))];
             *slowest = elapsed.max(*slowest);
             self.engine.paces.note(self.table().head().test, &seat_text, elapsed, &end.outcome);
+            self.note_conduct(seat, &end, elapsed);
             self.take_in(seat, end);
         }
         self.write(ctx);
@@ -194,6 +198,7 @@ impl RateTableActor {
         Self {
             engine,
             budget,
+            asked: vec![None; prompt.len()],
             prompt,
             noted,
             asked_before,
@@ -230,6 +235,7 @@ impl RateTableActor {
                 continue;
             };
             let budget = if planted(Planted::NoDeadline) { budget * 1000 } else { budget };
+            self.asked[seat] = Some(self.asked_now(budget));
             let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
             let request = RequestOffers {
                 question: Arc::clone(&question),
@@ -262,6 +268,15 @@ impl RateTableActor {
         }
     }
 
+    /// An ask that begins now.
+    fn asked_now(&self, budget: Duration) -> Ask {
+        let after = Utc::now().timestamp_millis() - self.table().head().created_at;
+        Ask {
+            after_ms: u32::try_from(after.max(0)).unwrap_or(u32::MAX),
+            budget_ms: u32::try_from(budget.as_millis()).unwrap_or(u32::MAX),
+        }
+    }
+
     /// What is asked now.
     fn question(&self) -> Question {
         let head = self.table().head();
@@ -286,6 +301,14 @@ impl RateTableActor {
         hasher.finish()
     }
 
+    /// Notes for people who look on how an ask ended.
+    fn note_conduct(&self, seat: usize, end: &AskEnd, elapsed: Duration) {
+        let SeatText { key, product_type, .. } = &*self.table().seats()[seat];
+        let rate_table = self.table().head().uuid;
+        let noted = Noted { rate_table, end, elapsed, late: self.noted[seat] };
+        self.engine.conducts.note(key, *product_type, noted);
+    }
+
     /// Notes an outcome, unless its seat has one already: a late offer never enters.
     fn take_in(&mut self, seat: usize, end: AskEnd) {
         if std::mem::replace(&mut self.noted[seat], true) {
@@ -307,7 +330,10 @@ impl RateTableActor {
     fn deadline_passed(&mut self, ctx: &mut Context<Self>) {
         for seat in 0..self.noted.len() {
             if !self.noted[seat] {
-                self.take_in(seat, Outcome::TimedOut.because("the deadline of the rate table came"));
+                let end = Outcome::TimedOut.because("the deadline of the rate table came");
+                let elapsed = self.start.begun.map(|begun| begun.elapsed()).unwrap_or_default();
+                self.note_conduct(seat, &end, elapsed);
+                self.take_in(seat, end);
             }
         }
         self.write(ctx);
@@ -358,9 +384,11 @@ impl RateTableActor {
         }
         self.writing = true;
         let mut commit = Commit::new();
-        if !answers.is_empty() {
+        let asked = answers.iter().map(|answer| self.asked[usize::from(answer.seat)]).collect();
+        let record = AnswerRecord { answers, asked };
+        if !record.answers.is_empty() {
             let lead_created_at = self.start.lead_created_at;
-            commit = writing::answers(self.table(), lead_created_at, self.sequence, &answers, settles);
+            commit = writing::answers(self.table(), lead_created_at, self.sequence, &record, settles);
         }
         if asks != self.written_asks {
             commit = asks.write(commit, self.table().head().uuid);
@@ -369,7 +397,7 @@ impl RateTableActor {
         ctx.spawn(
             acknowledged
                 .into_actor(self)
-                .map(move |result, actor, ctx| actor.written(answers, asks, result, ctx)),
+                .map(move |result, actor, ctx| actor.written(record.answers, asks, result, ctx)),
         );
     }
 

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::asks::Asks;
 use super::engine::Engine;
 use super::matchmaker::Unavailable;
-use super::record::{Answer, TableHead};
+use super::record::{Answer, AnswerRecord, TableHead};
 use super::table::Table;
 use super::texts::Texts;
 use crate::model::LeadAction;
@@ -112,8 +112,15 @@ pub fn actions(store: &Store, lead: Uuid) -> Vec<LeadAction> {
 
 /// The answer records of a table, in the order in which they were written.
 pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Result<Vec<Answer>, Unavailable>> {
+    answer_records(store, table).map(|record| record.map(|record| record.answers))
+}
+
+/// Like [`answers`], with how each was asked for.
+pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result<AnswerRecord, Unavailable>> {
     let records = store.scan(Tree::Answers, table.as_bytes());
-    records.map(|record| record.map_err(broken).and_then(|(_, bytes)| codec::decode(&bytes).map_err(broken)))
+    records.map(|record| {
+        record.map_err(broken).and_then(|(_, bytes)| AnswerRecord::read(&bytes).map_err(broken))
+    })
 }
 
 /// The records under UUIDv7 keys made since a time in Unix milliseconds, of a tree that keeps them as the codec does.

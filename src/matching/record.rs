@@ -9,6 +9,7 @@ use super::cause::Cause;
 use super::limiter::Denied;
 use super::outcome::Outcome;
 use crate::partners::Fingerprint;
+use crate::store::codec::{self, CodecError};
 
 /// Written once, with the lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,6 +60,41 @@ pub struct Answer {
     pub cause: Option<Cause>,
 }
 
+/// Answers that were written together, and how each was asked for. Records of earlier builds end after the answers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AnswerRecord {
+    /// In the order of arrival.
+    pub answers: Vec<Answer>,
+    /// Of each answer, in the same order, how it was asked for; `None` when nobody was asked.
+    pub asked: Vec<Option<Ask>>,
+}
+
+/// When an ask began, and how long it could take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// Milliseconds from the making of the table.
+    pub after_ms: u32,
+    /// Its budget, milliseconds.
+    pub budget_ms: u32,
+}
+
+impl AnswerRecord {
+    /// Reads a record, also one of an earlier build.
+    ///
+    /// # Errors
+    /// That it is none.
+    pub fn read(payload: &[u8]) -> Result<Self, CodecError> {
+        codec::decode(payload)
+            .or_else(|_| codec::decode(payload).map(|answers| Self { answers, asked: Vec::new() }))
+    }
+
+    /// Each answer, with how it was asked for where that is recorded.
+    pub fn each(self) -> impl Iterator<Item = (Answer, Option<Ask>)> {
+        let asked = self.asked.into_iter().chain(std::iter::repeat(None));
+        self.answers.into_iter().zip(asked)
+    }
+}
+
 /// Seats that were kept out of a table and are recorded, at most.
 pub const MAX_KEPT_OUT: usize = 1_000;
 
@@ -97,6 +133,22 @@ mod tests {
             assert_eq!(table_of(offer), (table, number));
             assert_eq!(offer.get_version_num(), 7);
         }
+    }
+
+    #[test]
+    fn answers_of_earlier_builds_are_read_and_earlier_builds_read_these() {
+        let answer = |seat| Answer { seat, at: 5, outcome: Outcome::TimedOut, cause: None };
+        let answers = vec![answer(0), answer(1)];
+        let read = AnswerRecord::read(&codec::encode(&answers)).unwrap();
+        assert_eq!(read, AnswerRecord { answers: answers.clone(), asked: Vec::new() });
+        assert!(read.each().all(|(_, asked)| asked.is_none()));
+
+        let asked = vec![None, Some(Ask { after_ms: 3, budget_ms: 900 })];
+        let record = AnswerRecord { answers: answers.clone(), asked };
+        let stored = codec::encode(&record);
+        assert_eq!(AnswerRecord::read(&stored), Ok(record.clone()));
+        assert_eq!(codec::decode(&stored), Ok(answers));
+        assert_eq!(record.each().nth(1).unwrap().1.unwrap().budget_ms, 900);
     }
 
     #[test]

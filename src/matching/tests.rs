@@ -16,7 +16,7 @@ use super::engine::Engine;
 use super::lines::Lines;
 use super::matchmaker::{Matchmaker, Refused, Submission};
 use super::messages::{Snapshot, Until};
-use super::recovery::recover;
+use super::recovery::{recover, recover_when_mended};
 use super::texts::Texts;
 use crate::config::WireSettings;
 use crate::model::{CreditBands, Lead};
@@ -24,6 +24,7 @@ use crate::partner_files::{PartnerFile, partner};
 use crate::partners::Book;
 use crate::store::{Clock, SpaceFault, Store, StoreOptions, SyncFault, Tree};
 
+mod funnel;
 mod limits;
 mod reload;
 mod replays;
@@ -91,7 +92,8 @@ impl World {
 
     async fn with_clock(partners: &[PartnerFile], rules: Rules, clock: Clock) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let options = StoreOptions::new(directory.path().join("store"));
+        let mut options = StoreOptions::new(directory.path().join("store"));
+        options.mend_interval = Duration::ZERO;
         let (disk, space) = (options.sync_fault.clone(), options.space_fault.clone());
         let store = Store::open_inline_with(&options).unwrap();
         Self { matchmaker: matchmaker(store, partners, rules, &clock).await, directory, disk, space, clock }
@@ -143,7 +145,8 @@ impl World {
             assert!(matches!(locked, crate::store::StoreError::Locked { .. }), "{locked}");
             tokio::task::yield_now().await;
         }
-        let options = StoreOptions::new(directory.path().join("store"));
+        let mut options = StoreOptions::new(directory.path().join("store"));
+        options.mend_interval = Duration::ZERO;
         let (disk, space) = (options.sync_fault.clone(), options.space_fault.clone());
         let store = Store::open_inline_with(&options).unwrap();
         Self { matchmaker: matchmaker(store, partners, rules(), &clock).await, directory, disk, space, clock }
@@ -366,6 +369,26 @@ fn a_disk_that_fails_is_never_a_silent_acknowledgement() {
         tokio::time::sleep(Duration::from_secs(5)).await;
         let after = world.poll(uuid(&before)).await;
         assert_eq!(after.json, before.json, "what could not be written is not shown");
+    });
+}
+
+#[test]
+fn when_a_failed_disk_works_again_what_was_pending_goes_on() {
+    paused(async {
+        let world = World::of(&[partner("slow").loan(&simulate("1s"))]).await;
+        let matchmaker = world.matchmaker.clone();
+        let recovering = actix_rt::spawn(async move { recover_when_mended(&matchmaker).await });
+        let before = world.submit(Until::Prompt).await;
+        world.disk.set(true);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert!(world.poll(uuid(&before)).await.pending, "its answer could not be written");
+        world.disk.set(false);
+        let next = world.submit(Until::Settled).await;
+        assert_eq!((loan_offers(&next), next.pending), (1, false));
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let after = world.poll(uuid(&before)).await;
+        assert_eq!((loan_offers(&after), after.pending), (1, false));
+        recovering.abort();
     });
 }
 

@@ -7,12 +7,12 @@ use uuid::Uuid;
 use super::attribution::Attribution;
 use super::outcome::Decision;
 use super::partner_events::ReportRecord;
-use super::record::{Answer, TableHead};
+use super::record::{Answer, AnswerRecord, TableHead};
 use super::table::Table;
 use crate::model::{EventType, LeadAction, ProductType, Timestamp};
 use crate::partners::SeatText;
 use crate::planted::{Planted, planted};
-use crate::store::entities::{Happening, LeadRecord, Payout, Tag};
+use crate::store::entities::{Happening, LeadRecord, Payout, PayoutRecord, Tag};
 use crate::store::{Commit, Tree, codec};
 
 /// The first guard of [`lead`].
@@ -59,7 +59,7 @@ pub fn with_table(commit: Commit, lead: &LeadRecord, head: &TableHead) -> Commit
         .put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head))
         .put(Tree::LeadTables, [&lead.uuid.as_bytes()[..], head.uuid.as_bytes()].concat(), Vec::new());
     let submitted = of_lead(lead, EventType::AppSubmitted, head.created_at);
-    let commit = with_event(commit, lead.company, submitted);
+    let commit = with_event(commit, lead.company, Happening { cause: Some(head.uuid), ..submitted });
     // A table without seats is complete as it is.
     if head.seats.is_empty() {
         commit
@@ -101,14 +101,14 @@ pub fn answers(
     table: &Table,
     lead_created_at: i64,
     sequence: u16,
-    answers: &[Answer],
+    record: &AnswerRecord,
     settles: bool,
 ) -> Commit {
     let head = table.head();
     let key = answer_key(head.uuid, sequence);
-    let mut commit = Commit::new().about(head.lead).put(Tree::Answers, key, codec::encode(&answers));
+    let mut commit = Commit::new().about(head.lead).put(Tree::Answers, key, codec::encode(record));
     let decisions: Vec<Happening> =
-        answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer)).collect();
+        record.answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer)).collect();
     if !decisions.is_empty() {
         commit = commit.append(Tree::LeadEvents, head.company, codec::encode(&decisions));
     }
@@ -169,14 +169,14 @@ pub fn click(lead: &LeadRecord, seat: &SeatText, action: &LeadAction) -> Commit 
 pub fn with_click_payout(
     commit: Commit,
     lead: &LeadRecord,
+    seat: &SeatText,
     offer: Uuid,
     at: Timestamp,
     cents: f64,
 ) -> Commit {
-    commit
-        .absent(Tree::PaidClicks, offer.as_bytes())
-        .put(Tree::PaidClicks, offer.as_bytes(), Vec::new())
-        .append(Tree::LeadPayouts, lead.company, codec::encode(&[payout(lead.uuid, at, cents)][..]))
+    let commit =
+        commit.absent(Tree::PaidClicks, offer.as_bytes()).put(Tree::PaidClicks, offer.as_bytes(), Vec::new());
+    with_payout(commit, lead.company, payout(lead.uuid, at, cents), Some(seat.product_type))
 }
 
 /// What a partner reported, with the lead event, the lead action and the payout that it becomes, unless it has reported
@@ -192,18 +192,31 @@ pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit 
         commit = with_event(commit, report.company, event);
     }
     match receipt.payout_in_cents {
-        Some(cents) => with_payout(commit, report, receipt.created_at, cents.0),
+        Some(cents) => {
+            let product_type = receipt.product_type.unwrap_or(about.seat.product_type);
+            let earned = payout(receipt.lead_uuid, receipt.created_at, cents.0);
+            with_payout(commit, report.company, earned, Some(product_type))
+        }
         None => commit,
     }
 }
 
-/// A report that was taken back, unless it has changed meanwhile: its action is deleted and its payout taken back.
-pub fn revoked_report(key: &[u8], earlier: &ReportRecord, revoked: &ReportRecord) -> Commit {
+/// A report that was taken back, unless it has changed meanwhile: its action is deleted and its payout, which was of a
+/// product type, taken back.
+pub fn revoked_report(
+    key: &[u8],
+    earlier: &ReportRecord,
+    revoked: &ReportRecord,
+    product_type: Option<ProductType>,
+) -> Commit {
     let guarded = Commit::new().unchanged(Tree::PartnerEvents, key, codec::encode_json(earlier));
     let commit = with_report(guarded, key, revoked);
     let receipt = &revoked.receipt;
     match (receipt.payout_in_cents, receipt.revoked_at) {
-        (Some(cents), Some(at)) => with_payout(commit, revoked, at, -cents.0),
+        (Some(cents), Some(at)) => {
+            let taken_back = payout(receipt.lead_uuid, at, -cents.0);
+            with_payout(commit, revoked.company, taken_back, product_type)
+        }
         _ => commit,
     }
 }
@@ -224,9 +237,9 @@ fn action_key(lead: Uuid, action: &LeadAction) -> Vec<u8> {
     [&lead.as_bytes()[..], action.uuid.as_bytes()].concat()
 }
 
-fn with_payout(commit: Commit, report: &ReportRecord, booked_at: Timestamp, cents: f64) -> Commit {
-    let booked = [payout(report.receipt.lead_uuid, booked_at, cents)];
-    commit.append(Tree::LeadPayouts, report.company, codec::encode(&booked[..]))
+fn with_payout(commit: Commit, company: Uuid, payout: Payout, product_type: Option<ProductType>) -> Commit {
+    let record = PayoutRecord { payouts: vec![payout], product_types: vec![product_type] };
+    commit.append(Tree::LeadPayouts, company, codec::encode(&record))
 }
 
 /// Only live leads earn.

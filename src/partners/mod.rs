@@ -18,6 +18,7 @@ pub mod finance;
 pub mod http;
 pub mod index;
 pub mod limits;
+pub mod listing;
 pub mod partner;
 pub mod quote;
 pub mod said;

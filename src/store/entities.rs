@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::codec::{self, CodecError};
 use crate::model::{CreditBands, EventType, Lead, ProductType, TokenKind};
 
 /// A supply partner: who posts leads. JSON, by uuid.
@@ -91,6 +92,32 @@ pub struct Payout {
     pub cents: f64,
 }
 
+/// Payouts that arrived together, and what was paid for. Records of earlier builds end after the payouts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PayoutRecord {
+    /// The payouts.
+    pub payouts: Vec<Payout>,
+    /// Of each payout, in the same order, the product type of the offer.
+    pub product_types: Vec<Option<ProductType>>,
+}
+
+impl PayoutRecord {
+    /// Reads a record, also one of an earlier build.
+    ///
+    /// # Errors
+    /// That it is none.
+    pub fn read(payload: &[u8]) -> Result<Self, CodecError> {
+        codec::decode(payload)
+            .or_else(|_| codec::decode(payload).map(|payouts| Self { payouts, product_types: Vec::new() }))
+    }
+
+    /// Each payout, with its product type where that is recorded.
+    pub fn each(self) -> impl Iterator<Item = (Payout, Option<ProductType>)> {
+        let product_types = self.product_types.into_iter().chain(std::iter::repeat(None));
+        self.payouts.into_iter().zip(product_types)
+    }
+}
+
 /// A value of a tag that a client gave its lead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tag {
@@ -107,6 +134,18 @@ pub struct Tag {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn payouts_of_earlier_builds_are_read_and_earlier_builds_read_these() {
+        let payouts = vec![Payout { lead: Uuid::from_u128(1), booked_at_ms: 5, cents: 12.5 }];
+        let earlier = PayoutRecord::read(&codec::encode(&payouts)).unwrap();
+        assert_eq!(earlier.each().collect::<Vec<_>>(), [(payouts[0].clone(), None)]);
+        let product_types = vec![Some(ProductType::Loan)];
+        let stored = codec::encode(&PayoutRecord { payouts: payouts.clone(), product_types });
+        assert_eq!(codec::decode(&stored), Ok(payouts.clone()));
+        let read = PayoutRecord::read(&stored).unwrap();
+        assert_eq!(read.each().collect::<Vec<_>>(), [(payouts[0].clone(), Some(ProductType::Loan))]);
+    }
 
     #[test]
     fn a_lead_that_was_stored_before_there_were_bands_has_those_of_the_current_edition() {

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use tokio::sync::Notify;
+
 /// What the store says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
@@ -21,6 +23,7 @@ pub enum Health {
 #[derive(Debug, Default)]
 pub(super) struct FailureLatch {
     failure: RwLock<Option<Arc<Failure>>>,
+    mended: Notify,
 }
 
 /// Why the store failed.
@@ -47,6 +50,12 @@ impl FailureLatch {
     pub(super) fn mended(&self) {
         *self.failure.write().unwrap_or_else(PoisonError::into_inner) = None;
         tracing::warn!("the store's disk works again: commits are taken");
+        self.mended.notify_one();
+    }
+
+    /// Waits until the store is sound again after a failure. One waits at a time.
+    pub(super) async fn until_mended(&self) {
+        self.mended.notified().await;
     }
 
     fn set(&self, reason: &str, for_good: bool) {

@@ -63,7 +63,12 @@ mod trees;
 mod volumes;
 mod writer;
 
-use std::{fmt, path::Path, sync::Arc};
+use std::{
+    fmt, io,
+    path::Path,
+    sync::{Arc, Weak},
+    thread,
+};
 
 use uuid::Uuid;
 
@@ -95,6 +100,20 @@ use self::{
     space::Space,
 };
 
+/// Opens the volumes that are not, on a thread of its own, so that nobody waits for it later; the youngest first.
+fn open_volumes(shared: Weak<Shared>) -> io::Result<()> {
+    let numbers = shared.upgrade().map_or_else(Vec::new, |shared| shared.records.volumes().numbers());
+    let open = move || {
+        for number in numbers.into_iter().rev() {
+            let Some(shared) = shared.upgrade() else { return };
+            if let Err(error) = shared.records.volumes().volume(number) {
+                tracing::error!(volume = number, %error, "a volume of the store cannot be opened");
+            }
+        }
+    };
+    thread::Builder::new().name("store-volumes".to_owned()).spawn(open).map(drop)
+}
+
 /// A handle on the open store. Clones share it; when the last is dropped the store is closed. The lock goes a moment
 /// later, when sled's last background job is done; opening again waits for that ([`StoreOptions::lock_wait`]).
 #[derive(Clone)]
@@ -119,8 +138,11 @@ impl Store {
         let queue = writer
             .with_checkpoints_aside()
             .and_then(|writer| Queue::threaded(writer, options.queue, options.group, options.close_bound))
-            .map_err(|source| StoreError::Io { path: options.path, source })?;
-        Ok(Self { shared: Arc::new(Shared { queue, records, latch, space }) })
+            .map_err(|source| StoreError::Io { path: options.path.clone(), source })?;
+        let shared = Arc::new(Shared { queue, records, latch, space });
+        let opening = open_volumes(Arc::downgrade(&shared));
+        opening.map_err(|source| StoreError::Io { path: options.path, source })?;
+        Ok(Self { shared })
     }
 
     /// Opens the store without a writer thread: [`commit`](Self::commit) does all its work before it returns, on the
@@ -190,6 +212,21 @@ impl Store {
     /// Whether there is a store in a directory.
     pub fn exists(path: &Path) -> bool {
         open::exists(path)
+    }
+
+    /// Waits until the store takes commits again after its disk failed. Who was not answered before was refused. One
+    /// waits at a time.
+    pub async fn until_mended(&self) {
+        self.shared.latch.until_mended().await;
+    }
+
+    /// The format of a store that nobody has open; it is neither made nor rewritten. `None` where there is none, or a new
+    /// one.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> {
+        open::format(options)
     }
 
     /// How many bytes the files of the store have, the journal's and the keys' aside.

@@ -23,7 +23,7 @@ use super::{
     sealing::{MasterKey, Sealing, SealingError},
     trees::{TREES, Tree},
     volumes::{BASE, Begins, Kept, Number, Volumes, time_ms},
-    writer::{VolumeLimits, Writer},
+    writer::{Limits, Writer},
 };
 
 /// The format of the records this build writes. A store of an older one is rewritten when it is opened, if it must be.
@@ -76,7 +76,8 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let arrivals = Arrivals::after(last_arrival_us(&records)?, options.clock.clone());
     note_latest(&records).map_err(ReadError::from)?;
     let latch = Arc::new(FailureLatch::default());
-    let limits = VolumeLimits { bytes: options.volume_bytes, age: options.volume_age };
+    let StoreOptions { volume_bytes, volume_age, mend_interval, .. } = *options;
+    let limits = Limits { volume_bytes, volume_age, mend_interval };
     let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch), limits);
     let mut first = Vec::new();
     if format != Some(FORMAT) {
@@ -154,6 +155,15 @@ fn note_latest(records: &Records) -> sled::Result<()> {
 /// Whether sled has been here.
 pub(super) fn exists(path: &Path) -> bool {
     path.join("db").exists()
+}
+
+/// The format that a store says it has; `None` where there is none, or a new one that has not told sled yet.
+pub(super) fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> {
+    if !exists(&options.path) {
+        return Ok(None);
+    }
+    let path = &options.path;
+    read_format(&open_sled(options).map_err(|error| sled_error(path, error))?, path)
 }
 
 /// Opens sled, which takes the lock.

@@ -28,6 +28,8 @@ pub struct StoreOptions {
     pub lock_wait: Duration,
     /// How long closing may take.
     pub close_bound: Duration,
+    /// How long a failed disk is left alone before it is tried again.
+    pub mend_interval: Duration,
     /// Where arrival times come from.
     pub clock: Clock,
     /// A way for tests to fail the disk.
@@ -52,6 +54,7 @@ impl StoreOptions {
             reserve_bytes: 0,
             lock_wait: Duration::from_secs(1),
             close_bound: Duration::from_secs(10),
+            mend_interval: Duration::from_secs(1),
             clock: Clock::system(),
             sync_fault: SyncFault::default(),
             space_fault: SpaceFault::default(),

@@ -14,7 +14,7 @@ use super::{
     commit::{Commit, CommitError},
     error::StoreError,
     group::Outcome,
-    writer::{MEND_INTERVAL, Writer},
+    writer::Writer,
 };
 use crate::planted::{Planted, planted};
 use crate::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
@@ -174,8 +174,8 @@ fn run(mut writer: Writer, requests: &Receiver<Request>, group: usize) -> Result
 /// The next request, once there is one; `None` when the queue is closed and empty. While the disk is failed, it is tried
 /// now and then.
 fn next(writer: &mut Writer, requests: &Receiver<Request>) -> Option<Request> {
-    while writer.can_mend() {
-        match requests.recv_timeout(MEND_INTERVAL) {
+    while let Some(interval) = writer.try_again_in() {
+        match requests.recv_timeout(interval) {
             Err(RecvTimeoutError::Timeout) => writer.mend(),
             Ok(request) => return Some(request),
             Err(RecvTimeoutError::Disconnected) => return None,

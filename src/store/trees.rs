@@ -59,6 +59,8 @@ pub enum Tree {
     OfferDisplays,
     /// What personal data are sealed with.
     LeadKeys,
+    /// What is counted of the feeds, and how far.
+    Funnel,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -97,7 +99,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 25] = [
+pub const TREES: [TreeRow; 26] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)",
         writers: "store, daemon", readers: "store" },
@@ -173,6 +175,9 @@ pub const TREES: [TreeRow; 25] = [
     TreeRow { tree: Tree::LeadKeys, prefix: b'j', name: "lead_keys", seal: Seal::Open, kept: Kept::Base,
         key: "slot (u16), lead uuid", value: "the sealed data key, or when it was destroyed; the volume of the lead (u32)",
         writers: "store", readers: "store" },
+    TreeRow { tree: Tree::Funnel, prefix: b'f', name: "funnel", seal: Seal::Open, kept: Kept::Base,
+        key: "grain, test, company uuid, product type, zero byte, day (u32); and what is next to be counted",
+        value: "how many there were of each stage", writers: "matching", readers: "admin" },
 ];
 
 impl Tree {

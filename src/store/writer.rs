@@ -22,9 +22,6 @@ use super::{
 };
 use crate::telemetry::metrics::STORE_GROUP_COMMITS;
 
-/// How often a failed disk is tried again.
-pub(super) const MEND_INTERVAL: Duration = Duration::from_secs(1);
-
 /// Writes groups, one after the other.
 pub(super) struct Writer {
     records: Arc<Records>,
@@ -34,18 +31,20 @@ pub(super) struct Writer {
     latch: Arc<FailureLatch>,
     /// When a failed disk was tried last.
     tried: Option<Instant>,
-    limits: VolumeLimits,
+    limits: Limits,
     /// Whether the length of the last volume is to be looked at.
     grown: bool,
 }
 
-/// When a volume is full.
+/// What the writer keeps to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct VolumeLimits {
-    /// How long its files are then.
-    pub(super) bytes: u64,
-    /// How long records were written to it then.
-    pub(super) age: Duration,
+pub(super) struct Limits {
+    /// How long the files of a volume become.
+    pub(super) volume_bytes: u64,
+    /// How long records are written to a volume.
+    pub(super) volume_age: Duration,
+    /// How long a failed disk is left alone.
+    pub(super) mend_interval: Duration,
 }
 
 impl Writer {
@@ -55,7 +54,7 @@ impl Writer {
         journal: Journal,
         arrivals: Arrivals,
         latch: Arc<FailureLatch>,
-        limits: VolumeLimits,
+        limits: Limits,
     ) -> Self {
         let checkpoints = Checkpoints::inline(Arc::clone(&records), Arc::clone(&latch));
         Self { records, journal, checkpoints, arrivals, latch, tried: None, limits, grown: true }
@@ -98,15 +97,20 @@ impl Writer {
         all_failed(commits, &failure)
     }
 
-    /// Whether a failed disk is to be tried again now and then.
-    pub(super) fn can_mend(&self) -> bool {
+    /// When a failed disk is to be tried again, if it may be.
+    pub(super) fn try_again_in(&self) -> Option<Duration> {
+        self.can_mend().then_some(self.limits.mend_interval)
+    }
+
+    fn can_mend(&self) -> bool {
         self.latch.failure().is_some_and(|failure| !failure.for_good)
     }
 
     /// Goes on in a new file of the journal when the disk takes one. sled is made durable first, so that the old ones are
     /// not needed, and the group that failed cannot come back. If that fails they are kept: a restart reads them.
     pub(super) fn mend(&mut self) {
-        if !self.can_mend() || self.tried.is_some_and(|tried| tried.elapsed() < MEND_INTERVAL) {
+        let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < self.limits.mend_interval);
+        if !self.can_mend() || just_tried {
             return;
         }
         self.tried = Some(Instant::now());
@@ -166,8 +170,8 @@ impl Writer {
         let volumes = self.records.volumes();
         let Some((_, begins)) = volumes.last() else { return false };
         let age_ms = self.arrivals.now_ms().saturating_sub(begins.use_ms);
-        let is_large = std::mem::take(&mut self.grown) && volumes.last_bytes() >= self.limits.bytes;
-        is_large || u128::from(age_ms) >= self.limits.age.as_millis()
+        let is_large = std::mem::take(&mut self.grown) && volumes.last_bytes() >= self.limits.volume_bytes;
+        is_large || u128::from(age_ms) >= self.limits.volume_age.as_millis()
     }
 
     fn write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Fault> {

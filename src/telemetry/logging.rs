@@ -9,6 +9,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Registry, fmt, registry, reload};
 
+use super::tail::Tail;
+
 /// How a log line is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -30,9 +32,12 @@ pub fn check(filter: &str) -> Result<(), String> {
     EnvFilter::builder().parse(filter).map(drop).map_err(|error| error.to_string())
 }
 
-/// What is logged, which may change while the process runs.
+/// What is logged, which may change while the process runs; and the last lines of it.
 #[derive(Debug, Clone)]
-pub struct Filter(reload::Handle<EnvFilter, Registry>);
+pub struct Filter {
+    handle: reload::Handle<EnvFilter, Registry>,
+    tail: Tail,
+}
 
 impl Filter {
     /// Logs by another filter from now on.
@@ -41,7 +46,12 @@ impl Filter {
     /// What is wrong with the filter.
     pub fn set(&self, filter: &str) -> Result<(), String> {
         let filter = EnvFilter::builder().parse(filter).map_err(|error| error.to_string())?;
-        self.0.reload(audited(filter)).map_err(|error| error.to_string())
+        self.handle.reload(audited(filter)).map_err(|error| error.to_string())
+    }
+
+    /// The last lines that were logged.
+    pub fn tail(&self) -> Tail {
+        self.tail.clone()
     }
 }
 
@@ -49,14 +59,22 @@ impl Filter {
 pub fn init(filter: &str, format: LogFormat) -> Filter {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let (filter, handle) = reload::Layer::new(audited(filter));
-    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let tail = Tail::default();
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(coloured());
     // Fails only when logging has been started already, by a test in the same process.
     let _ = match format {
-        LogFormat::Text => registry().with(filter).with(lines).try_init(),
-        LogFormat::Json => registry().with(filter).with(lines.json().flatten_event(true)).try_init(),
+        LogFormat::Text => registry().with(filter).with(tail.clone()).with(lines).try_init(),
+        LogFormat::Json => {
+            registry().with(filter).with(tail.clone()).with(lines.json().flatten_event(true)).try_init()
+        }
     };
     std::panic::set_hook(Box::new(tell_panic));
-    Filter(handle)
+    Filter { handle, tail }
+}
+
+/// Whether lines are coloured: on a terminal, unless `NO_COLOR` asks for none.
+fn coloured() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// A filter that the audit passes, whatever else it holds back.

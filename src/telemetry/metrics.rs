@@ -113,6 +113,8 @@ pub const WIRE_IN_FLIGHT: &str = "offerd_wire_in_flight";
 pub const WIRE_ERRORS: &str = "offerd_wire_errors_total";
 /// Calls sent again.
 pub const WIRE_RETRIES: &str = "offerd_wire_retries_total";
+/// Time of calls whose answer came after their deadline.
+pub const WIRE_LATE_SECONDS: &str = "offerd_wire_late_seconds";
 /// Where breakers stand.
 pub const WIRE_BREAKER_STATE: &str = "offerd_wire_breaker_state";
 
@@ -160,6 +162,7 @@ pub const METRICS: &[Metric] = &[
     gauge(WIRE_IN_FLIGHT, &["pool", "lane"], "Calls under way."),
     counter(WIRE_ERRORS, &["pool", "lane", "cause"], "Calls without a reply: refused (busy, breaker_open, no_time, bad_url, forbidden_address) or failed."),
     counter(WIRE_RETRIES, &["pool", "lane"], "Calls sent again."),
+    seconds(WIRE_LATE_SECONDS, &["pool", "lane"], "Time from a call to the head of an answer that came after its deadline, of one call of a lane at a time."),
     gauge(WIRE_BREAKER_STATE, &["pool", "lane"], "Where breakers stand: 0 closed, 1 half-open, 2 open."),
 ];
 

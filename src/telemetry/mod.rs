@@ -2,4 +2,5 @@
 
 pub mod logging;
 pub mod metrics;
+pub mod tail;
 pub mod traces;

@@ -108,6 +108,18 @@ impl Failure {
         Self::unsupported("Content-Type must be application/json, without a Content-Encoding")
     }
 
+    /// 415: the body is not that of an HTML form.
+    pub fn unsupported_form() -> Self {
+        Self::unsupported(
+            "Content-Type must be application/x-www-form-urlencoded, without a Content-Encoding",
+        )
+    }
+
+    /// 403: the caller is known, and must not do this.
+    pub fn forbidden(message: &str) -> Self {
+        Self::of(StatusCode::FORBIDDEN, ApiError::new(ErrorType::Unauthorized, message))
+    }
+
     /// 415: the path is not part of the edition that `Accept` asks for.
     pub fn unsupported_edition() -> Self {
         Self::unsupported("Path is not offered in the v1 edition")

@@ -64,14 +64,34 @@ impl Request {
     /// A request that carries no body gives no bytes, whatever type it claims. A missing `Content-Type` is
     /// taken for JSON. A second call gives no bytes, or those that were put back.
     pub async fn read_body(&mut self, cap_bytes: usize, timeout: Duration) -> Result<Bytes, Failure> {
+        self.read(is_json, Failure::unsupported_media, cap_bytes, timeout).await.map(without_byte_order_mark)
+    }
+
+    /// Reads what an HTML form sends: at most `cap_bytes` of it, within `timeout`; its fields in their order.
+    pub async fn read_form(
+        &mut self,
+        cap_bytes: usize,
+        timeout: Duration,
+    ) -> Result<Vec<(String, String)>, Failure> {
+        let body = self.read(is_form, Failure::unsupported_form, cap_bytes, timeout).await?;
+        Ok(form_urlencoded::parse(&body).into_owned().collect())
+    }
+
+    async fn read(
+        &mut self,
+        is_wanted: fn(&HeaderMap) -> bool,
+        refusal: fn() -> Failure,
+        cap_bytes: usize,
+        timeout: Duration,
+    ) -> Result<Bytes, Failure> {
         if let Some(bytes) = self.put_back.take() {
             return Ok(bytes);
         }
         let Some(body) = self.body.take().filter(|_| announces_body(&self.headers)) else {
             return Ok(Bytes::new());
         };
-        if !is_json(&self.headers) || is_encoded(&self.headers) {
-            return Err(Failure::unsupported_media());
+        if !is_wanted(&self.headers) || is_encoded(&self.headers) {
+            return Err(refusal());
         }
         let waits_for_leave = self.headers.contains_key(EXPECT);
         if waits_for_leave && content_length(&self.headers).is_some_and(|length| length > cap_bytes as u64) {
@@ -81,8 +101,7 @@ impl Request {
         self.room =
             Some(Gate::room(&self.bodies, announced.map_or(cap_bytes, |length| length.min(cap_bytes)))?);
         let reading = tokio::time::timeout(timeout, collect(body, cap_bytes));
-        let bytes = reading.await.map_err(|_| Failure::timeout())??;
-        Ok(without_byte_order_mark(bytes))
+        reading.await.map_err(|_| Failure::timeout())?
     }
 
     /// Puts `bytes` in the place of a body that was read, for whoever reads it next.
@@ -125,11 +144,20 @@ fn is_encoded(headers: &HeaderMap) -> bool {
 
 /// `application/json` and `application/*+json`, with any parameters (`charset=utf-8`), in any case.
 fn is_json(headers: &HeaderMap) -> bool {
-    let Some(content_type) = headers.get(CONTENT_TYPE) else { return true };
-    let media_type = content_type.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
-    let media_type = media_type.trim().to_ascii_lowercase();
+    let Some(media_type) = media_type(headers) else { return true };
     let subtype = media_type.strip_prefix("application/");
     subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
+}
+
+/// What an HTML form is sent as, unless it says otherwise.
+fn is_form(headers: &HeaderMap) -> bool {
+    media_type(headers).is_some_and(|media_type| media_type == "application/x-www-form-urlencoded")
+}
+
+/// The type of the body without its parameters, in lower case; `None` when none is told.
+fn media_type(headers: &HeaderMap) -> Option<String> {
+    let content_type = headers.get(CONTENT_TYPE)?.to_str().unwrap_or_default();
+    Some(content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }
 
 fn without_byte_order_mark(mut bytes: Bytes) -> Bytes {

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
+use hyper::{Request, Uri};
 use hyper_util::service::TowerToHyperService;
 use tokio::sync::watch;
 use warp::Filter;
@@ -36,5 +39,15 @@ where
 {
     let surface = Arc::new(surface);
     let answered = arrival().then(move |arrival| envelope::answer(Arc::clone(&surface), arrival));
-    TowerToHyperService::new(warp::service(answered))
+    let warped = TowerToHyperService::new(warp::service(answered));
+    service_fn(move |request| warped.call(with_path(request)))
+}
+
+/// A target that is only a host, as proxies are sent (`CONNECT offers.example:443`), has no path, and warp panics on it. It
+/// becomes `*`, which names no resource either.
+fn with_path(mut request: Request<Incoming>) -> Request<Incoming> {
+    if request.uri().path_and_query().is_none() {
+        *request.uri_mut() = Uri::from_static("*");
+    }
+    request
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use rustls::client::verify_server_cert_signed_by_trust_anchor;
@@ -36,6 +37,11 @@ impl Renewal {
 
 /// The pair in use.
 struct Shown(ArcSwap<CertifiedKey>);
+
+/// Longest time that is looked ahead for the end of a certificate.
+pub const LONGEST_DAYS: u64 = 3650;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The protocols that are offered: the name by which TLS negotiates HTTP/2, and the older one.
 pub(super) const HTTP_2: &[u8] = b"h2";
@@ -72,6 +78,24 @@ impl Identity {
     /// The file of the certificate.
     pub fn certificate(&self) -> &Path {
         &self.certificate
+    }
+
+    /// How many whole days the certificate stays in force, as far as [`LONGEST_DAYS`].
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn days_left(&self) -> Result<u64, String> {
+        let certificate = first(&self.certificate)?;
+        let (mut good, mut over) = (0, LONGEST_DAYS + 1);
+        while over - good > 1 {
+            let middle = good + (over - good) / 2;
+            let then = UnixTime::since_unix_epoch(
+                Duration::from_secs(UnixTime::now().as_secs())
+                    + u32::try_from(middle).unwrap_or(u32::MAX) * DAY,
+            );
+            if in_force(&certificate, then).is_ok() { good = middle } else { over = middle }
+        }
+        Ok(good)
     }
 
     /// Speaks TLS 1.2 and 1.3, and in them HTTP/2 or HTTP/1.1.
@@ -112,7 +136,7 @@ fn pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, String> {
         .collect::<Result<_, _>>()
         .map_err(|_| format!("{shown}: must hold certificates in PEM"))?;
     let first = chain.first().ok_or_else(|| format!("{shown}: holds no certificate in PEM"))?;
-    in_force(first).map_err(|fault| format!("{shown}: {fault}"))?;
+    in_force(first, UnixTime::now()).map_err(|fault| format!("{shown}: {fault}"))?;
     // The parser's error is not told: it may hold the line that it stumbled over.
     let private = PrivateKeyDer::from_pem_slice(&read(key)?)
         .map_err(|_| format!("{secret}: must hold a private key in PEM"))?;
@@ -126,23 +150,24 @@ fn pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, String> {
     })
 }
 
+/// The certificate itself, without those above it.
+fn first(path: &Path) -> Result<CertificateDer<'static>, String> {
+    CertificateDer::from_pem_slice(&read(path)?)
+        .map_err(|_| format!("{}: holds no certificate in PEM", path.display()))
+}
+
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))
 }
 
 /// Whether a certificate can be read and its time has come and not passed. Who vouches for it is the client's to judge, so
 /// no authority is trusted here, and not finding one is no fault: times are looked at before.
-fn in_force(certificate: &CertificateDer<'_>) -> Result<(), String> {
+fn in_force(certificate: &CertificateDer<'_>, at: UnixTime) -> Result<(), String> {
     let parsed =
         ParsedCertificate::try_from(certificate).map_err(|_| "the certificate cannot be read".to_owned())?;
     let algorithms = rustls::crypto::ring::default_provider().signature_verification_algorithms;
-    let judged = verify_server_cert_signed_by_trust_anchor(
-        &parsed,
-        &RootCertStore::empty(),
-        &[],
-        UnixTime::now(),
-        algorithms.all,
-    );
+    let judged =
+        verify_server_cert_signed_by_trust_anchor(&parsed, &RootCertStore::empty(), &[], at, algorithms.all);
     match judged {
         Err(Error::InvalidCertificate(
             CertificateError::Expired | CertificateError::ExpiredContext { .. },

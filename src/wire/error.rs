@@ -68,6 +68,11 @@ impl CallError {
         }
     }
 
+    /// Why a connection could not be made.
+    pub(super) fn of_connection(error: &(dyn Error + 'static)) -> Self {
+        cause(error).unwrap_or(Self::Connect)
+    }
+
     /// Whether it speaks against the far side. What we did not even try does not.
     pub fn blames_far_side(self) -> bool {
         !matches!(self, Self::Busy | Self::BreakerOpen | Self::NoTime | Self::BadUrl | Self::ForbiddenAddress)

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -10,6 +11,7 @@ use super::breaker::{Breaker, BreakerRules, BreakerState, Turn};
 use super::call::{Call, Reply};
 use super::error::{CallError, Failed};
 use super::figures::Figures;
+use super::late::LateWatch;
 use super::panel::Panel;
 use super::pool::{Pool, Prepared};
 use super::retry::{RetryBudget, RetryRules};
@@ -23,11 +25,18 @@ pub struct LaneRules {
     pub breaker: BreakerRules,
     /// When they are sent again.
     pub retry: RetryRules,
+    /// How long an answer is watched for after its deadline, of one call at a time; no time watches none.
+    pub late_patience: Duration,
 }
 
 impl Default for LaneRules {
     fn default() -> Self {
-        Self { concurrency: 64, breaker: BreakerRules::default(), retry: RetryRules::default() }
+        Self {
+            concurrency: 64,
+            breaker: BreakerRules::default(),
+            retry: RetryRules::default(),
+            late_patience: Duration::ZERO,
+        }
     }
 }
 
@@ -64,7 +73,8 @@ struct Inner {
     name: String,
     panel: Arc<Panel>,
     concurrency: usize,
-    places: Semaphore,
+    places: Arc<Semaphore>,
+    late: LateWatch,
     attempts: u8,
     breaker: Mutex<Breaker>,
     retries: Mutex<RetryBudget>,
@@ -75,13 +85,15 @@ impl Lane {
     pub(super) fn new(pool: Pool, panel: Arc<Panel>, name: &str, rules: LaneRules) -> Self {
         panel.join();
         let concurrency = rules.concurrency.min(Semaphore::MAX_PERMITS);
+        let late = LateWatch::new(pool.name(), name, rules.late_patience);
         Self(Arc::new(Inner {
             figures: Figures::new(pool.name(), name),
             pool,
             name: name.to_owned(),
             panel,
             concurrency,
-            places: Semaphore::new(concurrency),
+            places: Arc::new(Semaphore::new(concurrency)),
+            late,
             attempts: rules.retry.attempts.max(1),
             breaker: Mutex::new(Breaker::new(rules.breaker)),
             retries: Mutex::new(RetryBudget::new(rules.retry)),
@@ -98,9 +110,22 @@ impl Lane {
         result
     }
 
+    /// Makes a connection as a call would, and drops it ([`Pool::reach`]); neither breaker nor limits hear of it.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn reach(&self, url: &str) -> Result<(), CallError> {
+        self.0.pool.reach(url).await
+    }
+
     /// Says whether a reply made sense. A server's error and garbage are failures; "declined" is none.
     pub fn judged(&self, ok: bool) {
         self.0.judge(ok);
+    }
+
+    /// How long the last calls took in all that ran out of time and were watched; nothing of one whose answer never came.
+    pub fn late(&self) -> Vec<Option<Duration>> {
+        self.0.late.seen()
     }
 
     /// How it stands, for display.
@@ -168,9 +193,11 @@ impl Inner {
         deadline: Instant,
     ) -> Result<Reply, CallError> {
         self.retries().call();
+        let begun = Instant::now();
+        let too_late = |head| self.late.watch(begun, &self.places, head);
         let mut sent = 1;
         loop {
-            match self.pool.attempt(prepared, deadline).await {
+            match self.pool.attempt(prepared, deadline, too_late).await {
                 Ok(reply) => return Ok(Reply { sent, ..reply }),
                 Err(failed) if sent < self.attempts && self.may_repeat(failed, idempotent, deadline) => {
                     sent += 1;

@@ -10,7 +10,8 @@
 //! 4. is read under the cap of the pool, which holds before and after gzip is undone;
 //! 5. ends in a [`Reply`], on which its reader passes judgement ([`Lane::judged`]), or in one [`CallError`].
 //!
-//! The deadline covers all of it. When it passes, the connection is dropped (with HTTP/2 the stream is reset).
+//! The deadline covers all of it. When it passes, the connection is dropped (with HTTP/2 the stream is reset), but for a
+//! sample of calls whose late answers are watched for (`late`).
 //!
 //! Deliberately absent: redirects, proxies from the environment, cookies, queues.
 
@@ -22,6 +23,7 @@ mod connector;
 mod error;
 mod figures;
 mod lane;
+mod late;
 mod panel;
 pub mod pinned;
 mod pool;

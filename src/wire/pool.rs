@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Scheme;
@@ -15,6 +17,7 @@ use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use metrics::{Counter, counter};
 use tokio::time::{Instant, timeout_at};
+use tower_service::Service;
 
 use super::address::AddressRules;
 use super::body::{self, BodyRules};
@@ -82,6 +85,7 @@ struct Inner {
     name: String,
     panel: Arc<Panel>,
     addresses: Arc<AddressRules>,
+    connector: Connector,
     secure: HttpClient,
     /// Differs from `secure` where HTTP/2 must be known beforehand.
     plain: HttpClient,
@@ -106,11 +110,12 @@ impl Pool {
             counter!(WIRE_CONNECTIONS, "pool" => name.to_owned()),
         );
         let secure = client(&rules, connector.clone(), false);
-        let plain = if rules.http2 { client(&rules, connector, true) } else { secure.clone() };
+        let plain = if rules.http2 { client(&rules, connector.clone(), true) } else { secure.clone() };
         Ok(Self(Arc::new(Inner {
             name: name.to_owned(),
             panel: Arc::clone(panel),
             addresses,
+            connector,
             secure,
             plain,
             body: BodyRules { most: rules.max_response_bytes, gzip: rules.gzip },
@@ -122,6 +127,17 @@ impl Pool {
     pub fn forbids(&self, url: &str) -> Option<IpAddr> {
         let address = literal_address(&url.parse().ok()?)?;
         (!self.0.addresses.allow(&address.to_string(), address)).then_some(address)
+    }
+
+    /// Makes a connection as a call would, name, TCP and TLS, within the connect timeout, and drops it: nothing is asked.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn reach(&self, url: &str) -> Result<(), CallError> {
+        let uri = url.parse().map_err(|_| CallError::BadUrl)?;
+        // The connector is always ready.
+        let connected = self.0.connector.clone().call(uri).await;
+        connected.map(drop).map_err(|error| CallError::of_connection(&*error))
     }
 
     /// A kind of traffic with limits of its own; `name` labels its metrics.
@@ -155,18 +171,28 @@ impl Pool {
         Ok(Prepared { method: call.method, uri, secure, headers, body: call.body })
     }
 
-    /// One attempt, until the deadline.
-    pub(super) async fn attempt(&self, prepared: &Prepared, deadline: Instant) -> Result<Reply, Failed> {
+    /// One attempt, until the deadline. `too_late` is given what is left to wait for of a request that was sent, when that has passed:
+    /// whether an answer still comes.
+    pub(super) async fn attempt(
+        &self,
+        prepared: &Prepared,
+        deadline: Instant,
+        too_late: impl FnOnce(BoxFuture<'static, bool>),
+    ) -> Result<Reply, Failed> {
         let mut request = prepared.request();
         let connection = capture_connection(&mut request);
         let client = if prepared.secure { &self.0.secure } else { &self.0.plain };
-        let head = timeout_at(deadline, client.request(request)).await;
+        let mut answer = client.request(request);
+        let head = timeout_at(deadline, &mut answer).await;
         let connected = connection.connection_metadata().is_some();
         if connected {
             self.0.requests.increment(1);
         }
         let response = head
             .map_err(|_| {
+                if connected {
+                    too_late(answer.map(|head| head.is_ok()).boxed());
+                }
                 let during = if connected { Phase::Head } else { Phase::Connect };
                 Failed { error: CallError::TimedOut { during }, never_sent: !connected }
             })?

@@ -229,5 +229,5 @@ async fn a_backup_that_is_not_ended_leaves_no_file_and_none_is_written_over() {
     let output = plan.command(&["backup", nowhere.to_str().unwrap()]).output().unwrap();
     assert!(stderr(&output).contains("there is no store"), "{}", stderr(&output));
     assert!(!nowhere.exists() && !nowhere.with_file_name("file.part").exists());
-    assert!(daemon.log().contains("backup taken"), "the audit tells of it");
+    assert!(daemon.log().contains("backup.take"), "the audit tells of it");
 }

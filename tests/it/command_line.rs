@@ -270,3 +270,45 @@ async fn a_second_daemon_on_one_store_is_refused() {
     assert!(stderr(&second).contains("another"), "{}", stderr(&second));
     assert_eq!(daemon.submit("{}").await.status, 200);
 }
+
+#[tokio::test]
+async fn what_is_done_to_a_stopped_daemons_store_is_audited_as_what_a_running_one_does() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let who = |told: &str| {
+        let line = told.lines().find(|line| line.contains("audit: ")).unwrap_or_else(|| panic!("{told}"));
+        line.split("who=").nth(1).unwrap().split_whitespace().next().unwrap().to_owned()
+    };
+    let create = ["token", "create", "--company", "Acme", "--kind", "publishable"];
+    assert!(daemon.command(&create).status.success());
+    daemon.logged("token.create").await;
+    let by_the_daemon = who(&daemon.log());
+
+    let (_, stopped) = daemon.terminate();
+    let audited = |arguments: &[&str], action: &str| {
+        let output = stopped.plan.command(arguments).output().unwrap();
+        let told = stderr(&output);
+        assert!(output.status.success() && told.contains(&format!("action=\"{action}\"")), "{told}");
+        assert_eq!(who(&told), by_the_daemon);
+        stdout(&output)
+    };
+    audited(&create, "token.create");
+    let listed = stdout(&stopped.plan.command(&["token", "list", "--json"]).output().unwrap());
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    audited(&["token", "revoke", listed[0]["id"].as_str().unwrap()], "token.revoke");
+    audited(&["partners", "pause", "prompt_0"], "partner.pause");
+    audited(&["partners", "resume", "prompt_0"], "partner.resume");
+    audited(&["backup", "a.backup"], "backup.take");
+}
+
+#[test]
+fn check_tells_scripts_what_is_wrong_and_where() {
+    let bad = partner("bad").savings("timeot = '3s'");
+    let output = Daemon::with_partners(vec![bad]).command(&["check", "--json"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(64));
+    let told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(told["faults"][0]["key"], "products.savings.timeot");
+    assert!(told["faults"][0]["file"].as_str().unwrap().ends_with("bad.toml"));
+    let output = Daemon::with_partners(prompt_partners(2)).command(&["check", "--json"]).output().unwrap();
+    let told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!((output.status.code(), &told["partners"]), (Some(0), &Value::from(2)));
+}

@@ -3,8 +3,8 @@
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::http_partners::far_lender;
 use crate::kit::far_side::{Deed, FarSide};
+use crate::kit::partners::far_lender;
 use crate::kit::partners::{PartnerFile, partner};
 use crate::kit::{Answer, Daemon, sample};
 

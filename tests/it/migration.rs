@@ -21,12 +21,17 @@ fn stored(format: u32, name: &str) -> Vec<u8> {
     unpacked
 }
 
+/// Puts a store of format 1 into a directory that is not there yet.
+pub fn lay_format_1(store: &Path) {
+    fs::create_dir(store).unwrap();
+    fs::write(store.join("db"), stored(1, "db.gz")).unwrap();
+    fs::write(store.join("conf"), stored(1, "conf")).unwrap();
+}
+
 #[tokio::test]
 async fn a_store_of_format_1_is_sealed_and_answers_as_before() {
     let plan = Daemon::with_sample_partners().setting("api.base_url", "http://offers.example");
-    fs::create_dir(plan.store()).unwrap();
-    fs::write(plan.store().join("db"), stored(1, "db.gz")).unwrap();
-    fs::write(plan.store().join("conf"), stored(1, "conf")).unwrap();
+    lay_format_1(&plan.store());
     let token = String::from_utf8(stored(1, "token")).unwrap().trim().to_owned();
     let (table, lead) = (stored(1, "table.json.gz"), stored(1, "lead.json.gz"));
     let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();

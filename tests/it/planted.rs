@@ -4,7 +4,7 @@ use offerd::planted::Planted::{self, *};
 
 use crate::kit::planted_runs::assert_found;
 
-const FOUND_BY: [(Planted, &str); 9] = [
+const FOUND_BY: [(Planted, &str); 10] = [
     (AckBeforeWrite, "growing_leads::a_change_survives_a_kill"),
     (TokenInLog, "leads::a_lead_comes_back_as_it_was_sent"),
     (ForeignRecords, "leads::another_companys_records_are_unknown"),
@@ -16,6 +16,7 @@ const FOUND_BY: [(Planted, &str); 9] = [
     ),
     (RevokedTokens, "conformance::authentication::a_token_that_was_revoked_is_invalid"),
     (TestsGoLive, "http_partners::a_test_lead_reaches_the_sandbox_only"),
+    (RangeWithoutEnd, "eligibility::the_book_finds_whom_an_outside_engine_finds"),
     (PrivateAddresses, "http_partners::a_private_address_is_called_only_where_the_file_names_it"),
 ];
 

@@ -8,8 +8,8 @@ use offerd::matching::replay::STEP;
 use offerd::run_file::RunFile;
 use serde_json::{Value, json};
 
-use crate::http_partners::far_lender;
 use crate::kit::far_side::{Deed, FarSide};
+use crate::kit::partners::far_lender;
 use crate::kit::partners::{PartnerFile, partner};
 use crate::kit::{Daemon, sample};
 

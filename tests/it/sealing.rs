@@ -262,7 +262,7 @@ async fn an_erased_person_is_gone_for_all_who_ask_and_what_remains_is_told() {
     let life = assert_gone(life).await;
     let again = life.daemon.command(&["lead", "erase", &life.lead]);
     assert_eq!(again.status.code(), Some(1));
-    let audited = format!("action=\"lead erased\" lead={}", life.lead);
+    let audited = format!("action=\"lead.erase\" lead={}", life.lead);
     assert!(life.daemon.log().contains(&audited), "{}", life.daemon.log());
     let path = format!("/originator/rateTables/{}", other["uuid"].as_str().unwrap());
     assert_eq!(life.daemon.get(&path).await.status, 200, "others are as they were");

@@ -12,18 +12,20 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand, ValueEnum};
 use hyper::Method;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
 
 use self::records::{Format, Record};
 use super::client::Client;
+use super::operator::operator;
 use super::page;
-use crate::admin::partner_events::{AT_ONCE, Imported, Outcome, import};
+use crate::admin::partner_events::{AT_ONCE, Imported, Outcome, import, told};
 use crate::config::Settings;
 use crate::matching::lines::Lines;
 use crate::matching::texts::Texts;
 use crate::matching::{Engine, Rules};
 use crate::model::ApiError;
 use crate::partners::Book;
-use crate::store::{Store, StoreOptions};
+use crate::store::Store;
 
 /// What to do with events.
 #[derive(Debug, Subcommand)]
@@ -35,6 +37,11 @@ pub enum Command {
 /// `events import`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Examples:
+  offerd events import reports.csv --dry-run
+  offerd events import - --partner tidelark_savings --format ndjson < reports.ndjson
+  offerd events import reports.csv --json
+
 A file of CSV has a line of attribute names first:
 
   partner,transactionId,eventType,clickId,occurredAt,amountInCents
@@ -57,6 +64,9 @@ pub struct Import {
     /// Check every line, and import nothing
     #[arg(long)]
     dry_run: bool,
+    /// As JSON: how many lines were `imported`, `known` before and `bad`; what is wrong with a line is on standard error
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -101,7 +111,12 @@ async fn execute(settings: &Settings, arguments: &Import) -> Result<Tally, Strin
     }
     tally.add(&progress, importer.send(batch).await?);
     progress.end();
-    page::print(tally.told(arguments.dry_run));
+    if arguments.json {
+        let Tally { new, known, bad } = tally;
+        page::print(json!({ "imported": new, "known": known, "bad": bad, "dryRun": arguments.dry_run }));
+    } else {
+        page::print(tally.told(arguments.dry_run));
+    }
     importer.close()?;
     Ok(tally)
 }
@@ -127,9 +142,8 @@ impl Importer {
         if let Some((client, admin)) = Client::of_daemon(settings).await {
             return Ok(Self::Daemon { client, url: format!("{admin}/partnerEvents") });
         }
-        let options = StoreOptions::from(&settings.store);
-        let store =
-            Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+        super::log_as_the_daemon_does(settings);
+        let store = crate::cli::open_store(settings)?;
         // Reports are about tables that were shown, whose texts the store has; nobody is asked for offers.
         let (texts, book) = (Texts::new(store.clone()), Book::of(Vec::new()));
         let (lines, rules) = (Lines::new(settings.wire), Rules::from(&settings.matching));
@@ -162,7 +176,11 @@ impl Importer {
                 let answer = client.call(Method::POST, url, Some(body)).await;
                 answer.map_err(|error| error.to_string())?.read()?
             }
-            Self::Store { engine, .. } => import(engine, &imported).await,
+            Self::Store { engine, .. } => {
+                let outcomes = import(engine, &imported).await;
+                told(&outcomes, &operator());
+                outcomes
+            }
             Self::Nobody => vec![Outcome::New; imported.len()],
         })
     }

@@ -21,6 +21,11 @@ use crate::partners::explain::Refusal;
 /// `offerd explain`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Examples:
+  offerd explain tests/leads/personal_loan.json
+  offerd explain 01a1fcce-e71a-773e-b126-2445db4ef9dc
+  offerd explain tests/leads/savings.json --partner tidelark_savings --json
+
 Of a stored lead, what was asked, answered and kept out by limits is told as it was recorded. Conditions are not recorded:
 they are found again with the lead and the partner files of now, and it is said when those have changed since.")]
 pub struct Arguments {
@@ -70,7 +75,7 @@ impl Arguments {
     fn check_partner(&self, book: &Book) -> Result<(), String> {
         match &self.partner {
             Some(key) if !book.partners().iter().any(|partner| partner.key == *key) => {
-                Err(format!("there is no partner `{key}`"))
+                Err(format!("there is no partner `{key}`; `offerd partners list` shows those there are"))
             }
             _ => Ok(()),
         }
@@ -89,6 +94,6 @@ fn empty_table() -> Table {
 
 fn add_refusal(table: &mut Table, place: [&str; 3], refusal: &Refusal) {
     let [key, product, offer] = place.map(Cell::new);
-    let failed = Cell::new("failed").fg(Color::Red);
+    let failed = page::toned("failed", Color::Red);
     table.add_row([key, product, offer, failed, Cell::new(&refusal.wanted), Cell::new(&refusal.found)]);
 }

@@ -4,8 +4,8 @@ use comfy_table::{Cell, Color, Table};
 use uuid::Uuid;
 
 use super::{Arguments, add_refusal, empty_table};
-use crate::cli::page;
 use crate::cli::partners::{Keeper, Trouble};
+use crate::cli::{page, progress};
 use crate::config::Settings;
 use crate::matching::explanation::{
     LeadExplanation, OfferExplanation, OfferWhy, SeatExplanation, TableExplanation, Why,
@@ -14,13 +14,17 @@ use crate::matching::explanation::{
 /// Explains a stored lead, a rate table, or the one that shows an offer.
 pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> Result<(), Trouble> {
     let keeper = Keeper::find(settings).await?;
+    let waiting = progress::waiting("walking every rule");
     let mut explained = keeper.explanation(uuid).await?;
+    drop(waiting);
     keeper.close()?;
     let seats = explained.rate_tables.iter().flat_map(|table| &table.seats);
     if let Some(key) = &arguments.partner
         && !seats.into_iter().any(|seat| seat.partner == *key)
     {
-        return Err(Trouble::Other(format!("there is no partner `{key}`")));
+        return Err(Trouble::Other(format!(
+            "no partner `{key}` was there for it; without `--partner` all of them are told"
+        )));
     }
     for table in &mut explained.rate_tables {
         table.seats.retain(|seat| arguments.wants(&seat.partner));
@@ -96,7 +100,7 @@ fn add_outcome(table: &mut Table, [key, product]: [&str; 2], seat: &SeatExplanat
         Cell::new(key),
         Cell::new(product),
         Cell::new(""),
-        Cell::new(&seat.about).fg(color),
+        page::toned(&seat.about, color),
         Cell::new(took),
         Cell::new(cause),
     ]);
@@ -112,10 +116,8 @@ fn add_offer(table: &mut Table, [key, product]: [&str; 2], offer: &OfferExplanat
         }
         return;
     }
-    let mut why = Cell::new(offer.why.words());
-    if offer.why == OfferWhy::Shown {
-        why = why.fg(Color::Green);
-    }
+    let words = offer.why.words();
+    let why = if offer.why == OfferWhy::Shown { page::toned(words, Color::Green) } else { Cell::new(words) };
     let score = offer.score.map(|score| format!("score {score:.2}")).unwrap_or_default();
     table.add_row([
         Cell::new(key),

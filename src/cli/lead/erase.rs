@@ -4,12 +4,16 @@ use clap::Args;
 use uuid::Uuid;
 
 use super::keeper::Keeper;
-use crate::cli::page;
+use crate::cli::{page, progress};
 use crate::config::Settings;
 use crate::matching::erasure::Erasure;
 
 /// `lead erase`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  offerd lead erase 01a1fcce-e71a-773e-b126-2445db4ef9dc
+  offerd lead erase 01a1fcce-e71a-773e-b126-2445db4ef9dc --json")]
 pub struct Erase {
     /// The lead
     uuid: Uuid,
@@ -21,7 +25,9 @@ pub struct Erase {
 /// Erases a person, and tells what remains.
 pub async fn run(settings: &Settings, arguments: &Erase) -> Result<(), String> {
     let keeper = Keeper::find(settings).await?;
+    let waiting = progress::waiting("erasing");
     let erasure = keeper.erase(arguments.uuid).await?;
+    drop(waiting);
     if arguments.json {
         page::print(serde_json::to_string_pretty(&erasure).map_err(|error| error.to_string())?);
     } else {

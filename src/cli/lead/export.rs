@@ -10,11 +10,14 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::keeper::Keeper;
-use crate::cli::page;
+use crate::cli::{page, progress};
 use crate::config::Settings;
 
 /// `lead export`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  offerd lead export 01a1fcce-e71a-773e-b126-2445db4ef9dc --out dossier.json")]
 pub struct Export {
     /// The lead
     uuid: Uuid,
@@ -26,7 +29,9 @@ pub struct Export {
 /// Tells everything that is held on a person.
 pub async fn run(settings: &Settings, arguments: &Export) -> Result<(), String> {
     let keeper = Keeper::find(settings).await?;
+    let waiting = progress::waiting("gathering all that is held");
     let dossier = keeper.dossier(arguments.uuid).await?;
+    drop(waiting);
     match &arguments.out {
         None => page::print(&dossier),
         Some(file) => {

@@ -7,14 +7,14 @@ use uuid::Uuid;
 
 use crate::admin::leads::told;
 use crate::cli::client::Client;
-use crate::cli::os_user::os_user;
+use crate::cli::operator::operator;
 use crate::config::Settings;
 use crate::matching::erasure::{self, Erasure};
 use crate::matching::lines::Lines;
 use crate::matching::texts::Texts;
 use crate::matching::{Engine, Rules, dossier};
 use crate::partners::Book;
-use crate::store::{Store, StoreOptions};
+use crate::store::Store;
 
 /// Who keeps the leads now.
 pub enum Keeper {
@@ -31,9 +31,7 @@ impl Keeper {
             return Ok(Self::Daemon { client, admin });
         }
         crate::cli::log_as_the_daemon_does(settings);
-        let options = StoreOptions::from(&settings.store);
-        let store =
-            Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+        let store = crate::cli::open_store(settings)?;
         // Nobody is asked for offers, and those that were made are shown with the texts that the store has.
         let (texts, book) = (Texts::new(store.clone()), Book::of(Vec::new()));
         let (lines, rules) = (Lines::new(settings.wire), Rules::from(&settings.matching));
@@ -52,7 +50,7 @@ impl Keeper {
             Self::Store { engine, .. } => {
                 let erased = erasure::erase(engine, lead).await;
                 let erasure = erased.map_err(|_| unavailable())?.ok_or_else(|| unknown(lead))?;
-                told("lead erased", lead, &os_user());
+                told("lead.erase", lead, &operator());
                 Ok(erasure)
             }
         }
@@ -68,7 +66,7 @@ impl Keeper {
             Self::Store { engine, .. } => {
                 let read = dossier::dossier(engine, lead).map_err(|_| unavailable())?;
                 let dossier = raw(&read.ok_or_else(|| unknown(lead))?)?;
-                told("lead exported", lead, &os_user());
+                told("lead.export", lead, &operator());
                 Ok(dossier)
             }
         }
@@ -84,8 +82,7 @@ impl Keeper {
 }
 
 fn url(admin: &str, lead: Uuid) -> String {
-    let by: String = form_urlencoded::byte_serialize(os_user().as_bytes()).collect();
-    format!("{admin}/leads/{lead}?by={by}")
+    format!("{admin}/leads/{lead}")
 }
 
 fn raw(value: &impl Serialize) -> Result<Box<RawValue>, String> {

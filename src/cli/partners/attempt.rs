@@ -26,6 +26,10 @@ use crate::partners::{Book, Facts, Quote, Seat, Terms};
 
 /// `partners try`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  offerd partners try hazelmoor_lending tests/leads/personal_loan.json
+  offerd partners try hazelmoor_lending tests/leads/personal_loan.json --send")]
 pub struct Try {
     /// Partner, by the name of its file; it may be paused
     #[arg(value_name = "KEY")]
@@ -103,7 +107,7 @@ fn seat<'b>(book: &'b Book, arguments: &Try) -> Result<&'b Seat, String> {
     let of_partner: Vec<&Seat> =
         book.seats().iter().map(|seat| &**seat).filter(|seat| seat.identity.key == *key).collect();
     if of_partner.is_empty() {
-        return Err(format!("there is no partner `{key}`"));
+        return Err(format!("there is no partner `{key}`; `offerd partners list` shows those there are"));
     }
     let products = |seats: &[&Seat]| {
         let names: Vec<&str> = seats.iter().map(|seat| seat.product_type.as_str()).collect();

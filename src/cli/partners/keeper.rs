@@ -5,7 +5,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
+use crate::admin::audit::audit_by;
 use crate::cli::client::Client;
+use crate::cli::operator::operator;
 use crate::config::Settings;
 use crate::declaration::Fault;
 use crate::matching::explanation::{LeadExplanation, explanation};
@@ -15,7 +17,7 @@ use crate::matching::texts::Texts;
 use crate::matching::timing::{SeatTiming, timings};
 use crate::partners::Book;
 use crate::store::pauses::{Pause, Pauses, Resumed};
-use crate::store::{Clock, Store, StoreOptions};
+use crate::store::{Clock, Store};
 
 /// Who keeps the partners now.
 pub enum Keeper {
@@ -33,9 +35,8 @@ impl Keeper {
             return Ok(Self::Daemon { client, admin });
         }
         let book = Book::load(&settings.partners.path).map_err(Trouble::Faults)?;
-        let options = StoreOptions::from(&settings.store);
-        let store =
-            Store::open(options).map_err(|error| format!("`store.path` cannot be opened: {error}"))?;
+        crate::cli::log_as_the_daemon_does(settings);
+        let store = crate::cli::open_store(settings)?;
         Ok(Self::Store { store, book })
     }
 
@@ -84,7 +85,11 @@ impl Keeper {
                     return Err(fault);
                 }
                 let paused = Pauses::of(store.clone()).pause(&what.partner, what.product_type).await;
-                paused.map_err(|error| error.to_string())
+                let pause = paused.map_err(|error| error.to_string())?;
+                let (partner, product_type) =
+                    (&what.partner, what.product_type.map(|product| product.as_str()));
+                audit_by!(operator(), "partner.pause", partner, product_type, "partner paused");
+                Ok(pause)
             }
         }
     }
@@ -94,7 +99,13 @@ impl Keeper {
             Self::Daemon { client, admin } => post(client, &format!("{admin}/partners/resume"), what).await,
             Self::Store { store, .. } => {
                 let resumed = Pauses::of(store.clone()).resume(&what.partner, what.product_type).await;
-                resumed.map_err(|error| error.to_string())
+                let resumed = resumed.map_err(|error| error.to_string())?;
+                if matches!(resumed, Resumed::Ended) {
+                    let (partner, product_type) =
+                        (&what.partner, what.product_type.map(|product| product.as_str()));
+                    audit_by!(operator(), "partner.resume", partner, product_type, "partner resumed");
+                }
+                Ok(resumed)
             }
         }
     }
@@ -108,7 +119,7 @@ impl Keeper {
 }
 
 fn unknown(uuid: Uuid) -> String {
-    format!("no lead, rate table or shown offer has the uuid {uuid}")
+    format!("no lead, rate table or shown offer has the uuid {uuid}; an erased lead has none either")
 }
 
 /// Why nobody keeps the partners.

@@ -18,27 +18,13 @@ pub fn table(standings: &[SeatStanding]) -> Table {
         table.add_row([
             Cell::new(&standing.partner),
             Cell::new(standing.product_type),
-            Cell::new(told(standing)).fg(color),
+            page::toned(standing.told(), color),
             Cell::new(of(standing.asked_this_minute, standing.per_minute)),
             Cell::new(of(standing.asked_today, standing.per_day)),
             Cell::new(payouts),
         ]);
     }
     table
-}
-
-/// The state of a seat in words, with the time that goes with it.
-pub fn told(standing: &SeatStanding) -> String {
-    let words = standing.state.words();
-    match (standing.state, standing.since, standing.until) {
-        (State::PausedByCommand | State::BreakerOpen, Some(since), _) => {
-            format!("{words} since {}", page::moment(since))
-        }
-        (State::Active, _, Some(until)) => format!("{words}, closes {}", page::moment(until)),
-        (State::Active, _, None) => words.to_owned(),
-        (_, _, Some(until)) => format!("{words} until {}", page::moment(until)),
-        (_, _, None) => words.to_owned(),
-    }
 }
 
 fn of(count: u32, cap: Option<u32>) -> String {

@@ -16,8 +16,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 pub use self::keeper::{Keeper, Trouble, running_standings};
-pub use self::list::told;
-use super::page;
+use super::{page, progress};
 use crate::config::Settings;
 use crate::matching::pausing::Pausable;
 use crate::model::ProductType;
@@ -39,6 +38,10 @@ pub enum Command {
 #[derive(Debug, Subcommand)]
 pub enum Standing {
     /// Show for each partner and product type whether it is asked, and how much of its limits is used
+    #[command(after_help = "\
+Examples:
+  offerd partners list
+  offerd partners list --json | jq '.[] | select(.state != \"active\")'")]
     List {
         /// As JSON
         #[arg(long)]
@@ -47,8 +50,15 @@ pub enum Standing {
     /// Show how long partners took to answer, and what another timeout would have lost or won
     Timing(timing::Timing),
     /// Ask a partner no more, until it is resumed; who was asked may still answer
+    #[command(after_help = "\
+Examples:
+  offerd partners pause tidelark_savings
+  offerd partners pause meridell_bank --product loan")]
     Pause(Which),
     /// Ask a paused partner again
+    #[command(after_help = "\
+Examples:
+  offerd partners resume tidelark_savings")]
     Resume(Which),
 }
 
@@ -104,7 +114,9 @@ async fn execute(settings: &Settings, command: Standing) -> Result<(), Trouble> 
         }
         Standing::List { json: false } => page::print(list::table(&keeper.standings().await?)),
         Standing::Timing(asked) => {
+            let waiting = progress::waiting("reading stored rate tables");
             let mut timings = keeper.timings(asked.since_ms()).await?;
+            drop(waiting);
             timings.retain(|timing| asked.partner.as_ref().is_none_or(|key| timing.partner == *key));
             if asked.json {
                 page::print(serde_json::to_string_pretty(&timings).map_err(|error| error.to_string())?);

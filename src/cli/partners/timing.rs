@@ -12,6 +12,10 @@ use crate::matching::timing::SeatTiming;
 /// `partners timing`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Examples:
+  offerd partners timing --since 7d
+  offerd partners timing northquill_lending --json
+
 The last columns tell how many answers with offers a shorter timeout would have lost; `out of time` is what a longer one
 could have won at most. The figures are read from the stored rate tables, so they hold over restarts.")]
 pub struct Timing {

@@ -2,6 +2,7 @@
 
 pub mod analytics;
 pub mod clicks;
+pub mod demo;
 pub mod docs;
 pub mod explanations;
 pub mod featured_institutions;

@@ -5,6 +5,7 @@ use utoipa::openapi::Required;
 use utoipa::openapi::path::ParameterIn;
 
 use super::draft::{Draft, one_of};
+use crate::http::current::demo::FILES as DEMO_FILES;
 use crate::http::current::docs::FILES as DOCS_FILES;
 use crate::model::Components;
 use crate::web::Failure;
@@ -21,5 +22,12 @@ pub fn operations(_: &mut Components) -> Vec<Draft> {
             .parameter(ParameterIn::Path, "file", Required::True, "The name of a file.", one_of(DOCS_FILES))
             .answers_type("*/*", "The file.")
             .refuses(Failure::not_found_path(), "The page has no such file."),
+        Draft::new(Method::GET, "/demo", TAG, "showDemo")
+            .answers_type("text/html", "The page.")
+            .refuses(Failure::not_found_path(), "This is no sandbox."),
+        Draft::new(Method::GET, "/demo/{file}", TAG, "getDemoFile")
+            .parameter(ParameterIn::Path, "file", Required::True, "The name of a file.", one_of(DEMO_FILES))
+            .answers_type("*/*", "The file.")
+            .refuses(Failure::not_found_path(), "The page has no such file, or this is no sandbox."),
     ]
 }

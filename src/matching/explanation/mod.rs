@@ -46,6 +46,11 @@ pub struct TableExplanation {
     pub uuid: Uuid,
     /// When it was made.
     pub created_at: Timestamp,
+    /// When it had to be complete.
+    pub deadline: Timestamp,
+    /// When second look began, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_look_at: Option<Timestamp>,
     /// Whether a partner is still outstanding.
     pub pending: bool,
     /// Whether the partner files are still those that it was made with, so that conditions are those of then.
@@ -68,6 +73,12 @@ pub struct SeatExplanation {
     pub name: String,
     /// What it is asked about.
     pub product_type: ProductType,
+    /// Whether it had a place at the table.
+    #[serde(default)]
+    pub seated: bool,
+    /// Whether it has second look.
+    #[serde(default)]
+    pub second_look: bool,
     /// What became of it.
     pub why: Why,
     /// The same in words.
@@ -81,6 +92,9 @@ pub struct SeatExplanation {
     /// When it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<Timestamp>,
+    /// How long it had, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_ms: Option<u32>,
     /// After how many milliseconds its outcome was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_after_ms: Option<u64>,
@@ -153,6 +167,8 @@ fn of_table(
     Ok(TableExplanation {
         uuid: head.uuid,
         created_at: DateTime::from_timestamp_millis(head.created_at).unwrap_or_default().into(),
+        deadline: DateTime::from_timestamp_millis(head.deadline).unwrap_or_default().into(),
+        second_look_at: reading::asks(store, head.uuid)?.second_look_at.and_then(Timestamp::from_millis),
         pending: !table.progress().settled(),
         same_files: head.book == book.fingerprint(),
         same_lead: record.updated_at <= head.created_at,

@@ -8,7 +8,7 @@ use crate::matching::limiter::Denied;
 use crate::matching::matchmaker::Unavailable;
 use crate::matching::progress::Standing;
 use crate::matching::reading;
-use crate::matching::record::{Answer, KeptOut, offer_uuid};
+use crate::matching::record::{Answer, Ask, KeptOut, offer_uuid};
 use crate::matching::table::Table;
 use crate::matching::texts::Texts;
 use crate::model::{ProductType, Timestamp};
@@ -23,10 +23,19 @@ struct Told<'a> {
     texts: &'a Texts,
     book: &'a Book,
     asks: Asks,
-    /// The answers in the order in which they were recorded, each with the number of its first offer.
-    answers: Vec<(Answer, u16)>,
+    /// The answers in the order in which they were recorded.
+    answers: Vec<Recorded>,
     /// Those whom limits kept out.
     kept_out: Vec<(std::sync::Arc<SeatText>, KeptOut)>,
+}
+
+/// An answer of a table.
+struct Recorded {
+    answer: Answer,
+    /// How it was asked for, where that is recorded.
+    ask: Option<Ask>,
+    /// The number of its first offer.
+    first_number: u16,
 }
 
 /// Every seat: those of the table, then the others of the book, then those whom limits kept out and that have left it.
@@ -70,10 +79,10 @@ impl<'a> Told<'a> {
         let head = table.head();
         let mut answers = Vec::new();
         let mut number = 1;
-        for recorded in reading::answers(store, head.uuid) {
-            for answer in recorded? {
+        for recorded in reading::answer_records(store, head.uuid) {
+            for (answer, ask) in recorded?.each() {
                 let offers = answer.outcome.quotes().len();
-                answers.push((answer, number));
+                answers.push(Recorded { answer, ask, first_number: number });
                 number += offers as u16;
             }
         }
@@ -95,23 +104,30 @@ impl<'a> Told<'a> {
     fn seated(&self, seat: usize, judged: &Explanation) -> SeatExplanation {
         let text = &self.table.seats()[seat];
         let judged = judged_seat(judged, &text.key, text.product_type);
-        let Some((answer, first_number)) =
-            self.answers.iter().find(|(answer, _)| usize::from(answer.seat) == seat)
+        let mut answers = self.answers.iter();
+        let Some(Recorded { answer, ask, first_number }) =
+            answers.find(|recorded| usize::from(recorded.answer.seat) == seat)
         else {
             let held = self.table.progress().standing(Standing::Held).any(|held| held == seat)
                 && !self.asks.is_released(seat);
             let why = if held { Why::Held } else { Why::Pending };
-            let asked_at = why.was_asked().then(|| self.asked_at(seat));
-            return SeatExplanation { asked_at, offers: unanswered(judged, &[]), ..bare(text, why) };
+            let asked_at = why.was_asked().then(|| self.asked_at(seat, None));
+            return SeatExplanation {
+                seated: true,
+                asked_at,
+                offers: unanswered(judged, &[]),
+                ..bare(text, why)
+            };
         };
 
         let held_back = self.asks.held_back.iter().find(|(held, _)| usize::from(*held) == seat);
         let why = held_back.map_or_else(|| Why::of(&answer.outcome), |(_, by)| Why::denied(*by));
-        let asked_at = why.was_asked().then(|| self.asked_at(seat));
+        let asked_at = why.was_asked().then(|| self.asked_at(seat, *ask));
         let mut offers = self.answered(text, answer.outcome.quotes(), *first_number);
         offers.extend(unanswered(judged, &offers));
         let told = bare(text, why);
         SeatExplanation {
+            seated: true,
             about: match answer.outcome.reject_reason() {
                 Some(reason) => format!("{}: {reason}", told.about),
                 None => told.about,
@@ -119,6 +135,7 @@ impl<'a> Told<'a> {
             cause: answer.cause.as_ref().map(ToString::to_string),
             reject_reason: answer.outcome.reject_reason(),
             asked_at,
+            budget_ms: ask.map(|ask| ask.budget_ms),
             ended_after_ms: asked_at.and_then(|asked_at| u64::try_from(answer.at - asked_at.millis()).ok()),
             refusals: held_back.map(|(_, by)| self.refusal(*by, text.product_type)).into_iter().collect(),
             offers,
@@ -153,8 +170,11 @@ impl<'a> Told<'a> {
         seats.find(|seat| at_table(seat)).map(|seat| seat.identity.key.as_str())
     }
 
-    fn asked_at(&self, seat: usize) -> Timestamp {
-        let at = self.asks.released_at(seat).unwrap_or(self.table.head().created_at);
+    /// When a seat was asked; where that is not recorded, when the table was made or second look began.
+    fn asked_at(&self, seat: usize, ask: Option<Ask>) -> Timestamp {
+        let made_at = self.table.head().created_at;
+        let recorded = ask.map(|ask| made_at + i64::from(ask.after_ms));
+        let at = recorded.or(self.asks.released_at(seat)).unwrap_or(made_at);
         Timestamp::from_millis(at).unwrap_or_default()
     }
 
@@ -231,11 +251,14 @@ fn bare(text: &SeatText, why: Why) -> SeatExplanation {
         partner_uuid: text.partner.uuid,
         name: text.partner.name.clone(),
         product_type: text.product_type,
+        seated: false,
+        second_look: text.second_look,
         why,
         about: why.words().to_owned(),
         cause: None,
         reject_reason: None,
         asked_at: None,
+        budget_ms: None,
         ended_after_ms: None,
         refusals: Vec::new(),
         offers: Vec::new(),

@@ -168,6 +168,8 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -179,5 +181,72 @@ mod tests {
         assert_eq!([tally.sum(5..6), tally.sum(6..7), tally.sum(7..8), tally.sum(5..8)], [5, 3, 1, 9]);
         tally.add(16, 1, 10);
         assert_eq!(tally.sum(0..100), 3 + 1 + 1);
+    }
+
+    /// One thing that is counted, in quarters of a minute from a start, or looked at.
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        Ask,
+        GiveBack,
+        Book(i32),
+    }
+
+    fn step() -> impl Strategy<Value = (i64, Step)> {
+        // Mostly on, now and then a little back, and far on to another day.
+        let passed = prop_oneof![8 => 0..8_i64, 1 => -8..0_i64, 1 => 1000..6000_i64];
+        let step = prop_oneof![
+            6 => Just(Step::Ask),
+            1 => Just(Step::GiveBack),
+            2 => (-500..500_i32).prop_map(Step::Book),
+        ];
+        (passed, step)
+    }
+
+    proptest! {
+        /// It denies what a list of everything that was ever counted denies, through days that change their clocks.
+        #[test]
+        fn it_counts_as_a_list_of_everything_does(
+            caps in (0_u32..6, 0_u32..12, -100..900_i32),
+            steps in prop::collection::vec(step(), 1..120),
+        ) {
+            let limits = Limits {
+                per_minute: Some(caps.0),
+                per_day: Some(caps.1),
+                per_day_budget: Some(f64::from(caps.2)),
+                time_zone: chrono_tz::America::New_York,
+                ..Limits::default()
+            };
+            let (mut meter, mut asks, mut booked) = (Meter::default(), Vec::new(), Vec::new());
+            // The evening before clocks go back.
+            let mut now = DateTime::parse_from_rfc3339("2026-10-31T23:50:00-04:00").unwrap().timestamp_millis();
+            for (passed, step) in steps {
+                now += passed * MINUTE / 4;
+                match step {
+                    Step::Ask => asks.push((now, 1)),
+                    Step::GiveBack => asks.push((now, -1)),
+                    Step::Book(cents) => booked.push((now, i64::from(cents))),
+                }
+                match step {
+                    Step::Ask => meter.count(now, 1),
+                    Step::GiveBack => meter.count(now, -1),
+                    Step::Book(cents) => meter.book(now, f64::from(cents)),
+                }
+                let minute = now.div_euclid(MINUTE) * MINUTE;
+                let day = limits.day_of(DateTime::from_timestamp_millis(now).unwrap());
+                let sum = |of: &[(i64, i64)], within: Range<i64>| -> i64 {
+                    of.iter().filter(|(at, _)| within.contains(at)).map(|(_, amount)| amount).sum()
+                };
+                // What is given back was asked in a minute before.
+                let asked = |within| sum(&asks, within).max(0);
+                let denied = if asked(minute..minute + MINUTE) >= i64::from(caps.0) {
+                    Some(Denied::PerMinute)
+                } else if asked(day.clone()) >= i64::from(caps.1) {
+                    Some(Denied::PerDay)
+                } else {
+                    (sum(&booked, day) >= i64::from(caps.2)).then_some(Denied::Budget)
+                };
+                prop_assert_eq!(meter.denial(&limits, now), denied);
+            }
+        }
     }
 }

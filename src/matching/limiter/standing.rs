@@ -130,6 +130,23 @@ impl Limiter {
     }
 }
 
+impl SeatStanding {
+    /// Its state in words, with the time that goes with it.
+    pub fn told(&self) -> String {
+        let words = self.state.words();
+        let moment = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M UTC");
+        match (self.state, self.since, self.until) {
+            (State::PausedByCommand | State::BreakerOpen, Some(since), _) => {
+                format!("{words} since {}", moment(since))
+            }
+            (State::Active, _, Some(until)) => format!("{words}, closes {}", moment(until)),
+            (State::Active, _, None) => words.to_owned(),
+            (_, _, Some(until)) => format!("{words} until {}", moment(until)),
+            (_, _, None) => words.to_owned(),
+        }
+    }
+}
+
 impl State {
     /// The words for it.
     pub fn words(self) -> &'static str {

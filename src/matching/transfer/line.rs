@@ -6,8 +6,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::matching::asks::Asks;
 use crate::matching::owed::Owed;
-use crate::matching::record::{Answer, TableHead};
-use crate::store::entities::{Happening, Payout, Tag};
+use crate::matching::record::{Answer, AnswerRecord, TableHead};
+use crate::store::entities::{Happening, Payout, PayoutRecord, Tag};
 use crate::store::{Tree, codec};
 
 /// The first line.
@@ -83,11 +83,11 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
         | Tree::Sessions
         | Tree::OfferDisplays => codec::decode_json(payload).ok(),
         Tree::RateTables => json_of::<TableHead>(payload),
-        Tree::Answers => json_of::<Vec<Answer>>(payload),
+        Tree::Answers => json_of::<AnswerRecord>(payload).or_else(|| json_of::<Vec<Answer>>(payload)),
         Tree::Asks => json_of::<Asks>(payload),
         Tree::Owed => json_of::<Owed>(payload),
         Tree::LeadEvents => json_of::<Vec<Happening>>(payload),
-        Tree::LeadPayouts => json_of::<Vec<Payout>>(payload),
+        Tree::LeadPayouts => json_of::<PayoutRecord>(payload).or_else(|| json_of::<Vec<Payout>>(payload)),
         Tree::LeadClientTags => json_of::<Vec<Tag>>(payload),
         _ => None,
     }
@@ -97,11 +97,11 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
 fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
     match tree {
         Tree::RateTables => postcard_of::<TableHead>(value),
-        Tree::Answers => postcard_of::<Vec<Answer>>(value),
+        Tree::Answers => postcard_of::<AnswerRecord>(value).or_else(|| postcard_of::<Vec<Answer>>(value)),
         Tree::Asks => postcard_of::<Asks>(value),
         Tree::Owed => postcard_of::<Owed>(value),
         Tree::LeadEvents => postcard_of::<Vec<Happening>>(value),
-        Tree::LeadPayouts => postcard_of::<Vec<Payout>>(value),
+        Tree::LeadPayouts => postcard_of::<PayoutRecord>(value).or_else(|| postcard_of::<Vec<Payout>>(value)),
         Tree::LeadClientTags => postcard_of::<Vec<Tag>>(value),
         _ => Some(value.get().as_bytes().to_vec()),
     }

@@ -8,7 +8,8 @@
 //!
 //! sled gives no space back, and when it is opened it reads for as long as it is large. So what grows with every lead is kept by
 //! the time that it came. When the volume that grows is [large or old enough](super::StoreOptions::volume_bytes), the
-//! next is begun. A start opens the base and the last volume; the others are opened when somebody asks for what is in them.
+//! next is begun. A start opens the base and the last volume; the others are opened after it, aside, or when somebody asks
+//! for what is in them.
 //!
 //! Where a record lies is told by its key ([`Kept`]): by the time in the key of a rate table or of a feed, which are
 //! the store's own, or by the lead, whose volume is kept with its data key, since a client may choose a lead's uuid.
@@ -22,7 +23,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{
-        Arc, PoisonError, RwLock, RwLockReadGuard,
+        Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -40,7 +41,10 @@ pub(super) type Number = u32;
 /// The number of the base.
 pub(super) const BASE: Number = 0;
 
-/// An old volume is read now and then: it gets this part of the memory that the cache may take.
+/// The part of the memory for the cache that the volume gets that grows.
+const LAST_CACHE_SHARE: u64 = 2;
+
+/// The part that each other one gets: it is read now and then.
 const OLD_CACHE_SHARE: u64 = 16;
 
 /// The databases of a store.
@@ -55,7 +59,14 @@ pub(super) struct Volumes {
 /// A volume of a span of time.
 struct Dated {
     begins: Begins,
-    opened: Option<Arc<Volume>>,
+    place: Arc<OnDisk>,
+}
+
+/// Where a volume is, and the volume once it is open. It is opened once, and meanwhile others are read.
+struct OnDisk {
+    path: PathBuf,
+    opened: OnceLock<Arc<Volume>>,
+    opening: Mutex<()>,
 }
 
 /// When a volume begins.
@@ -117,8 +128,7 @@ impl Volumes {
         let mut dated = self.dated.write().unwrap_or_else(PoisonError::into_inner);
         dated.retain(|number, _| list.iter().any(|(listed, _)| listed == number));
         for (number, begins) in list {
-            let opened = dated.remove(number).and_then(|dated| dated.opened);
-            dated.insert(*number, Dated { begins: *begins, opened });
+            dated.entry(*number).or_insert_with(|| self.dated_at(*number, *begins)).begins = *begins;
         }
         let directory = self.directory();
         if !directory.exists() {
@@ -137,7 +147,12 @@ impl Volumes {
     /// Begins the next volume.
     pub(super) fn add(&self, number: Number, begins: Begins) {
         let mut dated = self.dated.write().unwrap_or_else(PoisonError::into_inner);
-        dated.insert(number, Dated { begins, opened: None });
+        dated.insert(number, self.dated_at(number, begins));
+    }
+
+    fn dated_at(&self, number: Number, begins: Begins) -> Dated {
+        let (opened, opening) = (OnceLock::new(), Mutex::new(()));
+        Dated { begins, place: Arc::new(OnDisk { path: self.path_of(number), opened, opening }) }
     }
 
     /// Drops a volume with all that is in it.
@@ -187,12 +202,8 @@ impl Volumes {
         if number == BASE {
             return Ok(Some(Arc::clone(&self.base)));
         }
-        match self.dated().get(&number) {
-            None => return Ok(None),
-            Some(Dated { opened: Some(volume), .. }) => return Ok(Some(Arc::clone(volume))),
-            Some(Dated { opened: None, .. }) => {}
-        }
-        self.opened(number).map(Some)
+        let place = self.dated().get(&number).map(|dated| Arc::clone(&dated.place));
+        place.map(|place| self.opened(&place, number)).transpose()
     }
 
     /// The raw value under a key in a volume.
@@ -203,23 +214,32 @@ impl Volumes {
         }
     }
 
-    fn opened(&self, number: Number) -> sled::Result<Arc<Volume>> {
-        let mut dated = self.dated.write().unwrap_or_else(PoisonError::into_inner);
-        let is_last = dated.last_key_value().is_none_or(|(last, _)| *last <= number);
-        let entry = dated.entry(number).or_insert(Dated { begins: Begins::default(), opened: None });
-        if let Some(volume) = &entry.opened {
+    fn opened(&self, place: &OnDisk, number: Number) -> sled::Result<Arc<Volume>> {
+        if let Some(volume) = place.opened.get() {
             return Ok(Arc::clone(volume));
         }
-        let path = self.path_of(number);
-        let share = if is_last { 2 } else { OLD_CACHE_SHARE };
+        let _opening = place.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(volume) = place.opened.get() {
+            return Ok(Arc::clone(volume));
+        }
+        let is_last = self.last().is_none_or(|(last, _)| last <= number);
+        let share = if is_last { LAST_CACHE_SHARE } else { OLD_CACHE_SHARE };
         let options = StoreOptions {
-            path: path.clone(),
+            path: place.path.clone(),
             cache_bytes: self.options.cache_bytes / share,
             ..self.options.clone()
         };
-        let volume = Arc::new(Volume::new(open::open_sled(&options)?, &path, &options)?);
-        entry.opened = Some(Arc::clone(&volume));
-        Ok(volume)
+        let volume = Arc::new(Volume::new(open::open_sled(&options)?, &place.path, &options)?);
+        Ok(Arc::clone(place.opened.get_or_init(|| volume)))
+    }
+
+    /// A volume of a number that may be new.
+    fn volume_or_new(&self, number: Number) -> sled::Result<Arc<Volume>> {
+        if let Some(volume) = self.volume(number)? {
+            return Ok(volume);
+        }
+        self.add(number, Begins::default());
+        Ok(self.volume(number)?.unwrap_or_else(|| Arc::clone(&self.base)))
     }
 
     /// Applies changes, each in its volume; what is in the base first, since the rest refers to it. A volume that there is
@@ -234,10 +254,7 @@ impl Volumes {
             }
         }
         for (number, batch) in batches {
-            let volume = match number {
-                BASE => Arc::clone(&self.base),
-                number => self.volume(number)?.map_or_else(|| self.opened(number), Ok)?,
-            };
+            let volume = self.volume_or_new(number)?;
             volume.dirty.store(true, Ordering::Release);
             volume.db.apply_batch(batch)?;
         }
@@ -247,7 +264,7 @@ impl Volumes {
     /// Once this returns, everything applied before survives a power cut without the journal.
     pub(super) fn make_durable(&self) -> sled::Result<()> {
         let opened: Vec<Arc<Volume>> =
-            self.dated().values().filter_map(|dated| dated.opened.clone()).collect();
+            self.dated().values().filter_map(|dated| dated.place.opened.get().cloned()).collect();
         opened.iter().chain([&self.base]).try_for_each(|volume| volume.make_durable())
     }
 

@@ -54,6 +54,14 @@ async fn an_unknown_path_is_404_and_a_wrong_method_405_with_allow() {
 }
 
 #[tokio::test]
+async fn a_target_without_a_path_is_404() {
+    let server = start();
+    for target in ["GET *", "GET offers.example", "POST offers.example:80", "CONNECT offers.example:443"] {
+        assert_eq!(server.ask(target, &[]).await.status, 404, "{target}");
+    }
+}
+
+#[tokio::test]
 async fn broken_percent_encoding_is_400_in_path_and_query() {
     let server = start();
     for request_line in ["GET /nowhere/%zz", "GET /nowhere/%ff", "GET /query?name=%f", "GET /query?%ff=1"] {

@@ -153,6 +153,11 @@ proptest! {
             }
             let ok = step == 1;
             let turn = breaker.judge(now, ok, || room);
+            if before == BreakerState::Closed {
+                let tally = breaker.tally(now);
+                let failing = tally.calls >= RULES.minimum_calls && tally.failed * 2 >= tally.calls;
+                prop_assert_eq!(breaker.state() == BreakerState::Open, failing && room);
+            }
             judged += 1;
             judged_while_closed += u32::from(before == BreakerState::Closed);
             match turn {

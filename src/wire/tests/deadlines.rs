@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::kit::{Server, answer, far, lane, near, post, request, send};
-use crate::wire::{CallError, Phase, PoolRules};
+use super::kit::{Server, answer, far, lane, near, once, pool, post, request, send};
+use crate::wire::{CallError, LaneRules, Phase, PoolRules};
 
 /// More than the socket buffers of both sides hold.
 const MORE_THAN_BUFFERED: usize = 24 * 1024 * 1024;
@@ -113,4 +113,39 @@ async fn a_deadline_that_has_passed_sends_nothing() {
     assert_eq!(lane.call(post(server.url()), Instant::now()).await.unwrap_err(), CallError::NoTime);
     assert_eq!(server.connections(), 0);
     assert_eq!(lane.state().calls, 0);
+}
+
+#[tokio::test]
+async fn a_late_answer_is_watched_for_and_no_more() {
+    let (asked, answer_now) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (tell_asked, may_answer) = (Arc::clone(&asked), Arc::clone(&answer_now));
+    let server = Server::run(move |mut stream, _| {
+        let (asked, answer_now) = (Arc::clone(&tell_asked), Arc::clone(&may_answer));
+        async move {
+            request(&mut stream).await.unwrap();
+            asked.notify_one();
+            answer_now.notified().await;
+            let _ = stream.write_all(answer("200 OK", "late").as_bytes()).await;
+        }
+    })
+    .await;
+    let rules = LaneRules { concurrency: 2, late_patience: Duration::from_secs(3600), ..once() };
+    let lane = pool(near()).lane("loan", rules);
+    let deadline = Instant::now() + Duration::from_millis(50);
+    let timed_out = lane.call(post(server.url()), deadline).await.unwrap_err();
+    assert_eq!(timed_out, CallError::TimedOut { during: Phase::Head });
+    asked.notified().await;
+    let state = lane.state();
+    assert_eq!(
+        (state.in_flight, state.calls, state.failed),
+        (1, 1, 1),
+        "watching takes a place, and judges nothing"
+    );
+    assert!(lane.late().is_empty());
+    answer_now.notify_one();
+    while lane.late().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert!(lane.late()[0].is_some_and(|took| took >= Duration::from_millis(50)));
+    assert_eq!((lane.state().in_flight, lane.state().calls), (0, 1));
 }

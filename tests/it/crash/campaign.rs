@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use futures_util::future::join_all;
+use futures_util::{StreamExt, stream};
 use hyper::Method;
 use offerd::analytics::Events;
 use serde_json::json;
@@ -28,6 +29,9 @@ const LONGEST_LOAD: Duration = Duration::from_millis(250);
 
 /// Tables of earlier rounds that are asked for again after each kill.
 const OLD_TABLES: usize = 20;
+
+/// Questions at once when what was acknowledged is asked for again: submits become durable together.
+const ASKING: usize = 32;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_acknowledged_survives_kills_at_random_moments() {
@@ -63,22 +67,12 @@ fn plan() -> Plan {
         .setting("api.base_url", "http://offers.example")
 }
 
-/// With a live company: the leads of a first start's tokens are tests, which no feed tells.
-fn live(mut daemon: Daemon) -> Daemon {
-    let token = |kind| {
-        let output = daemon.command(&["token", "create", "--company", "Live", "--kind", kind]);
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    };
-    (daemon.publishable, daemon.confidential) = (token("publishable"), token("confidential"));
-    daemon
-}
-
 async fn campaign(kills: usize, seed: u64) {
     // Whoever sees it fail can have the same draws again; the moments of the machine are its own.
     println!("OFFERD_CRASH_SEED={seed}");
     let mut rng = Rng::with_seed(seed);
     let model = Model::default();
-    let mut daemon = live(plan().start().await);
+    let mut daemon = plan().start().await.with_live_company();
     for _ in 0..kills {
         let before = model.tables();
         let (kill, killed) = watch::channel(false);
@@ -96,19 +90,24 @@ async fn campaign(kills: usize, seed: u64) {
         hold_against(&daemon, &model, &asked_for).await;
     }
 
-    for table in model.tables() {
-        daemon.complete(&table).await;
-    }
-    hold_against(&daemon, &model, &model.tables()).await;
-    for (key, (body, table)) in model.keys() {
-        let again = submit(&daemon, &body, Some(&key)).await.expect("the daemon runs");
+    let tables = model.tables();
+    each(&tables, async |table| drop(daemon.complete(table).await)).await;
+    hold_against(&daemon, &model, &tables).await;
+    let keys: Vec<_> = model.keys().into_iter().collect();
+    each(&keys, async |(key, (body, table))| {
+        let again = submit(&daemon, body, Some(key)).await.expect("the daemon runs");
         assert_eq!((again.status, &again.json()["uuid"]), (200, &json!(table)), "a repeat of {key}");
-    }
-    for lead in model.leads() {
-        let again =
-            submit(&daemon, &json!({ "uuid": lead }).to_string(), None).await.expect("the daemon runs");
-        assert_eq!(again.status, 409, "of submits of one lead, one wins, kills or no");
-    }
+    })
+    .await;
+    each(&model.leads(), async |lead| {
+        let again = submit(&daemon, &json!({ "uuid": lead }).to_string(), None).await;
+        assert_eq!(
+            again.expect("the daemon runs").status,
+            409,
+            "of submits of one lead, one wins, kills or no"
+        );
+    })
+    .await;
     assert!(!daemon.log().contains("does not fit its table"), "{}", daemon.log());
     assert!(!daemon.log().contains("broken"), "{}", daemon.log());
 
@@ -121,11 +120,17 @@ async fn campaign(kills: usize, seed: u64) {
 
 /// Asks for tables again and compares them with what was shown.
 async fn hold_against(daemon: &Daemon, model: &Model, tables: &[String]) {
-    for table in tables {
+    each(tables, async |table| {
         let answer = daemon.rate_table(table).await;
         assert_eq!(answer.status, 200, "an acknowledged table is there: {table}");
         model.shown(&answer);
-    }
+    })
+    .await;
+}
+
+/// Asks about each, many at once.
+async fn each<T>(all: &[T], ask: impl AsyncFn(&T)) {
+    stream::iter(all).for_each_concurrent(ASKING, |one| ask(one)).await;
 }
 
 /// Goes about its business until the daemon is gone.

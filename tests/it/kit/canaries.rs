@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 
+use memchr::memmem;
 use offerd::model::Attribute;
 use serde_json::Value;
 
@@ -52,17 +53,9 @@ impl Canaries {
     }
 }
 
-/// Whether a text stands in bytes, most of which are mostly zeroes.
+/// Whether a text stands in bytes.
 pub fn holds(bytes: &[u8], text: &[u8]) -> bool {
-    let (first, rest) = text.split_first().expect("a canary is not empty");
-    let mut ahead = bytes;
-    while let Some(at) = ahead.iter().position(|byte| byte == first) {
-        ahead = &ahead[at + 1..];
-        if ahead.starts_with(rest) {
-            return true;
-        }
-    }
-    false
+    memmem::find(bytes, text).is_some()
 }
 
 fn walk(name: Option<&str>, value: &Value, found: &mut BTreeSet<Vec<u8>>) {

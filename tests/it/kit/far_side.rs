@@ -25,7 +25,7 @@ pub enum Deed {
     Drip,
     /// Hangs up.
     Reset,
-    /// Never answers.
+    /// Never answers, until the other side hangs up.
     Silence,
 }
 
@@ -54,6 +54,11 @@ impl FarSide {
     /// Where it is reached.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
+    }
+
+    /// Forgets what it has received.
+    pub fn forget(&self) {
+        self.received.lock().expect("nobody panics while holding it").clear();
     }
 
     /// What it has received so far.
@@ -91,7 +96,10 @@ async fn serve(
                 }
             }
             Deed::Reset => return,
-            Deed::Silence => std::future::pending().await,
+            Deed::Silence => {
+                while fill(&mut stream, &mut Vec::new()).await.is_some() {}
+                return;
+            }
         };
         if sent.is_err() {
             return;

@@ -37,6 +37,7 @@ pub struct Plan {
     directory: tempfile::TempDir,
     partners: PathBuf,
     settings: Vec<(String, String)>,
+    /// Variables beside the settings.
     variables: Vec<(String, String)>,
     sockets: Option<GivenSockets>,
     /// What it is told and must not tell: looked for in its store and its log whenever it has ended.
@@ -125,6 +126,17 @@ impl Daemon {
             partner.write(&directory);
         }
         Plan { partners: directory, ..plan }
+    }
+
+    /// The same daemon, used by a live company: the leads of a first start's tokens are tests, which no feed tells.
+    #[must_use]
+    pub fn with_live_company(mut self) -> Self {
+        let token = |kind| {
+            let output = self.command(&["token", "create", "--company", "Live", "--kind", kind]);
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
+        (self.publishable, self.confidential) = (token("publishable"), token("confidential"));
+        self
     }
 
     /// Posts a lead to the api listener, as the publishable token.
@@ -221,6 +233,11 @@ impl Daemon {
     /// Runs a command of the binary beside the daemon, with the same settings.
     pub fn command(&self, arguments: &[&str]) -> std::process::Output {
         self.plan.command(arguments).output().expect("the binary runs")
+    }
+
+    /// A line of shell beside the daemon, with the same settings.
+    pub fn shell(&self, line: &str) -> Command {
+        self.plan.shell(line)
     }
 
     /// Begins such a command.
@@ -490,6 +507,23 @@ impl Plan {
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
+    }
+
+    /// The directory of everything of the test, gone with it.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A line of shell under these settings, where `offerd` is the binary.
+    pub fn shell(&self, line: &str) -> Command {
+        let binary = Path::new(env!("CARGO_BIN_EXE_offerd")).parent().expect("a file is in a directory");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let as_the_binary = self.command(&[]);
+        let settings = as_the_binary.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).current_dir(self.directory.path()).stdin(Stdio::null()).envs(settings);
+        shell.env("PATH", format!("{}:{path}", binary.display()));
+        shell
     }
 
     fn start_anew(self, first: bool) -> (Daemon, UnixDatagram) {

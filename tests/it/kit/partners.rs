@@ -22,6 +22,35 @@ pub fn prompt_partners(count: usize) -> Vec<PartnerFile> {
     (0..count).map(|nth| partner(&format!("prompt_{nth}")).savings("")).collect()
 }
 
+/// A lender that is asked over HTTP at `url`; `more` are further keys of `[products.loan.http]` and what follows.
+pub fn far_lender(key: &str, url: &str, more: &str) -> PartnerFile {
+    partner(key).and(&format!(
+        r#"
+[products.loan]
+timeout = "3s"
+needs = ["loanInformation.loanAmount"]
+
+[[products.loan.offers]]
+key = "far"
+sub_type = "personal_loan"
+landing_url = "https://{key}.example/apply?click={{clickId}}"
+amount = {{ min = 1000, max = 50000 }}
+terms = [24, 36]
+apr_type = "fixed"
+payout = {{ on = "funded", percent = 2.0 }}
+conversion_probability = 0.1
+
+[products.loan.http]
+url = "{url}"
+sandbox_url = "{url}"
+json = {{ amount = "lead.loanInformation.loanAmount", ssn = "lead.personalInformation.ssn", id = "lead_uuid" }}
+wire = {{ allow_addresses = ["127.0.0.1"], connect_timeout = "1s" }}
+answer = {{ declined = "response.no", offer = {{ key = "'far'", term = "offer.term", apr = "offer.apr", pre_qualified = "true", landing_url = "offer.link" }} }}
+{more}
+"#
+    ))
+}
+
 impl PartnerFile {
     /// Offers a savings account to anyone. `product` are further keys of `[products.savings]`.
     #[must_use]

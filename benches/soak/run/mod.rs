@@ -1,0 +1,140 @@
+//! The soak: a daemon under half of the load that it can take, for long.
+//!
+//! Clients submit leads, wait for tables, poll them, follow them as event streams, read leads, click on offers and follow a
+//! feed; some send what is refused. Partners answer at once or late, fail, and live elsewhere, where one dies, drips,
+//! answers garbage, keeps silent or hangs up in turn. The partner files are changed and reloaded all the while, sometimes
+//! to faulty ones. At the end everything that was acknowledged is asked for again.
+//!
+//! | what must hold | when |
+//! |---|---|
+//! | every answer is one that its request is to have, and the daemon has counted the same refusals | always |
+//! | every error in the log is one that was provoked | always |
+//! | every acknowledged lead can be read, and its table is complete | always |
+//! | the feed tells every lead and every click once, and what was followed is its beginning | always |
+//! | resident memory and descriptors stay where they were | from a minute on |
+//! | a lead takes as much of the disk late as early | from a minute on |
+
+mod clients;
+mod ledger;
+mod lenders;
+#[path = "../../load/process.rs"]
+#[allow(dead_code)] // the load uses the rest
+mod process;
+mod report;
+mod samples;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::stream;
+use offerd::analytics::Events;
+use tokio::sync::{Semaphore, watch};
+
+use clients::Clients;
+use ledger::Ledger;
+use lenders::Lenders;
+pub use report::Report;
+use samples::Samples;
+
+/// What is probed of the length, and the bounds of that.
+const PROBED: (f64, Duration, Duration) = (0.02, Duration::from_millis(500), Duration::from_secs(5));
+
+/// Clients of the probe, each of which goes on as soon as it is answered.
+const PROBING: usize = 32;
+
+/// Requests under way beyond which the load waits: a machine that others use too may fall behind for a while.
+const UNDER_WAY: usize = 512;
+
+/// Tables that are asked for at a time when all are looked at.
+const LOOKED_AT: usize = 32;
+
+/// Runs a soak of a length.
+pub async fn soak(lasting: Duration) -> Report {
+    let began = process::load_average();
+    let lenders = Lenders::start().await;
+    let daemon = lenders.plan().start().await.with_live_company();
+    let ledger = Arc::new(Ledger::default());
+    let clients = Arc::new(Clients::of(&daemon, Arc::clone(&ledger)));
+
+    let peak = probe(&clients, lasting).await;
+    let rate = peak / 2.0;
+    let (end, ended) = watch::channel(false);
+    let loading = async {
+        let waited = load(&clients, rate, lasting).await;
+        end.send_replace(true);
+        waited
+    };
+    let (waited, samples, reloads, followed) = tokio::join!(
+        loading,
+        Samples::take(&daemon, &ledger, &lenders, lasting, ended.clone()),
+        lenders.misbehave(&daemon, lasting, ended.clone()),
+        clients.follow_the_feed(ended.clone()),
+    );
+
+    let mut report = Report::new(lasting, [began, process::load_average()]);
+    report.load(peak, rate, waited, &ledger);
+    report.answers(&ledger, &daemon.metrics().await);
+    let acknowledged = ledger.acknowledged();
+    let lost =
+        stream::iter(&acknowledged).map(|lead| clients.lost(&daemon, lead)).buffer_unordered(LOOKED_AT);
+    report.leads(acknowledged.len(), lost.filter_map(std::future::ready).collect().await);
+    report.samples(&samples);
+
+    let company = clients.company(&acknowledged).await;
+    let log = daemon.file("log");
+    let (_, stopped) = daemon.terminate();
+    report.log(&std::fs::read_to_string(log).expect("the daemon logs"), &reloads);
+    report.feed(
+        &stopped.feed_in_two_hours::<Events>(&company).data,
+        &acknowledged,
+        ledger.clicks(),
+        &followed,
+    );
+    report
+}
+
+/// What clients do a second when nobody waits for anything but answers.
+async fn probe(clients: &Arc<Clients>, lasting: Duration) -> f64 {
+    let (share, least, most) = PROBED;
+    let (probed, begun) = (lasting.mul_f64(share).clamp(least, most), Instant::now());
+    let each = (0..PROBING).map(|_| {
+        let clients = Arc::clone(clients);
+        tokio::spawn(async move {
+            let mut deeds = 0_u64;
+            while begun.elapsed() < probed {
+                clients.act().await;
+                deeds += 1;
+            }
+            deeds
+        })
+    });
+    let deeds: Vec<_> = futures_util::future::join_all(each).await;
+    let deeds: u64 = deeds.into_iter().map(|deeds| deeds.expect("a client does not panic")).sum();
+    deeds as f64 / begun.elapsed().as_secs_f64()
+}
+
+/// So many deeds a second, whatever has become of those before; tells how many had to wait.
+async fn load(clients: &Arc<Clients>, rate: f64, lasting: Duration) -> u64 {
+    let room = Arc::new(Semaphore::new(UNDER_WAY));
+    let begun = Instant::now();
+    let (mut sent, mut waited) = (0_u64, 0);
+    let mut ticks = tokio::time::interval(Duration::from_millis(5));
+    while begun.elapsed() < lasting {
+        ticks.tick().await;
+        let due = (begun.elapsed().as_secs_f64() * rate) as u64;
+        while sent < due {
+            waited += u64::from(room.available_permits() == 0);
+            let place = Arc::clone(&room).acquire_owned().await.expect("nobody closes it");
+            let clients = Arc::clone(clients);
+            tokio::spawn(async move {
+                clients.act().await;
+                drop(place);
+            });
+            sent += 1;
+        }
+    }
+    let all = u32::try_from(UNDER_WAY).expect("a few");
+    drop(room.acquire_many(all).await.expect("nobody closes it"));
+    waited
+}

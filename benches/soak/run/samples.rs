@@ -1,0 +1,83 @@
+//! What the system tells of the daemon while it runs.
+
+use std::fs;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::ledger::Ledger;
+use super::lenders::Lenders;
+use super::process;
+use crate::kit::Daemon;
+
+/// Samples of a soak, if it is long enough.
+const COUNT: u32 = 300;
+
+/// Least time between two samples.
+const EVERY_LEAST: Duration = Duration::from_millis(200);
+
+/// What is left out at the beginning, of all samples: caches fill, pools grow.
+const WARM_UP: f64 = 0.25;
+
+/// A moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Leads that were acknowledged so far.
+    pub leads: u64,
+    /// Memory that is resident, bytes.
+    pub resident: u64,
+    /// Open descriptors.
+    pub descriptors: u64,
+    /// What the store takes of the disk, bytes.
+    pub on_disk: u64,
+}
+
+/// All moments, in their order.
+#[derive(Debug)]
+pub struct Samples(Vec<Sample>);
+
+impl Samples {
+    /// Takes samples until the load ends.
+    pub async fn take(
+        daemon: &Daemon,
+        ledger: &Ledger,
+        lenders: &Lenders,
+        lasting: Duration,
+        mut ended: watch::Receiver<bool>,
+    ) -> Self {
+        let mut samples = Vec::new();
+        while !*ended.borrow() {
+            let _ = tokio::time::timeout((lasting / COUNT).max(EVERY_LEAST), ended.changed()).await;
+            let descriptors = fs::read_dir(format!("/proc/{}/fd", daemon.pid())).expect("the daemon runs");
+            samples.push(Sample {
+                leads: ledger.count(),
+                resident: process::resident(daemon.pid()),
+                descriptors: descriptors.count() as u64,
+                on_disk: process::on_disk(&daemon.store()),
+            });
+            lenders.forget();
+        }
+        Self(samples)
+    }
+
+    /// The medians of each third behind the warm-up.
+    pub fn thirds(&self) -> [Sample; 3] {
+        let warm = &self.0[(self.0.len() as f64 * WARM_UP) as usize..];
+        let third = warm.len().div_ceil(3).max(1);
+        std::array::from_fn(|nth| {
+            let part = &warm[(nth * third).min(warm.len() - 1)..((nth + 1) * third).min(warm.len())];
+            let part = if part.is_empty() { &warm[warm.len() - 1..] } else { part };
+            let median = |of: fn(&Sample) -> u64| {
+                let mut values: Vec<u64> = part.iter().map(of).collect();
+                values.sort_unstable();
+                values[values.len() / 2]
+            };
+            Sample {
+                leads: median(|sample| sample.leads),
+                resident: median(|sample| sample.resident),
+                descriptors: median(|sample| sample.descriptors),
+                on_disk: median(|sample| sample.on_disk),
+            }
+        })
+    }
+}

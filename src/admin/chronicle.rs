@@ -1,0 +1,90 @@
+//! What was done lately, for who looks at it on a page: the last backup and the last check of the store, since the start.
+
+use std::sync::{Mutex, PoisonError};
+
+use chrono::Utc;
+
+use super::store::StoreReport;
+
+/// The last of each thing.
+#[derive(Debug, Default)]
+pub struct Chronicle(Mutex<Lately>);
+
+/// What was done last.
+#[derive(Debug, Clone, Default)]
+pub struct Lately {
+    /// When the last backup was taken whole, Unix milliseconds, and by whom.
+    pub backup: Option<(i64, String)>,
+    /// The last check of the store.
+    pub check: Option<Check>,
+}
+
+/// A check of the store.
+#[derive(Debug, Clone)]
+pub struct Check {
+    /// When it began, Unix milliseconds.
+    pub at: i64,
+    /// What it found; nothing while it goes on, the cause where it could not.
+    pub found: Option<Result<Found, String>>,
+}
+
+/// What a check found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// Whether everything is as it was written.
+    pub sound: bool,
+    /// Sound records, by tree.
+    pub records: Vec<(String, u64)>,
+    /// Records that cannot be read.
+    pub broken: usize,
+}
+
+impl Chronicle {
+    /// What was done last.
+    pub fn lately(&self) -> Lately {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A backup was taken whole.
+    pub fn backed_up(&self, by: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).backup =
+            Some((Utc::now().timestamp_millis(), by.to_owned()));
+    }
+
+    /// A check begins. Tells whether it may: only one goes on at a time.
+    pub fn check_begins(&self) -> bool {
+        let mut lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lately.check.as_ref().is_some_and(|check| check.found.is_none()) {
+            return false;
+        }
+        lately.check = Some(Check { at: Utc::now().timestamp_millis(), found: None });
+        true
+    }
+
+    /// The check that was going on has ended.
+    pub fn check_ended(&self, report: Result<&StoreReport, String>) {
+        let found = report.map(|report| Found {
+            sound: report.sound,
+            records: report.trees.iter().map(|tree| (tree.tree.clone(), tree.records)).collect(),
+            broken: report.broken.len(),
+        });
+        let mut lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = lately.check.as_ref().map_or_else(|| Utc::now().timestamp_millis(), |check| check.at);
+        lately.check = Some(Check { at, found: Some(found) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_check_goes_on_at_a_time() {
+        let chronicle = Chronicle::default();
+        assert!(chronicle.check_begins() && !chronicle.check_begins());
+        chronicle.check_ended(Err("the disk".to_owned()));
+        let check = chronicle.lately().check.unwrap();
+        assert!(matches!(check.found, Some(Err(cause)) if cause == "the disk"));
+        assert!(chronicle.check_begins());
+    }
+}

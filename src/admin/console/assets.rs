@@ -1,0 +1,19 @@
+//! `GET /console/assets/{file}`: the style sheet, the script and the icon, from within the binary.
+
+use super::super::App;
+use super::view::sealed;
+use crate::web::{Context, Failure, Reply};
+
+/// What there is: name, type, and text.
+const ASSETS: &[(&str, &str, &str)] = &[
+    ("console.css", "text/css; charset=utf-8", include_str!("assets/console.css")),
+    ("console.js", "text/javascript; charset=utf-8", include_str!("assets/console.js")),
+    ("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
+];
+
+pub(super) async fn show(context: Context<App>) -> Result<Reply, Failure> {
+    let file = context.params.get("file").unwrap_or_default();
+    let asset = ASSETS.iter().find(|(name, ..)| *name == file);
+    let (_, kind, text) = asset.ok_or_else(Failure::not_found_path)?;
+    Ok(sealed(Reply::bytes(kind, *text)))
+}

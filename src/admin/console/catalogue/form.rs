@@ -1,0 +1,232 @@
+//! The form of a lead to try: which attributes it asks for, what stands in them at first, and the lead that it makes.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::admin::console::rate_tables::words;
+use crate::model::{ApiError, Attribute, AttributeKind, Lead, ProductType, Unreadable};
+
+use ProductType::{CreditCard, Insurance, LifeInsurance, Loan, Mortgage, Savings};
+
+/// What is asked for of whom: attribute, what stands in it at first, and for which products; for all where none is named.
+const FIELDS: &[(&str, &str, &[ProductType])] = &[
+    ("personalInformation.state", "WA", &[]),
+    ("personalInformation.zipcode", "98103", &[]),
+    ("personalInformation.dateOfBirth", "1987-04-19", &[]),
+    ("personalInformation.citizenshipStatus", "citizen", &[]),
+    ("creditInformation.providedCreditRating", "good", &[]),
+    ("creditInformation.providedNumericCreditScore", "", &[]),
+    ("financialInformation.employmentStatus", "employed_full_time", &[]),
+    ("financialInformation.employmentPayFrequency", "biweekly", &[]),
+    ("financialInformation.annualIncome", "68500", &[]),
+    ("financialInformation.monthlyDebt", "640", &[]),
+    ("financialInformation.totalAssets", "", &[]),
+    ("mortgageInformation.propertyStatus", "rent", &[]),
+    ("educationInformation.educationLevel", "bachelors", &[]),
+    ("legalInformation.consentsToFcra", "true", &[]),
+    ("legalInformation.consentsToTcpa", "true", &[]),
+    ("loanInformation.purpose", "debt_consolidation", &[Loan]),
+    ("loanInformation.loanAmount", "10000", &[Loan]),
+    ("financialInformation.bankAccountType", "checking", &[Loan]),
+    ("creditCardInformation.cardPurposes", "", &[CreditCard]),
+    ("creditCardInformation.allowAnnualFee", "", &[CreditCard]),
+    ("mortgageInformation.mortgageType", "purchase", &[Mortgage]),
+    ("mortgageInformation.propertyType", "single_family", &[Mortgage]),
+    ("mortgageInformation.occupancyType", "primary", &[Mortgage]),
+    ("mortgageInformation.propertySearchStatus", "found", &[Mortgage]),
+    ("mortgageInformation.purchaseStatus", "offer_accepted", &[Mortgage]),
+    ("mortgageInformation.propertyState", "WA", &[Mortgage]),
+    ("mortgageInformation.propertyZipcode", "98103", &[Mortgage]),
+    ("mortgageInformation.propertyValue", "565000", &[Mortgage]),
+    ("mortgageInformation.mortgageAmount", "452000", &[Mortgage]),
+    ("mortgageInformation.downPaymentAmount", "113000", &[Mortgage]),
+    ("mortgageInformation.mortgageBalance", "", &[Mortgage]),
+    ("mortgageInformation.refinanceType", "", &[Mortgage]),
+    ("savingsInformation.minDepositAmount", "5000", &[Savings]),
+    ("healthInformation.gender", "female", &[LifeInsurance, Insurance]),
+    ("healthInformation.heightInInches", "66", &[LifeInsurance, Insurance]),
+    ("healthInformation.weightInPounds", "145", &[LifeInsurance, Insurance]),
+    ("healthInformation.tobaccoSmoker", "false", &[LifeInsurance, Insurance]),
+];
+
+/// What partners want to be given of a person, whatever it is, and what stands for it.
+const SPECIMEN: &[(&str, &str)] = &[
+    ("personalInformation.firstName", "Sample"),
+    ("personalInformation.lastName", "Person"),
+    ("personalInformation.email", "sample.person@example.com"),
+    ("personalInformation.primaryPhone", "2025550100"),
+    ("personalInformation.workPhone", "2025550101"),
+    ("personalInformation.address1", "1 Sample Street"),
+    ("personalInformation.city", "Sampleton"),
+    ("personalInformation.ssn", "123-45-6780"),
+    ("personalInformation.ipAddress", "192.0.2.1"),
+    ("personalInformation.driversLicenseNumber", "SAMPLE000"),
+    ("personalInformation.driversLicenseState", "WA"),
+    ("employmentInformation.employerName", "Sample Works"),
+    ("employmentInformation.employerPhone", "2025550102"),
+    ("employmentInformation.monthsEmployed", "48"),
+    ("financialInformation.bankName", "Sample Bank"),
+    ("financialInformation.bankRoutingNumber", "021000021"),
+    ("financialInformation.bankAccountNumber", "000000000"),
+    ("financialInformation.monthsAtBank", "60"),
+    ("financialInformation.monthlyHousingPayment", "1450"),
+    ("financialInformation.monthlyNetIncome", "4350"),
+];
+
+/// The field that says whether the specimen is added.
+pub(super) const WITH_SPECIMEN: &str = "specimen";
+
+/// A field of the form.
+#[derive(Debug, Serialize)]
+pub(super) struct Field {
+    /// The attribute that it gives.
+    pub(super) path: &'static str,
+    label: String,
+    /// `choice`, `number`, `date` or `text`.
+    kind: &'static str,
+    /// What can be chosen.
+    choices: Vec<&'static str>,
+    pub(super) value: String,
+    /// What is wrong with it.
+    pub(super) fault: Option<String>,
+}
+
+/// Fields under a heading.
+#[derive(Debug, Serialize)]
+pub(super) struct Section {
+    name: &'static str,
+    pub(super) fields: Vec<Field>,
+}
+
+/// The fields for a product, each with what `given` says of it: first those about what is wanted, then those about who asks.
+pub(super) fn sections(product: ProductType, given: impl Fn(&str) -> Option<String>) -> Vec<Section> {
+    let fields = |wanted: fn(&[ProductType], ProductType) -> bool| -> Vec<Field> {
+        let asked = FIELDS.iter().filter(|(.., products)| wanted(products, product));
+        let value = |path: &str, default: &str| given(path).unwrap_or_else(|| default.to_owned());
+        asked.filter_map(|(path, default, _)| Field::of(path, value(path, default))).collect()
+    };
+    let sections = [
+        Section { name: "What is wanted", fields: fields(|products, product| products.contains(&product)) },
+        Section { name: "Who asks", fields: fields(|products, _| products.is_empty()) },
+    ];
+    sections.into_iter().filter(|section| !section.fields.is_empty()).collect()
+}
+
+impl Field {
+    fn of(path: &'static str, value: String) -> Option<Self> {
+        let (kind, choices) = match Attribute::named(path)?.kind {
+            AttributeKind::Category(names) | AttributeKind::Set(names) => ("choice", names.to_vec()),
+            AttributeKind::Flag => ("choice", vec!["true", "false"]),
+            AttributeKind::Number => ("number", Vec::new()),
+            AttributeKind::Date => ("date", Vec::new()),
+            AttributeKind::Text => ("text", Vec::new()),
+        };
+        let (_, name) = path.split_once('.')?;
+        Some(Self { path, label: words(name), kind, choices, value, fault: None })
+    }
+}
+
+/// The lead that the fields make.
+///
+/// # Errors
+/// What is wrong that is not about a field; what is, stands beside it.
+pub(super) fn lead(
+    product: ProductType,
+    specimen: bool,
+    sections: &mut [Section],
+) -> Result<Lead, Vec<String>> {
+    let mut body = Map::new();
+    body.insert("productTypes".to_owned(), Value::from(vec![product.as_str()]));
+    let of_person = SPECIMEN.iter().filter(|_| specimen).map(|(path, value)| (*path, (*value).to_owned()));
+    let fields = sections.iter().flat_map(|section| &section.fields);
+    let of_fields = fields.map(|field| (field.path, field.value.trim().to_owned()));
+    for (path, value) in of_person.chain(of_fields).filter(|(_, value)| !value.is_empty()) {
+        put(&mut body, path, value);
+    }
+    let faults = match Lead::read(Value::from(body).to_string().as_bytes()) {
+        Ok(lead) => return Ok(lead),
+        Err(Unreadable::Faults(faults)) => faults,
+        Err(Unreadable::NotJson(fault)) => vec![fault],
+    };
+    Err(faults.into_iter().filter_map(|fault| beside(fault, sections)).collect())
+}
+
+/// Puts a fault beside its field; one that has none is given back.
+fn beside(fault: ApiError, sections: &mut [Section]) -> Option<String> {
+    let message = fault.message.unwrap_or_default();
+    let Some(attribute) = fault.attribute else { return Some(message) };
+    // A list is faulty at one of its elements.
+    let path = attribute.split('[').next().unwrap_or_default();
+    let mut fields = sections.iter_mut().flat_map(|section| &mut section.fields);
+    match fields.find(|field| field.path == path) {
+        Some(field) => {
+            field.fault = Some(message);
+            None
+        }
+        None => Some(format!("{attribute} {message}")),
+    }
+}
+
+/// Puts a value at a path, as its attribute is written in JSON. What is not of its kind stays text, so that reading it tells
+/// what is wrong.
+fn put(body: &mut Map<String, Value>, path: &str, value: String) {
+    let kind = Attribute::named(path).map(|attribute| attribute.kind);
+    let value = match kind {
+        Some(AttributeKind::Number) => {
+            serde_json::from_str(&value).ok().filter(Value::is_number).unwrap_or(Value::from(value))
+        }
+        Some(AttributeKind::Flag) => value.parse().map_or(Value::from(value), Value::Bool),
+        Some(AttributeKind::Set(_)) => Value::from(vec![value]),
+        _ => Value::from(value),
+    };
+    let (section, name) = path.split_once('.').unwrap_or(("", path));
+    if let Some(section) = body.entry(section).or_insert_with(|| Value::Object(Map::new())).as_object_mut() {
+        section.insert(name.to_owned(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faulty(sections: &[Section]) -> Vec<&'static str> {
+        let fields = sections.iter().flat_map(|section| &section.fields);
+        fields.filter(|field| field.fault.is_some()).map(|field| field.path).collect()
+    }
+
+    #[test]
+    fn what_stands_in_the_form_at_first_is_a_lead_of_every_product() {
+        for &product in ProductType::ALL {
+            let mut sections = sections(product, |_| None);
+            let lead =
+                lead(product, true, &mut sections).unwrap_or_else(|faults| panic!("{product}: {faults:?}"));
+            assert_eq!(lead.product_types.as_deref(), Some(&[product][..]));
+            assert!(faulty(&sections).is_empty(), "{product}");
+        }
+    }
+
+    #[test]
+    fn every_field_names_an_attribute_and_its_choices_hold_what_stands_in_it() {
+        for (path, default, _) in FIELDS {
+            let field =
+                Field::of(path, (*default).to_owned()).unwrap_or_else(|| panic!("{path} is no attribute"));
+            assert!(
+                field.kind != "choice" || default.is_empty() || field.choices.contains(default),
+                "{path}"
+            );
+        }
+        assert!(SPECIMEN.iter().all(|(path, _)| Attribute::named(path).is_some()));
+    }
+
+    #[test]
+    fn a_fault_stands_beside_its_field() {
+        let given = |path: &str| match path {
+            "loanInformation.loanAmount" => Some("much".to_owned()),
+            "personalInformation.zipcode" => Some("none".to_owned()),
+            _ => None,
+        };
+        let mut sections = sections(Loan, given);
+        assert_eq!(lead(Loan, false, &mut sections), Err(Vec::new()));
+        assert_eq!(faulty(&sections), ["loanInformation.loanAmount", "personalInformation.zipcode"]);
+    }
+}

@@ -1,0 +1,138 @@
+//! `GET /console/catalogue`: all offers of the partner files in force. [`trial`] tells which of them match a lead.
+
+mod form;
+pub(super) mod trial;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::section::Section;
+use super::view::{Page, View};
+use super::visit::Visit;
+use crate::model::ProductType;
+use crate::partners::listing::{Listed, Search};
+use crate::web::Failure;
+
+/// Offers on a page.
+const ON_A_PAGE: usize = 50;
+
+/// What stands on the page.
+#[derive(Debug, Serialize)]
+struct Catalogue {
+    words: String,
+    products: Vec<Choice>,
+    partners: usize,
+    offers: usize,
+    found: usize,
+    first: usize,
+    rows: Vec<Row>,
+    earlier: Option<String>,
+    later: Option<String>,
+}
+
+/// A product type to choose.
+#[derive(Debug, Serialize)]
+struct Choice {
+    value: &'static str,
+    name: String,
+    chosen: bool,
+}
+
+/// An offer.
+#[derive(Debug, Serialize)]
+struct Row {
+    partner: String,
+    partner_name: String,
+    product: String,
+    sub_type: String,
+    name: String,
+    by_partner: bool,
+    second_look: bool,
+    paused: bool,
+    earns: String,
+    conversion: f64,
+    conditions: Vec<Vec<String>>,
+}
+
+impl Page for Catalogue {
+    const SECTION: Section = Section::Catalogue;
+    const TEMPLATE: &'static str = "catalogue.html";
+}
+
+/// Shows a page of the offers that are looked for.
+pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+    let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not what this page offers"));
+    let product_type = match visit.query_value("product") {
+        Some(name) => Some(ProductType::from_wire(name).ok_or_else(|| wrong("product"))?),
+        None => None,
+    };
+    let page = match visit.query_value("page") {
+        Some(page) => page.parse::<u16>().ok().filter(|page| *page > 0).ok_or_else(|| wrong("page"))?,
+        None => 1,
+    };
+    let words = visit.query_value("q").unwrap_or_default().to_owned();
+    let search = Search { words: words.clone(), product_type };
+    let skipped = usize::from(page - 1) * ON_A_PAGE;
+    let (book, (found, listed)) = visit
+        .reading(move |app| {
+            let book = app.engine.book();
+            let listed = book.listed(&search, skipped, ON_A_PAGE);
+            (book, listed)
+        })
+        .await?;
+    let link = |page: u16| link(&words, product_type, page);
+    visit.view(&Catalogue {
+        products: choices(product_type),
+        partners: book.partners().len(),
+        offers: book.offers(),
+        found,
+        first: skipped + 1,
+        earlier: (page > 1).then(|| link(page - 1)),
+        later: (skipped + listed.len() < found).then(|| link(page.saturating_add(1))),
+        rows: listed.into_iter().map(Row::of).collect(),
+        words,
+    })
+}
+
+fn link(words: &str, product_type: Option<ProductType>, page: u16) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("q", words);
+    query.append_pair("product", product_type.map_or("", |product_type| product_type.as_str()));
+    query.append_pair("page", &page.to_string());
+    format!("/console/catalogue?{}", query.finish())
+}
+
+fn choices(chosen: Option<ProductType>) -> Vec<Choice> {
+    let choice = |product: &ProductType| Choice {
+        value: product.as_str(),
+        name: product.as_str().replace('_', " "),
+        chosen: Some(*product) == chosen,
+    };
+    ProductType::ALL.iter().map(choice).collect()
+}
+
+impl Row {
+    fn of(listed: Listed) -> Self {
+        let earns = match (listed.fixed, listed.percent) {
+            (Some(dollars), None) => format!("${dollars}"),
+            (None, Some(percent)) => format!("{percent} %"),
+            (Some(dollars), Some(percent)) => format!("${dollars} and {percent} %"),
+            (None, None) => "nothing".to_owned(),
+        };
+        let step = format!("{:?}", listed.earned_on).to_lowercase();
+        Self {
+            partner: listed.partner,
+            partner_name: listed.partner_name,
+            product: listed.product_type.as_str().replace('_', " "),
+            sub_type: listed.sub_type.map(|sub_type| sub_type.as_str().replace('_', " ")).unwrap_or_default(),
+            name: listed.name,
+            by_partner: listed.by_partner,
+            second_look: listed.second_look,
+            paused: listed.paused,
+            earns: format!("{earns} when {step}"),
+            conversion: listed.conversion_probability,
+            conditions: listed.conditions,
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Charts, drawn on the server as SVG: a title and a description for who does not see them, and a table of the same figures.
+//!
+//! The crate draws in fixed colours. Those of [`ink`] stand for the colours of the theme, which the style sheet puts in their
+//! place, so that a chart is right in light and dark.
+
+use minijinja::context;
+use minijinja::value::Value;
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use tracing::error;
+
+use super::templates::render;
+use crate::web::Failure;
+
+/// What is drawn upon.
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// What keeps a chart from being drawn.
+pub(super) type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+/// Colours that stand for those of the theme: `console.css` knows them by their last digits.
+pub(super) mod ink {
+    use plotters::style::RGBColor;
+
+    /// The series, in their order.
+    pub(in crate::admin::console) const SERIES: [RGBColor; 4] =
+        [RGBColor(1, 0, 0), RGBColor(2, 0, 0), RGBColor(3, 0, 0), RGBColor(4, 0, 0)];
+    /// Lines behind the figures.
+    pub(in crate::admin::console) const GRID: RGBColor = RGBColor(0, 0, 1);
+    /// Words and numbers.
+    pub(in crate::admin::console) const TEXT: RGBColor = RGBColor(0, 0, 2);
+    /// The line that figures stand on.
+    pub(in crate::admin::console) const AXIS: RGBColor = RGBColor(0, 0, 3);
+    /// What figures are held against, such as a limit.
+    pub(in crate::admin::console) const MARK: RGBColor = RGBColor(0, 0, 4);
+}
+
+/// Size of a chart beside another.
+pub(super) const HALF: (u32, u32) = (640, 230);
+
+/// Size of a chart that has the whole width.
+pub(super) const WIDE: (u32, u32) = (860, 250);
+
+/// What stands around a drawing.
+#[derive(Debug, Default)]
+pub(super) struct Chart {
+    /// Names it within its page.
+    pub(super) id: String,
+    /// What it shows.
+    pub(super) title: String,
+    /// What it tells, in a sentence.
+    pub(super) description: String,
+    /// The metric or the records that its figures are from.
+    pub(super) source: String,
+    /// Names of its series, in the order of their colours; nothing where one stands for itself.
+    pub(super) series: Vec<String>,
+    /// The same figures as a table: the names of its columns,
+    pub(super) columns: Vec<String>,
+    /// and its rows, as they are to be read.
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+impl Chart {
+    /// The chart as a template shows it: `{{ chart }}`.
+    ///
+    /// # Errors
+    /// Our fault.
+    pub(super) fn drawn(
+        self,
+        size: (u32, u32),
+        draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>,
+    ) -> Result<Value, Failure> {
+        let Self { id, title, description, source, series, columns, rows } = self;
+        let drawing = drawing(size, draw)?;
+        let fields = context! { id, title, description, source, series, columns, rows, drawing, width => size.0, height => size.1 };
+        render("chart.html", &fields).map(Value::from_safe_string)
+    }
+}
+
+/// The inside of an SVG.
+fn drawing(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>) -> Result<Value, Failure> {
+    let mut svg = String::new();
+    let drawn = {
+        let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        draw(&area).and_then(|()| area.present().map_err(Fault::from))
+    };
+    drawn.map_err(|fault| {
+        error!(%fault, "a chart could not be drawn");
+        Failure::internal()
+    })?;
+    // The outermost element is the template's, which names what is shown.
+    let inside = svg.split_once('>').map_or("", |(_, inside)| inside);
+    let inside = inside.rsplit_once("</svg>").map_or(inside, |(inside, _)| inside);
+    Ok(Value::from_safe_string(inside.to_owned()))
+}
+
+/// A line of a chart; where it breaks there was nothing to tell.
+pub(super) struct Line {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// Place and value, in the order of the places.
+    pub(super) points: Vec<(f64, Option<f64>)>,
+}
+
+/// Lines over minutes up to now. `chart` tells of them; its table is made of their points.
+pub(super) fn lines(
+    mut chart: Chart,
+    size: (u32, u32),
+    lines: &[Line],
+    write: fn(&Value) -> String,
+) -> Result<Value, Failure> {
+    let values = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, value)| *value));
+    let most = values.fold(0.0, f64::max);
+    let top = if most > 0.0 { most * 1.15 } else { 1.0 };
+    let places = lines.iter().flat_map(|line| line.points.iter().map(|(place, _)| *place));
+    let first = places.fold(-5.0, f64::min);
+    if lines.len() > 1 {
+        chart.series = lines.iter().map(|line| line.name.to_owned()).collect();
+    }
+    chart.columns = vec!["Minutes ago".to_owned()];
+    chart.columns.extend(lines.iter().map(|line| line.name.to_owned()));
+    chart.rows = rows(lines, write);
+    chart.drawn(size, |area| {
+        let mut axes =
+            axes(area, 62, first..0.0, 0.0..top, 6, &minutes_ago, &|value| write(&Value::from(*value)))?;
+        for (line, color) in lines.iter().zip(ink::SERIES.iter().cycle()) {
+            for piece in line.points.split(|(_, value)| value.is_none()) {
+                let piece: Vec<(f64, f64)> =
+                    piece.iter().filter_map(|(place, value)| Some((*place, (*value)?))).collect();
+                if lines.len() == 1 {
+                    axes.draw_series(AreaSeries::new(piece.iter().copied(), 0.0, color.mix(0.12)))?;
+                }
+                match piece[..] {
+                    // A line of one point would not be seen.
+                    [alone] => drop(axes.draw_series([Circle::new(alone, 2, color.filled())])?),
+                    _ => drop(axes.draw_series(LineSeries::new(piece, color.stroke_width(2)))?),
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// At most so many rows stand in the table beside lines.
+const ROWS: usize = 12;
+
+fn rows(lines: &[Line], write: fn(&Value) -> String) -> Vec<Vec<String>> {
+    let Some(first) = lines.first() else { return Vec::new() };
+    let step = first.points.len().div_ceil(ROWS).max(1);
+    let nths = (0..first.points.len()).rev().step_by(step);
+    let row = |nth: usize| {
+        let mut cells = vec![format!("{:.0}", -first.points[nth].0)];
+        let value = |line: &Line| write(&Value::from(line.points.get(nth).and_then(|(_, value)| *value)));
+        cells.extend(lines.iter().map(value));
+        cells
+    };
+    nths.map(row).collect()
+}
+
+fn minutes_ago(place: &f64) -> String {
+    if *place > -0.5 { "now".to_owned() } else { format!("{:.0} min", place.round()).replace('-', "−") }
+}
+
+/// Axes with a few lines across; figures are drawn upon what this gives.
+pub(super) fn axes<'a, 'b, X>(
+    area: &'a Area<'b>,
+    left: u32,
+    x: X,
+    y: std::ops::Range<f64>,
+    labels: usize,
+    write_x: &dyn Fn(&f64) -> String,
+    write_y: &dyn Fn(&f64) -> String,
+) -> Result<ChartContext<'a, SVGBackend<'b>, Cartesian2d<X::CoordDescType, RangedCoordf64>>, Fault>
+where
+    X: AsRangedCoord<Value = f64>,
+    X::CoordDescType: ValueFormatter<f64>,
+{
+    let mut axes = ChartBuilder::on(area)
+        .margin_top(10)
+        .margin_right(14)
+        .x_label_area_size(28)
+        .y_label_area_size(left)
+        .build_cartesian_2d(x, y)
+        .map_err(owned)?;
+    axes.configure_mesh()
+        .disable_x_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(ink::GRID)
+        .axis_style(ink::AXIS)
+        .label_style(("sans-serif", 13).into_font().color(&ink::TEXT))
+        .x_labels(labels)
+        .y_labels(4)
+        .x_label_formatter(write_x)
+        .y_label_formatter(write_y)
+        .draw()
+        .map_err(owned)?;
+    Ok(axes)
+}
+
+/// A fault that outlives what was drawn upon.
+pub(super) fn owned(fault: impl std::fmt::Display) -> Fault {
+    fault.to_string().into()
+}
+
+/// How something went lately, in the breadth of a word. It stands beside its figure, and says no more to who does not see it.
+///
+/// # Errors
+/// Our fault.
+pub(super) fn sparkline(values: &[Option<f64>]) -> Result<Value, Failure> {
+    const SIZE: (u32, u32) = (240, 40);
+    let most = values.iter().flatten().fold(0.0, |most: f64, value| most.max(*value));
+    let top = if most > 0.0 { most * 1.1 } else { 1.0 };
+    let last = values.len().saturating_sub(1).max(1) as f64;
+    let points: Vec<(f64, f64)> =
+        values.iter().enumerate().filter_map(|(nth, value)| Some((nth as f64, (*value)?))).collect();
+    let drawing = drawing(SIZE, |area| {
+        let mut axes =
+            ChartBuilder::on(area).margin_top(3).build_cartesian_2d(0.0..last, 0.0..top).map_err(owned)?;
+        let color = ink::SERIES[0];
+        axes.draw_series(AreaSeries::new(points.iter().copied(), 0.0, color.mix(0.14))).map_err(owned)?;
+        axes.draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(2))).map_err(owned)?;
+        Ok(())
+    })?;
+    render("sparkline.html", &context! { drawing, width => SIZE.0, height => SIZE.1 })
+        .map(Value::from_safe_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admin::console::format;
+
+    fn chart() -> Chart {
+        Chart { id: "leads".to_owned(), title: "Leads <a second>".to_owned(), ..Chart::default() }
+    }
+
+    #[test]
+    fn a_chart_is_told_in_words_and_figures_too() {
+        let points = (0..30).map(|nth| (f64::from(nth) - 29.0, Some(f64::from(nth)))).collect();
+        let drawn =
+            lines(chart(), HALF, &[Line { name: "leads", points }], format::rate).unwrap().to_string();
+        assert!(drawn.contains("role=\"img\"") && drawn.contains("Leads &lt;a second&gt;"), "{drawn}");
+        assert!(drawn.contains("<table") && drawn.contains("<td>29.0</td>"), "{drawn}");
+        assert!(!drawn.contains("style="), "the policy would refuse that: {drawn}");
+    }
+
+    #[test]
+    fn nothing_can_be_drawn_too() {
+        for points in [vec![], vec![(0.0, None)], vec![(-1.0, Some(0.0)), (0.0, None)]] {
+            assert!(lines(chart(), WIDE, &[Line { name: "leads", points }], format::rate).is_ok());
+        }
+        assert!(sparkline(&[]).is_ok() && sparkline(&[None, Some(1.0)]).is_ok());
+    }
+}

@@ -1,0 +1,172 @@
+//! Whether all is well, and what is not: the lower half of *Now*.
+
+use minijinja::value::Value;
+use serde::Serialize;
+
+use super::super::App;
+use super::format;
+use super::history::Reading;
+use crate::matching::limiter::State;
+use crate::matching::lines::BreakerState;
+use crate::store;
+use crate::telemetry::metrics;
+
+/// Share of a limit from which on it is worth a look.
+const WORTH_A_LOOK: f64 = 0.8;
+
+/// Something that is well or not.
+#[derive(Debug, Serialize)]
+pub(super) struct Check {
+    name: &'static str,
+    /// The class of the style sheet.
+    class: &'static str,
+    state: &'static str,
+    figures: String,
+    /// Where the figures are from.
+    source: &'static str,
+}
+
+/// Everything that is looked at; `first` and `last` are a minute apart.
+pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
+    vec![
+        leads(app),
+        store(app),
+        disk(app, last),
+        limited(
+            "Store queue",
+            last.queue,
+            app.settings().store.queue,
+            "commits waiting",
+            metrics::STORE_QUEUE_DEPTH,
+        ),
+        records(last),
+        limited(
+            "Rate tables",
+            last.open_tables,
+            app.engine.configuration().rules.live_tables,
+            "open",
+            metrics::LIVE_TABLES,
+        ),
+        refused(first, last),
+        partners(app),
+        breakers(app),
+        reload(last),
+    ]
+}
+
+fn leads(app: &App) -> Check {
+    let (class, state, figures) = match app.health.ready() {
+        Ok(()) => ("good", "taken in", "ready".to_owned()),
+        Err(reason) => ("bad", "refused", reason),
+    };
+    Check { name: "Leads", class, state, figures, source: "/readyz" }
+}
+
+fn store(app: &App) -> Check {
+    let (class, state, figures) = match app.engine.store.health() {
+        store::Health::Sound => ("good", "writes", "synced before it is acknowledged".to_owned()),
+        store::Health::Short(reason) => ("warn", "short of room", reason),
+        store::Health::Failed(reason) => ("bad", "failed", reason),
+    };
+    Check { name: "Store", class, state, figures, source: "/readyz" }
+}
+
+fn disk(app: &App, last: &Reading) -> Check {
+    let reserve = app.settings().store.reserve_bytes as f64;
+    let (class, state) = match last.free_bytes {
+        Some(free) if free < reserve => ("bad", "full"),
+        Some(free) if free < reserve * 4.0 => ("warn", "filling"),
+        Some(_) => ("good", "room"),
+        None => ("idle", "not measured"),
+    };
+    let bytes = |bytes: Option<f64>| format::bytes(&Value::from(bytes));
+    let figures = format!("{} free, {} kept back", bytes(last.free_bytes), bytes(Some(reserve)));
+    Check { name: "Disk", class, state, figures, source: metrics::STORE_FREE_BYTES }
+}
+
+fn limited(name: &'static str, used: f64, limit: usize, what: &str, source: &'static str) -> Check {
+    let share = used / (limit as f64).max(1.0);
+    let (class, state) = match share {
+        full if full >= 1.0 => ("bad", "full"),
+        much if much >= WORTH_A_LOOK => ("warn", "filling"),
+        _ => ("good", "room"),
+    };
+    let count = |number: f64| format::count(&Value::from(number));
+    Check {
+        name,
+        class,
+        state,
+        figures: format!("{} of {} {what}", count(used), count(limit as f64)),
+        source,
+    }
+}
+
+fn records(last: &Reading) -> Check {
+    let (class, state) = if last.broken > 0.0 { ("bad", "broken ones") } else { ("good", "readable") };
+    let figures = format!("{} unreadable since the start", format::count(&last.broken.into()));
+    Check { name: "Records", class, state, figures, source: metrics::STORE_BROKEN_RECORDS }
+}
+
+fn refused(first: &Reading, last: &Reading) -> Check {
+    let count = last.refused - first.refused;
+    let (class, state) = if count > 0.0 { ("warn", "turned away") } else { ("good", "all let in") };
+    let figures = format!("{} turned away in the last minute", format::count(&count.into()));
+    Check {
+        name: "Requests",
+        class,
+        state,
+        figures,
+        source: "offerd_http_requests_refused_total, offerd_submits_refused_total",
+    }
+}
+
+fn partners(app: &App) -> Check {
+    let standings = app.engine.standings();
+    let of = |states: &[State]| standings.iter().filter(|standing| states.contains(&standing.state)).count();
+    let (active, all) = (of(&[State::Active]), standings.len());
+    let paused = of(&[State::PausedByFile, State::PausedByCommand]);
+    let capped = of(&[State::Capped, State::OverBudget]);
+    let closed = of(&[State::OutsideSchedule]);
+    let (class, state) = match active {
+        0 => ("bad", "nobody is asked"),
+        all_asked if all_asked == all => ("good", "all asked"),
+        // Somebody wants it so.
+        some if some + paused + closed == all => ("idle", "some paused"),
+        _ => ("warn", "not all asked"),
+    };
+    let figures =
+        format!("{active} of {all} asked, {paused} paused, {capped} at a cap, {closed} outside schedule");
+    Check { name: "Partners", class, state, figures, source: "offerd partners list" }
+}
+
+fn breakers(app: &App) -> Check {
+    let configuration = app.engine.configuration();
+    let states: Vec<BreakerState> = configuration
+        .book
+        .seats()
+        .iter()
+        .filter_map(|seat| Some(configuration.lines.of(seat)?.state().breaker))
+        .collect();
+    let of = |wanted: BreakerState| states.iter().filter(|state| **state == wanted).count();
+    let (open, half) = (of(BreakerState::Open), of(BreakerState::HalfOpen));
+    let (class, state) = match (states.len(), open, half) {
+        (0, ..) => ("idle", "nobody is called"),
+        (_, 0, 0) => ("good", "all closed"),
+        (_, 0, _) => ("warn", "probing"),
+        _ => ("bad", "open"),
+    };
+    let figures = format!("{open} open, {half} half open, of {} lines", states.len());
+    Check { name: "Breakers", class, state, figures, source: metrics::WIRE_BREAKER_STATE }
+}
+
+fn reload(last: &Reading) -> Check {
+    let (class, state) =
+        if last.reloads_refused > 0.0 { ("warn", "some refused") } else { ("good", "in force") };
+    let at = last.reloaded_at.map(|seconds| seconds * 1000.0);
+    let figures = format!(
+        "taken in at {}, {} reloads refused",
+        format::moment(&Value::from(at)),
+        format::count(&last.reloads_refused.into())
+    );
+    Check { name: "Settings", class, state, figures, source: metrics::RELOADED_AT }
+}

@@ -1,0 +1,145 @@
+//! How long a seat's answers take, drawn against the time it is given.
+
+use minijinja::value::Value;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::chart::{self, Chart, Fault, ink};
+use super::digest::Late;
+use super::format;
+use crate::matching::conduct::{Conduct, End};
+use crate::web::Failure;
+
+/// Bars of the chart.
+const BARS: usize = 44;
+
+/// Shortest time that is told apart, seconds.
+const SHORTEST: f64 = 1e-5;
+
+/// What is drawn of each bar, from below.
+const PARTS: [&str; 3] = ["with offers", "without offers", "too late"];
+
+/// Asks that took from one time to another.
+struct Bar {
+    from: f64,
+    to: f64,
+    /// How many, by part.
+    counts: [usize; PARTS.len()],
+}
+
+/// The chart of a seat; `id` names it within its page, and `timeout` is how long it is waited for, seconds.
+///
+/// # Errors
+/// Our fault.
+pub(super) fn chart(
+    id: String,
+    title: String,
+    conduct: &Conduct,
+    late: &Late,
+    timeout: f64,
+) -> Result<Value, Failure> {
+    let bars = bars(conduct, late, timeout);
+    let most = bars.iter().map(|bar| bar.counts.iter().sum::<usize>()).max().unwrap_or(0).max(1);
+    let written = format::seconds(&Value::from(timeout));
+    let chart = Chart {
+        id,
+        title,
+        description: format!(
+            "Time from ask to answer, on a logarithmic scale; the line is the timeout of {written}."
+        ),
+        source: "the last asks, kept in memory; all of them are in offerd_partner_answer_seconds and offerd_wire_late_seconds"
+            .to_owned(),
+        series: PARTS.map(str::to_owned).to_vec(),
+        columns: ["From", "To"].into_iter().chain(PARTS).map(str::to_owned).collect(),
+        rows: bars.iter().filter(|bar| bar.counts.iter().any(|count| *count > 0)).map(row).collect(),
+    };
+    chart.drawn(chart::WIDE, |area| {
+        draw(area, &bars, most as f64 * 1.12, timeout, &format!("timeout {written}"))
+    })
+}
+
+fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &str) -> Result<(), Fault> {
+    let (first, last) = (bars[0].from, bars[bars.len() - 1].to);
+    let seconds = |value: &f64| format::seconds(&Value::from(*value));
+    let count = |value: &f64| format::count(&Value::from(*value));
+    let mut axes = chart::axes(area, 44, (first..last).log_scale(), 0.0..top, 8, &seconds, &count)?;
+    for bar in bars {
+        let mut below = 0.0;
+        for (count, color) in bar.counts.iter().zip(ink::SERIES) {
+            let above = below + *count as f64;
+            // A hair's breadth between two bars.
+            let gap = (bar.to / bar.from).powf(0.06);
+            let corners = [(bar.from * gap, below), (bar.to / gap, above)];
+            if *count > 0 {
+                axes.draw_series([Rectangle::new(corners, color.filled())]).map_err(chart::owned)?;
+            }
+            below = above;
+        }
+    }
+    axes.draw_series([PathElement::new([(timeout, 0.0), (timeout, top)], ink::MARK.stroke_width(2))])
+        .map_err(chart::owned)?;
+    let style = ("sans-serif", 13).into_font().color(&ink::TEXT).pos(Pos::new(HPos::Right, VPos::Top));
+    let label = EmptyElement::at((timeout, top)) + Text::new(words.to_owned(), (-6, 2), style);
+    axes.draw_series([label]).map_err(chart::owned)?;
+    Ok(())
+}
+
+/// The asks by their time, in steps that grow with it.
+fn bars(conduct: &Conduct, late: &Late, timeout: f64) -> Vec<Bar> {
+    let in_time = conduct.asks.iter().filter_map(|ask| {
+        let part = match ask.end {
+            End::Offered => 0,
+            End::Declined => 1,
+            End::Late => 2,
+            End::Failed | End::TimedOut => return None,
+        };
+        Some((f64::from(ask.elapsed_us) / 1e6, part))
+    });
+    let late = late.iter().flatten().map(|took| (took.as_secs_f64(), 2));
+    let asks: Vec<(f64, usize)> =
+        in_time.chain(late).map(|(time, part)| (time.max(SHORTEST), part)).collect();
+    let shortest = asks.iter().fold(timeout / 100.0, |least: f64, (time, _)| least.min(*time));
+    let longest = asks.iter().fold(timeout, |most: f64, (time, _)| most.max(*time));
+    // From one power of ten, so that the scale begins with a round figure.
+    let first = 10_f64.powf(shortest.log10().floor());
+    let last = longest * 1.6;
+    let step = (last / first).powf(1.0 / BARS as f64);
+    let edge = |nth: usize| first * step.powi(nth as i32);
+    let mut bars: Vec<Bar> =
+        (0..BARS).map(|nth| Bar { from: edge(nth), to: edge(nth + 1), counts: [0; PARTS.len()] }).collect();
+    for (time, part) in asks {
+        let nth = ((time / first).ln() / step.ln()) as usize;
+        bars[nth.min(BARS - 1)].counts[part] += 1;
+    }
+    bars
+}
+
+fn row(bar: &Bar) -> Vec<String> {
+    let times = [bar.from, bar.to].map(|time| format::seconds(&Value::from(time)));
+    times.into_iter().chain(bar.counts.map(|count| count.to_string())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::matching::conduct::Ask;
+
+    #[test]
+    fn every_answer_stands_in_one_bar() {
+        let mut conduct = Conduct::default();
+        let times = [0, 9, 10, 999, 1_000, 250_000, 3_999_999, 4_000_000, 9_000_000];
+        conduct.asks.extend(times.map(|elapsed_us| Ask { elapsed_us, end: End::Offered }));
+        conduct.asks.push_back(Ask { elapsed_us: 7, end: End::Failed });
+        let bars = bars(&conduct, &[Some(Duration::from_secs(20)), None], 4.0);
+        assert_eq!(bars.iter().map(|bar| bar.counts[0]).sum::<usize>(), times.len());
+        assert_eq!(bars.iter().map(|bar| bar.counts[2]).sum::<usize>(), 1);
+        assert!(bars[0].from <= SHORTEST && bars[BARS - 1].to > 20.0);
+    }
+
+    #[test]
+    fn a_seat_that_was_never_asked_can_be_drawn() {
+        assert!(chart("id".to_owned(), "Answers".to_owned(), &Conduct::default(), &[], 5.0).is_ok());
+    }
+}

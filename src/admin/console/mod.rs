@@ -1,0 +1,135 @@
+//! The console: what an operator looks at in a browser, under `/console` of the admin listener.
+//!
+//! # How a page is made
+//! 1. What stands on it is a struct that [`Page`] is implemented for: its section, its template, how often it is rendered anew.
+//!    Figures come from the metrics ([`figures`]), from what the engine keeps in memory, or from single records; never from a
+//!    scan of the store, so that a page takes milliseconds however much is stored.
+//! 2. Its template stands in `templates/`, is listed in [`templates`], and makes the inside of `<main>`; `layout.html` is
+//!    around it. An element that changes by itself has an `id` and the attribute `data-live`.
+//! 3. An `async fn(Arc<Visit>) -> Result<View, Failure>` gathers the struct and gives `visit.view(&page)`. A row of
+//!    [`ROUTES`] puts it under its path with `page!`. What changes something is an `async fn(Arc<Visit>) ->
+//!    Result<Reply, Failure>` under `act!`, its row a `POST`; it ends with [`view::see`].
+//!
+//! # What every page gets
+//! [`enter`](visit::enter) lets in who is signed in, where that is asked for, and holds every form against forgery. [`view`] sets the
+//! headers: nothing is loaded from elsewhere, framed, or kept. Who asks for a page with `Accept: text/event-stream` gets it anew
+//! every few seconds ([`live`]); without that, or without a script, it is whole as it is.
+//!
+//! Personal data are masked until they are revealed, which is a form that [`Visit::reveal`] answers and audits.
+
+mod assets;
+mod catalogue;
+mod chart;
+mod days;
+mod digest;
+mod figures;
+mod format;
+mod funnel;
+mod handbook;
+mod health;
+pub(super) mod history;
+mod latency;
+mod live;
+mod now;
+mod partner;
+mod partners;
+mod rate_tables;
+mod section;
+mod session;
+pub mod sign_in;
+mod standing;
+mod system;
+mod templates;
+mod trend;
+mod view;
+mod visit;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::Method;
+use tokio::sync::{Semaphore, watch};
+use uuid::Uuid;
+
+use self::session::Sessions;
+use self::visit::{act, page};
+use super::password::Password;
+use super::{App, route};
+use crate::web::{Handler, Route, Scope, handler};
+
+/// Every path of the console.
+pub(super) const ROUTES: &[Route<Handler<App>>] = &[
+    get("/console", "What happens now.", page!(now::show)),
+    get("/console/rateTables", "Finds rate tables.", page!(rate_tables::list)),
+    get("/console/rateTables/{uuid}", "Tells of a rate table.", page!(rate_tables::show)),
+    post("/console/rateTables/{uuid}/reveal", "Reveals what a lead says.", page!(rate_tables::reveal)),
+    get("/console/partners", "Who is asked.", page!(partners::show)),
+    get("/console/partners/{partner}", "How a partner answers.", page!(partner::show)),
+    post("/console/partners/{partner}/pause", "Takes a partner out.", act!(partner::pause)),
+    post("/console/partners/{partner}/resume", "Ends a pause.", act!(partner::resume)),
+    get("/console/funnel", "How many leads get how far.", page!(funnel::show)),
+    get("/console/catalogue", "What is on offer.", page!(catalogue::show)),
+    get("/console/catalogue/try", "Asks for a lead to try.", page!(catalogue::trial::ask)),
+    post("/console/catalogue/try", "Tells what matches a lead.", page!(catalogue::trial::show)),
+    get("/console/system", "The daemon itself.", page!(system::show)),
+    post("/console/system/reload", "Takes in settings and partner files anew.", page!(system::reload)),
+    post("/console/system/check", "Reads every record of the store.", act!(system::check)),
+    get("/console/handbook", "How to do all this.", page!(handbook::begin)),
+    get("/console/handbook/{chapter}", "A chapter of the handbook.", page!(handbook::show)),
+    get("/console/signIn", "Where one signs in.", handler!(sign_in::show)),
+    post("/console/signIn", "Signs in.", handler!(sign_in::sign_in)),
+    post("/console/signOut", "Signs out.", act!(sign_in::sign_out)),
+    route(
+        Method::POST,
+        "/console/links",
+        Scope::Confidential,
+        "Makes a link to sign in with.",
+        handler!(sign_in::link),
+    ),
+    get("/console/assets/{file}", "What pages are drawn with.", handler!(assets::show)),
+];
+
+const fn get(path: &'static str, about: &'static str, handler: Handler<App>) -> Route<Handler<App>> {
+    route(Method::GET, path, Scope::None, about, handler)
+}
+
+const fn post(path: &'static str, about: &'static str, handler: Handler<App>) -> Route<Handler<App>> {
+    route(Method::POST, path, Scope::None, about, handler)
+}
+
+/// What the console keeps in memory.
+pub(super) struct Console {
+    /// What stands in every form where nobody is signed in: a page of another site cannot read it.
+    csrf: String,
+    sessions: Sessions,
+    /// When the daemon began.
+    begun: Instant,
+    history: history::History,
+    /// One permit for each page that is kept open.
+    streams: Arc<Semaphore>,
+    stop: watch::Sender<bool>,
+}
+
+impl Console {
+    /// A console that has shown nothing yet.
+    pub(super) fn new(asks_to_sign_in: bool, password: Option<Password>) -> Self {
+        Self {
+            sessions: Sessions::new(asks_to_sign_in, password),
+            begun: Instant::now(),
+            csrf: Uuid::new_v4().to_string(),
+            history: history::History::default(),
+            streams: Arc::new(Semaphore::new(live::STREAMS)),
+            stop: watch::channel(false).0,
+        }
+    }
+
+    /// Ends what keeps pages open.
+    pub(super) fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// Turns true when the daemon stops.
+    fn stopping(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+}

@@ -1,0 +1,207 @@
+//! `GET /console/partners/{partner}`: one partner, product type by product type; `POST …/pause` and `…/resume`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use minijinja::value::Value;
+use serde::Serialize;
+use tracing::error;
+
+use super::super::App;
+use super::digest::{Digest, Other, others};
+use super::section::Section;
+use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
+use super::view::{Page, View, see};
+use super::visit::{Visit, audit};
+use super::{history, latency};
+use crate::matching::conduct::{Conduct, TROUBLES_KEPT};
+use crate::matching::pausing::{self, Pausable};
+use crate::model::ProductType;
+use crate::store::CommitError;
+use crate::store::pauses::{Pauses, Resumed};
+use crate::web::{Failure, Reply};
+
+#[derive(Debug, Serialize)]
+struct PartnerPage {
+    key: String,
+    name: String,
+    description: String,
+    /// Whether all of it is paused from the command line, or from here.
+    paused: bool,
+    troubles_kept: usize,
+    seats: Vec<SeatView>,
+}
+
+#[derive(Debug, Serialize)]
+struct SeatView {
+    product: &'static str,
+    state: Pill,
+    /// Unix milliseconds.
+    since: Option<i64>,
+    until: Option<i64>,
+    /// Whether this product type alone is paused from the command line, or from here.
+    paused: bool,
+    /// How it is asked, in words.
+    asked_how: &'static str,
+    /// Whether it answers at once, so that no timeout matters.
+    at_once: bool,
+    /// Seconds.
+    timeout: f64,
+    adapted: Option<f64>,
+    breaker: Option<Breaker>,
+    caps: Vec<Cap>,
+    digest: Digest,
+    chart: Option<Value>,
+    others: Vec<Other>,
+    troubles: Vec<TroubleView>,
+}
+
+#[derive(Debug, Serialize)]
+struct TroubleView {
+    at: i64,
+    rate_table: String,
+    outcome: String,
+    cause: String,
+    elapsed: f64,
+}
+
+impl Page for PartnerPage {
+    const SECTION: Section = Section::Partners;
+    const TEMPLATE: &'static str = "partner.html";
+    const FRESH: Option<Duration> = Some(history::EVERY);
+
+    fn title(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// Shows the page.
+pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+    let key = visit.params.get("partner").unwrap_or_default().to_owned();
+    let page = visit.reading(move |app| page(app, &key)).await??;
+    visit.view(&page)
+}
+
+/// Takes the partner, or one product type of it, out until it is resumed.
+pub(super) async fn pause(visit: Arc<Visit>) -> Result<Reply, Failure> {
+    let what = pausable(&visit)?;
+    pausing::pause(&visit.app.engine, &what).await.map_err(|failure| failed(&failure))?;
+    audit!(
+        visit,
+        "partner.pause",
+        partner = what.partner,
+        product_type = what.product_type.map(|product| product.as_str()),
+        "partner paused"
+    );
+    see(&path_of(&what.partner))
+}
+
+/// Ends a pause.
+pub(super) async fn resume(visit: Arc<Visit>) -> Result<Reply, Failure> {
+    let what = pausable(&visit)?;
+    let resumed = pausing::resume(&visit.app.engine, &what).await.map_err(|failure| failed(&failure))?;
+    if resumed == Resumed::Ended {
+        audit!(
+            visit,
+            "partner.resume",
+            partner = what.partner,
+            product_type = what.product_type.map(|product| product.as_str()),
+            "partner resumed"
+        );
+    }
+    see(&path_of(&what.partner))
+}
+
+fn pausable(visit: &Visit) -> Result<Pausable, Failure> {
+    let product_type = match visit.field("productType") {
+        None => None,
+        Some(word) => {
+            let known = ProductType::ALL.iter().find(|product| product.as_str() == word);
+            Some(*known.ok_or_else(|| Failure::bad_attribute("productType", "must be a product type"))?)
+        }
+    };
+    let what = Pausable { partner: visit.params.get("partner").unwrap_or_default().to_owned(), product_type };
+    match what.fault(&visit.app.engine.book()) {
+        Some((attribute, fault)) => Err(Failure::bad_attribute(attribute, fault)),
+        None => Ok(what),
+    }
+}
+
+fn failed(failure: &CommitError) -> Failure {
+    error!(%failure, "a pause could not be stored");
+    Failure::internal()
+}
+
+/// Where a partner's page is.
+fn path_of(key: &str) -> String {
+    let key: String = form_urlencoded::byte_serialize(key.as_bytes()).collect();
+    format!("/console/partners/{key}")
+}
+
+fn page(app: &App, key: &str) -> Result<PartnerPage, Failure> {
+    let seats: Vec<SeatLook> =
+        of_seats(&app.engine).into_iter().filter(|look| look.seat.identity.key == key).collect();
+    let Some(first) = seats.first() else { return Err(Failure::unknown("There is no such partner")) };
+    let pauses = Pauses::of(app.engine.store.clone()).list();
+    let paused = |product: Option<ProductType>| {
+        pauses.iter().any(|pause| pause.partner == key && pause.product_type == product)
+    };
+    let views = seats.iter().map(|look| seat_view(app, look, paused(Some(look.seat.product_type))));
+    Ok(PartnerPage {
+        key: key.to_owned(),
+        name: first.seat.identity.partner.name.clone(),
+        description: first.seat.identity.partner.description.clone(),
+        paused: paused(None),
+        troubles_kept: TROUBLES_KEPT,
+        seats: views.collect::<Result<_, _>>()?,
+    })
+}
+
+fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failure> {
+    let seat = &look.seat;
+    let conduct = app.engine.conducts.of(&seat.identity.key, seat.product_type);
+    let timeout = seat.timeout.as_secs_f64();
+    let adapted = seat.adaptive_timeout.map(|_| app.engine.paces.timeout(seat).as_secs_f64());
+    let title =
+        format!("How long {} took to answer for {}", seat.identity.partner.name, seat.product_type.as_str());
+    let id = format!("latency-{}", seat.product_type.as_str());
+    let chart = if conduct.asks.is_empty() {
+        None
+    } else {
+        Some(latency::chart(id, title, &conduct, &look.late, timeout)?)
+    };
+    let asked_how = match (&seat.http, &seat.simulate) {
+        (Some(_), _) => "over HTTP",
+        (None, Some(_)) => "from its file, pretending to be far away",
+        (None, None) => "from its file, at once",
+    };
+    Ok(SeatView {
+        product: seat.product_type.as_str(),
+        state: look.state.clone(),
+        since: look.standing.since.map(|time| time.timestamp_millis()),
+        until: look.standing.until.map(|time| time.timestamp_millis()),
+        paused,
+        asked_how,
+        at_once: seat.answers_at_once(),
+        timeout,
+        adapted,
+        breaker: look.breaker.clone(),
+        caps: look.caps.clone(),
+        digest: Digest::of([&conduct]),
+        chart,
+        others: others(&conduct, &look.late, timeout),
+        troubles: troubles(&conduct),
+    })
+}
+
+/// The last failures, newest first.
+fn troubles(conduct: &Conduct) -> Vec<TroubleView> {
+    let view = |trouble: &crate::matching::conduct::Trouble| TroubleView {
+        at: trouble.at,
+        rate_table: trouble.rate_table.to_string(),
+        outcome: trouble.outcome.replace('_', " "),
+        cause: trouble.cause.as_ref().map(ToString::to_string).unwrap_or_default(),
+        elapsed: trouble.elapsed.as_secs_f64(),
+    };
+    conduct.troubles.iter().rev().map(view).collect()
+}

@@ -1,0 +1,98 @@
+//! `GET /console/partners`: everybody who may be asked, a row each.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::super::App;
+use super::digest::Digest;
+use super::history;
+use super::section::Section;
+use super::standing::{Breaker, Cap, Pill, of_seats};
+use super::view::{Page, View};
+use super::visit::Visit;
+use crate::matching::conduct::ASKS_KEPT;
+use crate::web::Failure;
+
+#[derive(Debug, Serialize)]
+struct Partners {
+    /// What was looked for.
+    wanted: Option<String>,
+    /// How many there are, whatever was looked for.
+    partners: usize,
+    /// How many stand how, in words.
+    states: Vec<(Pill, usize)>,
+    /// Asks that are looked back at, of each seat.
+    asks_kept: usize,
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    key: String,
+    name: String,
+    products: Vec<&'static str>,
+    states: Vec<Pill>,
+    digest: Digest,
+    /// The worst of its breakers; nothing where nobody is called.
+    breaker: Option<Breaker>,
+    /// The cap that is used most.
+    cap: Option<Cap>,
+}
+
+impl Page for Partners {
+    const SECTION: Section = Section::Partners;
+    const TEMPLATE: &'static str = "partners.html";
+    const FRESH: Option<Duration> = Some(history::EVERY);
+}
+
+/// Shows the page.
+pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+    let wanted = visit.query_value("q").map(str::to_owned);
+    let looked_for = wanted.as_deref().unwrap_or_default().to_lowercase();
+    let all = visit.reading(rows).await?;
+    let mut states: BTreeMap<Pill, usize> = BTreeMap::new();
+    for state in all.iter().flat_map(|row| row.states.iter()) {
+        *states.entry(state.clone()).or_default() += 1;
+    }
+    let partners = all.len();
+    let fits = |row: &Row| {
+        row.key.to_lowercase().contains(&looked_for)
+            || row.name.to_lowercase().contains(&looked_for)
+            || row.states.iter().any(|state| state.words.contains(&looked_for))
+    };
+    let rows = all.into_iter().filter(fits).collect();
+    let states = states.into_iter().collect();
+    visit.view(&Partners { wanted, partners, states, asks_kept: ASKS_KEPT, rows })
+}
+
+fn rows(app: &App) -> Vec<Row> {
+    let mut partners: Vec<Row> = Vec::new();
+    let seats = of_seats(&app.engine);
+    for of_partner in seats.chunk_by(|one, other| one.seat.identity.key == other.seat.identity.key) {
+        let identity = &of_partner[0].seat.identity;
+        let conducts: Vec<_> = of_partner
+            .iter()
+            .map(|seat| app.engine.conducts.of(&identity.key, seat.seat.product_type))
+            .collect();
+        let mut states: Vec<Pill> = of_partner.iter().map(|seat| seat.state.clone()).collect();
+        states.sort();
+        states.dedup();
+        let caps = of_partner.iter().flat_map(|seat| seat.caps.iter());
+        partners.push(Row {
+            key: identity.key.clone(),
+            name: identity.partner.name.clone(),
+            products: of_partner.iter().map(|seat| seat.seat.product_type.as_str()).collect(),
+            states,
+            digest: Digest::of(&conducts),
+            breaker: of_partner
+                .iter()
+                .filter_map(|seat| seat.breaker.clone())
+                .max_by_key(|breaker| breaker.rank),
+            cap: caps.max_by(|one, other| one.share.total_cmp(&other.share)).cloned(),
+        });
+    }
+    partners
+}

@@ -1,0 +1,119 @@
+//! What a uuid names, and which tables came last.
+
+use std::collections::VecDeque;
+
+use chrono::Utc;
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::matching::record::{TableHead, table_of};
+use crate::matching::{Engine, Unavailable, reading};
+use crate::store::Tree;
+use crate::store::tokens::Tokens;
+
+/// Tables that are listed at most.
+const LISTED: usize = 20;
+
+/// How far the clock may have stepped back since a table was made, milliseconds.
+const CLOCK_STEPS_MS: i64 = 60 * 60 * 1000;
+
+/// What a uuid names.
+pub(super) enum Found {
+    /// A table, by its own uuid or by that of an offer.
+    Table(Uuid),
+    /// A lead: its tables.
+    Lead(Vec<Row>),
+    /// Something of a lead that is erased.
+    Erased,
+    /// Nothing.
+    Nothing,
+}
+
+/// A table in a list.
+#[derive(Debug, Serialize)]
+pub(super) struct Row {
+    uuid: Uuid,
+    lead: Uuid,
+    company: String,
+    test: bool,
+    /// Unix milliseconds.
+    created_at: i64,
+    products: Vec<&'static str>,
+    asked: usize,
+    offers: usize,
+    pending: bool,
+}
+
+/// Looks for what a uuid names.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a record cannot be read.
+pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
+    let store = &engine.store;
+    if reading::lead(store, uuid)?.is_some() {
+        let tables = reading::tables_of(store, uuid);
+        return Ok(match tables[..] {
+            [table] => Found::Table(table),
+            _ => Found::Lead(rows(engine, tables)),
+        });
+    }
+    let (table, number) = table_of(uuid);
+    if let Some(table) = reading::table(engine, table)? {
+        let named = number == 0 || table.offer(number).is_some();
+        return Ok(if named { Found::Table(table.head().uuid) } else { Found::Nothing });
+    }
+    let erased = store.is_erased(uuid).map_err(|_| Unavailable)? || reading::was_erased(store, table)?;
+    Ok(if erased { Found::Erased } else { Found::Nothing })
+}
+
+/// The tables that were made last, latest first. Their keys sort by time, and can only be read forwards: so the latest
+/// moment is looked for since which there are enough.
+pub(super) fn latest(engine: &Engine) -> Vec<Row> {
+    let since = |since| {
+        let made = reading::made_since::<TableHead>(&engine.store, Tree::RateTables, since);
+        made.map(|(table, _)| table)
+    };
+    let (mut enough, mut too_few) = (0, Utc::now().timestamp_millis() + CLOCK_STEPS_MS);
+    while enough + 1 < too_few {
+        let middle = i64::midpoint(enough, too_few);
+        if since(middle).nth(LISTED - 1).is_some() {
+            enough = middle;
+        } else {
+            too_few = middle;
+        }
+    }
+    let mut last: VecDeque<Uuid> = VecDeque::with_capacity(LISTED + 1);
+    for table in since(enough) {
+        last.push_back(table);
+        if last.len() > LISTED {
+            last.pop_front();
+        }
+    }
+    rows(engine, last.into_iter().rev())
+}
+
+/// A table that cannot be read was reported, and is left out.
+fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> Vec<Row> {
+    let tokens = Tokens::of(engine.store.clone());
+    let row = |uuid| {
+        let table = reading::table(engine, uuid).ok().flatten()?;
+        let head = table.head();
+        let mut products: Vec<&str> = table.seats().iter().map(|seat| seat.product_type.as_str()).collect();
+        products.sort_unstable();
+        products.dedup();
+        Some(Row {
+            uuid,
+            lead: head.lead,
+            company: tokens
+                .company(head.company)
+                .map_or_else(|| head.company.to_string(), |company| company.name),
+            test: head.test,
+            created_at: head.created_at,
+            products,
+            asked: table.seats().len(),
+            offers: table.offers(),
+            pending: !table.progress().settled(),
+        })
+    };
+    tables.into_iter().filter_map(row).collect()
+}

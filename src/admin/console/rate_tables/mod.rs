@@ -1,0 +1,92 @@
+//! `GET /console/rateTables`, `GET /console/rateTables/{uuid}` and the form that reveals what a lead says of a person.
+//!
+//! Found by the uuid of a lead, a rate table or an offer. What is shown is told from the stored records, as
+//! `offerd explain` tells it.
+
+mod found;
+mod offers;
+mod person;
+mod table;
+mod timeline;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use self::found::{Found, Row, find, latest};
+pub(super) use self::person::words;
+use self::table::TablePage;
+use super::section::Section;
+use super::view::{Page, View};
+use super::visit::Visit;
+use crate::web::Failure;
+
+/// Seconds after which a page may be asked for again whose records could not be read.
+const RETRY_AFTER_S: u32 = 5;
+
+/// What is found, or what came last.
+#[derive(Debug, Serialize)]
+struct List {
+    /// What was looked for.
+    wanted: Option<String>,
+    /// Why nothing is found.
+    trouble: Option<String>,
+    /// The lead whose tables they are.
+    lead: Option<Uuid>,
+    rows: Vec<Row>,
+}
+
+impl Page for List {
+    const SECTION: Section = Section::RateTables;
+    const TEMPLATE: &'static str = "rate_tables.html";
+}
+
+/// The latest tables or, where a uuid is looked for, what it names: one table as its page, those of a lead as a list.
+pub(super) async fn list(visit: Arc<Visit>) -> Result<View, Failure> {
+    let Some(wanted) = visit.query_value("find").map(|wanted| wanted.trim().to_owned()) else {
+        let rows = visit.reading(|app| latest(&app.engine)).await?;
+        return visit.view(&List { wanted: None, trouble: None, lead: None, rows });
+    };
+    let Ok(uuid) = wanted.parse::<Uuid>() else {
+        let trouble = Some("That is no uuid: 32 hexadecimal digits, with or without hyphens.".to_owned());
+        return visit.view(&List { wanted: Some(wanted), trouble, lead: None, rows: Vec::new() });
+    };
+    let found = visit.reading(move |app| find(&app.engine, uuid)).await?;
+    match found.map_err(|_| Failure::overloaded(RETRY_AFTER_S))? {
+        Found::Table(table) => visit.view(&page(&visit, table, None).await?),
+        Found::Lead(rows) => {
+            let trouble = rows.is_empty().then(|| "The lead has no rate table.".to_owned());
+            visit.view(&List { wanted: Some(wanted), trouble, lead: Some(uuid), rows })
+        }
+        Found::Erased => {
+            let trouble =
+                Some("The person of this lead was erased; nothing can be told any more.".to_owned());
+            visit.view(&List { wanted: Some(wanted), trouble, lead: None, rows: Vec::new() })
+        }
+        Found::Nothing => {
+            let trouble = Some("No lead, rate table or offer has this uuid.".to_owned());
+            visit.view(&List { wanted: Some(wanted), trouble, lead: None, rows: Vec::new() })
+        }
+    }
+}
+
+/// One table.
+pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+    let uuid = visit.params.uuid("uuid")?;
+    visit.view(&page(&visit, uuid, None).await?)
+}
+
+/// One table, with the one attribute of its lead that is asked for.
+pub(super) async fn reveal(visit: Arc<Visit>) -> Result<View, Failure> {
+    let uuid = visit.params.uuid("uuid")?;
+    let masked = page(&visit, uuid, None).await?;
+    let attribute = visit.reveal(masked.lead)?;
+    visit.view(&page(&visit, uuid, Some(attribute)).await?)
+}
+
+async fn page(visit: &Visit, uuid: Uuid, revealed: Option<&'static str>) -> Result<TablePage, Failure> {
+    let read = visit.reading(move |app| TablePage::read(&app.engine, uuid, revealed)).await?;
+    let page = read.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+    page.ok_or_else(|| Failure::unknown_uuid("Rate table", uuid))
+}

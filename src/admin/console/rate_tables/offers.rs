@@ -1,0 +1,149 @@
+//! The offers of a rate table, as a client sees them: told from the very JSON that it is answered.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::admin::console::format;
+
+/// The arrays of a rate table, and what people call them.
+const ARRAYS: [(&str, &str); 5] = [
+    ("loanOffers", "Loans"),
+    ("creditCardOffers", "Credit cards"),
+    ("mortgageOffers", "Mortgages"),
+    ("savingsOffers", "Savings"),
+    ("specialOffers", "Special offers"),
+];
+
+/// What is shown of an offer, if it has it: attribute, name, and unit.
+const TERMS: &[(&str, &str, Unit)] = &[
+    ("apr", "APR", Unit::Percent),
+    ("meanApr", "APR", Unit::Percent),
+    ("minApr", "APR from", Unit::Percent),
+    ("maxApr", "APR to", Unit::Percent),
+    ("minPurchaseApr", "APR from", Unit::Percent),
+    ("maxPurchaseApr", "APR to", Unit::Percent),
+    ("annualPercentYield", "APY", Unit::Percent),
+    ("interestRate", "rate", Unit::Percent),
+    ("meanMonthlyPayment", "a month", Unit::Dollars),
+    ("monthlyPayment", "a month", Unit::Dollars),
+    ("netClosingCosts", "closing costs", Unit::Dollars),
+    ("minAmount", "from", Unit::Dollars),
+    ("maxAmount", "up to", Unit::Dollars),
+    ("minAnnualFee", "annual fee", Unit::Dollars),
+    ("minimumDeposit", "least deposit", Unit::Dollars),
+    ("monthlyFee", "monthly fee", Unit::Dollars),
+];
+
+/// In what a figure is told.
+#[derive(Clone, Copy)]
+enum Unit {
+    Percent,
+    Dollars,
+}
+
+/// An array of offers.
+#[derive(Debug, Serialize)]
+pub(super) struct Array {
+    name: &'static str,
+    attribute: &'static str,
+    offers: Vec<Card>,
+}
+
+/// An offer.
+#[derive(Debug, Serialize)]
+struct Card {
+    uuid: String,
+    partner: String,
+    name: String,
+    sub_type: String,
+    /// `pre-approved`, `pre-qualified`, `pre-selected`, or nothing.
+    firmness: Option<&'static str>,
+    terms: Vec<(&'static str, String)>,
+    score: Option<f64>,
+    /// The offer as JSON.
+    json: String,
+}
+
+/// The arrays that have offers. A text that is no rate table has none.
+pub(super) fn arrays(table: &[u8]) -> Vec<Array> {
+    let Ok(table) = serde_json::from_slice::<Value>(table) else { return Vec::new() };
+    let arrays = ARRAYS.into_iter().map(|(attribute, name)| {
+        let offers = table[attribute].as_array().map(Vec::as_slice).unwrap_or_default();
+        Array { name, attribute, offers: offers.iter().map(Card::of).collect() }
+    });
+    arrays.filter(|array| !array.offers.is_empty()).collect()
+}
+
+impl Card {
+    fn of(offer: &Value) -> Self {
+        let details = &offer["details"];
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let first = |values: &[&Value]| values.iter().find_map(|value| text(value)).unwrap_or_default();
+        let is = |name: &str| offer[name] == true || details[name] == true;
+        let firmness = [
+            ("preApproved", "pre-approved"),
+            ("preQualified", "pre-qualified"),
+            ("preSelected", "pre-selected"),
+        ];
+        Self {
+            uuid: first(&[&offer["uuid"]]),
+            partner: first(&[&offer["originator"]["name"], &offer["partner"]["name"], &offer["partnerName"]]),
+            name: first(&[&offer["name"], &details["name"], &details["cardName"]]),
+            sub_type: first(&[&offer["productSubType"]]).replace('_', " "),
+            firmness: firmness.into_iter().find(|(name, _)| is(name)).map(|(_, words)| words),
+            terms: terms(offer, details),
+            score: offer["recommendationScore"].as_f64(),
+            json: serde_json::to_string_pretty(offer).unwrap_or_default(),
+        }
+    }
+}
+
+fn terms(offer: &Value, details: &Value) -> Vec<(&'static str, String)> {
+    let mut told: Vec<(&'static str, String)> = Vec::new();
+    if let (Some(length), Some(unit)) = (offer["termLength"].as_i64(), offer["termUnit"].as_str()) {
+        told.push(("term", if unit == "open" { "open".to_owned() } else { format!("{length} {unit}s") }));
+    }
+    for (attribute, name, unit) in TERMS {
+        let value = offer[attribute].as_f64().or(details[attribute].as_f64());
+        if let Some(value) = value
+            && !told.iter().any(|(known, _)| known == name)
+        {
+            told.push((name, unit.written(value)));
+        }
+    }
+    // A single figure says more than the range about it.
+    if told.iter().any(|(name, _)| *name == "APR") {
+        told.retain(|(name, _)| !name.starts_with("APR "));
+    }
+    told
+}
+
+impl Unit {
+    fn written(self, value: f64) -> String {
+        match self {
+            Self::Percent => format!("{value:.2} %"),
+            Self::Dollars => format::dollars(&value.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_is_answered_is_told_in_a_few_figures() {
+        let table = br#"{"loanOffers": [{
+            "uuid": "u", "productSubType": "personal_loan", "originator": {"name": "Wrenfold"}, "preApproved": true,
+            "termLength": 36, "termUnit": "month", "meanApr": 9.5, "minApr": 9, "maxApr": 10, "maxAmount": 15000,
+            "recommendationScore": 2.5
+        }], "savingsOffers": [{"partner": {"name": "Tidelark"}, "details": {"name": "High", "annualPercentYield": 4.18}}]}"#;
+        let arrays = arrays(table);
+        let loan = &arrays[0].offers[0];
+        assert_eq!((loan.partner.as_str(), loan.firmness), ("Wrenfold", Some("pre-approved")));
+        let terms: Vec<String> = loan.terms.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        assert_eq!(terms, ["term 36 months", "APR 9.50 %", "up to $15\u{202f}000"]);
+        assert_eq!((arrays[1].name, arrays[1].offers[0].name.as_str()), ("Savings", "High"));
+        assert!(super::arrays(b"none").is_empty());
+    }
+}

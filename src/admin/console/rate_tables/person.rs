@@ -1,0 +1,113 @@
+//! What a lead says, section by section. What identifies a person is masked, but for the one attribute that is revealed.
+
+use serde::Serialize;
+
+use crate::model::{Attribute, AttributeKind, AttributeValue, Lead};
+
+/// Letters of a text at most.
+const TEXT_LETTERS: usize = 160;
+
+/// What is written in capitals.
+const ABBREVIATIONS: [&str; 5] = ["fcra", "ip", "sms", "ssn", "tcpa"];
+
+/// A section of the lead.
+#[derive(Debug, Serialize)]
+pub(super) struct Told {
+    name: String,
+    lines: Vec<Line>,
+}
+
+/// An attribute that the lead gives.
+#[derive(Debug, Serialize)]
+struct Line {
+    /// Its whole path.
+    path: &'static str,
+    name: String,
+    /// `None` of what is masked.
+    value: Option<String>,
+    /// Whether it was masked and is revealed.
+    revealed: bool,
+}
+
+/// What a lead says; of what is personal only `revealed`.
+pub(super) fn told(lead: &Lead, revealed: Option<&str>) -> Vec<Told> {
+    let mut sections: Vec<Told> = Vec::new();
+    for attribute in Attribute::all() {
+        let Some(value) = attribute.read(lead) else { continue };
+        let is_revealed = attribute.personal && revealed == Some(attribute.path);
+        let shown = (!attribute.personal || is_revealed).then(|| written(attribute.kind, value));
+        let (section, name) = attribute.path.rsplit_once('.').unwrap_or(("lead", attribute.path));
+        let line = Line { path: attribute.path, name: words(name), value: shown, revealed: is_revealed };
+        let section = words(section.trim_end_matches("Information"));
+        match sections.iter_mut().find(|told| told.name == section) {
+            Some(told) => told.lines.push(line),
+            None => sections.push(Told { name: section, lines: vec![line] }),
+        }
+    }
+    sections
+}
+
+fn written(kind: AttributeKind, value: AttributeValue<'_>) -> String {
+    let names =
+        if let AttributeKind::Category(names) | AttributeKind::Set(names) = kind { names } else { &[] };
+    match value {
+        AttributeValue::Category(ordinal) => {
+            names.get(usize::from(ordinal)).copied().unwrap_or_default().to_owned()
+        }
+        AttributeValue::Flag(flag) => if flag { "yes" } else { "no" }.to_owned(),
+        AttributeValue::Number(number) => number.to_string(),
+        AttributeValue::Date(date) => date.to_string(),
+        AttributeValue::Text(text) if text.chars().count() > TEXT_LETTERS => {
+            text.chars().take(TEXT_LETTERS).chain(['…']).collect()
+        }
+        AttributeValue::Text(text) => text.to_owned(),
+        AttributeValue::Set(bits) => {
+            let named = names.iter().enumerate().filter(|(ordinal, _)| bits & (1 << ordinal) != 0);
+            named.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// `providedCreditRating` as words: `provided credit rating`.
+pub(in crate::admin::console) fn words(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 4);
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            words.push(' ');
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    let capital = |word: &str| {
+        if ABBREVIATIONS.contains(&word) { word.to_ascii_uppercase() } else { word.to_owned() }
+    };
+    words.split(' ').map(capital).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAD: &[u8] = br#"{"productTypes": ["loan", "savings"],
+        "personalInformation": {"firstName": "Maren", "ssn": "536-22-8714", "state": "WA"},
+        "creditInformation": {"providedCreditRating": "good"}, "formCompleted": true}"#;
+
+    fn json(revealed: Option<&str>) -> String {
+        serde_json::to_string(&told(&Lead::read(LEAD).unwrap(), revealed)).unwrap()
+    }
+
+    #[test]
+    fn names_are_written_as_words() {
+        assert_eq!(words("consentsToFcra"), "consents to FCRA");
+        assert_eq!((words("ipAddress"), words("zipCode")), ("IP address".into(), "zip code".into()));
+    }
+
+    #[test]
+    fn only_what_was_asked_for_is_revealed() {
+        let masked = json(None);
+        assert!(!masked.contains("Maren") && !masked.contains("8714"), "{masked}");
+        assert!(masked.contains("personalInformation.ssn") && masked.contains("loan, savings"), "{masked}");
+        assert!(masked.contains("\"provided credit rating\"") && masked.contains("\"good\""), "{masked}");
+        let revealed = json(Some("personalInformation.firstName"));
+        assert!(revealed.contains("Maren") && !revealed.contains("8714"), "{revealed}");
+    }
+}

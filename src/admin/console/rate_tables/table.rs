@@ -1,0 +1,225 @@
+//! The page of one rate table.
+
+use chrono::Utc;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::offers::{Array, arrays};
+use super::person::{self, Told};
+use super::timeline::{Timeline, time};
+use crate::admin::console::section::Section;
+use crate::admin::console::view::Page;
+use crate::matching::explanation::{OfferWhy, SeatExplanation, TableExplanation, Why, explanation};
+use crate::matching::record::table_of;
+use crate::matching::{Engine, Unavailable, reading};
+use crate::store::tokens::Tokens;
+
+/// What stands on the page.
+#[derive(Debug, Serialize)]
+pub(super) struct TablePage {
+    uuid: Uuid,
+    pub(super) lead: Uuid,
+    company: String,
+    test: bool,
+    /// Unix milliseconds.
+    created_at: i64,
+    deadline: String,
+    pending: bool,
+    /// After how long the last answer was there.
+    complete_after: Option<String>,
+    asked: usize,
+    shown: usize,
+    same_files: bool,
+    same_lead: bool,
+    timeline: Option<Timeline>,
+    asks: Vec<Ask>,
+    offers: Vec<Array>,
+    without: Vec<Without>,
+    /// How many partners do not have what the lead asks for.
+    not_wanted: usize,
+    told: Vec<Told>,
+    /// The other tables of the lead.
+    others: Vec<Uuid>,
+}
+
+/// A seat of the table, for the figures beside the timeline.
+#[derive(Debug, Serialize)]
+struct Ask {
+    partner: String,
+    name: String,
+    product: &'static str,
+    second_look: bool,
+    asked_after: Option<String>,
+    budget: Option<String>,
+    took: Option<String>,
+    about: String,
+    cause: Option<String>,
+}
+
+/// A partner without an offer, and why.
+#[derive(Debug, Serialize)]
+struct Without {
+    partner: String,
+    name: String,
+    product: &'static str,
+    about: String,
+    cause: Option<String>,
+    tone: &'static str,
+    reasons: Vec<Reason>,
+}
+
+/// Something that is against a partner, or against some of its offers.
+#[derive(Debug, PartialEq, Serialize)]
+struct Reason {
+    /// The offers; none where it is the partner.
+    offers: Vec<String>,
+    wanted: String,
+    found: String,
+}
+
+impl Page for TablePage {
+    const SECTION: Section = Section::RateTables;
+    const TEMPLATE: &'static str = "rate_table.html";
+
+    fn title(&self) -> String {
+        "Rate table".to_owned()
+    }
+}
+
+impl TablePage {
+    /// The page of a table, by its own uuid or by that of an offer; `None` when there is none, or its lead is erased. Of what
+    /// is personal it shows `revealed`.
+    ///
+    /// # Errors
+    /// [`Unavailable`], once reported, when a record cannot be read.
+    pub(super) fn read(
+        engine: &Engine,
+        uuid: Uuid,
+        revealed: Option<&str>,
+    ) -> Result<Option<Self>, Unavailable> {
+        let (uuid, _) = table_of(uuid);
+        let Some(table) = reading::table(engine, uuid)? else { return Ok(None) };
+        let explained = explanation(&engine.store, &engine.texts, &engine.book(), uuid)?;
+        let explained = explained.and_then(|explained| explained.rate_tables.into_iter().next());
+        let Some(explained) = explained else { return Ok(None) };
+        let head = table.head();
+        let Some(record) = reading::lead(&engine.store, head.lead)? else { return Ok(None) };
+        let snapshot = engine.snapshot(&table).ok_or(Unavailable)?;
+
+        let company = Tokens::of(engine.store.clone()).company(head.company);
+        let timeline = Timeline::of(&explained, Utc::now().timestamp_millis());
+        let (not_wanted, judged): (Vec<_>, Vec<_>) =
+            explained.seats.iter().partition(|seat| seat.why == Why::NotWanted);
+        Ok(Some(Self {
+            uuid,
+            lead: head.lead,
+            company: company.map_or_else(|| head.company.to_string(), |company| company.name),
+            test: head.test,
+            created_at: head.created_at,
+            deadline: time((head.deadline - head.created_at) as f64),
+            pending: explained.pending,
+            complete_after: complete_after(&explained),
+            asked: explained.seats.iter().filter(|seat| seat.why.was_asked()).count(),
+            shown: table.offers(),
+            same_files: explained.same_files,
+            same_lead: explained.same_lead,
+            timeline: (!timeline.is_empty()).then_some(timeline),
+            asks: asks(&explained),
+            offers: arrays(&snapshot.json),
+            without: judged.iter().filter(|seat| !shows(seat)).map(|seat| Without::of(seat)).collect(),
+            not_wanted: not_wanted.len(),
+            told: person::told(&record.lead, revealed),
+            others: reading::tables_of(&engine.store, head.lead)
+                .into_iter()
+                .filter(|other| *other != uuid)
+                .collect(),
+        }))
+    }
+}
+
+/// Whether at least one offer of a partner is shown.
+fn shows(seat: &SeatExplanation) -> bool {
+    seat.offers.iter().any(|offer| offer.why == OfferWhy::Shown)
+}
+
+fn complete_after(table: &TableExplanation) -> Option<String> {
+    let ended = table.seats.iter().filter_map(|seat| {
+        let asked = seat.asked_at?.millis() - table.created_at.millis();
+        Some(asked as f64 + seat.ended_after_ms? as f64)
+    });
+    (!table.pending).then(|| time(ended.fold(0.0, f64::max)))
+}
+
+fn asks(table: &TableExplanation) -> Vec<Ask> {
+    let seated = table.seats.iter().filter(|seat| seat.seated);
+    let ask = |seat: &SeatExplanation| Ask {
+        partner: seat.partner.clone(),
+        name: seat.name.clone(),
+        product: seat.product_type.as_str(),
+        second_look: seat.second_look,
+        asked_after: seat.asked_at.map(|at| time((at.millis() - table.created_at.millis()).max(0) as f64)),
+        budget: seat.budget_ms.map(|budget| time(f64::from(budget))),
+        took: seat.ended_after_ms.map(|took| time(took as f64)),
+        about: seat.about.clone(),
+        cause: seat.cause.clone(),
+    };
+    seated.map(ask).collect()
+}
+
+/// Why nothing of a partner is shown.
+fn about(seat: &SeatExplanation) -> String {
+    let mut answered = seat.offers.iter().filter(|offer| offer.uuid.is_some());
+    match (seat.why, answered.next()) {
+        (Why::Offers, Some(offer)) => offer.why.words().to_owned(),
+        _ => seat.about.clone(),
+    }
+}
+
+impl Without {
+    fn of(seat: &SeatExplanation) -> Self {
+        let tone = match seat.why {
+            Why::Offers | Why::Declined | Why::Rejected => "warn",
+            why if why.was_asked() && why != Why::Pending => "bad",
+            _ => "idle",
+        };
+        Self {
+            partner: seat.partner.clone(),
+            name: seat.name.clone(),
+            product: seat.product_type.as_str(),
+            about: about(seat),
+            cause: seat.cause.clone(),
+            tone,
+            reasons: reasons(seat),
+        }
+    }
+}
+
+/// What is against the partner or, where nothing is, against each of its offers; what is against several is told once.
+fn reasons(seat: &SeatExplanation) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = Vec::new();
+    let mut note = |offer: Option<&String>, wanted: &str, found: &str| match reasons
+        .iter_mut()
+        .find(|known| known.wanted == wanted && known.found == found)
+    {
+        Some(known) => known.offers.extend(offer.cloned()),
+        None => {
+            let (wanted, found) = (wanted.to_owned(), found.to_owned());
+            reasons.push(Reason { offers: offer.cloned().into_iter().collect(), wanted, found });
+        }
+    };
+    for refusal in &seat.refusals {
+        note(None, &refusal.wanted, &refusal.found);
+    }
+    if !seat.refusals.is_empty() {
+        return reasons;
+    }
+    for offer in &seat.offers {
+        for refusal in &offer.refusals {
+            note(Some(&offer.name), &refusal.wanted, &refusal.found);
+        }
+        if offer.uuid.is_some() {
+            note(Some(&offer.name), "a place among the offers shown", offer.why.words());
+        }
+    }
+    reasons
+}

@@ -1,0 +1,379 @@
+//! The timeline of a rate table: who was asked when, answered when, and with what, drawn to scale.
+//!
+//! Each partner that had a place at the table has a lane. A track shows the time that it was given, a bar the time that it
+//! took, and words what came of it. This file finds the places; the template draws them.
+
+use serde::Serialize;
+
+use crate::matching::explanation::{SeatExplanation, TableExplanation, Why};
+use crate::model::Timestamp;
+
+/// Size and places of the drawing, in its own units.
+const WIDTH: f64 = 1100.0;
+const LEFT: f64 = 232.0;
+const RIGHT: f64 = 14.0;
+const TOP: f64 = 34.0;
+const LANE: f64 = 32.0;
+const BOTTOM: f64 = 30.0;
+/// Least length of a bar, so that it can be seen.
+const LEAST_BAR: f64 = 4.0;
+/// About how long a letter of the words is.
+const LETTER: f64 = 6.5;
+/// Between a bar and its words.
+const GAP: f64 = 9.0;
+/// Ticks of the axis at most.
+const MOST_TICKS: f64 = 8.0;
+/// Letters of a partner's name at most.
+const NAME_LETTERS: usize = 30;
+
+/// The drawing.
+#[derive(Debug, Serialize)]
+pub(super) struct Timeline {
+    width: f64,
+    height: f64,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    ticks: Vec<Mark>,
+    deadline: Option<Mark>,
+    second_look: Option<Mark>,
+    lanes: Vec<Lane>,
+    /// What it tells, in a sentence.
+    description: String,
+}
+
+/// A place on the axis of time.
+#[derive(Debug, Serialize, PartialEq)]
+struct Mark {
+    x: f64,
+    words: String,
+}
+
+/// A partner's row.
+#[derive(Debug, Serialize)]
+struct Lane {
+    y: f64,
+    name: String,
+    product: &'static str,
+    /// How it ended: `good`, `warn`, `bad` or `idle`.
+    tone: &'static str,
+    track: Option<Stretch>,
+    bar: Option<Stretch>,
+    words: String,
+    words_x: f64,
+    /// Where the words stand: `start` behind the bar, `end` before it, `inside` on it.
+    anchor: &'static str,
+    /// All of it in a sentence.
+    told: String,
+}
+
+/// A piece of a lane.
+#[derive(Debug, Clone, Copy, Serialize, PartialEq)]
+struct Stretch {
+    x: f64,
+    width: f64,
+}
+
+/// Time to place: milliseconds from the making of the table.
+#[derive(Debug, Clone, Copy)]
+struct Scale {
+    last_ms: f64,
+}
+
+impl Timeline {
+    /// Draws a table, as of `now_ms` in Unix milliseconds.
+    pub(super) fn of(table: &TableExplanation, now_ms: i64) -> Self {
+        let made_at = table.created_at.millis();
+        let after = |at: Timestamp| (at.millis() - made_at).max(0) as f64;
+        let deadline = after(table.deadline);
+        let so_far = ((now_ms - made_at).max(0) as f64).min(deadline);
+        let mut seats: Vec<&SeatExplanation> = table.seats.iter().filter(|seat| seat.seated).collect();
+        let spans = |seat: &SeatExplanation| Span::of(seat, &after, so_far);
+        seats.sort_by(|one, other| {
+            let key = |seat: &SeatExplanation| {
+                let span = spans(seat);
+                (
+                    seat.second_look,
+                    span.map_or(f64::MAX, |span| span.asked),
+                    span.map_or(f64::MAX, |span| span.ended),
+                )
+            };
+            let (one, other) = (key(one), key(other));
+            one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)).then(one.2.total_cmp(&other.2))
+        });
+
+        let last = seats.iter().filter_map(|seat| spans(seat)).map(|span| span.ended).fold(5.0, f64::max);
+        // The deadline is drawn where it is near, and told where it is far.
+        let near = last * 2.0 >= deadline;
+        let scale = Scale { last_ms: if near { last.max(deadline) * 1.03 } else { last * 1.08 } };
+        let second_look = table.second_look_at.map(after);
+        let lanes: Vec<Lane> =
+            seats.iter().zip(0_u16..).map(|(seat, nth)| Lane::of(seat, nth, spans(seat), scale)).collect();
+        let height = TOP + LANE * lanes.len() as f64 + BOTTOM;
+        Self {
+            width: WIDTH,
+            height,
+            left: LEFT,
+            right: WIDTH - RIGHT,
+            top: TOP,
+            bottom: height - BOTTOM,
+            ticks: scale.ticks(),
+            deadline: near.then(|| scale.mark(deadline, format!("deadline {}", time(deadline)))),
+            second_look: second_look.map(|at| scale.mark(at, format!("second look {}", time(at)))),
+            description: description(table, &seats, last, deadline, second_look),
+            lanes,
+        }
+    }
+
+    /// Whether there is anything to draw.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lanes.is_empty()
+    }
+}
+
+/// When a seat was asked, how long it had, and when it ended, in milliseconds from the making of the table.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    asked: f64,
+    budget: Option<f64>,
+    ended: f64,
+}
+
+impl Span {
+    /// `None` of a seat that was not asked.
+    fn of(seat: &SeatExplanation, after: &dyn Fn(Timestamp) -> f64, so_far: f64) -> Option<Self> {
+        let asked = after(seat.asked_at?);
+        let ended = seat.ended_after_ms.map_or(so_far.max(asked), |took| asked + took as f64);
+        Some(Self { asked, budget: seat.budget_ms.map(f64::from), ended })
+    }
+}
+
+impl Lane {
+    fn of(seat: &SeatExplanation, nth: u16, span: Option<Span>, scale: Scale) -> Self {
+        let y = TOP + LANE * f64::from(nth);
+        let words = words(seat, span);
+        let bar = span.map(|span| scale.stretch(span.asked, span.ended));
+        let track = span.and_then(|span| Some(scale.stretch(span.asked, span.asked + span.budget?)));
+        let (words_x, anchor) = place(bar, words.chars().count() as f64 * LETTER);
+        let told = format!("{}, {}: {words}", seat.name, seat.product_type);
+        let name = shortened(&seat.name);
+        let product = seat.product_type.as_str();
+        Self { y, name, product, tone: tone(seat.why), track, bar, words, words_x, anchor, told }
+    }
+}
+
+/// Where the words stand: behind the bar, or before it, or on it, wherever there is room first.
+fn place(bar: Option<Stretch>, length: f64) -> (f64, &'static str) {
+    let Some(Stretch { x, width }) = bar else { return (LEFT + GAP, "start") };
+    if x + width + GAP + length <= WIDTH - RIGHT {
+        (rounded(x + width + GAP), "start")
+    } else if x - GAP - length >= LEFT {
+        (rounded(x - GAP), "end")
+    } else {
+        (rounded(x + GAP), "inside")
+    }
+}
+
+impl Scale {
+    fn x(self, ms: f64) -> f64 {
+        rounded(LEFT + (ms / self.last_ms).clamp(0.0, 1.0) * (WIDTH - RIGHT - LEFT))
+    }
+
+    fn mark(self, ms: f64, words: String) -> Mark {
+        Mark { x: self.x(ms), words }
+    }
+
+    fn stretch(self, from_ms: f64, to_ms: f64) -> Stretch {
+        let x = self.x(from_ms).min(WIDTH - RIGHT - LEAST_BAR);
+        Stretch { x, width: rounded((self.x(to_ms) - x).max(LEAST_BAR)) }
+    }
+
+    /// Round times, as many as there is room for.
+    fn ticks(self) -> Vec<Mark> {
+        let least = self.last_ms / MOST_TICKS;
+        let magnitude = 10_f64.powf(least.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * magnitude).into_iter();
+        let step = step.fold(f64::MAX, |best, step| if step >= least { best.min(step) } else { best });
+        let count = (self.last_ms / step).floor() as u32;
+        (0..=count).map(|nth| self.mark(f64::from(nth) * step, time(f64::from(nth) * step))).collect()
+    }
+}
+
+/// How an ask ended, in a few words, and after how long.
+fn words(seat: &SeatExplanation, span: Option<Span>) -> String {
+    let offers = seat.offers.iter().filter(|offer| offer.uuid.is_some()).count();
+    let ended = match seat.why {
+        Why::Offers if offers == 1 => "1 offer".to_owned(),
+        Why::Offers => format!("{offers} offers"),
+        Why::Pending => "no answer yet".to_owned(),
+        Why::Declined => "nothing for this lead".to_owned(),
+        Why::Rejected => match seat.reject_reason {
+            Some(reason) => format!("rejected: {reason}"),
+            None => "rejected".to_owned(),
+        },
+        Why::TimedOut => "timed out".to_owned(),
+        Why::Refused => "answered with an error".to_owned(),
+        Why::BadAnswer => "unusable answer".to_owned(),
+        Why::Unreachable => "not reached".to_owned(),
+        Why::KeptOut => "not called: breaker or full".to_owned(),
+        why => why.words().to_owned(),
+    };
+    match span {
+        Some(span) if seat.why != Why::Pending => format!("{ended} · {}", time(span.ended - span.asked)),
+        _ => ended,
+    }
+}
+
+fn tone(why: Why) -> &'static str {
+    match why {
+        Why::Offers => "good",
+        Why::Declined | Why::Rejected => "warn",
+        Why::Pending | Why::Held | Why::NotNeeded | Why::NoSandbox => "idle",
+        _ => "bad",
+    }
+}
+
+fn description(
+    table: &TableExplanation,
+    seats: &[&SeatExplanation],
+    last: f64,
+    deadline: f64,
+    second_look: Option<f64>,
+) -> String {
+    let asked = seats.iter().filter(|seat| seat.why.was_asked()).count();
+    let offered = seats.iter().filter(|seat| seat.why == Why::Offers).count();
+    let ended = if table.pending { "still open after" } else { "complete after" };
+    let second_look =
+        second_look.map(|at| format!(" Second look began after {}.", time(at))).unwrap_or_default();
+    format!(
+        "{asked} of {} were asked, {offered} answered with offers; {ended} {}, of the {} that it may take.{second_look}",
+        seats.len(),
+        time(last),
+        time(deadline)
+    )
+}
+
+/// Milliseconds for people: `35 ms`, `1.24 s`, `15 s`.
+pub(super) fn time(ms: f64) -> String {
+    match ms {
+        short if short < 1_000.0 => format!("{short:.0} ms"),
+        long => {
+            let seconds = format!("{:.2}", long / 1_000.0);
+            format!("{} s", seconds.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
+
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= NAME_LETTERS {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(NAME_LETTERS - 1).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// A tenth of a unit is more than can be seen.
+fn rounded(place: f64) -> f64 {
+    (place * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ProductType;
+    use uuid::Uuid;
+
+    fn seat(name: &str, why: Why, asked: i64, took: Option<u64>, second_look: bool) -> SeatExplanation {
+        SeatExplanation {
+            partner: name.to_owned(),
+            partner_uuid: Uuid::nil(),
+            name: name.to_owned(),
+            product_type: ProductType::Loan,
+            seated: why.was_seated(),
+            second_look,
+            why,
+            about: why.words().to_owned(),
+            cause: None,
+            reject_reason: None,
+            asked_at: why.was_asked().then(|| Timestamp::from_millis(1_000 + asked).unwrap()),
+            budget_ms: Some(8_000),
+            ended_after_ms: took,
+            refusals: Vec::new(),
+            offers: Vec::new(),
+        }
+    }
+
+    fn table(seats: Vec<SeatExplanation>, second_look: Option<i64>) -> TableExplanation {
+        let at = |millis| Timestamp::from_millis(1_000 + millis).unwrap();
+        TableExplanation {
+            uuid: Uuid::nil(),
+            created_at: at(0),
+            deadline: at(15_000),
+            second_look_at: second_look.map(at),
+            pending: false,
+            same_files: true,
+            same_lead: true,
+            seats,
+        }
+    }
+
+    #[test]
+    fn bars_stand_in_the_order_in_which_they_were_asked_and_ended_second_look_last() {
+        let seats = vec![
+            seat("second", Why::Offers, 900, Some(50), true),
+            seat("slow", Why::Declined, 2, Some(800), false),
+            seat("fast", Why::Offers, 1, Some(20), false),
+            seat("kept out", Why::Paused, 0, None, false),
+        ];
+        let drawn = Timeline::of(&table(seats, Some(900)), 20_000);
+        let names: Vec<&str> = drawn.lanes.iter().map(|lane| lane.name.as_str()).collect();
+        assert_eq!(names, ["fast", "slow", "second"], "who had no place at the table has no lane");
+        let [fast, slow, second] = [0, 1, 2].map(|nth| drawn.lanes[nth].bar.unwrap());
+        assert!(fast.x + fast.width < slow.x + slow.width);
+        assert_eq!(drawn.second_look, Some(Mark { x: second.x, words: "second look 900 ms".to_owned() }));
+        assert_eq!(drawn.deadline, None, "it is far away, and would press the bars together");
+        assert!(
+            drawn
+                .description
+                .contains("3 of 3 were asked, 2 answered with offers; complete after 950 ms, of the 15 s")
+        );
+    }
+
+    #[test]
+    fn a_deadline_that_is_near_is_drawn_and_nothing_leaves_the_drawing() {
+        let seats = vec![
+            seat("silent", Why::TimedOut, 0, Some(14_900), false),
+            seat("fast", Why::Offers, 0, Some(0), false),
+        ];
+        let drawn = Timeline::of(&table(seats, None), 20_000);
+        let deadline = drawn.deadline.as_ref().unwrap();
+        assert!(deadline.x > drawn.left && deadline.x < drawn.right);
+        for lane in &drawn.lanes {
+            for Stretch { x, width } in [lane.track, lane.bar].into_iter().flatten() {
+                assert!(x >= drawn.left && x + width <= drawn.right && width >= LEAST_BAR);
+            }
+        }
+        assert_eq!(drawn.lanes[1].anchor, "inside", "neither behind nor before the bar is room");
+        assert!(drawn.ticks.len() <= 9 && drawn.ticks[0].words == "0 ms");
+    }
+
+    #[test]
+    fn an_open_table_is_drawn_up_to_now() {
+        let pending = TableExplanation {
+            pending: true,
+            ..table(vec![seat("late", Why::Pending, 0, None, false)], None)
+        };
+        let early = Timeline::of(&pending, 1_000 + 300).lanes[0].words.clone();
+        assert_eq!(early, "no answer yet");
+        assert!(Timeline::of(&pending, 1_000 + 300).description.contains("still open after 300 ms"));
+    }
+
+    #[test]
+    fn times_are_written_for_people() {
+        assert_eq!(
+            [0.0, 35.4, 999.4, 1_240.0, 15_000.0].map(time),
+            ["0 ms", "35 ms", "999 ms", "1.24 s", "15 s"]
+        );
+    }
+}

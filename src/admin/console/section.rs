@@ -1,0 +1,79 @@
+//! The sections of the console, in the order of its navigation.
+
+use serde::Serialize;
+
+/// A section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    /// What happens now.
+    Now,
+    /// Who is asked.
+    Partners,
+    /// What became of each lead.
+    RateTables,
+    /// How many leads get how far.
+    Funnel,
+    /// What is on offer.
+    Catalogue,
+    /// The daemon itself.
+    System,
+    /// How to do all this.
+    Handbook,
+}
+
+/// An entry of the navigation.
+#[derive(Debug, Serialize)]
+pub(super) struct Entry {
+    title: &'static str,
+    path: &'static str,
+    current: bool,
+}
+
+impl Section {
+    /// Every section.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Now,
+        Self::Partners,
+        Self::RateTables,
+        Self::Funnel,
+        Self::Catalogue,
+        Self::System,
+        Self::Handbook,
+    ];
+
+    /// Its name.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Now => "Now",
+            Self::Partners => "Partners",
+            Self::RateTables => "Rate tables",
+            Self::Funnel => "Funnel",
+            Self::Catalogue => "Catalogue",
+            Self::System => "System",
+            Self::Handbook => "Handbook",
+        }
+    }
+
+    /// Where it begins.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Self::Now => "/console",
+            Self::Partners => "/console/partners",
+            Self::RateTables => "/console/rateTables",
+            Self::Funnel => "/console/funnel",
+            Self::Catalogue => "/console/catalogue",
+            Self::System => "/console/system",
+            Self::Handbook => "/console/handbook",
+        }
+    }
+
+    /// The navigation, seen from a section or from none.
+    pub(super) fn entries(current: Option<Self>) -> Vec<Entry> {
+        let entry = |section: Self| Entry {
+            title: section.title(),
+            path: section.path(),
+            current: Some(section) == current,
+        };
+        Self::ALL.into_iter().map(entry).collect()
+    }
+}

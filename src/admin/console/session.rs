@@ -1,0 +1,233 @@
+//! Who is signed in: sessions, and the links and the password that begin them. All of it in memory, and bounded.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::super::password::Password;
+
+/// Sessions at once; one more ends the oldest.
+const SESSIONS: usize = 64;
+
+/// How long a session lasts at most.
+pub(super) const LIFE: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// Links that may be open at once; one more ends the oldest.
+const LINKS: usize = 16;
+
+/// How long a link may be used.
+pub(super) const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
+
+/// Failed attempts within [`ATTEMPTS_SPAN`] from which on further ones are not looked at. Counted over all clients: what is guessed
+/// here is one password.
+const ATTEMPTS: usize = 10;
+
+/// How far back failed attempts count.
+const ATTEMPTS_SPAN: Duration = Duration::from_secs(60);
+
+/// A secret by its digest, so that looking it up tells nothing of it by the time that takes.
+type Hash = [u8; 32];
+
+/// Signs in whoever has a link or the password.
+pub(super) struct Sessions {
+    /// Whether anybody has to.
+    required: bool,
+    password: Option<Password>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    sessions: HashMap<Hash, Arc<Session>>,
+    links: HashMap<Hash, Link>,
+    failures: VecDeque<Instant>,
+}
+
+/// Somebody who is signed in.
+#[derive(Debug)]
+pub(super) struct Session {
+    /// Who it is, for the audit log.
+    pub(super) who: String,
+    /// What stands in every form of theirs.
+    pub(super) csrf: String,
+    hash: Hash,
+    since: Instant,
+}
+
+/// A link that nobody has used yet.
+struct Link {
+    /// Who asked for it.
+    who: String,
+    since: Instant,
+}
+
+/// What somebody signs in with.
+pub(super) enum Proof<'p> {
+    /// The code of a link.
+    Code(&'p str),
+    /// The password.
+    Password(&'p str),
+}
+
+/// Why somebody is not signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotSignedIn {
+    /// The code or the password is wrong, or the code is too old.
+    Wrong,
+    /// Too many were wrong lately.
+    TooMany,
+}
+
+impl Sessions {
+    /// Nobody is signed in yet.
+    pub(super) fn new(required: bool, password: Option<Password>) -> Self {
+        Self { required, password, state: Mutex::default() }
+    }
+
+    /// Whether anybody has to sign in.
+    pub(super) fn required(&self) -> bool {
+        self.required
+    }
+
+    /// Whether there is a password to sign in with.
+    pub(super) fn takes_password(&self) -> bool {
+        self.password.is_some()
+    }
+
+    /// The code of a new link for somebody, good for one use.
+    pub(super) fn link(&self, who: String) -> String {
+        let code = secret();
+        let mut state = self.state();
+        state.links.retain(|_, link| link.since.elapsed() < LINK_LIFE);
+        if state.links.len() >= LINKS
+            && let Some(oldest) = state.links.iter().min_by_key(|(_, link)| link.since).map(|(hash, _)| *hash)
+        {
+            state.links.remove(&oldest);
+        }
+        state.links.insert(hash(&code), Link { who, since: Instant::now() });
+        code
+    }
+
+    /// Begins a session, and gives what its cookie holds.
+    pub(super) fn sign_in(&self, proof: &Proof<'_>) -> Result<(String, Arc<Session>), NotSignedIn> {
+        let mut state = self.state();
+        state.failures.retain(|failure| failure.elapsed() < ATTEMPTS_SPAN);
+        if state.failures.len() >= ATTEMPTS {
+            return Err(NotSignedIn::TooMany);
+        }
+        let who = match proof {
+            Proof::Code(code) => {
+                let link = state.links.remove(&hash(code)).filter(|link| link.since.elapsed() < LINK_LIFE);
+                link.map(|link| link.who)
+            }
+            Proof::Password(given) => {
+                let right = self.password.as_ref().is_some_and(|password| password.is(given));
+                right.then(|| "console password".to_owned())
+            }
+        };
+        let Some(who) = who else {
+            state.failures.push_back(Instant::now());
+            return Err(NotSignedIn::Wrong);
+        };
+        state.sessions.retain(|_, session| session.lasts());
+        if state.sessions.len() >= SESSIONS
+            && let Some(oldest) =
+                state.sessions.values().min_by_key(|session| session.since).map(|session| session.hash)
+        {
+            state.sessions.remove(&oldest);
+        }
+        let cookie = secret();
+        let session = Arc::new(Session { who, csrf: secret(), hash: hash(&cookie), since: Instant::now() });
+        state.sessions.insert(session.hash, Arc::clone(&session));
+        Ok((cookie, session))
+    }
+
+    /// The session of a cookie, while it lasts.
+    pub(super) fn of(&self, cookie: &str) -> Option<Arc<Session>> {
+        self.state().sessions.get(&hash(cookie)).filter(|session| session.lasts()).cloned()
+    }
+
+    /// Whether a session has neither ended nor been ended.
+    pub(super) fn holds(&self, session: &Session) -> bool {
+        session.lasts() && self.state().sessions.contains_key(&session.hash)
+    }
+
+    /// Ends a session.
+    pub(super) fn sign_out(&self, session: &Session) {
+        self.state().sessions.remove(&session.hash);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    fn lasts(&self) -> bool {
+        self.since.elapsed() < LIFE
+    }
+}
+
+/// A text that nobody guesses.
+fn secret() -> String {
+    format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
+}
+
+fn hash(text: &str) -> Hash {
+    Sha256::digest(text).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sessions() -> Sessions {
+        Sessions::new(true, Some(Password::new("correct horse battery").unwrap()))
+    }
+
+    #[test]
+    fn a_link_is_good_for_one_use() {
+        let sessions = sessions();
+        let code = sessions.link("alice".to_owned());
+        let (cookie, session) = sessions.sign_in(&Proof::Code(&code)).unwrap();
+        assert_eq!(session.who, "alice");
+        assert!(sessions.of(&cookie).is_some() && sessions.holds(&session));
+        assert_eq!(sessions.sign_in(&Proof::Code(&code)).err(), Some(NotSignedIn::Wrong));
+        sessions.sign_out(&session);
+        assert!(sessions.of(&cookie).is_none() && !sessions.holds(&session));
+    }
+
+    #[test]
+    fn guessing_is_bounded() {
+        let sessions = sessions();
+        assert!(sessions.sign_in(&Proof::Password("correct horse battery")).is_ok());
+        for _ in 0..ATTEMPTS {
+            assert_eq!(sessions.sign_in(&Proof::Password("guess")).err(), Some(NotSignedIn::Wrong));
+        }
+        let right = sessions.sign_in(&Proof::Password("correct horse battery"));
+        assert_eq!(right.err(), Some(NotSignedIn::TooMany));
+    }
+
+    #[test]
+    fn sessions_and_links_are_bounded() {
+        let sessions = sessions();
+        let first = sessions.link("first".to_owned());
+        let codes: Vec<String> = (0..LINKS).map(|_| sessions.link("next".to_owned())).collect();
+        assert_eq!(sessions.sign_in(&Proof::Code(&first)).err(), Some(NotSignedIn::Wrong));
+        let (oldest, _) = sessions.sign_in(&Proof::Code(&codes[0])).unwrap();
+        for _ in 0..SESSIONS {
+            assert!(sessions.sign_in(&Proof::Password("correct horse battery")).is_ok());
+        }
+        assert!(sessions.of(&oldest).is_none());
+        assert_eq!(sessions.state().sessions.len(), SESSIONS);
+    }
+
+    #[test]
+    fn without_a_password_none_is_right() {
+        let sessions = Sessions::new(true, None);
+        assert_eq!(sessions.sign_in(&Proof::Password("")).err(), Some(NotSignedIn::Wrong));
+    }
+}

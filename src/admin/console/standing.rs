@@ -1,0 +1,130 @@
+//! Where seats stand, in the words and colours of the console.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::matching::Engine;
+use crate::matching::limiter::{SeatStanding, State};
+use crate::matching::lines::{BreakerState, LaneState};
+use crate::partners::Seat;
+
+/// A word on a coloured ground.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) struct Pill {
+    /// The class of the style sheet: `good`, `warn`, `bad` or `idle`.
+    pub(super) class: &'static str,
+    /// The words.
+    pub(super) words: &'static str,
+}
+
+/// A breaker.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Breaker {
+    /// How it stands.
+    pub(super) state: Pill,
+    /// The worse, the higher.
+    #[serde(skip)]
+    pub(super) rank: u8,
+    /// Calls within its window, and those of them that failed.
+    pub(super) calls: u32,
+    /// Those of them that failed.
+    pub(super) failed: u32,
+    /// Calls under way.
+    pub(super) in_flight: usize,
+}
+
+/// A cap, and how much of it is used.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Cap {
+    /// What is capped.
+    pub(super) name: &'static str,
+    /// How much is used.
+    pub(super) used: f64,
+    /// How much there is.
+    pub(super) most: f64,
+    /// Share that is used.
+    pub(super) share: f64,
+    /// Whether it is money.
+    pub(super) dollars: bool,
+}
+
+/// A seat, and where it stands.
+pub(super) struct SeatLook {
+    /// The seat.
+    pub(super) seat: Arc<Seat>,
+    /// Where it stands.
+    pub(super) standing: SeatStanding,
+    /// The same in a word.
+    pub(super) state: Pill,
+    /// Of one that is called.
+    pub(super) breaker: Option<Breaker>,
+    /// Its caps.
+    pub(super) caps: Vec<Cap>,
+    /// How long late answers took in all, of a sample; nothing of one that never came.
+    pub(super) late: Vec<Option<Duration>>,
+}
+
+/// Every seat of the book, in its order.
+pub(super) fn of_seats(engine: &Engine) -> Vec<SeatLook> {
+    let configuration = engine.configuration();
+    let standings = engine.standings();
+    // A reload in between leaves out what is not in both.
+    let seats = configuration.book.seats().iter().zip(standings).filter(|(seat, standing)| {
+        seat.identity.key == standing.partner && seat.product_type == standing.product_type
+    });
+    let look = |(seat, standing): (&Arc<Seat>, SeatStanding)| {
+        let line = configuration.lines.of(seat);
+        SeatLook {
+            state: pill(standing.state),
+            breaker: line.as_ref().map(|line| Breaker::from(line.state())),
+            caps: caps(&standing),
+            late: line.map(|line| line.late()).unwrap_or_default(),
+            seat: Arc::clone(seat),
+            standing,
+        }
+    };
+    seats.map(look).collect()
+}
+
+fn pill(state: State) -> Pill {
+    let class = match state {
+        State::Active => "good",
+        State::PausedByFile | State::PausedByCommand | State::OutsideSchedule => "idle",
+        State::Capped | State::OverBudget => "warn",
+        State::BreakerOpen => "bad",
+    };
+    Pill { class, words: state.words() }
+}
+
+fn caps(standing: &SeatStanding) -> Vec<Cap> {
+    let cap = |name, used: f64, most: Option<f64>, dollars| {
+        let most = most.filter(|most| *most > 0.0)?;
+        Some(Cap { name, used, most, share: used / most, dollars })
+    };
+    let caps = [
+        cap(
+            "asks this minute",
+            standing.asked_this_minute.into(),
+            standing.per_minute.map(Into::into),
+            false,
+        ),
+        cap("asks today", standing.asked_today.into(), standing.per_day.map(Into::into), false),
+        cap("payouts today", standing.owed_today, standing.per_day_budget, true),
+    ];
+    caps.into_iter().flatten().collect()
+}
+
+impl From<LaneState> for Breaker {
+    fn from(lane: LaneState) -> Self {
+        let LaneState { breaker, simulated, in_flight, calls, failed, .. } = lane;
+        let (rank, class, words) = match (breaker, simulated) {
+            (BreakerState::Closed, _) => (0, "good", "closed"),
+            (BreakerState::HalfOpen, _) => (1, "warn", "half open"),
+            (BreakerState::Open, true) => (2, "warn", "open, only counting"),
+            (BreakerState::Open, false) => (3, "bad", "open"),
+        };
+        Self { state: Pill { class, words }, rank, calls, failed, in_flight }
+    }
+}

@@ -1,0 +1,84 @@
+//! Every template, and the filters that they write figures with.
+
+use std::sync::LazyLock;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Value;
+use minijinja::{Environment, UndefinedBehavior};
+use tracing::error;
+
+use super::format;
+use crate::web::Failure;
+
+/// The templates, by the names of their files. The engine escapes whatever it writes, since the names end in `.html`.
+const TEMPLATES: &[(&str, &str)] = &[
+    ("layout.html", include_str!("templates/layout.html")),
+    ("chart.html", include_str!("templates/chart.html")),
+    ("sparkline.html", include_str!("templates/sparkline.html")),
+    ("failure.html", include_str!("templates/failure.html")),
+    ("now.html", include_str!("templates/now.html")),
+    ("funnel.html", include_str!("templates/funnel.html")),
+    ("catalogue.html", include_str!("templates/catalogue.html")),
+    ("trial.html", include_str!("templates/trial.html")),
+    ("rate_tables.html", include_str!("templates/rate_tables.html")),
+    ("rate_table.html", include_str!("templates/rate_table.html")),
+    ("partner.html", include_str!("templates/partner.html")),
+    ("partners.html", include_str!("templates/partners.html")),
+    ("sign_in.html", include_str!("templates/sign_in.html")),
+    ("handbook.html", include_str!("templates/handbook.html")),
+    ("system.html", include_str!("templates/system.html")),
+];
+
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    // A name that is misspelt fails the test of its page.
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    environment.set_syntax(syntax.expect("the usual delimiters are well-formed"));
+    environment.add_filter("count", format::count);
+    environment.add_filter("rate", format::rate);
+    environment.add_filter("seconds", format::seconds);
+    environment.add_filter("percent", format::percent);
+    environment.add_filter("bytes", format::bytes);
+    environment.add_filter("dollars", format::dollars);
+    environment.add_filter("code", format::code);
+    environment.add_filter("clock", format::clock);
+    environment.add_filter("moment", format::moment);
+    for (name, source) in TEMPLATES {
+        // A template is part of the program: a test compiles every one of them.
+        environment.add_template(name, source).expect("templates are well-formed");
+    }
+    environment
+});
+
+/// What a template makes of a context.
+///
+/// # Errors
+/// Our fault, logged without the context.
+pub(super) fn render(template: &str, context: &Value) -> Result<String, Failure> {
+    let rendered = ENVIRONMENT.get_template(template).and_then(|template| template.render(context));
+    rendered.map_err(|fault| {
+        error!(template, line = fault.line(), kind = %fault.kind(), "a page could not be rendered");
+        Failure::internal()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_template_compiles() {
+        for (name, _) in TEMPLATES {
+            assert!(name.ends_with(".html"), "{name} would not be escaped");
+            assert!(ENVIRONMENT.get_template(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_escaped() {
+        let context = minijinja::context! { status => 404, reason => "<script>", message => "" };
+        let page = render("failure.html", &context).unwrap();
+        assert!(page.contains("&lt;script&gt;") && !page.contains("<script>"), "{page}");
+    }
+}

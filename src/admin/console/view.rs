@@ -1,0 +1,136 @@
+//! A page on its way to the browser: its struct goes through its template, the layout goes around it, and headers see to it
+//! that nothing else is loaded, framed or kept.
+
+use std::time::Duration;
+
+use hyper::StatusCode;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
+use serde::Serialize;
+use tracing::error;
+
+use super::section::Section;
+use super::templates::render;
+use super::visit::Visit;
+use crate::web::{Failure, Reply};
+
+/// All that a page may do: be drawn with our style sheet, our script and our images, listen to us, and send forms to us.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// What stands on a page. Its template is given the fields, and `csrf` for its forms.
+pub(super) trait Page: Serialize {
+    /// Where it belongs.
+    const SECTION: Section;
+    /// Its template.
+    const TEMPLATE: &'static str;
+    /// How often it is rendered anew for who keeps it open.
+    const FRESH: Option<Duration> = None;
+
+    /// Its title.
+    fn title(&self) -> String {
+        Self::SECTION.title().to_owned()
+    }
+}
+
+/// A rendered page.
+#[derive(Debug)]
+pub(super) struct View {
+    title: String,
+    section: Option<Section>,
+    status: StatusCode,
+    fresh: Option<Duration>,
+    /// The inside of `<main>`.
+    main: String,
+}
+
+impl View {
+    /// A page rendered for a visit.
+    pub(super) fn of<P: Page>(visit: &Visit, page: &P) -> Result<Self, Failure> {
+        let fields = context! { csrf => visit.csrf(), ..Value::from(Serde(page)) };
+        let main = render(P::TEMPLATE, &fields)?;
+        let (title, section) = (page.title(), Some(P::SECTION));
+        Ok(Self { title, section, status: StatusCode::OK, fresh: P::FRESH, main })
+    }
+
+    /// A page that tells of a failure.
+    pub(super) fn failure(section: Option<Section>, failure: &Failure) -> Result<Self, Failure> {
+        let status = failure.status;
+        let reason = status.canonical_reason().unwrap_or("Failure");
+        let messages: Vec<&str> =
+            failure.errors.iter().filter_map(|error| error.message.as_deref()).collect();
+        let fields = context! { status => status.as_u16(), reason, message => messages.join("; ") };
+        let main = render("failure.html", &fields)?;
+        Ok(Self { title: reason.to_owned(), section, status, fresh: None, main })
+    }
+
+    /// A page outside the sections.
+    pub(super) fn bare(
+        title: &str,
+        template: &str,
+        status: StatusCode,
+        fields: &Value,
+    ) -> Result<Self, Failure> {
+        let main = render(template, fields)?;
+        Ok(Self { title: title.to_owned(), section: None, status, fresh: None, main })
+    }
+
+    /// How often it is rendered anew.
+    pub(super) fn fresh(&self) -> Option<Duration> {
+        self.fresh
+    }
+
+    /// The inside of `<main>`.
+    pub(super) fn into_main(self) -> String {
+        self.main
+    }
+
+    /// The whole page.
+    pub(super) fn reply(self, visit: &Visit) -> Result<Reply, Failure> {
+        let Self { title, section, status, fresh, main } = self;
+        let ready = visit.app.health.ready();
+        let fields = context! {
+            title,
+            sections => visit.sees_all().then(|| Serde(Section::entries(section))),
+            main => Value::from_safe_string(main),
+            live => fresh.is_some(),
+            ready => ready.is_ok(),
+            trouble => ready.err(),
+            who => visit.signed_in(),
+            csrf => visit.csrf(),
+            version => env!("CARGO_PKG_VERSION"),
+        };
+        let page = render("layout.html", &fields)?;
+        Ok(sealed(Reply::bytes("text/html; charset=utf-8", page).status(status)))
+    }
+}
+
+/// The headers that every answer of the console has.
+pub(super) fn sealed(reply: Reply) -> Reply {
+    let fixed = HeaderValue::from_static;
+    reply
+        .header(CONTENT_SECURITY_POLICY, fixed(POLICY))
+        .header(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"))
+        // Nobody else is told where one was. Without any referrer a browser would not tell us either that a form is ours.
+        .header(REFERRER_POLICY, fixed("same-origin"))
+        .header(CACHE_CONTROL, fixed("no-store"))
+        .header(HeaderName::from_static("x-frame-options"), fixed("DENY"))
+        .header(HeaderName::from_static("cross-origin-opener-policy"), fixed("same-origin"))
+        .header(HeaderName::from_static("cross-origin-resource-policy"), fixed("same-origin"))
+}
+
+/// Where to look next: what a form that has done its work answers.
+///
+/// # Errors
+/// Our fault: a path that is none.
+pub(super) fn see(path: &str) -> Result<Reply, Failure> {
+    let path = HeaderValue::try_from(path).map_err(|_| {
+        error!("a path cannot be written in a header");
+        Failure::internal()
+    })?;
+    Ok(sealed(Reply::empty(StatusCode::SEE_OTHER).header(LOCATION, path)))
+}

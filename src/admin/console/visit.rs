@@ -1,0 +1,341 @@
+//! One look at the console: who looks, at what, and what their form says.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use hyper::header::{ACCEPT, COOKIE, HOST, HeaderName, ORIGIN};
+use hyper::{HeaderMap, Method, StatusCode};
+use tracing::error;
+use uuid::Uuid;
+
+use super::super::App;
+use super::session::Session;
+use super::view::{Page, View, sealed, see};
+use super::{live, sign_in};
+use crate::model::Attribute;
+use crate::web::{Context, Failure, Params, Reply};
+
+/// Longest body of a form.
+const FORM_BYTES: usize = 64 * 1024;
+
+/// Longest time that its arrival may take.
+const FORM_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What browsers say of where a request comes from.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The cookie that holds a session.
+pub(super) const COOKIE_NAME: &str = "offerd_console";
+
+/// Shows a page; `page!` makes one of an `async fn`.
+pub(super) type Show = fn(Arc<Visit>) -> BoxFuture<'static, Result<View, Failure>>;
+
+/// Does what a form says; `act!` makes one of an `async fn`.
+pub(super) type Act = fn(Arc<Visit>) -> BoxFuture<'static, Result<Reply, Failure>>;
+
+/// Puts an `async fn(Arc<Visit>) -> Result<View, Failure>` into the route table.
+macro_rules! page {
+    ($show:path) => {
+        |context| {
+            let show: $crate::admin::console::visit::Show = |visit| ::std::boxed::Box::pin($show(visit));
+            ::std::boxed::Box::pin($crate::admin::console::visit::showing(context, show))
+        }
+    };
+}
+
+/// Puts an `async fn(Arc<Visit>) -> Result<Reply, Failure>` into the route table.
+macro_rules! act {
+    ($act:path) => {
+        |context| {
+            let act: $crate::admin::console::visit::Act = |visit| ::std::boxed::Box::pin($act(visit));
+            ::std::boxed::Box::pin($crate::admin::console::visit::acting(context, act))
+        }
+    };
+}
+
+pub(super) use {act, page};
+
+/// A look at the console.
+pub(super) struct Visit {
+    /// The application.
+    pub(super) app: Arc<App>,
+    /// The decoded query parameters in their order.
+    pub(super) query: Vec<(String, String)>,
+    /// The values of the path parameters.
+    pub(super) params: Params,
+    /// The fields of the form that was sent; nothing where none was.
+    form: Option<Vec<(String, String)>>,
+    /// Who is signed in.
+    session: Option<Arc<Session>>,
+}
+
+impl Visit {
+    /// A page rendered for this visit.
+    ///
+    /// # Errors
+    /// Our fault.
+    pub(super) fn view<P: Page>(&self, page: &P) -> Result<View, Failure> {
+        View::of(self, page)
+    }
+
+    /// The first query parameter of this name, unless it is empty.
+    pub(super) fn query_value(&self, name: &str) -> Option<&str> {
+        value_of(&self.query, name)
+    }
+
+    /// The first field of this name in the form that was sent, unless it is empty.
+    pub(super) fn field(&self, name: &str) -> Option<&str> {
+        value_of(self.form.as_deref()?, name)
+    }
+
+    /// What stands in every form as the field `csrf`.
+    pub(super) fn csrf(&self) -> &str {
+        self.session.as_ref().map_or(&self.app.console.csrf, |session| &session.csrf)
+    }
+
+    /// Who is signed in; nobody where nobody has to.
+    pub(super) fn signed_in(&self) -> Option<&str> {
+        self.session().map(|session| session.who.as_str())
+    }
+
+    /// The session that this is part of.
+    pub(super) fn session(&self) -> Option<&Session> {
+        self.session.as_deref()
+    }
+
+    /// Whether all pages may be seen: by who is signed in, or by everybody.
+    pub(super) fn sees_all(&self) -> bool {
+        self.session.is_some() || !self.app.console.sessions.required()
+    }
+
+    /// Whether what is said is encrypted on its way.
+    pub(super) fn is_secure(&self) -> bool {
+        self.app.run_file.admin.starts_with("https:")
+    }
+
+    /// Who acts, for the audit log.
+    pub(super) fn who(&self) -> &str {
+        self.signed_in().unwrap_or("console on loopback")
+    }
+
+    /// Whether a page that is kept open may still be shown.
+    pub(super) fn may_stay(&self) -> bool {
+        self.session().is_none_or(|session| self.app.console.sessions.holds(session))
+    }
+
+    /// The personal attribute of a lead that is to be shown, which the field `reveal` of a form names. That it is shown stands
+    /// in the audit log.
+    ///
+    /// # Errors
+    /// That no such attribute is named.
+    pub(super) fn reveal(&self, lead: Uuid) -> Result<&'static str, Failure> {
+        let named = self.field("reveal").and_then(Attribute::named).filter(|attribute| attribute.personal);
+        let Some(attribute) = named else {
+            return Err(Failure::bad_request("`reveal` must name a personal attribute"));
+        };
+        audit!(self, "personal_data.reveal", %lead, attribute = attribute.path, "personal data revealed");
+        Ok(attribute.path)
+    }
+
+    /// Runs on a thread that may block: what reads records.
+    ///
+    /// # Errors
+    /// Our fault: it panicked.
+    pub(super) async fn reading<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&App) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let app = Arc::clone(&self.app);
+        tokio::task::spawn_blocking(move || read(&app)).await.map_err(|error| {
+            error!(%error, "a page could not be read");
+            Failure::internal()
+        })
+    }
+}
+
+/// Writes one line of the audit log: `audit!(visit, "partner.pause", partner = key, "partner paused")`.
+macro_rules! audit {
+    ($visit:expr, $action:literal, $($fields:tt)+) => {
+        ::tracing::info!(
+            target: $crate::telemetry::logging::AUDIT,
+            who = $visit.who(),
+            action = $action,
+            $($fields)+
+        )
+    };
+}
+
+pub(super) use audit;
+
+/// Answers with a page or, where it is asked for, with the page anew every few seconds.
+pub(super) async fn showing(context: Context<App>, show: Show) -> Result<Reply, Failure> {
+    let wants_stream = wants_stream(&context.request.method, &context.request.headers);
+    let visit = match enter(context).await {
+        Ok(visit) => Arc::new(visit),
+        Err(turned_away) => return turned_away,
+    };
+    if wants_stream {
+        return live::stream(visit, show).await;
+    }
+    match show(Arc::clone(&visit)).await {
+        Ok(view) => view.reply(&visit),
+        Err(failure) => View::failure(None, &failure)?.reply(&visit),
+    }
+}
+
+/// Does what a form says.
+pub(super) async fn acting(context: Context<App>, act: Act) -> Result<Reply, Failure> {
+    let visit = match enter(context).await {
+        Ok(visit) => Arc::new(visit),
+        Err(turned_away) => return turned_away,
+    };
+    match act(Arc::clone(&visit)).await {
+        Ok(reply) => Ok(reply),
+        Err(failure) => View::failure(None, &failure)?.reply(&visit),
+    }
+}
+
+/// Lets a request in, or gives what it is answered instead: who has to sign in is sent to where that is done.
+async fn enter(context: Context<App>) -> Result<Visit, Result<Reply, Failure>> {
+    let wanted = context.request.path.clone();
+    let wants_stream = wants_stream(&context.request.method, &context.request.headers);
+    let visit = enter_unasked(context).await?;
+    if visit.sees_all() {
+        return Ok(visit);
+    }
+    if wants_stream {
+        // A redirection would not reach who reads a stream.
+        return Err(Ok(sealed(Reply::empty(StatusCode::NO_CONTENT))));
+    }
+    let next: String = form_urlencoded::byte_serialize(wanted.as_bytes()).collect();
+    Err(see(&format!("{}?next={next}", sign_in::PATH)))
+}
+
+/// Like [`enter`], for pages that nobody has to sign in for.
+pub(super) async fn enter_unasked(mut context: Context<App>) -> Result<Visit, Result<Reply, Failure>> {
+    let mut form = None;
+    if context.request.method == Method::POST {
+        let fields = context.request.read_form(FORM_BYTES, FORM_TIMEOUT).await;
+        form = Some(fields.map_err(Err)?);
+    }
+    let Context { app, request, params, .. } = context;
+    let session = cookie(&request.headers).and_then(|cookie| app.console.sessions.of(cookie));
+    let visit = Visit { app, query: request.query, params, form, session };
+    if !visit.app.console.sessions.required() && !is_local(&request.headers) {
+        let failure = Failure::forbidden(
+            "the console is open on loopback only by the names of loopback; \
+             for another name set `console.sign_in` to \"always\"",
+        );
+        return Err(View::failure(None, &failure).and_then(|view| view.reply(&visit)));
+    }
+    if visit.form.is_some() && !(is_ours(&request.headers) && visit.has_csrf()) {
+        let failure =
+            Failure::forbidden("this form was not sent from the console, or is too old; load the page again");
+        return Err(View::failure(None, &failure).and_then(|view| view.reply(&visit)));
+    }
+    Ok(visit)
+}
+
+impl Visit {
+    /// Whether the form holds what only our own pages know.
+    fn has_csrf(&self) -> bool {
+        use sha2::{Digest, Sha256};
+        // By digest, so that the time tells nothing of it.
+        self.field("csrf").is_some_and(|csrf| Sha256::digest(csrf) == Sha256::digest(self.csrf()))
+    }
+}
+
+/// The cookie of a session, if one was sent.
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let mut cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    cookies.find_map(|cookies| {
+        let mut pairs = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value)
+    })
+}
+
+/// Whether a request names us as loopback is named. A name that somebody else owns and has pointed at loopback would make their
+/// page one of ours.
+fn is_local(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(HOST) else { return true };
+    let host = host.to_str().unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map_or("", |(address, _)| address),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    name.parse::<IpAddr>().is_ok() || name == "localhost" || name.ends_with(".localhost")
+}
+
+/// Whether a browser says that a form was sent by a page of ours. One that says nothing has only the form itself to show.
+fn is_ours(headers: &HeaderMap) -> bool {
+    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let site = text(&SEC_FETCH_SITE).is_none_or(|site| site == "same-origin");
+    let origin = text(&ORIGIN).is_none_or(|origin| {
+        let host = origin.split_once("://").map(|(_, host)| host);
+        text(&HOST).is_none_or(|own| host == Some(own))
+    });
+    site && origin
+}
+
+fn wants_stream(method: &Method, headers: &HeaderMap) -> bool {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    *method == Method::GET && accept == Some("text/event-stream")
+}
+
+fn value_of<'v>(values: &'v [(String, String)], name: &str) -> Option<&'v str> {
+    let value = values.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    value.filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    #[test]
+    fn a_name_that_anybody_may_own_is_not_loopback() {
+        let local = |host: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static(host));
+            is_local(&headers)
+        };
+        for host in
+            ["127.0.0.1:8082", "localhost:8082", "localhost", "[::1]:8082", "offerd.localhost:1", "10.0.0.7"]
+        {
+            assert!(local(host), "{host}");
+        }
+        for host in ["evil.example:8082", "localhost.evil.example", "127.0.0.1.evil.example:8082", "", "[::1"]
+        {
+            assert!(!local(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_cookie_is_found_among_others() {
+        let mut headers = HeaderMap::new();
+        headers.append(COOKIE, HeaderValue::from_static("a=1; xofferd_console=2; offerd_console=3"));
+        assert_eq!(cookie(&headers), Some("3"));
+        assert_eq!(cookie(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn a_form_of_another_site_is_told_from_ours() {
+        let ours = |pairs: &[(HeaderName, &'static str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.insert(name, HeaderValue::from_static(value));
+            }
+            is_ours(&headers)
+        };
+        let host = (HOST, "localhost:8082");
+        assert!(ours(std::slice::from_ref(&host)));
+        assert!(ours(&[host.clone(), (ORIGIN, "http://localhost:8082"), (SEC_FETCH_SITE, "same-origin")]));
+        assert!(!ours(&[host.clone(), (ORIGIN, "http://localhost:8083")]));
+        assert!(!ours(&[host.clone(), (ORIGIN, "null")]));
+        for site in ["same-site", "cross-site", "none"] {
+            assert!(!ours(&[host.clone(), (SEC_FETCH_SITE, site)]), "{site}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The console's password: where it is looked for, and what is wrong with it. It is kept as a digest only.
+
+use std::env;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// The systemd credential that may hold it.
+const CREDENTIAL: &str = "offerd-console-password";
+
+/// Fewest characters of one.
+const FEWEST: usize = 12;
+
+/// Longest file that is read for one, bytes.
+const FILE_BYTES_MAX: u64 = 4096;
+
+/// A password, by its digest.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password([u8; 32]);
+
+impl Password {
+    /// The password that was given: by `file`, or else by the systemd credential `offerd-console-password`. `None` when there is
+    /// none in either place.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn find(file: Option<&Path>) -> Result<Option<Self>, String> {
+        let credential = || {
+            let directory = env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from)?;
+            let file = directory.join(CREDENTIAL);
+            // One that may not even be looked for is there: reading it tells why.
+            file.try_exists().unwrap_or(true).then_some(file)
+        };
+        let Some(file) = file.map(Path::to_owned).or_else(credential) else { return Ok(None) };
+        let place = file.display();
+        let length = fs::metadata(&file).map_err(|error| format!("`{place}` cannot be read: {error}"))?.len();
+        if length > FILE_BYTES_MAX {
+            return Err(format!("`{place}` must hold a password alone, got {length} bytes"));
+        }
+        let text = fs::read_to_string(&file).map_err(|error| format!("`{place}` cannot be read: {error}"))?;
+        Self::new(text.trim_end_matches(['\n', '\r']))
+            .map(Some)
+            .map_err(|fault| format!("`{place}`: {fault}"))
+    }
+
+    /// A password.
+    ///
+    /// # Errors
+    /// Why it is too easily guessed.
+    pub fn new(text: &str) -> Result<Self, String> {
+        match text.chars().count() {
+            enough if enough >= FEWEST => Ok(Self(Sha256::digest(text).into())),
+            few => Err(format!("a password must have at least {FEWEST} characters, got {few}")),
+        }
+    }
+
+    /// Whether it is this one; compared by digest, so that the time tells nothing of it.
+    pub fn is(&self, given: &str) -> bool {
+        self.0 == <[u8; 32]>::from(Sha256::digest(given))
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Password(***)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_holds_a_password_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("password");
+        fs::write(&file, "correct horse battery\n").unwrap();
+        let password = Password::find(Some(&file)).unwrap().unwrap();
+        assert!(password.is("correct horse battery") && !password.is("correct horse batterz"));
+        assert_eq!(format!("{password:?}"), "Password(***)");
+        fs::write(&file, "short\n").unwrap();
+        assert!(Password::find(Some(&file)).unwrap_err().contains("at least 12 characters, got 5"));
+        assert!(Password::find(Some(&directory.path().join("none"))).unwrap_err().contains("cannot be read"));
+    }
+}

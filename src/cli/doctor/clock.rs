@@ -1,0 +1,83 @@
+//! The clock: the feeds are in the order of arrival, and caps and payouts have days.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::Finding;
+
+/// When this was written, 2026-11-21: a clock that is before it is wrong.
+const WRITTEN: Duration = Duration::from_secs(1_795_219_200);
+
+/// What a file may be ahead of the clock without anything being wrong, as on a network drive.
+const SLACK: Duration = Duration::from_secs(60);
+
+/// Made by systemd-timesyncd and others once the clock has been set by a server.
+const SYNCHRONIZED: &[&str] = &["/run/systemd/timesync/synchronized", "/var/lib/systemd/timesync/clock"];
+
+/// There while a daemon that keeps the clock runs.
+const KEEPERS: &[(&str, &str)] =
+    &[("/run/chrony/chronyd.pid", "chronyd"), ("/run/chronyd.pid", "chronyd"), ("/run/ntpd.pid", "ntpd")];
+
+/// Whether the clock is plausible, and somebody keeps it right.
+pub fn clock(store: &Path) -> Finding {
+    judged(SystemTime::now(), newest(store), kept_by(|path| path.exists()))
+}
+
+/// The verdict, from the time of now, the newest file of the store, and who keeps the clock.
+fn judged(now: SystemTime, newest: Option<SystemTime>, keeper: Option<String>) -> Finding {
+    const CHECK: &str = "clock";
+    const NEXT: &str = "set the clock, and have it kept: systemd-timesyncd or chrony";
+    if now < UNIX_EPOCH + WRITTEN {
+        return Finding::wrong(CHECK, "it is in the past: this program was not written then", NEXT);
+    }
+    if let Some(ahead) = newest.and_then(|newest| newest.duration_since(now + SLACK).ok()) {
+        let ahead = humantime::format_duration(Duration::from_secs(ahead.as_secs().max(1)));
+        let found = format!("it has gone back: the store was written {ahead} after now");
+        return Finding::wrong(CHECK, found, NEXT);
+    }
+    match keeper {
+        Some(keeper) => Finding::good(CHECK, format!("kept right by {keeper}")),
+        None => Finding::unknown(
+            CHECK,
+            "plausible; whether anything keeps it right is unknown here",
+            "look with `timedatectl` or `chronyc tracking`; in a container the host keeps it",
+        ),
+    }
+}
+
+/// Who keeps the clock, as far as files tell.
+fn kept_by(there: impl Fn(&Path) -> bool) -> Option<String> {
+    if SYNCHRONIZED.iter().any(|path| there(Path::new(path))) {
+        return Some("systemd-timesyncd".to_owned());
+    }
+    KEEPERS.iter().find(|(path, _)| there(Path::new(path))).map(|(_, name)| (*name).to_owned())
+}
+
+/// When the newest file of the store was written.
+fn newest(store: &Path) -> Option<SystemTime> {
+    let files = std::fs::read_dir(store).ok()?.flatten();
+    files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_wrong_is_told_from_one_that_nobody_is_known_to_keep() {
+        let now = UNIX_EPOCH + WRITTEN + Duration::from_secs(1000);
+        let state = |now, newest, keeper: Option<&str>| judged(now, newest, keeper.map(str::to_owned)).state;
+        assert_eq!(state(UNIX_EPOCH, None, Some("chronyd")), State::Wrong);
+        assert_eq!(state(now, Some(now + 2 * SLACK), Some("chronyd")), State::Wrong);
+        assert_eq!(state(now, Some(now + SLACK / 2), Some("chronyd")), State::Good);
+        assert_eq!(state(now, Some(now), None), State::Unknown);
+    }
+
+    #[test]
+    fn who_keeps_it_is_known_by_a_file() {
+        assert_eq!(kept_by(|_| false), None);
+        assert_eq!(kept_by(|path| path.ends_with("chronyd.pid")).as_deref(), Some("chronyd"));
+        assert_eq!(kept_by(|path| path.ends_with("synchronized")).as_deref(), Some("systemd-timesyncd"));
+    }
+}

@@ -1,0 +1,55 @@
+//! The master key: there, well-formed, and nobody else's to read.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::Finding;
+use crate::config::StoreSettings;
+use crate::store::{MasterKey, Store};
+
+/// Bits of a file's mode by which others than its owner may read or write it.
+const OTHERS: u32 = 0o077;
+
+/// Whether the key is there, and is read by its owner only. Whether it is the store's is seen when that is opened.
+pub fn key(store: &StoreSettings) -> Finding {
+    const CHECK: &str = "master key";
+    let key = match MasterKey::find(store.master_key_file.as_deref(), &store.path) {
+        Ok(Some(key)) => key,
+        Ok(None) if Store::exists(&store.path) => {
+            let found = "there is a store, and no key to open it with";
+            let next = "name the key's file as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential";
+            return Finding::wrong(CHECK, found, next);
+        }
+        Ok(None) => {
+            let next =
+                "enough to try things; else `offerd key create FILE`, and name it as `store.master_key_file`";
+            return Finding::look(CHECK, "none is given: the first start makes one beside the store", next);
+        }
+        Err(error) => {
+            let next = "give the right file, or make a key for a new store with `offerd key create FILE`";
+            return Finding::wrong(CHECK, error.to_string(), next);
+        }
+    };
+    let (id, place) = (key.id(), key.place().to_owned());
+    let file = place.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).map(PathBuf::from);
+    match file {
+        Some(file) if others_may(&file) => {
+            let next = format!("chmod 600 {}", file.display());
+            Finding::wrong(CHECK, format!("{id} in {place}, which others than its owner may read"), next)
+        }
+        Some(file) if file.parent() == store.path.parent() => {
+            let next = "keep it where a copy of this disk does not hold it, and name that place as `store.master_key_file`";
+            Finding::look(
+                CHECK,
+                format!("{id} in {place}, beside the store: it protects copies of the store only"),
+                next,
+            )
+        }
+        _ => Finding::good(CHECK, format!("{id} in {place}")),
+    }
+}
+
+fn others_may(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|about| about.permissions().mode() & OTHERS != 0)
+}

@@ -1,0 +1,86 @@
+//! The listeners: their certificates, and whether their ports can be had.
+
+use std::net::{SocketAddr, TcpListener};
+
+use super::Finding;
+use crate::config::Settings;
+use crate::daemon::certificate_days;
+use crate::run_file::RunFile;
+
+/// Days before the end of a certificate from which on it is time to renew it.
+const RENEW_DAYS: u64 = 21;
+
+/// Whether each certificate can be shown, and for how long.
+pub fn certificates(settings: &Settings) -> Vec<Finding> {
+    const CHECK: &str = "certificates";
+    let renew = "put a new pair in place, then `offerd reload`";
+    match certificate_days(settings) {
+        Err(faults) => faults.iter().map(|fault| Finding::wrong(CHECK, fault.to_string(), renew)).collect(),
+        Ok(days) if days.is_empty() => of_clear_text(settings),
+        Ok(days) => {
+            let found = |listener, days| format!("that of `{listener}` stays in force for {days} days");
+            let each = days.into_iter().map(|(listener, days)| match days {
+                days if days < RENEW_DAYS => Finding::look(CHECK, found(listener, days), renew),
+                days => Finding::good(CHECK, found(listener, days)),
+            });
+            each.collect()
+        }
+    }
+}
+
+/// HTTP in the clear is for this machine, or for one that is in front of it.
+fn of_clear_text(settings: &Settings) -> Vec<Finding> {
+    const CHECK: &str = "certificates";
+    let outward: Vec<&str> = addresses(settings)
+        .into_iter()
+        .filter(|(_, address)| !address.ip().is_loopback())
+        .map(|(listener, _)| listener)
+        .collect();
+    vec![if outward.is_empty() {
+        Finding::good(CHECK, "none: the listeners speak HTTP in the clear, to this machine only")
+    } else {
+        let found = format!("none: {} can be reached from elsewhere in the clear", outward.join(", "));
+        Finding::look(CHECK, found, "`tls` in their sections, unless a proxy in front of them speaks TLS")
+    }]
+}
+
+/// Whether each port is free, or held by our own daemon.
+pub fn ports(settings: &Settings, running: bool) -> Vec<Finding> {
+    let run_file = if running { RunFile::read(&settings.store.path) } else { None };
+    // Those of this loop are held to its end, so that two listeners with one port are seen.
+    let mut held = Vec::new();
+    let mut findings = Vec::new();
+    for (listener, address) in addresses(settings) {
+        let ours = run_file.as_ref().map(|running| match listener {
+            "api" => &running.api,
+            "integrations" => &running.integrations,
+            _ => &running.admin,
+        });
+        findings.push(match (ours, TcpListener::bind(address)) {
+            (Some(url), Err(_)) if url.ends_with(&format!(":{}", address.port())) => {
+                Finding::good("port", format!("`{listener}` is served at {url} by the running daemon"))
+            }
+            (Some(url), Ok(_)) if address.port() == 0 => {
+                Finding::good("port", format!("`{listener}` is served at {url} by the running daemon"))
+            }
+            (_, Ok(bound)) => {
+                held.push(bound);
+                let free = if address.port() == 0 { "takes any port that is free" } else { "is free" };
+                Finding::good("port", format!("`{listener}` at {address} {free}"))
+            }
+            (_, Err(error)) => {
+                let next = format!("see who has it with `ss -ltnp`, or set another `{listener}.listen`");
+                Finding::wrong("port", format!("`{listener}` cannot have {address}: {error}"), next)
+            }
+        });
+    }
+    findings
+}
+
+fn addresses(settings: &Settings) -> [(&'static str, SocketAddr); 3] {
+    [
+        ("api", settings.api.listen),
+        ("integrations", settings.integrations.listen),
+        ("admin", settings.admin.listen),
+    ]
+}

@@ -1,0 +1,93 @@
+//! File limit and disk.
+
+use std::path::Path;
+
+use rustix::fs::{Access, access, statvfs};
+use rustix::process::{Resource, getrlimit};
+
+use super::Finding;
+use crate::config::{Settings, StoreSettings};
+use crate::partners::Book;
+
+/// Listeners that clients and partners connect to, each up to `api.max_connections`.
+const LISTENERS: u64 = 2;
+
+/// Files beside connections: the store, logs, and a margin for both.
+const OTHER_FILES: u64 = 128;
+
+/// With fewer files than these not even a few clients are served.
+const FEWEST: u64 = 256;
+
+/// Times `store.reserve_bytes` of room, below which it is time to look.
+const COMFORT: u64 = 4;
+
+/// Whether as many files may be open as all connections together need.
+pub fn files(settings: &Settings, book: &Book) -> Finding {
+    const CHECK: &str = "file limit";
+    let clients = LISTENERS * settings.api.max_connections as u64;
+    let partners = book.seats().iter().filter_map(|seat| seat.http.as_ref());
+    let partners: u64 = partners.map(|source| source.wire.concurrency as u64).sum();
+    let wanted = clients + partners + OTHER_FILES;
+    let Some(limit) = getrlimit(Resource::Nofile).current else {
+        return Finding::good(CHECK, "none");
+    };
+    let next = format!(
+        "`LimitNOFILE={wanted}` in the unit, or `ulimit -n {wanted}`, or a smaller `api.max_connections`"
+    );
+    match limit {
+        limit if limit < FEWEST => {
+            Finding::wrong(CHECK, format!("{limit} open files, which is too few to serve anybody"), next)
+        }
+        limit if limit < wanted => {
+            let found =
+                format!("{limit} open files; every connection that the settings allow would take {wanted}");
+            Finding::look(CHECK, found, next)
+        }
+        limit => Finding::good(CHECK, format!("{limit} open files, at most {wanted} are needed")),
+    }
+}
+
+/// Whether the store has room, in a place that may be written to.
+pub fn disk(store: &StoreSettings) -> Finding {
+    const CHECK: &str = "disk";
+    let path = std::path::absolute(&store.path).unwrap_or_else(|_| store.path.clone());
+    // What is not there yet will be made in what is.
+    let there = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("/"));
+    let shown = there.display();
+    if access(there, Access::WRITE_OK | Access::EXEC_OK).is_err() {
+        let next = "give it to the user that the daemon runs as, or set another `store.path`";
+        return Finding::wrong(
+            CHECK,
+            format!("{shown} is no directory, or cannot be written to by this user"),
+            next,
+        );
+    }
+    let disk = match statvfs(there) {
+        Ok(disk) => disk,
+        Err(error) => {
+            return Finding::unknown(
+                CHECK,
+                format!("{shown} cannot be asked for its room: {error}"),
+                "look with `df`",
+            );
+        }
+    };
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let (room, reserve) = (bytes(free), bytes(store.reserve_bytes));
+    if free < store.reserve_bytes {
+        let found = format!(
+            "{room} free, less than `store.reserve_bytes` ({reserve}): no new leads would be taken in"
+        );
+        Finding::wrong(CHECK, found, "make room: old backups and stores (`data.format-1`) first")
+    } else if free < store.reserve_bytes.saturating_mul(COMFORT) {
+        let found = format!("{room} free; below {reserve} no new leads are taken in");
+        Finding::look(CHECK, found, "make room before that: a lead with 20 offers takes about 8 KB")
+    } else {
+        Finding::good(CHECK, format!("{room} free at {shown}, {reserve} are kept in reserve"))
+    }
+}
+
+/// A number of bytes for people.
+fn bytes(count: u64) -> String {
+    indicatif::HumanBytes(count).to_string()
+}

@@ -1,0 +1,73 @@
+//! Whether partners that are asked over HTTP can be reached from here.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
+use tokio::time::Instant;
+
+use super::Finding;
+use crate::cli::page;
+use crate::config::Settings;
+use crate::matching::lines::{Line, Lines};
+use crate::partners::Book;
+use crate::wire::{CallError, Phase};
+
+const CHECK: &str = "partner";
+
+/// A connection to every host of every partner, by name, TCP and TLS, each within its `wire.connect_timeout`, all at once.
+/// Partners that are paused in their files are left alone.
+pub async fn reachable(settings: &Settings, book: &Book) -> Vec<Finding> {
+    let lines = match Lines::new(settings.wire).opened(book) {
+        Ok(lines) => lines,
+        Err(faults) => {
+            let wrong = |fault| Finding::wrong(CHECK, fault, "mend its file; `offerd check` tells again");
+            return faults.into_iter().map(wrong).collect();
+        }
+    };
+    let over_http = || book.seats().iter().filter(|seat| seat.http.is_some());
+    let paused = over_http().filter(|seat| seat.paused).count();
+    let mut seen = BTreeSet::new();
+    let mut asked: Vec<(String, String, Line)> = Vec::new();
+    for seat in over_http().filter(|seat| !seat.paused) {
+        let (Some(source), Some(line)) = (&seat.http, lines.of(seat)) else { continue };
+        for (_, host) in &source.hosts {
+            if seen.insert((seat.identity.key.clone(), host.clone())) {
+                asked.push((seat.identity.key.clone(), host.clone(), line.clone()));
+            }
+        }
+    }
+    let mut findings = join_all(asked.into_iter().map(reach)).await;
+    if paused > 0 {
+        let paused = page::counted(paused, "seat");
+        findings
+            .push(Finding::good(CHECK, format!("{paused} over HTTP paused in their files, and not tried")));
+    }
+    findings
+}
+
+async fn reach((partner, host, line): (String, String, Line)) -> Finding {
+    let began = Instant::now();
+    match line.reach(&host).await {
+        Ok(()) => {
+            let took = began.elapsed().as_millis();
+            Finding::good(CHECK, format!("`{partner}` at {host} was connected to in {took} ms"))
+        }
+        Err(error) => Finding::wrong(CHECK, format!("`{partner}` at {host}: {error}"), next(error)),
+    }
+}
+
+fn next(error: CallError) -> &'static str {
+    match error {
+        CallError::Unresolved => {
+            "look at the name in its file, and at this machine's resolver (/etc/resolv.conf)"
+        }
+        CallError::Tls => {
+            "its certificate may be private (`wire.authorities`), or it wants one of ours (`wire.client_certificate`)"
+        }
+        CallError::ForbiddenAddress => "if it is meant to be there, allow it by `wire.allow_addresses`",
+        CallError::Connect | CallError::TimedOut { during: Phase::Connect } => {
+            "ask the partner whether it is up and lets this machine in; look at the firewall on the way out"
+        }
+        _ => "look at its URL, then pause it until it is mended: `offerd partners pause KEY`",
+    }
+}

@@ -1,0 +1,53 @@
+//! `GET /demo`, `GET /demo/{file}`: a page on which a lead can be sent by hand and its offers be watched as they arrive. Only
+//! a sandbox has it.
+
+use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY};
+
+use crate::config::Settings;
+use crate::http::App;
+use crate::web::{Context, Failure, Reply};
+
+/// The page. It holds no token: whoever opens it brings one, in the part of the address that is not sent.
+const PAGE: &str = include_str!("demo/page.html");
+
+/// What the page loads, with its type.
+const LOADED: &[(&str, &str, &str)] = &[
+    ("demo.css", "text/css; charset=utf-8", include_str!("demo/demo.css")),
+    ("demo.js", "text/javascript; charset=utf-8", include_str!("demo/demo.js")),
+];
+
+/// The names of what the page loads.
+pub const FILES: &[&str] = &["demo.css", "demo.js"];
+
+/// The page loads its own two files and calls its own host; nothing else, not even styles of its own.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'none'; require-trusted-types-for 'script'",
+);
+
+/// Files change with the program only.
+const KEPT: HeaderValue = HeaderValue::from_static("max-age=3600");
+
+/// Whether there is a page: `api.demo` says so, and first tokens are made, which is the mark of a sandbox.
+pub fn wanted(settings: &Settings) -> bool {
+    settings.api.demo && settings.tokens.bootstrap
+}
+
+/// Shows the page.
+pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+    if !context.app.demo {
+        return Err(Failure::not_found_path());
+    }
+    let page = Reply::bytes("text/html; charset=utf-8", PAGE)
+        .header(CONTENT_SECURITY_POLICY, POLICY)
+        .header(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    Ok(page.header(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff")))
+}
+
+/// Answers with a file that the page loads.
+pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
+    let name = context.params.get("file").unwrap_or_default();
+    let found = LOADED.iter().find(|(file, ..)| context.app.demo && *file == name);
+    let (_, content_type, text) = found.ok_or_else(Failure::not_found_path)?;
+    Ok(Reply::bytes(content_type, *text).header(CACHE_CONTROL, KEPT))
+}

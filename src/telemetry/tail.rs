@@ -1,0 +1,124 @@
+//! The last lines of the log, in bounded memory, for who looks at them on a page. They pass the same filter as the log itself,
+//! and like it hold no personal data.
+
+use std::collections::VecDeque;
+use std::fmt::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+
+/// Lines that are kept.
+pub const LINES: usize = 400;
+
+/// Longest line that is kept, bytes; what comes after is cut.
+const LINE_BYTES: usize = 800;
+
+/// A line of the log.
+#[derive(Debug, Clone)]
+pub struct LogLine {
+    /// When, Unix milliseconds.
+    pub at: i64,
+    /// How serious it is.
+    pub level: Level,
+    /// What part of the program it is from; `audit` for the audit log.
+    pub target: String,
+    /// Its words, and its fields behind them.
+    pub text: String,
+}
+
+/// The last lines. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Tail(Arc<Mutex<VecDeque<LogLine>>>);
+
+impl Tail {
+    /// The lines, oldest first.
+    pub fn lines(&self) -> Vec<LogLine> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Tail {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut words = Words::default();
+        event.record(&mut words);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let line = LogLine {
+            at: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
+            level: *event.metadata().level(),
+            target: event.metadata().target().to_owned(),
+            text: words.text(),
+        };
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == LINES {
+            lines.pop_front();
+        }
+        lines.push_back(line);
+    }
+}
+
+/// The message of an event, and its fields.
+#[derive(Default)]
+struct Words {
+    message: String,
+    fields: String,
+}
+
+impl Words {
+    fn text(self) -> String {
+        let mut text = self.message + &self.fields;
+        if text.len() > LINE_BYTES {
+            let mut end = LINE_BYTES;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            text.truncate(end);
+            text.push('…');
+        }
+        text
+    }
+}
+
+impl Visit for Words {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "message" {
+            self.message.push_str(value);
+        } else {
+            self.record_debug(field, &value);
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // Writing to a string does not fail.
+        let _ = match field.name() {
+            "message" => write!(self.message, "{value:?}"),
+            name => write!(self.fields, " {name}={value:?}"),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracing_subscriber::layer::SubscriberExt;
+
+    #[test]
+    fn the_last_lines_are_kept_with_their_fields() {
+        let tail = Tail::default();
+        let subscriber = tracing_subscriber::registry().with(tail.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            for nth in 0..LINES + 5 {
+                tracing::info!(target: "audit", nth, who = "alice", key = %"a b", "a line");
+            }
+            tracing::warn!("{}", "é".repeat(LINE_BYTES));
+        });
+        let lines = tail.lines();
+        assert_eq!(lines.len(), LINES);
+        assert_eq!(lines[0].text, "a line nth=6 who=\"alice\" key=a b");
+        assert_eq!((lines[0].target.as_str(), lines[0].level), ("audit", Level::INFO));
+        assert!(lines[LINES - 1].text.ends_with("é…") && lines[LINES - 1].text.len() <= LINE_BYTES + 3);
+    }
+}

@@ -1,0 +1,230 @@
+"""Looks at every page of a running daemon's console, as people do: in light, in dark, on a phone, with the keyboard alone, and
+without a script. Keeps a screenshot of each page.
+
+usage: look.py API ADMIN TOKEN LEADS SCREENSHOTS
+"""
+
+import json
+import pathlib
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import axe_playwright_python
+from playwright.sync_api import expect, sync_playwright
+
+AXE = (pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
+LOOKS = [("light", 1280, 800), ("dark", 1280, 800), ("phone", 390, 844)]
+ROUNDS = 6
+# Pages that no row leads to.
+MORE = ["/console/funnel?leads=test&time=week", "/console/catalogue/try?product=loan"]
+# How the partners of a lead answer that is drawn with every kind of end.
+ENDS = ["northquill_lending=slow", "tallowmere_loans=timed_out", "cedarvane_credit_union=declined:low_fico", "skerrywick_bank=unreachable"]
+faults = []
+
+
+def fault(where, what):
+    print(f"  fault: {where}: {what}")
+    faults.append((where, what))
+
+
+def submit(api, token, leads):
+    """Submits each lead a few times, as different people; gives the words that no page may show."""
+    words = set()
+    for number in range(ROUNDS):
+        for file in sorted(pathlib.Path(leads).glob("*.json")):
+            lead = json.loads(file.read_text())
+            person = lead.setdefault("personalInformation", {})
+            person["email"] = f"someone.{number}.{file.stem}@example.com"
+            words |= {person[name] for name in ("email", "ssn", "address1", "primaryPhone", "lastName") if person.get(name)}
+            request = urllib.request.Request(
+                f"{api}/leads/rateTables",
+                data=json.dumps(lead).encode(),
+                headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+            )
+            try:
+                table = json.load(urllib.request.urlopen(request))
+                poll = urllib.request.Request(
+                    f"{api}/originator/rateTables/{table['uuid']}", headers={"Authorization": f"Bearer {token}"}
+                )
+                urllib.request.urlopen(poll).read()
+            except urllib.error.HTTPError as error:
+                # Some of them are there to be refused.
+                assert error.code in (409, 422), f"{file.name}: {error.code}"
+    return words
+
+
+def watched(context, where):
+    """A page whose complaints are faults."""
+    page = context.new_page()
+    page.on("console", lambda message: message.type in ("error", "warning") and fault(where(), message.text))
+    page.on("pageerror", lambda error: fault(where(), error))
+    # What is left before it has come is no fault: a stream, or an image of the page before.
+    page.on("requestfailed", lambda request: "ABORTED" in request.failure or fault(where(), f"{request.url}: {request.failure}"))
+    return page
+
+
+def pages_of(page, admin):
+    """The pages of the navigation, and of each a page that its rows lead to: of a partner that is asked, where there is one."""
+    page.goto(f"{admin}/console")
+    sections = page.locator("header nav a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    found = list(sections)
+    for section in sections[1:]:
+        page.goto(admin + section)
+        rows = page.locator("main table a[href^='/console/']")
+        asked = rows.filter(has_text="Northquill")
+        if rows.count():
+            found.append((asked if asked.count() else rows).first.get_attribute("href"))
+    assert len(sections) == 6, sections
+    return list(dict.fromkeys([*found, *MORE]))
+
+
+def name_of(path):
+    if path in MORE:
+        return ["funnel_test", "catalogue_try"][MORE.index(path)]
+    parts = path.removeprefix("/console").split("?")[0].strip("/").split("/")
+    return "now" if parts == [""] else parts[0] if len(parts) == 1 else f"{parts[0]}_one"
+
+
+def look(page, where, words):
+    """What must hold of every page, however it is looked at."""
+    if not page.locator("h1").count() == 1:
+        fault(where, "a page has one main heading")
+    wide, broad = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    if wide > broad:
+        fault(where, f"the page is {wide} wide on a screen of {broad}")
+    text = page.content()
+    for word in words:
+        if word in text:
+            fault(where, "personal data are shown")
+    page.evaluate(AXE)
+    result = page.evaluate("axe.run({ resultTypes: ['violations'] })")
+    for violation in result["violations"]:
+        places = [node["html"][:120] for node in violation["nodes"][:3]]
+        fault(where, f"{violation['id']} ({violation['impact']}): {violation['help']}: {places}")
+
+
+def keyboard(page, admin):
+    page.goto(f"{admin}/console")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip", "the first stop is the way past the navigation"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main", "which leads to the content"
+    page.goto(f"{admin}/console")
+    stops = []
+    for _ in range(9):
+        page.keyboard.press("Tab")
+        outline, text = page.evaluate(
+            "[getComputedStyle(document.activeElement).outlineStyle, document.activeElement.textContent.trim()]"
+        )
+        assert outline != "none" or "skip" in page.evaluate("document.activeElement.className"), f"{text}: no ring"
+        stops.append(text)
+    assert "Now" in stops and "Partners" in stops and "System" in stops, stops
+    page.get_by_role("link", name="Partners", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="Partners")).to_be_visible()
+
+
+def live(page, admin):
+    page.goto(f"{admin}/console")
+    before = page.locator("#at").inner_text()
+    expect(page.locator("#live")).to_have_attribute("data-state", "on", timeout=20_000)
+    expect(page.locator("#at")).not_to_have_text(before, timeout=20_000)
+
+
+def pause_and_resume(page, admin):
+    page.goto(f"{admin}/console/partners")
+    page.locator("main table a").first.click()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Pause all of it").click()
+    expect(page.locator(".pill", has_text="paused by command").first).to_be_visible()
+    page.get_by_role("button", name="Resume all of it").click()
+    expect(page.get_by_role("button", name="Pause all of it")).to_be_visible()
+
+
+def every_end(api, token, leads):
+    """A lead that its partners answer in every way there is; gives the path of its rate table."""
+    lead = json.loads((pathlib.Path(leads) / "personal_loan.json").read_text())
+    lead["personalInformation"]["email"] = "every.end@example.com"
+    lead["clientTags"] = {"sandbox": ENDS}
+    request = urllib.request.Request(
+        f"{api}/leads/rateTables",
+        data=json.dumps(lead).encode(),
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+    )
+    table = json.load(urllib.request.urlopen(request))
+    while table["pendingResponses"]:
+        time.sleep(0.2)
+        poll = urllib.request.Request(
+            f"{api}/originator/rateTables/{table['uuid']}", headers={"Authorization": f"Bearer {token}"}
+        )
+        table = json.load(urllib.request.urlopen(poll))
+    return f"/console/rateTables/{table['uuid']}"
+
+
+def reveal(page, admin, path):
+    page.goto(admin + path)
+    assert "Tolliver" not in page.content()
+    page.get_by_role("button", name="Reveal last name").click()
+    expect(page.get_by_text("Tolliver")).to_be_visible()
+    assert page.locator(".revealed").count() == 1, "only what was asked for is revealed"
+
+
+def try_a_lead(page, admin):
+    page.goto(f"{admin}/console/catalogue/try")
+    page.get_by_role("button", name="See what matches").click()
+    expect(page.locator("#matches")).to_contain_text("match")
+    page.get_by_label("Loan amount").fill("a lot")
+    page.get_by_role("button", name="See what matches").click()
+    expect(page.get_by_label("Loan amount")).to_have_attribute("aria-invalid", "true")
+
+
+def without_script(browser, admin, paths):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    for path in paths:
+        answer = page.goto(admin + path)
+        assert answer.ok and page.locator("h1").count() == 1, path
+
+
+def main():
+    api, admin, token, leads, screenshots = sys.argv[1:]
+    out = pathlib.Path(screenshots)
+    out.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        here = "start"
+        first = watched(browser.new_context(), lambda: here)
+        # What is looked at is alive: leads come in while pages are open.
+        words = submit(api, token, leads)
+        keyboard(first, admin)
+        live(first, admin)
+        submit(api, token, leads)
+        pause_and_resume(first, admin)
+        table = every_end(api, token, leads)
+        reveal(first, admin, table)
+        try_a_lead(first, admin)
+        paths = [path for path in pages_of(first, admin) if not path.startswith("/console/rateTables/")] + [table]
+        without_script(browser, admin, paths)
+        for scheme, width, height in LOOKS:
+            context = browser.new_context(
+                color_scheme="dark" if scheme == "dark" else "light",
+                viewport={"width": width, "height": height},
+                device_scale_factor=2 if scheme == "phone" else 1,
+            )
+            page = watched(context, lambda: here)
+            for path in paths:
+                here = f"{path} ({scheme})"
+                answer = page.goto(admin + path)
+                print(f"  {here}: {answer.status}")
+                if not answer.ok:
+                    fault(here, answer.status)
+                look(page, here, words)
+                page.screenshot(path=out / f"{name_of(path)}-{scheme}.png", full_page=True)
+            context.close()
+        browser.close()
+    print(f"{len(paths)} pages, {len(faults)} faults; screenshots in {out}")
+    sys.exit(1 if faults else 0)
+
+
+main()

@@ -1,0 +1,331 @@
+//! The console over its socket: what each page holds, and how it is kept safe.
+
+use hyper::Method;
+use offerd::telemetry::metrics::METRICS;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::kit::partners::prompt_partners;
+use crate::kit::{Answer, Daemon, sample};
+
+/// A page with what a browser sends.
+pub async fn page(daemon: &Daemon, path: &str) -> Answer {
+    let url = format!("{}{path}", daemon.admin);
+    daemon.request_with(Method::GET, &url, "", &[("accept", "text/html")], "").await
+}
+
+/// A page that must be there, as text.
+pub async fn html(daemon: &Daemon, path: &str) -> String {
+    let answer = page(daemon, path).await;
+    assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
+    String::from_utf8(answer.body.to_vec()).unwrap()
+}
+
+/// A form that is sent from a page of the console.
+pub async fn send(daemon: &Daemon, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
+    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    let mut all = vec![("content-type", "application/x-www-form-urlencoded")];
+    all.extend_from_slice(headers);
+    daemon.request_with(Method::POST, &format!("{}{path}", daemon.admin), "", &all, body).await
+}
+
+/// What stands in the hidden field `csrf` of a page's forms.
+pub fn csrf(page: &str) -> String {
+    let (_, after) = page.split_once("name=\"csrf\" value=\"").expect("the page has a form");
+    after.split_once('"').unwrap().0.to_owned()
+}
+
+/// The cookie that an answer sets, without its attributes.
+fn cookie(answer: &Answer) -> String {
+    answer.header("set-cookie").expect("a cookie").split(';').next().unwrap().to_owned()
+}
+
+/// Every page there is on a daemon with the sample partners.
+const PAGES: &[(&str, &str)] = &[
+    ("/console", "Now"),
+    ("/console/partners", "Partners"),
+    ("/console/partners?q=bank", "Partners"),
+    ("/console/partners/northquill_lending", "Northquill Lending"),
+    ("/console/rateTables", "Rate tables"),
+    ("/console/funnel", "Funnel"),
+    ("/console/funnel?leads=test&time=year&product=loan", "Funnel"),
+    ("/console/catalogue", "Catalogue"),
+    ("/console/catalogue?q=loan&page=2", "Catalogue"),
+    ("/console/catalogue/try?product=mortgage", "Try a lead"),
+    ("/console/system", "System"),
+    ("/console/handbook", "First hour as an operator"),
+    ("/console/handbook/metrics", "What each metric means"),
+];
+
+#[tokio::test]
+async fn every_page_is_whole_and_sealed() {
+    let daemon = Daemon::with_sample_partners().start().await;
+    assert_eq!(daemon.submit(sample("personal_loan")).await.status, 200);
+    for (path, title) in PAGES {
+        let answer = page(&daemon, path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
+        assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("referrer-policy"), Some("same-origin"));
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none';") && policy.contains("frame-ancestors 'none'"));
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+
+        let text = String::from_utf8(answer.body.to_vec()).unwrap();
+        assert!(text.contains(&format!("<title>{title} · offerd</title>")), "{path}");
+        for landmark in
+            ["<html lang=\"en\">", "<main id=\"main\"", "class=\"skip\"", "<nav aria-label=", "<h1>"]
+        {
+            assert!(text.contains(landmark), "{path} has no {landmark}");
+        }
+        assert_eq!(text.matches("aria-current=\"page\"").count(), 1, "{path}");
+        assert!(
+            !text.contains("style=") && !text.contains("onclick"),
+            "{path}: the policy would refuse that"
+        );
+        assert_eq!(text.matches("<table").count(), text.matches("<caption").count(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn every_metric_that_a_page_names_is_one() {
+    let daemon = Daemon::with_sample_partners().start().await;
+    daemon.submit(sample("personal_loan")).await;
+    let known: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    let mut named = 0;
+    for (path, _) in PAGES {
+        let text = html(&daemon, path).await;
+        for word in text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_') {
+            // What begins like one and has another beginning is a file or a cookie.
+            if !word.starts_with("offerd_") {
+                continue;
+            }
+            named += 1;
+            let metric = word.strip_suffix("_count").filter(|metric| known.contains(metric)).unwrap_or(word);
+            assert!(known.contains(&metric), "{path} names {word}");
+        }
+    }
+    assert!(named > 20, "only {named} names were found");
+}
+
+#[tokio::test]
+async fn what_happens_is_on_the_page_a_moment_later() {
+    let daemon = Daemon::with_sample_partners().start().await;
+    daemon.submit(sample("personal_loan")).await;
+    let now = async {
+        while !html(&daemon, "/console").await.contains("1 in the last minute") {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), now).await.expect("a reading is taken");
+    let partners = html(&daemon, "/console/partners").await;
+    assert!(partners.contains("/console/partners/northquill_lending"));
+}
+
+#[tokio::test]
+async fn a_page_that_is_kept_open_is_sent_anew_and_does_not_hold_up_the_end() {
+    let daemon = Daemon::with_sample_partners().start().await;
+    let mut stream =
+        tokio::net::TcpStream::connect(daemon.admin.trim_start_matches("http://")).await.unwrap();
+    let request = "GET /console HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut received = String::new();
+    let mut chunk = [0; 16_384];
+    while received.matches("event: page").count() < 2 {
+        let length = stream.read(&mut chunk).await.unwrap();
+        assert_ne!(length, 0, "the stream ended: {received}");
+        received.push_str(&String::from_utf8_lossy(&chunk[..length]));
+    }
+    assert!(received.contains("content-type: text/event-stream") && received.contains("data: <div"));
+    let (status, _) = daemon.terminate();
+    assert!(status.success());
+}
+
+#[tokio::test]
+async fn a_partner_is_paused_and_resumed_by_our_own_forms_only() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let list = html(&daemon, "/console/partners").await;
+    let (_, after) = list.split_once("href=\"/console/partners/").unwrap();
+    let path = format!("/console/partners/{}", after.split_once('"').unwrap().0);
+    let token = csrf(&html(&daemon, &path).await);
+    let pause = format!("{path}/pause");
+
+    let forged: [(&[(&str, &str)], &[(&str, &str)]); 4] = [
+        (&[], &[]),
+        (&[("csrf", "guessed")], &[]),
+        (&[("csrf", &token)], &[("origin", "http://evil.example")]),
+        (&[("csrf", &token)], &[("sec-fetch-site", "cross-site")]),
+    ];
+    for (fields, headers) in forged {
+        let answer = send(&daemon, &pause, fields, headers).await;
+        assert_eq!(answer.status, 403, "{fields:?} {headers:?}");
+    }
+    assert!(!html(&daemon, &path).await.contains("paused by command"));
+    let json = daemon.request(Method::POST, &format!("{}{pause}", daemon.admin), "", "{}").await;
+    assert_eq!(json.status, 415);
+
+    let origin = daemon.admin.clone();
+    let ours = [("origin", origin.as_str()), ("sec-fetch-site", "same-origin")];
+    let paused = send(&daemon, &pause, &[("csrf", &token)], &ours).await;
+    assert_eq!((paused.status, paused.header("location")), (303, Some(path.as_str())));
+    assert!(html(&daemon, &path).await.contains("paused by command"));
+    let resumed = send(&daemon, &format!("{path}/resume"), &[("csrf", &token)], &ours).await;
+    assert_eq!(resumed.status, 303);
+    assert!(!html(&daemon, &path).await.contains("paused by command"));
+    daemon.logged("partner.pause").await;
+    daemon.logged("partner.resume").await;
+    let unknown = send(&daemon, &pause, &[("csrf", &token), ("productType", "yacht")], &ours).await;
+    assert_eq!(unknown.status, 400);
+}
+
+#[tokio::test]
+async fn on_loopback_only_the_names_of_loopback_open_the_console() {
+    let daemon = Daemon::with_sample_partners().start().await;
+    let url = format!("{}/console", daemon.admin);
+    let as_host =
+        async |host: &str| daemon.request_with(Method::GET, &url, "", &[("host", host)], "").await.status;
+    assert_eq!(as_host("localhost:8082").await, 200);
+    assert_eq!(as_host("rebound.example").await, 403);
+}
+
+#[tokio::test]
+async fn a_fault_is_a_page_too() {
+    let daemon = Daemon::with_sample_partners().start().await;
+    let answer = page(&daemon, "/console/partners/nobody").await;
+    assert_eq!((answer.status, answer.header("content-type")), (404, Some("text/html; charset=utf-8")));
+    assert!(String::from_utf8_lossy(&answer.body).contains("There is no such partner"));
+    for (file, kind) in
+        [("console.css", "text/css"), ("console.js", "text/javascript"), ("icon.svg", "image/svg+xml")]
+    {
+        let asset = page(&daemon, &format!("/console/assets/{file}")).await;
+        assert!(asset.status == 200 && asset.header("content-type").unwrap().starts_with(kind));
+    }
+    assert_eq!(page(&daemon, "/console/assets/none").await.status, 404);
+}
+
+#[tokio::test]
+async fn who_has_to_sign_in_does_so_by_a_link_once() {
+    let daemon = Daemon::with_sample_partners().setting("console.sign_in", "always").start().await;
+    for (path, _) in PAGES {
+        let answer = page(&daemon, path).await;
+        assert_eq!(answer.status, 303, "{path}");
+        assert!(answer.header("location").unwrap().starts_with("/console/signIn?next=%2Fconsole"), "{path}");
+    }
+    let url = format!("{}/console", daemon.admin);
+    let stream = daemon.request_with(Method::GET, &url, "", &[("accept", "text/event-stream")], "").await;
+    assert_eq!((stream.status, stream.body.len()), (204, 0));
+    let sign_in = html(&daemon, "/console/signIn").await;
+    assert!(sign_in.contains("offerd console") && !sign_in.contains("type=\"password\""));
+    assert!(!sign_in.contains("<form"), "without a code or a password there is no form");
+
+    let told = daemon.command(&["console", "--json"]);
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+    let link = told["url"].as_str().unwrap().strip_prefix(&daemon.admin).unwrap().to_owned();
+    assert_eq!((&told["signIn"], &told["expiresInS"]), (&true.into(), &600.into()));
+    let form = html(&daemon, &link).await;
+    let (_, code) = link.split_once("code=").unwrap();
+    let token = csrf(&form);
+    let fields = [("csrf", token.as_str()), ("code", code), ("next", "/console/system")];
+    let signed_in = send(&daemon, "/console/signIn", &fields, &[]).await;
+    assert_eq!((signed_in.status, signed_in.header("location")), (303, Some("/console/system")));
+    let attributes = signed_in.header("set-cookie").unwrap();
+    assert!(attributes.contains("HttpOnly; SameSite=Strict") && attributes.contains("Path=/console"));
+    let cookie = cookie(&signed_in);
+    assert_eq!(
+        send(&daemon, "/console/signIn", &fields, &[]).await.status,
+        403,
+        "a link is good for one use"
+    );
+
+    let signed = [("cookie", cookie.as_str())];
+    let answer = daemon.request_with(Method::GET, &url, "", &signed, "").await;
+    let text = String::from_utf8(answer.body.to_vec()).unwrap();
+    assert_eq!(answer.status, 200);
+    let own = csrf(&text);
+    assert_ne!(own, token, "a session has its own");
+    assert_eq!(send(&daemon, "/console/signOut", &[("csrf", &token)], &signed).await.status, 403);
+    assert_eq!(send(&daemon, "/console/signOut", &[("csrf", &own)], &signed).await.status, 303);
+    assert_eq!(daemon.request_with(Method::GET, &url, "", &signed, "").await.status, 303);
+    daemon.logged("console.sign_in").await;
+    assert!(!daemon.log().contains(code), "the log does not tell the code");
+}
+
+#[tokio::test]
+async fn a_password_signs_in_and_cannot_be_guessed_for_long() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("password");
+    std::fs::write(&file, "correct horse battery\n").unwrap();
+    let plan = Daemon::with_sample_partners().setting("console.sign_in", "always");
+    let daemon = plan.setting("console.password_file", file.to_str().unwrap()).start().await;
+    let token = csrf(&html(&daemon, "/console/signIn").await);
+    let attempt = async |password: &str, next: &str| {
+        let fields = [("csrf", token.as_str()), ("password", password), ("next", next)];
+        send(&daemon, "/console/signIn", &fields, &[]).await
+    };
+    let elsewhere = attempt("correct horse battery", "https://evil.example/").await;
+    assert_eq!((elsewhere.status, elsewhere.header("location")), (303, Some("/console")));
+    let mut refused = 0;
+    while attempt("a guess", "").await.status == 403 {
+        refused += 1;
+        assert!(refused < 100, "guessing is never stopped");
+    }
+    assert!(refused >= 1);
+    assert_eq!(attempt("correct horse battery", "").await.status, 429);
+    let log = daemon.log();
+    assert!(!log.contains("battery") && !log.contains("a guess"));
+}
+
+#[tokio::test]
+async fn a_password_that_is_too_short_is_told_before_the_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("password");
+    std::fs::write(&file, "short").unwrap();
+    let plan = Daemon::with_sample_partners().setting("console.password_file", file.to_str().unwrap());
+    let checked = plan.command(&["check"]).output().unwrap();
+    assert_eq!(checked.status.code(), Some(64));
+    let told = String::from_utf8_lossy(&checked.stderr);
+    assert!(
+        told.contains("console.password_file") && told.contains("at least 12 characters, got 5"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn the_system_page_tells_of_settings_store_and_log() {
+    let daemon = Daemon::with_sample_partners().setting("matching.linger", "7s").start().await;
+    daemon.submit(sample("personal_loan")).await;
+    let text = html(&daemon, "/console/system").await;
+    assert!(text.contains("OFFERD__MATCHING__LINGER") && text.contains("matching.linger"));
+    assert!(text.contains("ready api="), "the log's last lines are there");
+    assert!(!text.contains(&daemon.confidential) && !text.contains(&daemon.publishable));
+    let token = csrf(&text);
+    assert_eq!(send(&daemon, "/console/system/check", &[("csrf", &token)], &[]).await.status, 303);
+    let checked = async {
+        while !html(&daemon, "/console/system").await.contains("everything is as it was written") {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), checked).await.expect("the check ends");
+    let reloaded = send(&daemon, "/console/system/reload", &[("csrf", &token)], &[]).await;
+    assert_eq!(reloaded.status, 200);
+    assert!(String::from_utf8_lossy(&reloaded.body).contains("nothing has changed"));
+    let backup = daemon.file("backup");
+    assert!(daemon.command(&["backup", backup.to_str().unwrap()]).status.success());
+    assert!(!html(&daemon, "/console/system").await.contains("takes one"), "the last backup is told");
+}
+
+#[tokio::test]
+async fn every_chapter_of_the_handbook_is_a_page_that_its_links_lead_to() {
+    let daemon = Daemon::with_partners(Vec::new()).start().await;
+    for chapter in offerd::handbook::CHAPTERS {
+        let page = html(&daemon, &format!("/console/handbook/{}", chapter.name)).await;
+        assert!(page.contains(&format!("<h1>{}</h1>", chapter.title)), "{}", chapter.name);
+        assert!(page.contains("aria-current=\"page\"") && !page.contains("style="), "{}", chapter.name);
+        let links =
+            page.split("href=\"/console/handbook/").skip(1).filter_map(|rest| rest.split(['"', '#']).next());
+        for link in links {
+            assert!(offerd::handbook::chapter(link).is_some(), "{}: {link}", chapter.name);
+        }
+    }
+    assert_eq!(self::page(&daemon, "/console/handbook/nothing").await.status, 404);
+}

@@ -1,0 +1,131 @@
+//! Rate tables in the console: found by any of their uuids, told as they were recorded, persons masked until revealed.
+
+use serde_json::{Value, json};
+
+use crate::console::{csrf, html, page, send};
+use crate::kit::Daemon;
+use crate::kit::partners::partner;
+
+const SSN: &str = "536-22-8714";
+
+/// A lead that tells its partners how to answer.
+fn lead(sandbox: &[&str]) -> String {
+    let lead = json!({
+        "productTypes": ["loan", "other"],
+        "personalInformation": {"firstName": "Marenka", "ssn": SSN, "state": "WA"},
+        "loanInformation": {"loanAmount": 10000},
+        "creditInformation": {"providedCreditRating": "good"},
+        "clientTags": {"sandbox": sandbox},
+    });
+    lead.to_string()
+}
+
+async fn daemon() -> Daemon {
+    let slow = partner("slow").loan("").replaced("timeout = \"10s\"", "timeout = \"400ms\"");
+    let picky = partner("picky").loan("eligibility = { \"personalInformation.state\" = { in = [\"NY\"] } }");
+    let second = partner("second").second_look(3.0, "");
+    let partners = vec![partner("bank").loan(""), slow, picky, partner("saver").savings(""), second];
+    Daemon::with_partners(partners).start().await
+}
+
+async fn submitted(daemon: &Daemon, lead: &str) -> Value {
+    let answer = daemon.submit_blocking(lead).await;
+    assert_eq!(answer.status, 200, "{}\n{}", String::from_utf8_lossy(&answer.body), daemon.log());
+    answer.json()
+}
+
+fn path(table: &Value) -> String {
+    format!("/console/rateTables/{}", table["uuid"].as_str().unwrap())
+}
+
+#[tokio::test]
+async fn a_table_is_found_by_each_uuid_and_tells_who_was_asked_and_why_others_did_not_offer() {
+    let daemon = daemon().await;
+    let table = submitted(&daemon, &lead(&["slow=timed_out"])).await;
+    let list = html(&daemon, "/console/rateTables").await;
+    assert!(list.contains(&path(&table)) && list.contains("complete"), "{list}");
+
+    let offer = &table["loanOffers"][0]["uuid"];
+    for uuid in [&table["uuid"], &table["leadUuid"], offer] {
+        let found = html(&daemon, &format!("/console/rateTables?find={}", uuid.as_str().unwrap())).await;
+        assert!(found.contains("<h1>Rate table</h1>"), "{uuid}");
+        assert!(found.contains("1 offer · ") && found.contains("timed out · "), "{found}");
+        assert!(found.contains("no answer within 400 ms"), "the cause is told");
+        assert!(found.contains("<td data-label=\"Had\" class=\"num\">400 ms</td>"), "and so is the budget");
+        assert!(found.contains("second look was not needed"));
+        assert!(
+            found.contains("<code>personalInformation.state</code> in NY<span class=\"found\">WA</span>")
+        );
+        assert!(found.contains("1 more have only what this lead does not ask for"));
+        assert!(found.contains(offer.as_str().unwrap()), "the offer stands as the client sees it");
+        assert!(!found.contains(SSN) && !found.contains("Marenka"), "a person is masked");
+    }
+}
+
+#[tokio::test]
+async fn second_look_is_drawn_where_it_began() {
+    let daemon = daemon().await;
+    let table = submitted(&daemon, &lead(&["bank=declined", "slow=unreachable"])).await;
+    let page = html(&daemon, &path(&table)).await;
+    assert!(page.contains("class=\"second\"") && page.contains("Second look began after"), "{page}");
+    assert!(page.contains("nothing for this lead") && page.contains("not reached"), "{page}");
+}
+
+#[tokio::test]
+async fn what_no_record_has_is_said_and_not_invented() {
+    let daemon = daemon().await;
+    assert!(html(&daemon, "/console/rateTables").await.contains("No lead has asked for a rate table yet"));
+    assert!(html(&daemon, "/console/rateTables?find=tomorrow").await.contains("That is no uuid"));
+    let nobody = "01a1fcce-e71a-773e-b126-244629fac000";
+    let missing = html(&daemon, &format!("/console/rateTables?find={nobody}")).await;
+    assert!(missing.contains("No lead, rate table or offer has this uuid"));
+    assert_eq!(page(&daemon, &format!("/console/rateTables/{nobody}")).await.status, 404);
+    assert_eq!(page(&daemon, "/console/rateTables/tomorrow").await.status, 400);
+}
+
+#[tokio::test]
+async fn one_attribute_of_a_person_is_revealed_by_our_own_form_and_audited() {
+    let daemon = daemon().await;
+    let table = submitted(&daemon, &lead(&[])).await;
+    let masked = html(&daemon, &path(&table)).await;
+    let reveal = format!("{}/reveal", path(&table));
+    let attribute = |path| ("reveal", path);
+
+    let forged = send(&daemon, &reveal, &[attribute("personalInformation.ssn")], &[]).await;
+    assert_eq!(forged.status, 403);
+    let csrf = csrf(&masked);
+    let token = ("csrf", csrf.as_str());
+    let elsewhere = [("sec-fetch-site", "cross-site")];
+    let forged = send(&daemon, &reveal, &[token, attribute("personalInformation.ssn")], &elsewhere).await;
+    assert_eq!(forged.status, 403);
+    for wrong in ["personalInformation.state", "personalInformation", "everything"] {
+        let refused = send(&daemon, &reveal, &[token, attribute(wrong)], &[]).await;
+        assert_eq!(refused.status, 400, "{wrong}");
+    }
+    assert!(!daemon.log().contains("personal_data.reveal"));
+
+    let shown = send(&daemon, &reveal, &[token, attribute("personalInformation.firstName")], &[]).await;
+    let text = String::from_utf8(shown.body.to_vec()).unwrap();
+    assert_eq!(shown.status, 200);
+    assert!(text.contains("Marenka") && !text.contains(SSN), "only what was asked for is revealed");
+    daemon.logged("personal_data.reveal").await;
+    daemon.logged("personalInformation.firstName").await;
+    let shown = send(&daemon, &reveal, &[token, attribute("personalInformation.ssn")], &[]).await;
+    let text = String::from_utf8(shown.body.to_vec()).unwrap();
+    assert!(text.contains(SSN) && !text.contains("Marenka"));
+    assert!(!html(&daemon, &path(&table)).await.contains(SSN), "and it is masked again");
+}
+
+#[tokio::test]
+async fn of_a_person_who_was_erased_nothing_is_told() {
+    let daemon = daemon().await;
+    let table = submitted(&daemon, &lead(&[])).await;
+    let lead = table["leadUuid"].as_str().unwrap();
+    let erased = daemon.command(&["lead", "erase", lead]);
+    assert!(erased.status.success(), "{}", String::from_utf8_lossy(&erased.stderr));
+    for uuid in [lead, table["uuid"].as_str().unwrap()] {
+        let found = html(&daemon, &format!("/console/rateTables?find={uuid}")).await;
+        assert!(found.contains("was erased"), "{found}");
+    }
+    assert_eq!(page(&daemon, &path(&table)).await.status, 404);
+}

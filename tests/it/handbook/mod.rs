@@ -1,0 +1,235 @@
+//! The handbook and the README say what is so.
+
+mod reader;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use offerd::handbook::{CHAPTERS, chapter};
+use offerd::http::routes::{API, INTEGRATIONS};
+use offerd::model::{ApiError, ErrorType};
+use offerd::web::Failure;
+use uuid::Uuid;
+
+use self::reader::{Reader, Step, steps};
+use crate::kit::Daemon;
+
+fn clone(file: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}
+
+fn text(name: &str) -> String {
+    chapter(name).unwrap().markdown()
+}
+
+/// Does all that a chapter says.
+async fn read(name: &str) {
+    let (steps, _) = steps(&text(name));
+    assert!(steps.iter().any(|step| matches!(step, Step::Command(_))), "{name} has commands");
+    let mut reader = Reader::new();
+    for step in &steps {
+        reader.follow(step).await;
+    }
+}
+
+macro_rules! chapters_can_be_followed {
+    ($($test:ident: $name:literal),+ $(,)?) => {
+        $(#[tokio::test]
+        async fn $test() {
+            read($name).await;
+        })+
+
+        #[test]
+        fn every_chapter_with_commands_is_followed() {
+            let followed = BTreeSet::from([$($name),+]);
+            let with_commands = CHAPTERS.iter().filter(|one| !steps(&one.markdown()).0.is_empty());
+            assert_eq!(with_commands.map(|one| one.name).collect::<BTreeSet<_>>(), followed);
+        }
+    };
+}
+
+chapters_can_be_followed! {
+    the_first_hour_of_an_operator_can_be_followed: "operator",
+    the_first_hour_of_a_client_developer_can_be_followed: "client",
+    the_first_hour_of_a_partner_can_be_followed: "partner",
+    tuning_can_be_followed: "tuning",
+    the_restore_drill_can_be_followed: "backup",
+    the_chapter_on_personal_data_can_be_followed: "privacy",
+    the_runbook_can_be_followed: "metrics",
+    the_upgrade_can_be_followed: "upgrade",
+    the_chapter_on_settings_can_be_followed: "settings",
+    the_chapter_on_partner_files_can_be_followed: "partner-file",
+}
+
+#[test]
+fn what_is_not_typed_is_no_command_of_ours() {
+    for one in CHAPTERS {
+        let (_, not_typed) = steps(&one.markdown());
+        for line in not_typed {
+            assert!(!line.contains("offerd ") || line.contains("systemctl"), "{}: {line}", one.name);
+        }
+    }
+}
+
+#[test]
+fn it_lists_every_path_and_no_other() {
+    let client = text("client");
+    let listed: Vec<&str> =
+        client.lines().filter(|line| line.starts_with("| `") && line.contains(" /")).collect();
+    let routes: Vec<String> = API
+        .iter()
+        .chain(INTEGRATIONS)
+        .map(|route| format!("| `{} {}` | {} |", route.method, route.path, route.about))
+        .collect();
+    assert_eq!(listed, routes);
+}
+
+#[test]
+fn its_partner_files_are_good() {
+    let chapter = text("partner-file");
+    let blocks = |fence: &'static str| {
+        chapter
+            .split("```")
+            .skip(1)
+            .step_by(2)
+            .filter_map(move |block| block.strip_prefix(fence))
+            .collect::<Vec<_>>()
+    };
+    let whole = blocks("toml partners/alderbrook.toml\n")[0];
+    let (identity, _) = whole.split_once("[products").expect("it is whole");
+    let over_http = blocks("toml\n").into_iter().find(|file| file.contains("[products.loan.http]"));
+    let over_http = over_http.expect("one is asked over HTTP");
+    let conditions =
+        blocks("toml\n").into_iter().find(|part| part.starts_with("[products.savings.eligibility]"));
+    let conditions = whole.replace(whole.lines().find(|line| line.starts_with("eligibility")).unwrap(), "")
+        + conditions.expect("conditions are shown");
+    let limits = text("partner");
+    let limits = limits.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let limited = whole
+        .replace("[products.savings]\n", &format!("{}\n", limits.split("\n\n").next().unwrap()))
+        + limits.split_once("\n\n").unwrap().1;
+    for file in [whole.to_owned(), format!("{identity}{over_http}"), conditions, limited] {
+        let plan = Daemon::with_partners(Vec::new());
+        std::fs::write(plan.partners().join("alderbrook.toml"), &file).unwrap();
+        let output = plan.command(&["check"]).env("LENDER_API_KEY", "secret").output().unwrap();
+        assert!(output.status.success(), "{file}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn the_figures_come_from_benches_that_exist() {
+    let manifest = clone("Cargo.toml");
+    for told in [text("figures"), clone("README.md")] {
+        let named: Vec<&str> =
+            told.split("cargo bench --bench ").skip(1).filter_map(|rest| rest.split('`').next()).collect();
+        assert!(!named.is_empty());
+        for bench in named {
+            assert!(manifest.contains(&format!("name = \"{bench}\"")), "{bench}");
+        }
+    }
+}
+
+/// Each failure that a client can be answered with has a row, by status and type, and by its message where it has one of its
+/// own.
+#[test]
+fn it_says_what_each_failure_means() {
+    let uuid = Uuid::nil();
+    let malformed = || ApiError::new(ErrorType::Malformed, "told by the request");
+    let of_its_own = true;
+    let failures = [
+        ("bad_request", Failure::bad_request(""), !of_its_own),
+        ("not_json", Failure::not_json(malformed()), !of_its_own),
+        ("bad_attribute", Failure::bad_attribute("a", ""), !of_its_own),
+        ("malformed", Failure::malformed(vec![malformed()]), !of_its_own),
+        ("unauthorized", Failure::unauthorized(""), !of_its_own),
+        ("unknown_uuid", Failure::unknown_uuid("RateTable", uuid), of_its_own),
+        ("not_found_path", Failure::not_found_path(), of_its_own),
+        ("unknown", Failure::unknown(""), !of_its_own),
+        ("gone", Failure::gone(""), !of_its_own),
+        ("method_not_allowed", Failure::method_not_allowed("GET".parse().unwrap()), of_its_own),
+        ("timeout", Failure::timeout(), of_its_own),
+        ("conflict", Failure::conflict(uuid), of_its_own),
+        ("under_way", Failure::under_way(), of_its_own),
+        ("too_large", Failure::too_large(7), of_its_own),
+        ("unsupported_media", Failure::unsupported_media(), of_its_own),
+        ("unsupported_form", Failure::unsupported_form(), of_its_own),
+        ("forbidden", Failure::forbidden(""), !of_its_own),
+        ("unsupported_edition", Failure::unsupported_edition(), of_its_own),
+        ("too_many_requests", Failure::too_many_requests(1), of_its_own),
+        ("internal", Failure::internal(), of_its_own),
+        ("overloaded", Failure::overloaded(1), of_its_own),
+    ];
+    let source = clone("src/web/failure.rs");
+    let constructors = source.lines().filter_map(|line| line.strip_prefix("    pub fn "));
+    let constructors = constructors.filter(|rest| !rest.contains("self") && rest.contains("-> Self"));
+    let constructors: BTreeSet<&str> = constructors.filter_map(|rest| rest.split('(').next()).collect();
+    assert_eq!(constructors, failures.iter().map(|(name, ..)| *name).collect());
+
+    let chapter = text("errors");
+    let rows: Vec<Vec<&str>> = chapter
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim_matches([' ', '`'])).collect())
+        .collect();
+    for (name, Failure { status, errors, .. }, of_its_own) in failures {
+        let error = serde_json::to_value(&errors[0]).unwrap();
+        let kind = error["type"].as_str().unwrap_or_default();
+        let message = error["message"].as_str().unwrap_or_default();
+        // What differs from request to request.
+        let message = message.replace(&uuid.to_string(), "…").replace('7', "…");
+        let told = |row: &Vec<&str>| {
+            row[0] == status.as_str() && row[1] == kind && (!of_its_own || row[2] == message)
+        };
+        assert!(rows.iter().any(told), "{name}: {status} `{kind}` {message}");
+    }
+}
+
+#[test]
+fn it_says_how_each_ask_ends() {
+    let source = clone("src/matching/outcome.rs");
+    let words =
+        source.split("pub fn word(&self)").nth(1).and_then(|rest| rest.split("\n    }\n").next()).unwrap();
+    let words: Vec<&str> = words.split('"').skip(1).step_by(2).collect();
+    assert!(words.len() > 10);
+    let chapter = text("errors");
+    for word in words {
+        assert!(chapter.contains(&format!("\n| `{word}` | ")), "{word}");
+    }
+}
+
+#[test]
+fn the_readme_is_a_page_and_names_what_is_there() {
+    let readme = clone("README.md");
+    assert!(readme.lines().count() <= 120, "longer text goes into the handbook");
+    let links = readme.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let paths = readme.split('`').skip(1).step_by(2).filter(|code| {
+        ["src/", "tests/", ".ci/"].iter().any(|root| code.starts_with(root)) && !code.contains(' ')
+    });
+    for path in links.chain(paths) {
+        assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(path).exists(), "{path}");
+    }
+    for one in CHAPTERS.iter().filter(|one| one.name != "settings") {
+        assert!(readme.contains(&format!("src/handbook/{}.md", one.name)), "{}", one.name);
+    }
+}
+
+#[test]
+fn man_pages_and_completions_are_written_for_every_command() {
+    let plan = Daemon::with_partners(Vec::new());
+    let output = plan.command(&["manual", "out"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read = |file: &str| std::fs::read_to_string(plan.directory().join("out").join(file)).unwrap();
+    for (page, says) in [
+        ("man/offerd.8", ".SH \"BACK UP AND RESTORE\""),
+        ("man/offerd.toml.5", "matching.deadline"),
+        ("man/offerd-partner.5", "[products.savings]"),
+        ("man/offerd-partners-timing.8", ".SH EXAMPLES"),
+        ("completions/offerd.bash", "complete -F"),
+        ("completions/_offerd", "#compdef offerd"),
+        ("completions/offerd.fish", "complete -c offerd"),
+    ] {
+        assert!(read(page).contains(says), "{page}");
+    }
+    let help = plan.command(&["help"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&help.stdout).contains("manual"), "it is for who makes a package");
+}

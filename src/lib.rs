@@ -8,7 +8,7 @@
 //!    partner's place at the tables of one product type. Its rules are compiled to bitsets, so this takes microseconds.
 //!    [`matching::limiter`] leaves out the seats that are paused, closed, at a cap or over their budget.
 //! 3. The lead, its pending table and `leadCreated` are written as one commit, guarded against duplicates (else 409).
-//!    [`store`] acknowledges when it is on the disk. From here on the table will be complete by its deadline, whatever
+//!    [`store`] acknowledges when its journal is on the disk. From here on the table will be complete by its deadline, whatever
 //!    happens to the client or to the process.
 //! 4. A [`matching::rate_table_actor`] starts a [`matching::partner_actor`] per seat and asks each within its budget: its
 //!    catalog, or over the [`wire`] ([`matching::lines`]) a partner that lives elsewhere. An ask ends in exactly one
@@ -46,7 +46,7 @@
 //! | [`declaration`] | how files written by an operator are read: every fault at once, with file, line and key |
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
-//! | [`store`] | the record: one writer thread, group commit, checksums; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
+//! | [`store`] | the record: one writer thread, a journal, checksums, volumes by time; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
 //! | [`matching`] | actors, progress, budgets, ranking, recovery; explanation, replay and totals of what is stored |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
@@ -72,6 +72,7 @@
 //! - Only `model` and `http` name utoipa: a schema stands beside what reads and writes its noun, an operation beside its
 //!   route. A route without an operation fails a test.
 //! - What was acknowledged is on the disk; what is shown is acknowledged.
+//! - What grows with every lead lies in volumes by time, so that what is old can go as a whole and a start reads the last one.
 //! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`matching::progress`]).
 //! - What a cap counts is derived from what is stored, so a restart counts the same ([`matching::limiter`]).
 //! - A rate table is computed under one [`matching::configuration`], book and lines and rules, whatever is reloaded.

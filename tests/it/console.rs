@@ -319,11 +319,7 @@ async fn every_chapter_of_the_handbook_is_a_page_that_its_links_lead_to() {
     let daemon = Daemon::with_partners(Vec::new()).start().await;
     for chapter in offerd::handbook::CHAPTERS {
         let page = html(&daemon, &format!("/console/handbook/{}", chapter.name)).await;
-        assert!(page.contains(&format!(
-            "<h1 id=\"{}\">{}</h1>",
-            offerd::handbook::slug(chapter.title),
-            chapter.title
-        )));
+        assert!(page.contains(&format!("<h1>{}</h1>", chapter.title)), "{}", chapter.name);
         assert!(page.contains("aria-current=\"page\"") && !page.contains("style="), "{}", chapter.name);
         let links =
             page.split("href=\"/console/handbook/").skip(1).filter_map(|rest| rest.split(['"', '#']).next());

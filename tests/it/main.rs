@@ -39,6 +39,7 @@ mod rate_tables;
 mod reload;
 mod repeats;
 mod replay;
+mod retention;
 mod sample_catalogue;
 mod sandbox;
 mod sealing;

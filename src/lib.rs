@@ -56,7 +56,7 @@
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`sandbox`] | a partner simulator that answers from case files |
-//! | [`telemetry`] | logs and metrics |
+//! | [`telemetry`] | logs, metrics and traces; [`telemetry::traces`] sends a lead's spans to a collector |
 //! | [`handbook`] | chapters for people, as man pages and as pages of the console |
 //! | [`reload`] | how a reload is asked for, and its report; [`daemon`] carries it out |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
@@ -69,6 +69,7 @@
 //! - Imports go along the arrows only; `tests/it/architecture.rs` holds them.
 //! - Only `store` names sled, only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
 //!   threads) names actix.
+//! - Only `telemetry` names OpenTelemetry: others begin and end spans by its own nouns, and a lead never waits for one.
 //! - Only `model` and `http` name utoipa: a schema stands beside what reads and writes its noun, an operation beside its
 //!   route. A route without an operation fails a test.
 //! - What was acknowledged is on the disk; what is shown is acknowledged.

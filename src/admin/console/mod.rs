@@ -11,7 +11,7 @@
 //!    Result<Reply, Failure>` under `act!`, its row a `POST`; it ends with `view::see`.
 //!
 //! # What every page gets
-//! `enter` lets in who is signed in, where that is asked for, and holds every form against forgery. `view` sets the
+//! `visit::enter` lets in who is signed in, where that is asked for, and holds every form against forgery. `view` sets the
 //! headers: nothing is loaded from elsewhere, framed, or kept. Who asks for a page with `Accept: text/event-stream` gets it anew
 //! every few seconds (`live`); without that, or without a script, it is whole as it is.
 //!

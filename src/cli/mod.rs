@@ -11,6 +11,7 @@ mod key;
 mod lead;
 mod manual;
 mod operator;
+mod packaged;
 mod page;
 mod partners;
 mod progress;
@@ -56,7 +57,8 @@ Examples:
 The handbook is in offerd(8), offerd.toml(5) and offerd-partner(5)."
 )]
 pub struct Cli {
-    /// Settings file; its keys go over the built-in defaults, and OFFERD__SECTION__KEY over both
+    /// Settings file; its keys go over the built-in defaults, and OFFERD__SECTION__KEY over both. Of a packaged offerd
+    /// /etc/offerd/offerd.toml, where there is one
     #[arg(long, global = true, env = "OFFERD_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -144,7 +146,8 @@ Examples:
 /// Runs the command line.
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
-    let config = cli.config.as_deref();
+    let config = cli.config.or_else(packaged::settings);
+    let config = config.as_deref();
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve::run(config),
         Command::Check(arguments) => check::run(config, &arguments),

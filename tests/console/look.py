@@ -76,8 +76,12 @@ def pages_of(page, admin):
         asked = rows.filter(has_text="Northquill")
         if rows.count():
             found.append((asked if asked.count() else rows).first.get_attribute("href"))
-    assert len(sections) == 6, sections
-    return list(dict.fromkeys([*found, *MORE]))
+    assert len(sections) >= 6, sections
+    # One of each kind is enough.
+    by_name = {}
+    for path in [*found, *MORE]:
+        by_name.setdefault(name_of(path), path)
+    return list(by_name.values())
 
 
 def name_of(path):

@@ -74,16 +74,20 @@ async fn every_page_is_whole_and_sealed() {
         let text = String::from_utf8(answer.body.to_vec()).unwrap();
         assert!(text.contains(&format!("<title>{title} · offerd</title>")), "{path}");
         for landmark in
-            ["<html lang=\"en\">", "<main id=\"main\"", "class=\"skip\"", "<nav aria-label=", "<h1>"]
+            ["<html lang=\"en\">", "<main id=\"main\"", "class=\"skip\"", "<nav aria-label=", "<h1"]
         {
             assert!(text.contains(landmark), "{path} has no {landmark}");
         }
-        assert_eq!(text.matches("aria-current=\"page\"").count(), 1, "{path}");
+        // A chapter of the handbook stands in a navigation of its own too.
+        let (places, navigations) =
+            (text.matches("aria-current=\"page\"").count(), text.matches("<nav").count());
+        assert!((1..=navigations).contains(&places), "{path}");
         assert!(
             !text.contains("style=") && !text.contains("onclick"),
             "{path}: the policy would refuse that"
         );
-        assert_eq!(text.matches("<table").count(), text.matches("<caption").count(), "{path}");
+        let tables = text.matches("<table class=\"data").count();
+        assert_eq!(tables, text.matches("<caption").count(), "{path}");
     }
 }
 

@@ -8,6 +8,7 @@ use chrono::{NaiveDate, format::StrftimeItems};
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
+use super::bounds::{self, BoundedText, TEXT_BYTES};
 use super::mapping_error::MappingError;
 use super::specimen;
 use crate::declaration::{did_you_mean, nearest};
@@ -19,9 +20,6 @@ const FUEL: u64 = 50_000;
 /// Calls within calls within one expression.
 const RECURSION: usize = 32;
 
-/// Longest text that a template may make, bytes.
-const TEXT_BYTES: usize = 1024 * 1024;
-
 /// The name of a template within its environment.
 pub(super) const TEMPLATE: &str = "template";
 
@@ -29,7 +27,6 @@ pub(super) const TEMPLATE: &str = "template";
 const FILTERS: &[&str] = &[
     "abs",
     "attr",
-    "batch",
     "bool",
     "chain",
     "count",
@@ -42,7 +39,6 @@ const FILTERS: &[&str] = &[
     "float",
     "format",
     "groupby",
-    "indent",
     "int",
     "items",
     "join",
@@ -63,7 +59,6 @@ const FILTERS: &[&str] = &[
     "safe",
     "select",
     "selectattr",
-    "slice",
     "sort",
     "split",
     "string",
@@ -116,9 +111,13 @@ impl Expression {
     /// # Errors
     /// [`MappingError`]
     pub fn run(&self, key: &str, context: &Value) -> Result<Value, MappingError> {
-        self.compiled
-            .eval(context.clone())
-            .map_err(|error| MappingError::of(key, &error, &not_given(&self.variables(), context)))
+        let value = self.compiled.eval(context.clone());
+        let value =
+            value.map_err(|error| MappingError::of(key, &error, &not_given(&self.variables(), context)))?;
+        match value.as_str() {
+            Some(text) if text.len() > TEXT_BYTES => Err(too_long(key)),
+            _ => Ok(value),
+        }
     }
 
     /// The path that it is, if it is nothing but one: `response.offers`.
@@ -157,7 +156,7 @@ impl Template {
         environment.add_template_owned(TEMPLATE, text.to_owned()).map_err(syntax)?;
         let template = Self { environment };
         for context in [empty(), specimen::context()] {
-            never_right(&template.render(context).err())?;
+            never_right(&template.render(context, &mut BoundedText::default()).err())?;
         }
         Ok(template)
     }
@@ -173,18 +172,21 @@ impl Template {
     /// # Errors
     /// [`MappingError`]
     pub fn run(&self, key: &str, context: &Value) -> Result<String, MappingError> {
-        let text = self.render(context.clone());
-        let text =
-            text.map_err(|error| MappingError::of(key, &error, &not_given(&self.variables(), context)))?;
-        if text.len() > TEXT_BYTES {
-            return Err(MappingError::new(key, format!("makes more than {TEXT_BYTES} bytes")));
+        let mut text = BoundedText::default();
+        match self.render(context.clone(), &mut text) {
+            Ok(()) => Ok(text.into_text()),
+            Err(_) if text.is_full() => Err(too_long(key)),
+            Err(error) => Err(MappingError::of(key, &error, &not_given(&self.variables(), context))),
         }
-        Ok(text)
     }
 
-    fn render(&self, context: Value) -> Result<String, Error> {
-        self.environment.get_template(TEMPLATE)?.render(context)
+    fn render(&self, context: Value, text: &mut BoundedText) -> Result<(), Error> {
+        self.environment.get_template(TEMPLATE)?.render_captured_to(context, text).map(drop)
     }
+}
+
+fn too_long(key: &str) -> MappingError {
+    MappingError::new(key, format!("makes more than {TEXT_BYTES} bytes"))
 }
 
 /// The variables that a context lacks.
@@ -224,6 +226,7 @@ fn environment() -> Environment<'static> {
     // What is not given is left out, however deep it would stand.
     environment.set_undefined_behavior(UndefinedBehavior::Chainable);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
+    bounds::bound(&mut environment);
     environment.add_filter("digits", digits);
     environment.add_filter("date", date);
     environment

@@ -21,7 +21,7 @@ pub fn holds(bytes: &[u8]) {
             expression.variables();
             expression.literals();
             match expression.run("key", &context) {
-                Ok(value) => assert!(written(&value) <= TEXT_BYTES, "what an expression makes is bounded"),
+                Ok(value) => assert!(value.as_str().map_or(0, str::len) <= TEXT_BYTES, "a text is bounded"),
                 Err(error) => assert!(!error.to_string().contains(CANARY), "{error}"),
             }
         }
@@ -39,8 +39,3 @@ pub fn holds(bytes: &[u8]) {
 
 /// Stands in the corpus for what must not be told.
 const CANARY: &str = "canary-4417";
-
-/// How long a value is as JSON.
-fn written(value: &Mapped) -> usize {
-    serde_json::to_string(value).map_or(0, |text| text.len())
-}

@@ -8,7 +8,7 @@
 //!    partner's place at the tables of one product type. Its rules are compiled to bitsets, so this takes microseconds.
 //!    [`matching::limiter`] leaves out the seats that are paused, closed, at a cap or over their budget.
 //! 3. The lead, its pending table and `leadCreated` are written as one commit, guarded against duplicates (else 409).
-//!    [`store`] acknowledges when it is on the disk. From here on the table will be complete by its deadline, whatever
+//!    [`store`] acknowledges when its journal is on the disk. From here on the table will be complete by its deadline, whatever
 //!    happens to the client or to the process.
 //! 4. A [`matching::rate_table_actor`] starts a [`matching::partner_actor`] per seat and asks each within its budget: its
 //!    catalog, or over the [`wire`] ([`matching::lines`]) a partner that lives elsewhere. An ask ends in exactly one
@@ -32,7 +32,7 @@
 //!                      └→ admin ─┼→ web ────────────────────┘
 //!                                ├→ run_file
 //!                                └→ reload → config, partners
-//!      admin and cli also name matching: what partners report, and what is counted against them
+//!      admin and cli also name matching and partners: what partners report, how they behave, and what they offer
 //!      daemon and cli also name reload: what its report says, and declaration: its faults
 //!      cli also names wire: TLS with our own listeners
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
@@ -46,17 +46,17 @@
 //! | [`declaration`] | how files written by an operator are read: every fault at once, with file, line and key |
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
-//! | [`store`] | the record: one writer thread, group commit, checksums; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
+//! | [`store`] | the record: one writer thread, a journal, checksums, volumes by time; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
 //! | [`matching`] | actors, progress, budgets, ranking, recovery; explanation, replay and totals of what is stored |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
-//! | [`admin`] | health, metrics, tokens, on a thread of its own |
+//! | [`admin`] | health, metrics, tokens, on a thread of its own; [`admin::console`] what an operator looks at in a browser |
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`sandbox`] | a partner simulator that answers from case files |
-//! | [`telemetry`] | logs and metrics |
+//! | [`telemetry`] | logs, metrics and traces; [`telemetry::traces`] sends a lead's spans to a collector |
 //! | [`handbook`] | chapters for people, as man pages and as pages of the console |
 //! | [`reload`] | how a reload is asked for, and its report; [`daemon`] carries it out |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
@@ -69,9 +69,11 @@
 //! - Imports go along the arrows only; `tests/it/architecture.rs` holds them.
 //! - Only `store` names sled, only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
 //!   threads) names actix.
+//! - Only `telemetry` names OpenTelemetry: others begin and end spans by its own nouns, and a lead never waits for one.
 //! - Only `model` and `http` name utoipa: a schema stands beside what reads and writes its noun, an operation beside its
 //!   route. A route without an operation fails a test.
 //! - What was acknowledged is on the disk; what is shown is acknowledged.
+//! - What grows with every lead lies in volumes by time, so that what is old can go as a whole and a start reads the last one.
 //! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`matching::progress`]).
 //! - What a cap counts is derived from what is stored, so a restart counts the same ([`matching::limiter`]).
 //! - A rate table is computed under one [`matching::configuration`], book and lines and rules, whatever is reloaded.

@@ -43,6 +43,19 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
             seat.identity.key, seat.product_type, seat.timeout
         );
     }
+    match daemon::Sockets::inherit() {
+        Ok(sockets) => {
+            for (listener, address, setting) in sockets.against(&settings) {
+                eprintln!(
+                    "offerd: the service manager's socket {address} goes before `{listener}.listen` ({setting})"
+                );
+            }
+        }
+        Err(message) => {
+            eprintln!("offerd: {message}");
+            return ExitCode::from(super::BAD_CONFIGURATION);
+        }
+    }
     page::print(format_args!(
         "settings and partner files are good: {}, {}, {}",
         page::counted(book.partners().len(), "partner"),

@@ -11,6 +11,7 @@ mod key;
 mod lead;
 mod manual;
 mod operator;
+mod packaged;
 mod page;
 mod partners;
 mod progress;
@@ -20,6 +21,8 @@ mod restore;
 mod sandbox;
 mod serve;
 mod store;
+#[cfg(test)]
+mod tests;
 mod token;
 mod transfer;
 
@@ -54,7 +57,8 @@ Examples:
 The handbook is in offerd(8), offerd.toml(5) and offerd-partner(5)."
 )]
 pub struct Cli {
-    /// Settings file; its keys go over the built-in defaults, and OFFERD__SECTION__KEY over both
+    /// Settings file; its keys go over the built-in defaults, and OFFERD__SECTION__KEY over both. Of a packaged offerd
+    /// /etc/offerd/offerd.toml, where there is one
     #[arg(long, global = true, env = "OFFERD_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -142,7 +146,8 @@ Examples:
 /// Runs the command line.
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
-    let config = cli.config.as_deref();
+    let config = cli.config.or_else(packaged::settings);
+    let config = config.as_deref();
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve::run(config),
         Command::Check(arguments) => check::run(config, &arguments),
@@ -219,67 +224,4 @@ fn fail(message: impl std::fmt::Display) -> ExitCode {
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime without worker threads needs nothing that could be missing").block_on(future)
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::Cli;
-
-    /// Every command that help shows, from the root on.
-    fn commands(command: &clap::Command, path: &str, found: &mut Vec<(String, String)>) {
-        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        found.push((path.to_owned(), help));
-        for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
-            commands(inner, &format!("{path} {}", inner.get_name()), found);
-        }
-    }
-
-    /// The words of an example, as a shell would make them, up to what does not go to the command.
-    fn words(example: &str) -> Vec<String> {
-        let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
-        for letter in example.chars().chain([' ']) {
-            match (letter, quote) {
-                ('\'' | '"', None) => quote = Some(letter),
-                (letter, Some(open)) if letter == open => quote = None,
-                (' ', None) if !word.is_empty() => words.push(std::mem::take(&mut word)),
-                (' ', None) => {}
-                (letter, _) => word.push(letter),
-            }
-        }
-        let ends = words.iter().position(|word| ["&&", "|", ">", "<", "#"].contains(&word.as_str()));
-        words.truncate(ends.unwrap_or(words.len()));
-        words
-    }
-
-    #[test]
-    fn every_command_has_examples_of_itself_that_can_be_typed() {
-        let mut found = Vec::new();
-        let mut root = Cli::command().disable_help_subcommand(true);
-        root.build();
-        commands(&root, "offerd", &mut found);
-        assert!(found.len() > 30);
-        for (path, help) in found {
-            let (_, rest) =
-                help.split_once("Examples:\n").unwrap_or_else(|| panic!("{path} has no examples"));
-            let examples: Vec<&str> = rest.lines().take_while(|line| line.starts_with("  ")).collect();
-            let mut of_itself = 0;
-            for example in examples {
-                // What is before the command, as a variable, a pipe or another command, is the shell's.
-                let command = example.find("offerd").map_or("", |at| &example[at..]);
-                let command = command.split("  ").next().unwrap_or_default().trim_end_matches(['"', ')']);
-                let typed = words(command);
-                let parsed = Cli::command().try_get_matches_from(&typed);
-                assert!(parsed.is_ok(), "{path}: {example}\n{}", parsed.unwrap_err());
-                let named: Vec<&str> = typed
-                    .iter()
-                    .map(String::as_str)
-                    .filter(|word| path.split(' ').any(|part| part == *word))
-                    .collect();
-                of_itself += usize::from(named.join(" ") == path);
-            }
-            assert!(of_itself > 0, "{path} has no example of itself");
-        }
-    }
 }

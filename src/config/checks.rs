@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::raw::{OneOrMany, Raw, RawApi, RawLimits, RawLog, RawMatching, RawStore, RawTls};
+use super::raw::{OneOrMany, Raw, RawApi, RawLimits, RawLog, RawMatching, RawStore, RawTls, RawTracing};
 use super::settings::{
     AnalyticsSettings, ApiSettings, ConsoleSettings, DescribedSetting, LimitSettings, ListenerSettings,
     LogSettings, MatchingSettings, PathSettings, RateSettings, Settings, ShutdownSettings, StoreSettings,
-    TlsSettings, TokenSettings, WireSettings,
+    TlsSettings, TokenSettings, TracingSettings, WireSettings,
 };
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging;
@@ -77,6 +77,7 @@ pub(super) fn checked(
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
         },
         log: log(raw.log, found),
+        tracing: tracing(raw.tracing, found),
         described,
         table,
     }
@@ -89,18 +90,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
 
 fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {
-    let base_url = Some(raw.base_url).filter(|url| !url.is_empty());
-    let absolute = |url: &String| {
-        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-        rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) && !url.ends_with('/')
-    };
-    if let Some(url) = base_url.as_ref().filter(|url| !absolute(url)) {
-        fault(
-            "api.base_url",
-            format!("must be an http or https URL without a slash at the end, got `{url}`"),
-            found,
-        );
-    }
+    let base_url = url("api.base_url", raw.base_url, found);
     let vendor: Vec<String> = raw.vendor.into();
     let segment = |name: &String| {
         !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
@@ -141,6 +131,30 @@ fn log(raw: RawLog, found: &mut Found) -> LogSettings {
         );
     }
     LogSettings { filter: raw.filter, format: raw.format }
+}
+
+fn tracing(raw: RawTracing, found: &mut Found) -> TracingSettings {
+    let RawTracing { otlp_endpoint, sampled_percent } = raw;
+    TracingSettings {
+        otlp_endpoint: url("tracing.otlp_endpoint", otlp_endpoint, found),
+        sampled_percent: count("tracing.sampled_percent", sampled_percent, 0, 100, found) as u8,
+    }
+}
+
+/// A URL that others are put behind; `None` for an empty text.
+fn url(key: &str, text: String, found: &mut Found) -> Option<String> {
+    let absolute = |url: &str| {
+        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) && !url.ends_with('/')
+    };
+    if text.is_empty() {
+        return None;
+    }
+    if !absolute(&text) {
+        let message = format!("must be an http or https URL without a slash at the end, got `{text}`");
+        fault(key, message, found);
+    }
+    Some(text)
 }
 
 /// An origin as browsers send it: a scheme, a host, and perhaps a port.

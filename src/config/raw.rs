@@ -23,6 +23,7 @@ pub(super) struct Raw {
     pub tokens: RawTokens,
     pub shutdown: RawShutdown,
     pub log: RawLog,
+    pub tracing: RawTracing,
 }
 
 #[derive(Debug, Deserialize)]
@@ -145,6 +146,13 @@ pub(super) struct RawShutdown {
 pub(super) struct RawLog {
     pub filter: String,
     pub format: LogFormat,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTracing {
+    pub otlp_endpoint: String,
+    pub sampled_percent: i64,
 }
 
 /// A name or a list of names.

@@ -46,6 +46,8 @@ pub struct Settings {
     pub shutdown: ShutdownSettings,
     /// `[log]`
     pub log: LogSettings,
+    /// `[tracing]`
+    pub tracing: TracingSettings,
     pub(super) described: Vec<DescribedSetting>,
     /// As they are written, all layers merged.
     pub(super) table: toml::Table,
@@ -250,6 +252,15 @@ pub struct LogSettings {
     pub filter: String,
     /// For whom.
     pub format: LogFormat,
+}
+
+/// `[tracing]`
+#[derive(Debug, Clone)]
+pub struct TracingSettings {
+    /// The collector of traces; `None` for no traces.
+    pub otlp_endpoint: Option<String>,
+    /// Of a hundred leads, how many are traced.
+    pub sampled_percent: u8,
 }
 
 impl Settings {

@@ -182,8 +182,11 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
     match (key, value) {
         ("api.listen" | "integrations.listen" | "admin.listen", _) => "127.0.0.1:0".into(),
         ("api.base_url", _) => "https://offers.example".into(),
+        ("tracing.otlp_endpoint", _) => "http://collector.example:4318".into(),
+        ("tracing.sampled_percent", _) => toml::Value::Integer(10),
         ("log.filter", _) => "debug".into(),
         ("log.format", _) => "json".into(),
+        ("console.sign_in", _) => "always".into(),
         ("matching.deadline", _) => "14s".into(),
         ("store.retention" | "store.volume_age", _) => "90days".into(),
         ("store.path" | "partners.path", _) => "elsewhere".into(),

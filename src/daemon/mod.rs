@@ -6,6 +6,8 @@
 mod load;
 mod reload;
 mod retention;
+mod sockets;
+mod watchdog;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,6 +22,7 @@ use uuid::Uuid;
 
 pub use self::load::{certificate_days, load, master_key_fault};
 use self::reload::{Reloading, note_book};
+pub use self::sockets::Sockets;
 use crate::admin::password::Password;
 use crate::admin::{self, Health};
 use crate::bootstrap;
@@ -35,14 +38,21 @@ use crate::store::tokens::Tokens;
 use crate::store::{Store, StoreOptions};
 use crate::telemetry;
 use crate::telemetry::logging::AUDIT;
+use crate::telemetry::traces::{Delivery, Traces};
 
 /// Stack of error causes ends here: a sentence that says what to do.
 type Fatal = String;
 
 /// Runs the daemon until it is told to stop; `config` is read again when it reloads. Exit code 0 when it drained, 1 when it failed or had to cut.
 pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode {
+    // Before there is any other thread.
+    let sockets = Sockets::inherit();
     let filter = telemetry::logging::init(&settings.log.filter, settings.log.format);
     let metrics = telemetry::metrics::install();
+    let sockets = match sockets {
+        Ok(sockets) => sockets,
+        Err(message) => return fatal(message),
+    };
 
     let runtime = match Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => Arc::new(runtime),
@@ -52,7 +62,7 @@ pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode 
         let runtime = Arc::clone(&runtime);
         move || runtime
     });
-    let outcome = system.block_on(live(config, settings, book, filter, metrics, &runtime));
+    let outcome = system.block_on(live(config, settings, book, sockets, filter, metrics, &runtime));
     match outcome {
         Ok(Ending::Drained) => ExitCode::SUCCESS,
         Ok(Ending::Cut) => ExitCode::FAILURE,
@@ -72,6 +82,7 @@ async fn live(
     config: Option<PathBuf>,
     settings: Settings,
     book: Book,
+    mut sockets: Sockets,
     filter: telemetry::logging::Filter,
     metrics: telemetry::metrics::Handle,
     runtime: &Arc<Runtime>,
@@ -85,11 +96,15 @@ async fn live(
         let faults = faults.iter().map(|(key, fault)| format!("`{key}`: {fault}"));
         faults.collect::<Vec<_>>().join("; ")
     })?;
-    let api = http::bind("api", settings.api.listen, shown.api.as_ref(), &settings)?;
-    let integrations = &settings.integrations;
-    let integrations =
-        http::bind("integrations", integrations.listen, shown.integrations.as_ref(), &settings)?;
-    let admin_listener = http::bind("admin", settings.admin.listen, shown.admin.as_ref(), &settings)?;
+    for (listener, address, setting) in sockets.against(&settings) {
+        info!(listener, %address, %setting, "the service manager's socket goes before the address in the settings");
+    }
+    let mut bind = |listener, address, identity: &Option<_>| {
+        http::bind(listener, address, sockets.take(listener), identity.as_ref(), &settings)
+    };
+    let api = bind("api", settings.api.listen, &shown.api)?;
+    let integrations = bind("integrations", settings.integrations.listen, &shown.integrations)?;
+    let admin_listener = bind("admin", settings.admin.listen, &shown.admin)?;
     let base_url = settings.api.base_url.clone().unwrap_or_else(|| api.url());
 
     let store = open_store(&settings)?;
@@ -108,7 +123,9 @@ async fn live(
         })
         .collect();
     let lines = Lines::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
+    let (traces, delivery) = traces(&settings)?;
     let engine = Engine::new(store.clone(), texts, book, lines, (&settings.matching).into(), base_url);
+    let engine = engine.traced(traces);
     let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect());
     recovery::recover(&matchmaker).await;
     let recovering = matchmaker.clone();
@@ -161,6 +178,9 @@ async fn live(
     }
     health.set_ready(true);
     notify(&[sd_notify::NotifyState::Ready]);
+    if let Some(within) = sd_notify::watchdog_enabled() {
+        tokio::spawn(watchdog::watch(store.clone(), within, || notify(&[sd_notify::NotifyState::Watchdog])));
+    }
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 
     let store_path = settings.store.path.clone();
@@ -200,6 +220,9 @@ async fn live(
         }
     };
 
+    if let Some(delivery) = delivery {
+        delivery.finish().await;
+    }
     RunFile::remove(&store_path);
     retaining.abort();
     recovering.abort();
@@ -217,6 +240,14 @@ fn open_store(settings: &Settings) -> Result<Store, Fatal> {
     opened.map_err(|error| {
         format!("`store.path` ({}) cannot be opened: {error}", settings.store.path.display())
     })
+}
+
+/// Traces to the collector in the settings, and what sends them there.
+fn traces(settings: &Settings) -> Result<(Traces, Option<Delivery>), Fatal> {
+    let Some(endpoint) = &settings.tracing.otlp_endpoint else { return Ok(Default::default()) };
+    let (traces, delivery) = Traces::to(endpoint, settings.tracing.sampled_percent)
+        .map_err(|error| format!("`tracing.otlp_endpoint` ({endpoint}): {error}"))?;
+    Ok((traces, Some(delivery)))
 }
 
 fn actor_threads(settings: &Settings) -> usize {

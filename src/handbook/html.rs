@@ -1,6 +1,6 @@
 //! A chapter as HTML.
 
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::slug;
 
@@ -13,7 +13,7 @@ pub fn render(markdown: &str, link: impl Fn(&str) -> String) -> String {
     let mut shown = Vec::with_capacity(events.len());
     for (at, event) in events.iter().enumerate() {
         let event = match event.clone() {
-            Event::Start(Tag::Heading { level, classes, attrs, .. }) => {
+            Event::Start(Tag::Heading { level, classes, attrs, .. }) if level != HeadingLevel::H1 => {
                 let id = Some(CowStr::from(slug(&heading_text(&events[at + 1..]))));
                 Event::Start(Tag::Heading { level, id, classes, attrs })
             }

@@ -16,7 +16,7 @@ pub mod routes;
 pub mod v1;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -130,13 +130,15 @@ fn gate_rules(limits: &LimitSettings) -> GateRules {
     }
 }
 
-/// Binds a listener by the settings, to speak TLS where it has an identity.
+/// Binds a listener by the settings, to speak TLS where it has an identity. A `given` socket, which listens already, is
+/// taken instead.
 ///
 /// # Errors
 /// A sentence that names the listener and the address.
 pub fn bind(
     name: &'static str,
     address: SocketAddr,
+    given: Option<TcpListener>,
     identity: Option<&Identity>,
     settings: &Settings,
 ) -> Result<Listener, String> {
@@ -147,8 +149,12 @@ pub fn bind(
         head_bytes: settings.api.max_head_bytes,
         drain: settings.shutdown.drain,
     };
-    let listener = Listener::bind(name, address, limits)
-        .map_err(|error| format!("`{name}.listen` {address} cannot be bound: {error}"))?;
+    let listener = match given {
+        Some(socket) => Listener::from_std(name, socket, limits)
+            .map_err(|error| format!("the socket given for `{name}` cannot be taken: {error}"))?,
+        None => Listener::bind(name, address, limits)
+            .map_err(|error| format!("`{name}.listen` {address} cannot be bound: {error}"))?,
+    };
     Ok(listener.with_identity(identity.cloned()))
 }
 

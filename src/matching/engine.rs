@@ -21,6 +21,7 @@ use super::texts::Texts;
 use crate::partners::Book;
 use crate::store::{Clock, Store};
 use crate::telemetry::metrics::LIVE_TABLES;
+use crate::telemetry::traces::Traces;
 
 /// Shared by the matchmaker and every rate-table actor.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub struct Engine {
     pub conducts: Conducts,
     /// Where clicks go.
     pub base_url: String,
+    /// Follows leads, where there is a collector of traces.
+    pub traces: Traces,
     /// The tables that have an actor.
     pub live: LiveTables,
 }
@@ -63,8 +66,14 @@ impl Engine {
         let limiter = Limiter::of(&store, &texts, clock);
         let configuration = Configuration { book: Arc::new(book), lines, rules };
         let configuration = RwLock::new(Arc::new(configuration));
-        let (conducts, live) = (Conducts::default(), LiveTables::default());
-        Self { store, texts, configuration, limiter, paces, conducts, base_url, live }
+        let (conducts, traces, live) = Default::default();
+        Self { store, texts, configuration, limiter, paces, conducts, base_url, traces, live }
+    }
+
+    /// Follows leads with these traces.
+    #[must_use]
+    pub fn traced(self, traces: Traces) -> Self {
+        Self { traces, ..self }
     }
 
     /// Where every seat stands now, by its limits and by the breaker of its line.

@@ -25,6 +25,7 @@ use crate::partners::http::check::WireRules;
 use crate::partners::http::{Answered, HttpRequest, HttpSource, Reading, Secrets};
 use crate::partners::{Book, Quote, Seat};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
+use crate::telemetry::traces::{TRACEPARENT, TraceContext};
 pub use crate::wire::{BreakerState, LaneState};
 use crate::wire::{Call, CallError, ClientIdentity, Lane, LaneRules, PanelRules, PoolRules, Reply, Wire};
 
@@ -140,9 +141,18 @@ impl Line {
 
     /// Asks a seat, of whose offers those at `offers` fit the lead. Whatever goes wrong is told in one line of the log,
     /// without a word of what was sent or answered.
-    pub async fn ask(&self, seat: &Seat, offers: &[usize], question: &Question, deadline: Instant) -> AskEnd {
+    ///
+    /// The partner is told the span of the ask, so that it can go on with the `trace`.
+    pub async fn ask(
+        &self,
+        seat: &Seat,
+        offers: &[usize],
+        question: &Question,
+        trace: Option<&TraceContext>,
+        deadline: Instant,
+    ) -> AskEnd {
         let Some(source) = &seat.http else { return Outcome::NoOffers(NoOfferReason::Declined).into() };
-        let (outcome, cause) = match self.exchange(source, seat, offers, question, deadline).await {
+        let (outcome, cause) = match self.exchange(source, seat, offers, question, trace, deadline).await {
             Ok(end) => return end,
             Err(trouble) => trouble.outcome(),
         };
@@ -196,6 +206,7 @@ impl Line {
         seat: &Seat,
         offers: &[usize],
         question: &Question,
+        trace: Option<&TraceContext>,
         deadline: Instant,
     ) -> Result<AskEnd, Trouble> {
         let begun = std::time::Instant::now();
@@ -207,6 +218,10 @@ impl Line {
         let mut mapping = begun.elapsed();
         if let Some(token) = self.token(source, question, deadline).await? {
             request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
+        }
+
+        if let Some(trace) = trace {
+            request.headers.insert(TRACEPARENT, trace.header());
         }
 
         let labels =

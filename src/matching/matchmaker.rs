@@ -32,6 +32,7 @@ use crate::planted::{Planted, planted};
 use crate::store::entities::LeadRecord;
 use crate::store::{Commit, CommitError, Health, Tree};
 use crate::telemetry::metrics::SUBMITS_REFUSED;
+use crate::telemetry::traces::{LeadTrace, TraceContext};
 
 /// Takes leads in, and shows rate tables. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -56,6 +57,8 @@ pub struct Submission {
     pub bands: CreditBands,
     /// The client's key for this submit.
     pub repeat: Option<Repeat>,
+    /// The trace that the client goes on with.
+    pub trace: Option<TraceContext>,
     /// What was sent.
     pub lead: Lead,
 }
@@ -68,6 +71,15 @@ impl Submission {
         let uuid = lead.uuid.unwrap_or_else(Uuid::now_v7);
         LeadRecord { uuid, company, test, created_at: now, updated_at: now, bands, lead }
     }
+}
+
+/// A lead that is about to be written with a rate table.
+struct Arrival<'r> {
+    record: LeadRecord,
+    /// What is written beside the table.
+    commit: Commit,
+    repeat: Option<&'r Repeat>,
+    trace: LeadTrace,
 }
 
 /// Times that a lead is merged again because it changed meanwhile.
@@ -138,10 +150,12 @@ impl Matchmaker {
         }
         let configuration = self.engine.configuration();
         let place = self.admit(submission.company, &configuration)?;
+        let trace = self.engine.traces.lead(submission.trace.as_ref());
         let look_back_minutes = submission.look_back_minutes;
         let record = submission.record();
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
-        self.build(configuration, place, record, commit, repeat.as_ref(), until).await
+        let arrival = Arrival { record, commit, repeat: repeat.as_ref(), trace };
+        self.build(configuration, place, arrival, until).await
     }
 
     /// Takes a lead in without a rate table: once this returns, it survives a crash.
@@ -189,12 +203,15 @@ impl Matchmaker {
         company: Uuid,
         lead: Uuid,
         later: &Lead,
+        trace: Option<&TraceContext>,
         until: Until,
     ) -> Result<Option<Snapshot>, Refused> {
         let configuration = self.engine.configuration();
         let place = self.admit(company, &configuration)?;
+        let trace = self.engine.traces.lead(trace);
         let Some(grown) = self.grow_lead(company, lead, later).await? else { return Ok(None) };
-        self.build(configuration, place, grown, Commit::new(), None, until).await.map(Some)
+        let arrival = Arrival { record: grown, commit: Commit::new(), repeat: None, trace };
+        self.build(configuration, place, arrival, until).await.map(Some)
     }
 
     /// A lead of a company, and what it becomes with `later`.
@@ -231,16 +248,17 @@ impl Matchmaker {
         &self,
         configuration: Arc<Configuration>,
         place: Place,
-        record: LeadRecord,
-        commit: Commit,
-        repeat: Option<&Repeat>,
+        arrival: Arrival<'_>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
+        let Arrival { record, commit, repeat, mut trace } = arrival;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let deadline = configuration.rules.time.deadline;
         let submit_wait = configuration.rules.submit_wait;
         let head = head(&record, &seating, deadline);
+        trace.note("offerd.rate_table", head.uuid.to_string());
+        trace.note("offerd.test", head.test);
 
         // From here on the table has its time, whatever the store takes.
         let deadline = Instant::now() + deadline;
@@ -251,6 +269,7 @@ impl Matchmaker {
         };
         if let Err(failure) = self.engine.store.commit(commit).await {
             seating.give_back(&self.engine);
+            trace.fail("not taken in");
             return Err(refusal(&record, failure));
         }
 
@@ -269,6 +288,7 @@ impl Matchmaker {
             sequence: 0,
             deadline,
             place: Some(place),
+            trace,
         });
         if let Some(snapshot) = await_table(&actor, until, submit_wait).await {
             return Ok(snapshot);
@@ -368,6 +388,8 @@ impl Matchmaker {
             deadline: Instant::now() + left,
             // A table that was taken in stays in, even where more are recovered than are admitted.
             place: self.admission.readmit(head.company, MostTables::of(&configuration.rules)),
+            // What was begun before the crash has no end; the rest is a trace of its own.
+            trace: self.engine.traces.lead(None),
             configuration,
         });
         Ok(Resumed::GoesOn)

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::outcome::AskEnd;
 use super::question::Question;
+use crate::telemetry::traces::TraceContext;
 
 /// To a partner actor: answer for this lead.
 #[derive(Debug, Clone, Message)]
@@ -19,6 +20,8 @@ pub struct RequestOffers {
     pub draw: u64,
     /// Time to answer in.
     pub budget: Duration,
+    /// The span of the ask, for a partner that goes on with its trace.
+    pub trace: Option<TraceContext>,
 }
 
 /// To the rate-table actor, as an item of the stream of its asks: a seat has its outcome.

@@ -76,6 +76,11 @@ impl Outcome {
         AskEnd { outcome: self, cause: Some(Cause::new(cause)) }
     }
 
+    /// Whether it is no answer at all.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed(_) | Self::TimedOut)
+    }
+
     /// The word for it in metrics and logs.
     pub fn word(&self) -> &'static str {
         match self {

@@ -51,10 +51,10 @@ impl PartnerActor {
     /// that others take work from; and a panic in it is an outcome.
     fn asked(&self, line: Line, request: RequestOffers) -> ResponseFuture<AskEnd> {
         let (seat, offers, most) = (Arc::clone(&self.seat), self.offers.clone(), self.most);
-        let RequestOffers { question, budget, .. } = request;
+        let RequestOffers { question, budget, trace, .. } = request;
         let deadline = Instant::now() + budget;
         let asking = tokio::spawn(async move {
-            let end = line.ask(&seat, &offers, &question, deadline).await;
+            let end = line.ask(&seat, &offers, &question, trace.as_ref(), deadline).await;
             let outcome = match end.outcome {
                 Outcome::Offers(quotes) => Outcome::Offers(best(&seat, quotes, most)),
                 other => other,

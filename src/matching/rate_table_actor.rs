@@ -42,6 +42,7 @@ use crate::telemetry::metrics::{
     LATE_ANSWERS, OFFERS_CUT, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLE_BUDGET_LEFT_SECONDS,
     TABLE_OVERHEAD_SECONDS, TABLES_SETTLED,
 };
+use crate::telemetry::traces::LeadTrace;
 
 /// Answers that are taken in at once when they are there at once.
 const ANSWERS_AT_ONCE: usize = 256;
@@ -74,6 +75,8 @@ pub struct Start {
     pub deadline: Instant,
     /// Held until the table is settled.
     pub place: Option<Place>,
+    /// The trace of the lead, until the table is settled.
+    pub trace: LeadTrace,
 }
 
 /// One lead's rate table while it is being built, and a little longer.
@@ -233,7 +236,13 @@ impl RateTableActor {
             };
             let budget = if planted(Planted::NoDeadline) { budget * 1000 } else { budget };
             self.asked[seat] = Some(self.asked_now(budget));
-            let request = RequestOffers { question: Arc::clone(&question), draw: self.draw(seat), budget };
+            let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
+            let request = RequestOffers {
+                question: Arc::clone(&question),
+                draw: self.draw(seat),
+                budget,
+                trace: trace.context(),
+            };
             let line = self.start.configuration.lines.of(&fit.seat);
             let most = self.start.configuration.rules.offers_per_partner;
             let partner = PartnerActor::new(fit.seat, fit.offers, most, line).start();
@@ -250,6 +259,7 @@ impl RateTableActor {
                     }
                     end => end,
                 };
+                trace.end(end.outcome.word(), !end.outcome.is_failure());
                 PartnerAnswered { seat, end, elapsed: asked_at.elapsed() }
             });
         }
@@ -552,6 +562,7 @@ impl RateTableActor {
             histogram!(TABLE_OVERHEAD_SECONDS).record(overhead.as_secs_f64());
         }
         self.start.place = None;
+        drop(std::mem::take(&mut self.start.trace));
         ctx.run_later(self.start.configuration.rules.linger, |actor, ctx| actor.leave(ctx));
         self.leave_if_done(ctx);
     }

@@ -119,8 +119,15 @@ impl World {
     async fn try_submit_lead(&self, lead: &str, until: Until) -> Result<Snapshot, Refused> {
         let lead = Lead::read(lead.as_bytes()).unwrap();
         let bands = CreditBands::CURRENT;
-        let submission =
-            Submission { company: COMPANY, test: false, look_back_minutes: None, bands, repeat: None, lead };
+        let submission = Submission {
+            company: COMPANY,
+            test: false,
+            look_back_minutes: None,
+            bands,
+            repeat: None,
+            trace: None,
+            lead,
+        };
         self.matchmaker.submit(submission, until).await
     }
 

@@ -30,20 +30,20 @@ const AT_ONCE: usize = 500;
 #[derive(Debug, Clone, Copy)]
 enum Told {
     /// In the first eight bytes of the value, in ms.
-    InValue,
+    Value,
     /// In the first eight bytes of the key, in µs.
-    InKey,
+    Key,
     /// In the UUIDv7 that is the key.
-    InUuid,
+    Id,
 }
 
 /// What grows in the base, and how old a record of it is.
 const AGING: [(Tree, Told); 5] = [
-    (Tree::Identities, Told::InValue),
-    (Tree::Repeats, Told::InValue),
-    (Tree::PaidClicks, Told::InUuid),
-    (Tree::Owed, Told::InUuid),
-    (Tree::Sessions, Told::InKey),
+    (Tree::Identities, Told::Value),
+    (Tree::Repeats, Told::Value),
+    (Tree::PaidClicks, Told::Id),
+    (Tree::Owed, Told::Id),
+    (Tree::Sessions, Told::Key),
 ];
 
 /// What a volume took along when it was dropped.
@@ -181,12 +181,12 @@ impl Store {
 impl Told {
     fn ms(self, key: &[u8], raw: &[u8]) -> Option<u64> {
         match self {
-            Self::InValue => match Frame::open(raw) {
+            Self::Value => match Frame::open(raw) {
                 Ok(Frame::Whole(payload)) => payload.first_chunk().map(|ms| u64::from_be_bytes(*ms)),
                 _ => None,
             },
-            Self::InKey => key.first_chunk().map(|us| u64::from_be_bytes(*us) / 1000),
-            Self::InUuid => {
+            Self::Key => key.first_chunk().map(|us| u64::from_be_bytes(*us) / 1000),
+            Self::Id => {
                 let uuid = Uuid::from_slice(key).ok().filter(|uuid| uuid.get_version_num() == 7)?;
                 u64::try_from(uuid.as_u128() >> 80).ok()
             }

@@ -101,8 +101,8 @@ pub struct TreeRow {
 #[rustfmt::skip]
 pub const TREES: [TreeRow; 26] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
-        key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64)",
-        writers: "store", readers: "store" },
+        key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)",
+        writers: "store, daemon", readers: "store" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
         key: "company uuid", value: "company",
         writers: "admin, bootstrap", readers: "http, admin" },

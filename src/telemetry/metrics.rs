@@ -91,6 +91,10 @@ pub const STORE_GROUP_COMMITS: &str = "offerd_store_group_commits";
 pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
 /// Time that it takes to make sled durable.
 pub const STORE_CHECKPOINT_SECONDS: &str = "offerd_store_checkpoint_seconds";
+/// Spans that a collector took.
+pub const TRACE_SPANS: &str = "offerd_trace_spans_total";
+/// Spans that none took.
+pub const TRACE_SPANS_DROPPED: &str = "offerd_trace_spans_dropped_total";
 /// How long the store's files are.
 pub const STORE_BYTES: &str = "offerd_store_bytes";
 /// Volumes that were older than they are to be kept.
@@ -142,6 +146,8 @@ pub const METRICS: &[Metric] = &[
     counter(RELOADS, &["result"], "Reloads of settings and partner files: ok, refused, failed."),
     gauge(RELOADED_AT, &[], "When settings and partner files were last taken in, at the start or by a reload, Unix seconds."),
     gauge(BOOK_FINGERPRINT, &[], "A number that is the same for the same partner files: 48 bits of a digest."),
+    counter(TRACE_SPANS, &[], "Spans that the collector of traces took."),
+    counter(TRACE_SPANS_DROPPED, &["reason"], "Spans that were dropped: queue_full, not_delivered."),
     counter(FEED_PAGES_CUT, &["feed"], "Feed pages that ended early because of analytics.page_records_max."),
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),

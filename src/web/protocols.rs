@@ -3,6 +3,7 @@
 //! HTTP/2 in the clear is not offered: telling it from HTTP/1.1 by its first bytes has no time limit.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
@@ -11,7 +12,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::activity::Activity;
@@ -32,6 +33,9 @@ const RESETS_BY_ERROR: usize = 128;
 /// Bytes that a client may send ahead on one stream, and on all of a connection.
 const STREAM_WINDOW: u32 = 64 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
+
+/// How long a connection without any request yet may take for its first once we drain: it was accepted, so it is answered.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
 
 /// How connections of one listener are served. Cheap to clone.
 #[derive(Clone)]
@@ -97,12 +101,15 @@ impl Protocols {
         service: S,
         draining: watch::Receiver<bool>,
     ) {
+        let begun = Arc::new(Notify::new());
+        let begin = Arc::clone(&begun);
         let with_peer = service_fn(move |mut request: hyper::Request<Incoming>| {
+            begin.notify_one();
             request.extensions_mut().insert(peer);
             service.call(request)
         });
         let connection = self.http1.serve_connection(TokioIo::new(stream), with_peer);
-        finish(connection, told(draining)).await;
+        finish(connection, told(draining, &begun)).await;
     }
 
     async fn serve_http2<S: HttpService>(
@@ -114,7 +121,10 @@ impl Protocols {
     ) {
         let activity = Arc::new(Activity::default());
         let seen = Arc::clone(&activity);
+        let begun = Arc::new(Notify::new());
+        let begin = Arc::clone(&begun);
         let with_peer = service_fn(move |mut request: hyper::Request<Incoming>| {
+            begin.notify_one();
             request.extensions_mut().insert(peer);
             let answering = seen.begin();
             let answer = service.call(request);
@@ -130,7 +140,7 @@ impl Protocols {
         };
         let leave = async {
             tokio::select! {
-                () = told(draining) => {}
+                () = told(draining, &begun) => {}
                 () = activity.silence(patience) => {}
             }
         };
@@ -151,7 +161,11 @@ async fn finish(connection: impl GracefulConnection, leave: impl Future<Output =
     let _ = connection.await;
 }
 
-async fn told(mut draining: watch::Receiver<bool>) {
+/// Returns when a connection is to leave. `begun` tells of its first request: hyper closes a connection that it has read
+/// nothing of, though the client may be sending at this moment.
+async fn told(mut draining: watch::Receiver<bool>, begun: &Notify) {
     // A sender that is gone means the same.
     let _ = draining.wait_for(|begun| *begun).await;
+    // Whoever is silent for so long is cut.
+    let _ = tokio::time::timeout(FIRST_REQUEST, begun.notified()).await;
 }

@@ -74,16 +74,20 @@ async fn every_page_is_whole_and_sealed() {
         let text = String::from_utf8(answer.body.to_vec()).unwrap();
         assert!(text.contains(&format!("<title>{title} · offerd</title>")), "{path}");
         for landmark in
-            ["<html lang=\"en\">", "<main id=\"main\"", "class=\"skip\"", "<nav aria-label=", "<h1>"]
+            ["<html lang=\"en\">", "<main id=\"main\"", "class=\"skip\"", "<nav aria-label=", "<h1"]
         {
             assert!(text.contains(landmark), "{path} has no {landmark}");
         }
-        assert_eq!(text.matches("aria-current=\"page\"").count(), 1, "{path}");
+        // A chapter of the handbook stands in a navigation of its own too.
+        let (places, navigations) =
+            (text.matches("aria-current=\"page\"").count(), text.matches("<nav").count());
+        assert!((1..=navigations).contains(&places), "{path}");
         assert!(
             !text.contains("style=") && !text.contains("onclick"),
             "{path}: the policy would refuse that"
         );
-        assert_eq!(text.matches("<table").count(), text.matches("<caption").count(), "{path}");
+        let tables = text.matches("<table class=\"data").count();
+        assert_eq!(tables, text.matches("<caption").count(), "{path}");
     }
 }
 
@@ -319,11 +323,7 @@ async fn every_chapter_of_the_handbook_is_a_page_that_its_links_lead_to() {
     let daemon = Daemon::with_partners(Vec::new()).start().await;
     for chapter in offerd::handbook::CHAPTERS {
         let page = html(&daemon, &format!("/console/handbook/{}", chapter.name)).await;
-        assert!(page.contains(&format!(
-            "<h1 id=\"{}\">{}</h1>",
-            offerd::handbook::slug(chapter.title),
-            chapter.title
-        )));
+        assert!(page.contains(&format!("<h1>{}</h1>", chapter.title)), "{}", chapter.name);
         assert!(page.contains("aria-current=\"page\"") && !page.contains("style="), "{}", chapter.name);
         let links =
             page.split("href=\"/console/handbook/").skip(1).filter_map(|rest| rest.split(['"', '#']).next());

@@ -64,7 +64,7 @@ fn asked(query: &str) -> Asked {
     while let Some(at) = rest.find("offerd_") {
         let name: String = rest[at..].chars().take_while(|letter| is_word(*letter)).collect();
         rest = &rest[at + name.len()..];
-        let matchers = rest.strip_prefix('{').and_then(|inside| matchers(inside));
+        let matchers = rest.strip_prefix('{').and_then(matchers);
         asked.selected.push((name, matchers.unwrap_or_default()));
     }
     for grouping in query.split(" by (").skip(1).filter_map(|rest| rest.split(')').next()) {

@@ -125,8 +125,8 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let wish = Wish::of(&visit)?;
     let read = visit.reading(move |app| Read::of(&app.engine, wish)).await?;
     let sum = read.series.iter().fold(Tally::default(), |sum, (_, tally)| sum.plus(*tally));
-    let periods = read.series.iter().map(|(period, _)| *period);
-    let (first, last) = (periods.clone().next(), periods.last());
+    let mut periods = read.series.iter().map(|(period, _)| *period);
+    let (first, last) = (periods.clone().next(), periods.next_back());
     visit.view(&FunnelPage {
         times: times(&visit),
         companies: companies(&read.companies, wish.scope.company),

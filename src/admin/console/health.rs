@@ -126,12 +126,14 @@ fn partners(app: &App) -> Check {
     let (active, all) = (of(&[State::Active]), standings.len());
     let paused = of(&[State::PausedByFile, State::PausedByCommand]);
     let capped = of(&[State::Capped, State::OverBudget]);
+    let closed = of(&[State::OutsideSchedule]);
     let (class, state) = match active {
         0 => ("bad", "nobody is asked"),
-        some if some < all => ("warn", "not all asked"),
-        _ => ("good", "all asked"),
+        all_asked if all_asked == all => ("good", "all asked"),
+        // Somebody wants it so.
+        some if some + paused + closed == all => ("idle", "some paused"),
+        _ => ("warn", "not all asked"),
     };
-    let closed = of(&[State::OutsideSchedule]);
     let figures =
         format!("{active} of {all} asked, {paused} paused, {capped} at a cap, {closed} outside schedule");
     Check { name: "Partners", class, state, figures, source: "offerd partners list" }

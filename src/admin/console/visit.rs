@@ -330,7 +330,7 @@ mod tests {
             is_ours(&headers)
         };
         let host = (HOST, "localhost:8082");
-        assert!(ours(&[host.clone()]));
+        assert!(ours(std::slice::from_ref(&host)));
         assert!(ours(&[host.clone(), (ORIGIN, "http://localhost:8082"), (SEC_FETCH_SITE, "same-origin")]));
         assert!(!ours(&[host.clone(), (ORIGIN, "http://localhost:8083")]));
         assert!(!ours(&[host.clone(), (ORIGIN, "null")]));

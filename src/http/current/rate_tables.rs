@@ -9,6 +9,7 @@ use super::waiting::{held_version, preferred_wait};
 use crate::http::App;
 use crate::matching::{Snapshot, Until};
 use crate::model::Timestamp;
+use crate::telemetry::traces::TraceContext;
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds between polls of a pending rate table (facts, How a real client behaves).
@@ -32,7 +33,9 @@ pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("leadUuid")?;
     let later = read_lead_or_nothing(&mut context).await?;
     let company = context.caller()?.company;
-    let submitted = context.app.matchmaker.submit_again(company, lead, &later, Until::Prompt).await;
+    let trace = TraceContext::of_request(&context.request.headers);
+    let matchmaker = &context.app.matchmaker;
+    let submitted = matchmaker.submit_again(company, lead, &later, trace.as_ref(), Until::Prompt).await;
     let snapshot = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
     Ok(reply(&context.app, snapshot))
 }

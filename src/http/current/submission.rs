@@ -4,6 +4,7 @@ use crate::http::{App, v1};
 use crate::matching::repeat::Repeat;
 use crate::matching::{Refused, Submission};
 use crate::model::{ApiError, ErrorType, Lead, Unreadable};
+use crate::telemetry::traces::TraceContext;
 use crate::web::{Context, Failure};
 
 /// Seconds after which a client may try again when the service is at its limit.
@@ -59,6 +60,7 @@ pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submissio
         look_back_minutes: company.and_then(|company| company.duplicate_look_back_minutes),
         bands: v1::bands(context.edition),
         repeat: None,
+        trace: TraceContext::of_request(&context.request.headers),
         lead,
     })
 }

@@ -11,22 +11,38 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
+    time::Duration,
 };
 
-/// Lets a test fail the syncs of a store from any thread.
+/// How often a sync that hangs looks whether it still does.
+const HANG_LOOK: Duration = Duration::from_millis(1);
+
+/// Lets a test fail the syncs of a store from any thread, or have them hang.
 #[doc(hidden)]
 #[derive(Debug, Clone, Default)]
-pub struct SyncFault(Arc<AtomicBool>);
+pub struct SyncFault {
+    failing: Arc<AtomicBool>,
+    hanging: Arc<AtomicBool>,
+}
 
 impl SyncFault {
     /// Makes every sync fail from now on, or succeed again.
     pub fn set(&self, failing: bool) {
-        self.0.store(failing, Ordering::SeqCst);
+        self.failing.store(failing, Ordering::SeqCst);
     }
 
-    /// The failure, where there is to be one.
+    /// Makes every sync hang from now on, or go on.
+    pub fn hang(&self, hanging: bool) {
+        self.hanging.store(hanging, Ordering::SeqCst);
+    }
+
+    /// Waits while it is to hang; then the failure, where there is to be one.
     pub(in crate::store) fn tell(&self) -> io::Result<()> {
-        match self.0.load(Ordering::SeqCst) {
+        while self.hanging.load(Ordering::SeqCst) {
+            thread::park_timeout(HANG_LOOK);
+        }
+        match self.failing.load(Ordering::SeqCst) {
             true => Err(io::Error::other("simulated sync failure")),
             false => Ok(()),
         }

@@ -152,6 +152,8 @@ fn it_says_what_each_failure_means() {
         ("under_way", Failure::under_way(), of_its_own),
         ("too_large", Failure::too_large(7), of_its_own),
         ("unsupported_media", Failure::unsupported_media(), of_its_own),
+        ("unsupported_form", Failure::unsupported_form(), of_its_own),
+        ("forbidden", Failure::forbidden(""), !of_its_own),
         ("unsupported_edition", Failure::unsupported_edition(), of_its_own),
         ("too_many_requests", Failure::too_many_requests(1), of_its_own),
         ("internal", Failure::internal(), of_its_own),

@@ -7,6 +7,8 @@ pub mod partners;
 pub mod planted_runs;
 
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -37,9 +39,40 @@ pub struct Plan {
     settings: Vec<(String, String)>,
     /// Variables beside the settings.
     variables: Vec<(String, String)>,
+    sockets: Option<GivenSockets>,
     /// What it is told and must not tell: looked for in its store and its log whenever it has ended.
     canaries: Canaries,
 }
+
+/// Two sockets that listen already, as systemd holds them open for a service.
+pub struct GivenSockets {
+    names: String,
+    sockets: [TcpListener; 2],
+}
+
+impl GivenSockets {
+    /// Sockets under these two names, `one:other`.
+    pub fn named(names: &str) -> Self {
+        let sockets = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        Self { names: names.to_owned(), sockets }
+    }
+
+    /// Where one of them is reached.
+    pub fn url(&self, position: usize) -> String {
+        format!("http://{}", self.sockets[position].local_addr().expect("a bound socket"))
+    }
+
+    /// For standard input or output of a process.
+    fn stdio(&self, position: usize) -> Stdio {
+        OwnedFd::from(self.sockets[position].try_clone().expect("a free descriptor")).into()
+    }
+}
+
+/// Gives what came as standard input and error as the sockets 3 and 4, to this very process, as systemd does.
+const ACTIVATE: &str = r#"
+    exec 3<&0 4<&2 0</dev/null 2>>"$LOG"
+    export LISTEN_FDS=2 LISTEN_FDNAMES="$NAMES" LISTEN_PID=$$
+    exec "$0" "$@""#;
 
 /// A running daemon.
 pub struct Daemon {
@@ -355,6 +388,7 @@ impl Plan {
             partners,
             settings: Vec::new(),
             variables: Vec::new(),
+            sockets: None,
             canaries: Canaries::default(),
         }
     }
@@ -371,6 +405,12 @@ impl Plan {
     pub fn variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Gives sockets to every start, as systemd does.
+    #[must_use]
+    pub fn given(self, sockets: GivenSockets) -> Self {
+        Self { sockets: Some(sockets), ..self }
     }
 
     /// Writes the settings file, which goes below the keys that are set one by one.
@@ -432,8 +472,23 @@ impl Plan {
     /// A command of the binary under these settings.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_offerd"));
-        command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.args(arguments).stdin(Stdio::null());
+        self.dress(command)
+    }
+
+    /// Like [`command`](Self::command), with the sockets that were [given](Self::given); standard error is the log.
+    pub fn command_with_sockets(&self, arguments: &[&str]) -> Command {
+        let given = self.sockets.as_ref().expect("sockets are given");
+        let mut command = Command::new("sh");
+        command.args(["-c", ACTIVATE, env!("CARGO_BIN_EXE_offerd")]).args(arguments);
+        command.env("NAMES", &given.names).env("LOG", self.directory.path().join("log"));
+        command.stdin(given.stdio(0)).stderr(given.stdio(1));
+        self.dress(command)
+    }
+
+    /// Puts the settings of this plan into the environment of a command.
+    fn dress(&self, mut command: Command) -> Command {
+        command.current_dir(self.directory.path());
         command.env("OFFERD__STORE__PATH", self.store()).env("OFFERD__PARTNERS__PATH", &self.partners);
         if self.settings_file().exists() {
             command.env("OFFERD_CONFIG", self.settings_file());
@@ -450,6 +505,7 @@ impl Plan {
         for (key, value) in &self.settings {
             command.env(format!("OFFERD__{}", key.to_uppercase().replace('.', "__")), value);
         }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 
@@ -477,11 +533,16 @@ impl Plan {
         let notifications = UnixDatagram::bind(&path).expect("a socket for notifications");
         notifications.set_read_timeout(Some(PATIENCE)).expect("a socket has a timeout");
 
-        let mut command = self.command(&["serve"]);
+        let mut command = if self.sockets.is_some() {
+            self.command_with_sockets(&["serve"])
+        } else {
+            let mut command = self.command(&["serve"]);
+            let log =
+                std::fs::OpenOptions::new().create(true).append(true).open(self.directory.path().join("log"));
+            command.stderr(log.expect("a file for the log"));
+            command
+        };
         command.env("NOTIFY_SOCKET", &path).stdout(Stdio::piped());
-        let log =
-            std::fs::OpenOptions::new().create(true).append(true).open(self.directory.path().join("log"));
-        command.stderr(log.expect("a file for the log"));
         let mut child = command.spawn().expect("the binary starts");
 
         let stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));

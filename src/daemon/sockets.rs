@@ -1,0 +1,121 @@
+//! Sockets that the service manager holds open over a restart, so that no connection is refused meanwhile.
+//!
+//! Each comes under the name of a listener (`FileDescriptorName=` of its unit) and goes before that listener's address in
+//! the settings.
+
+use std::net::{SocketAddr, TcpListener};
+
+use listenfd::ListenFd;
+
+use crate::config::Settings;
+
+/// The listeners, by the names that sockets come under.
+const LISTENERS: [&str; 3] = ["api", "integrations", "admin"];
+
+/// Sockets that listen already, each for one listener.
+#[derive(Debug, Default)]
+pub struct Sockets(Vec<(String, TcpListener)>);
+
+impl Sockets {
+    /// The sockets that this process was given. They are given once: a second call finds none. Call it before there are
+    /// other threads, since it clears the variables that tell of them.
+    ///
+    /// # Errors
+    /// What is wrong with them, in a sentence.
+    pub fn inherit() -> Result<Self, String> {
+        let named = sd_notify::listen_fds_with_names()
+            .map_err(|error| format!("the service manager's sockets cannot be taken: {error}"))?;
+        let names: Vec<String> = named.map(|(_, name)| name).collect();
+        if names.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut given = ListenFd::from_env();
+        let sockets = names.into_iter().enumerate().map(|(position, name)| {
+            let taken = given.take_tcp_listener(position);
+            let taken = taken.map_err(|error| format!("the service manager's socket `{name}`: {error}"))?;
+            let socket = taken.ok_or_else(|| format!("the service manager's socket `{name}` is gone"))?;
+            listening(&name, &socket)?;
+            Ok((name, socket))
+        });
+        let sockets: Vec<_> = sockets.collect::<Result<_, String>>()?;
+        fitting(sockets.iter().map(|(name, _)| name.as_str()))?;
+        Ok(Self(sockets))
+    }
+
+    /// The socket for a listener, if it was given.
+    pub fn take(&mut self, listener: &str) -> Option<TcpListener> {
+        let position = self.0.iter().position(|(name, _)| name == listener)?;
+        Some(self.0.swap_remove(position).1)
+    }
+
+    /// Which listeners have a socket, its address, and the address by the settings that it goes before.
+    pub fn against<'a>(
+        &'a self,
+        settings: &Settings,
+    ) -> impl Iterator<Item = (&'a str, SocketAddr, SocketAddr)> {
+        let set = [settings.api.listen, settings.integrations.listen, settings.admin.listen];
+        self.0.iter().filter_map(move |(name, socket)| {
+            let set = set[LISTENERS.iter().position(|listener| listener == name)?];
+            Some((name.as_str(), socket.local_addr().ok()?, set))
+        })
+    }
+}
+
+/// A connection is a socket too (`Accept=yes`), but nobody can be accepted on it.
+fn listening(name: &str, socket: &TcpListener) -> Result<(), String> {
+    match rustix::net::sockopt::socket_acceptconn(socket) {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            Err(format!("the service manager's socket `{name}` does not listen; its unit needs `Accept=no`"))
+        }
+        Err(error) => Err(format!("the service manager's socket `{name}`: {error}")),
+    }
+}
+
+/// Every name is that of a listener, and none comes twice.
+fn fitting<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let mut seen = Vec::new();
+    for name in names {
+        if !LISTENERS.contains(&name) {
+            return Err(format!(
+                "the service manager gives a socket named `{name}`; wanted one of {}, set by `FileDescriptorName=` of its unit",
+                LISTENERS.map(|name| format!("`{name}`")).join(", ")
+            ));
+        }
+        if seen.contains(&name) {
+            return Err(format!("the service manager gives two sockets named `{name}`; a listener has one"));
+        }
+        seen.push(name);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_listener_has_one_socket_of_its_name() {
+        assert_eq!(fitting(["admin", "api"].into_iter()), Ok(()));
+        let unknown = fitting(["api", "offerd.socket"].into_iter()).unwrap_err();
+        assert!(
+            unknown.contains("named `offerd.socket`; wanted one of `api`, `integrations`, `admin`"),
+            "{unknown}"
+        );
+        let twice = fitting(["api", "api"].into_iter()).unwrap_err();
+        assert!(twice.contains("two sockets named `api`"), "{twice}");
+    }
+
+    #[test]
+    fn a_socket_is_held_against_the_setting_that_it_goes_before() {
+        let settings = Settings::from_layers(None, []).unwrap();
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        let mut sockets = Sockets(vec![("admin".to_owned(), socket)]);
+        let told: Vec<_> = sockets.against(&settings).collect();
+        assert_eq!(told, [("admin", address, settings.admin.listen)]);
+        assert!(sockets.take("api").is_none());
+        assert_eq!(sockets.take("admin").unwrap().local_addr().unwrap(), address);
+        assert!(sockets.take("admin").is_none());
+    }
+}

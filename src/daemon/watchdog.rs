@@ -1,0 +1,110 @@
+//! The service manager's watchdog: it is told that all is well only after a small write that the store has made durable.
+//!
+//! A daemon whose disk hangs or has failed takes no leads. It is silent then, and the service manager starts it anew.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tracing::error;
+
+use crate::store::{Commit, CommitError, Store, Tree};
+
+/// Writes within the time that the service manager waits for one.
+const BEATS: u32 = 3;
+
+/// Where the time of the last write is kept.
+const HEARTBEAT: &[u8] = b"heartbeat";
+
+/// Calls `alive` after each write that was durable in time, until the store is closed. `within` is how long the service
+/// manager waits.
+pub async fn watch(store: Store, within: Duration, mut alive: impl FnMut()) {
+    let mut beats = interval(within / BEATS);
+    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        beats.tick().await;
+        match beat(&store, within).await {
+            Ok(()) => alive(),
+            Err(Missed::Refused(CommitError::Closed)) => return,
+            Err(Missed::Refused(error)) => {
+                error!(%error, "a write failed, so the service manager's watchdog is not told that all is well");
+            }
+            Err(Missed::Late) => {
+                let within_ms = within.as_millis();
+                error!(
+                    within_ms,
+                    "a write was not durable in time, so the watchdog is not told that all is well"
+                );
+            }
+        }
+    }
+}
+
+/// Why the service manager was not told that all is well.
+#[derive(Debug, PartialEq, Eq)]
+enum Missed {
+    /// The store did not take the write.
+    Refused(CommitError),
+    /// It was not durable in time.
+    Late,
+}
+
+/// Writes the time. Once this returns `Ok`, it survives a power cut.
+async fn beat(store: &Store, within: Duration) -> Result<(), Missed> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let written = store.commit(Commit::new().put(Tree::Meta, HEARTBEAT, now_ms.to_be_bytes()));
+    timeout(within, written).await.map_err(|_| Missed::Late)?.map_err(Missed::Refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::store::StoreOptions;
+
+    const WITHIN: Duration = Duration::from_secs(30);
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_told_as_long_as_the_store_writes() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = StoreOptions::new(directory.path());
+        let store = Store::open_inline_with(&options).unwrap();
+        let told = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&told);
+        let watching = tokio::spawn(watch(store.clone(), WITHIN, move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+        }));
+
+        tokio::time::sleep(2 * WITHIN).await;
+        assert_eq!(told.load(Ordering::SeqCst), 6, "at once, and three times in each period");
+        assert!(store.get(Tree::Meta, HEARTBEAT).unwrap().is_some());
+
+        options.sync_fault.set(true);
+        tokio::time::sleep(2 * WITHIN).await;
+        assert_eq!(told.load(Ordering::SeqCst), 6, "silent, since nothing becomes durable");
+        options.sync_fault.set(false);
+        tokio::time::sleep(2 * WITHIN).await;
+        assert_eq!(told.load(Ordering::SeqCst), 6, "a store that has failed stays failed");
+
+        // What follows a failure is not known to be on the disk, so closing says so.
+        assert!(store.close().is_err());
+        watching.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_hangs_is_late() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = StoreOptions::new(directory.path());
+        let store = Store::open(options.clone()).unwrap();
+        options.sync_fault.hang(true);
+        assert_eq!(beat(&store, WITHIN).await, Err(Missed::Late));
+
+        options.sync_fault.hang(false);
+        // The writer goes by the clock on the wall.
+        tokio::time::resume();
+        assert_eq!(beat(&store, WITHIN).await, Ok(()));
+        store.close().unwrap();
+    }
+}

@@ -1,0 +1,190 @@
+//! The way of spans to the collector: a bounded queue, and one task that empties it over OTLP, as JSON over HTTP.
+
+use std::time::Duration;
+
+use hyper_rustls::HttpsConnectorBuilder;
+use metrics::counter;
+use opentelemetry::Context;
+use opentelemetry_http::hyper::HyperClient;
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{Span, SpanData, SpanExporter as _, SpanProcessor};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::telemetry::metrics::{TRACE_SPANS, TRACE_SPANS_DROPPED};
+
+/// Spans that wait for the collector; one more is dropped.
+const QUEUE: usize = 16_384;
+
+/// Spans in one request.
+const BATCH: usize = 512;
+
+/// How long spans are gathered for one request.
+const GATHER: Duration = Duration::from_millis(200);
+
+/// How long the collector may take for a request; then its spans are dropped.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long the last spans may take once the daemon stops.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Where traces are below the collector's address.
+const PATH: &str = "/v1/traces";
+
+/// The task that sends spans.
+#[derive(Debug)]
+pub struct Delivery {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Delivery {
+    /// Sends what is queued, within two seconds, and ends.
+    pub async fn finish(self) {
+        let Self { stop, mut task } = self;
+        // A task that is gone has nothing to send.
+        let _ = stop.send(());
+        if tokio::time::timeout(FAREWELL, &mut task).await.is_err() {
+            task.abort();
+        }
+    }
+}
+
+/// Starts a delivery to a collector.
+pub(super) fn start(endpoint: &str) -> Result<(Queue, Delivery), String> {
+    let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().build();
+    let exporter = SpanExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpJson)
+        .with_endpoint(format!("{}{PATH}", endpoint.trim_end_matches('/')))
+        .with_timeout(PATIENCE)
+        .with_http_client(HyperClient::new(connector, PATIENCE, None))
+        .build()
+        .map_err(|error| error.to_string())?;
+    let (sender, spans) = mpsc::channel(QUEUE);
+    let (stop, stopping) = oneshot::channel();
+    // The queue tells the exporter whose spans they are before the first comes.
+    let (of_whom, resource) = oneshot::channel();
+    let task = tokio::spawn(async move {
+        let mut exporter = exporter;
+        if let Ok(resource) = resource.await {
+            exporter.set_resource(&resource);
+        }
+        deliver(spans, exporter, stopping).await;
+    });
+    Ok((Queue { sender, of_whom: Some(of_whom) }, Delivery { stop, task }))
+}
+
+/// Takes spans that have ended. What does not fit is dropped and counted: nobody waits.
+#[derive(Debug)]
+pub(super) struct Queue {
+    sender: mpsc::Sender<SpanData>,
+    of_whom: Option<oneshot::Sender<Resource>>,
+}
+
+impl SpanProcessor for Queue {
+    fn on_start(&self, _: &mut Span, _: &Context) {}
+
+    fn on_end(&self, span: SpanData) {
+        if self.sender.try_send(span).is_err() {
+            counter!(TRACE_SPANS_DROPPED, "reason" => "queue_full").increment(1);
+        }
+    }
+
+    /// [`Delivery::finish`] does.
+    fn force_flush(&self) -> OTelSdkResult {
+        Ok(())
+    }
+
+    fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
+        Ok(())
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        if let Some(of_whom) = self.of_whom.take() {
+            // A delivery that is gone sends nothing.
+            let _ = of_whom.send(resource.clone());
+        }
+    }
+}
+
+/// Sends what is queued, again and again, until it is told to stop; then once more.
+async fn deliver(
+    mut spans: mpsc::Receiver<SpanData>,
+    exporter: SpanExporter,
+    mut stopping: oneshot::Receiver<()>,
+) {
+    let (mut going_on, mut reached) = (true, true);
+    while going_on {
+        tokio::select! {
+            _ = &mut stopping => going_on = false,
+            () = tokio::time::sleep(GATHER) => {}
+        }
+        loop {
+            let batch = next_batch(&mut spans);
+            if batch.is_empty() {
+                break;
+            }
+            reached = send(&exporter, batch, reached).await;
+        }
+    }
+}
+
+/// What is queued, as much as goes into a request.
+fn next_batch(spans: &mut mpsc::Receiver<SpanData>) -> Vec<SpanData> {
+    std::iter::from_fn(|| spans.try_recv().ok()).take(BATCH).collect()
+}
+
+/// Sends spans, counts what became of them, and tells whether the collector took them. A collector that is gone is logged
+/// once, and once when it is back.
+async fn send(exporter: &SpanExporter, batch: Vec<SpanData>, reached_before: bool) -> bool {
+    let count = batch.len() as u64;
+    match exporter.export(batch).await {
+        Ok(()) => {
+            counter!(TRACE_SPANS).increment(count);
+            if !reached_before {
+                tracing::info!("the collector takes traces again");
+            }
+            true
+        }
+        Err(error) => {
+            counter!(TRACE_SPANS_DROPPED, "reason" => "not_delivered").increment(count);
+            if reached_before {
+                tracing::warn!(%error, "traces cannot be delivered and are dropped");
+            }
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opentelemetry::trace::{Span as _, Tracer, TracerProvider};
+    use opentelemetry_sdk::trace::SdkTracerProvider;
+
+    use super::*;
+
+    #[test]
+    fn a_full_queue_drops_what_comes_and_nobody_waits() {
+        let (sender, mut spans) = mpsc::channel(2);
+        let queue = Queue { sender, of_whom: None };
+        let tracer = SdkTracerProvider::builder().with_span_processor(queue).build().tracer("test");
+        for name in ["one", "two", "three"] {
+            tracer.start(name).end();
+        }
+        let batch = next_batch(&mut spans);
+        assert_eq!(batch.iter().map(|span| &*span.name).collect::<Vec<_>>(), ["one", "two"]);
+        assert!(next_batch(&mut spans).is_empty());
+    }
+
+    #[test]
+    fn a_request_has_so_many_spans_and_no_more() {
+        let (sender, mut spans) = mpsc::channel(QUEUE);
+        let queue = Queue { sender, of_whom: None };
+        let tracer = SdkTracerProvider::builder().with_span_processor(queue).build().tracer("test");
+        (0..BATCH + 1).for_each(|_| tracer.start("span").end());
+        assert_eq!((next_batch(&mut spans).len(), next_batch(&mut spans).len()), (BATCH, 1));
+    }
+}

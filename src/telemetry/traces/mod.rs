@@ -1,0 +1,132 @@
+//! Traces: one a lead, with a span for each partner that is asked, sent to an OpenTelemetry collector where one is named.
+//!
+//! A lead is never slowed by it: a span that has ended goes into a bounded queue, which [`delivery`] empties, and a queue
+//! that is full drops it, counted. Spans hold ids, keys of partners and outcomes; nothing of a person.
+//!
+//! Spans are begun and ended by hand, with the API of OpenTelemetry itself: a lead goes through actors and threads, where
+//! there is no current span, and spans of `tracing` would stand in every log line and under the log's filter.
+
+mod context;
+mod delivery;
+
+use opentelemetry::trace::{
+    Span as _, SpanBuilder, SpanContext, SpanKind, Status, TraceContextExt, Tracer, TracerProvider,
+};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider, Span};
+
+pub use self::context::{TRACEPARENT, TraceContext};
+pub use self::delivery::Delivery;
+
+/// The name of the spans' source.
+const SCOPE: &str = "offerd";
+
+/// Begins traces, or does nothing where there is no collector. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Traces(Option<SdkTracer>);
+
+impl Traces {
+    /// Traces to the collector at `endpoint`, an http or https URL as in `OTEL_EXPORTER_OTLP_ENDPOINT`; of those that no
+    /// caller has begun so many in a hundred. What is queued is sent by the [`Delivery`].
+    ///
+    /// Call it within a tokio runtime.
+    ///
+    /// # Errors
+    /// What is wrong with the endpoint.
+    pub fn to(endpoint: &str, sampled_percent: u8) -> Result<(Self, Delivery), String> {
+        let (queue, delivery) = delivery::start(endpoint)?;
+        let provider = SdkTracerProvider::builder()
+            .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(
+                f64::from(sampled_percent) / 100.0,
+            ))))
+            .with_resource(
+                Resource::builder_empty()
+                    .with_service_name("offerd")
+                    .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
+                    .build(),
+            )
+            .with_span_processor(queue)
+            .build();
+        Ok((Self(Some(provider.tracer(SCOPE))), delivery))
+    }
+
+    /// Begins the trace of a lead, or goes on with that of its caller.
+    pub fn lead(&self, caller: Option<&TraceContext>) -> LeadTrace {
+        let Some(tracer) = &self.0 else { return LeadTrace(None) };
+        let parent = caller.map_or_else(Context::new, |caller| under(caller.span_context()));
+        let builder = SpanBuilder::from_name("rate table").with_kind(SpanKind::Server);
+        let span = tracer.build_with_context(builder, &parent);
+        LeadTrace(Some((tracer.clone(), span)))
+    }
+}
+
+/// The span of a lead, from its arrival to its complete rate table. Ends when it is dropped.
+#[derive(Debug, Default)]
+pub struct LeadTrace(Option<(SdkTracer, Span)>);
+
+impl LeadTrace {
+    /// Notes a fact.
+    pub fn note(&mut self, key: &'static str, value: impl Into<opentelemetry::Value>) {
+        if let Some((_, span)) = &mut self.0 {
+            span.set_attribute(KeyValue::new(key, value));
+        }
+    }
+
+    /// Notes that it came to nothing, and ends.
+    pub fn fail(self, why: &'static str) {
+        if let Some((_, mut span)) = self.0 {
+            span.set_status(Status::error(why));
+        }
+    }
+
+    /// Begins the span of one ask.
+    pub fn ask(&self, partner: &str, product_type: &str) -> AskTrace {
+        let Some((tracer, lead)) = &self.0 else { return AskTrace(None) };
+        let attributes = [
+            KeyValue::new("offerd.partner", partner.to_owned()),
+            KeyValue::new("offerd.product_type", product_type.to_owned()),
+        ];
+        let builder =
+            SpanBuilder::from_name("ask partner").with_kind(SpanKind::Client).with_attributes(attributes);
+        AskTrace(Some(tracer.build_with_context(builder, &under(lead.span_context()))))
+    }
+}
+
+/// The span of one ask of one partner. Ends when it is dropped.
+#[derive(Debug)]
+pub struct AskTrace(Option<Span>);
+
+impl AskTrace {
+    /// What the partner is told, so that it can go on with the trace.
+    pub fn context(&self) -> Option<TraceContext> {
+        self.0.as_ref().map(|span| TraceContext::of_span(span.span_context().clone()))
+    }
+
+    /// Ends with how the ask ended; `well` when the partner answered.
+    pub fn end(self, outcome: &'static str, well: bool) {
+        let Some(mut span) = self.0 else { return };
+        span.set_attribute(KeyValue::new("offerd.outcome", outcome));
+        if !well {
+            span.set_status(Status::error(outcome));
+        }
+    }
+}
+
+/// The context of a span's children.
+fn under(parent: &SpanContext) -> Context {
+    Context::new().with_remote_span_context(parent.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_collector_nothing_is_traced() {
+        let mut lead = Traces::default().lead(None);
+        lead.note("offerd.test", true);
+        assert!(lead.ask("amber", "loan").context().is_none());
+        lead.fail("refused");
+    }
+}

@@ -1,0 +1,36 @@
+//! What is older than `store.retention` is gone, with all that became of it, and its room on the disk is free again.
+
+use std::fs;
+
+use crate::kit::partners::prompt_partners;
+use crate::kit::{Daemon, sample};
+
+#[tokio::test]
+async fn a_lead_is_gone_after_its_retention_and_who_sends_it_again_is_no_duplicate() {
+    let plan = Daemon::with_partners(prompt_partners(2)).setting("store.volume_age", "1s");
+    let daemon = plan.setting("store.retention", "1s").setting("log.format", "json").start().await;
+    let table = daemon.submit(sample("everything")).await;
+    assert_eq!(table.status, 200);
+    let uuid = table.json()["uuid"].as_str().unwrap().to_owned();
+    let lead = table.json()["leadUuid"].as_str().unwrap().to_owned();
+    let volume = daemon.store().join("volumes/1");
+    assert!(volume.join("db").is_file());
+
+    daemon.logged("dropped what is older than `store.retention`").await;
+    assert_eq!(daemon.rate_table(&uuid).await.status, 404);
+    assert!(!volume.exists(), "its files are gone");
+    let told = daemon.log();
+    let dropped = told.lines().find(|line| line.contains("dropped what is older")).unwrap();
+    assert!(dropped.contains(r#""leads":1"#), "{dropped}");
+    let again = daemon.submit(sample("everything")).await;
+    assert_eq!(again.status, 200, "nothing is known of the first one any more");
+
+    // Nor after a restart, which has nothing to say of it either.
+    let daemon = daemon.terminate().1.start().await;
+    assert_eq!(daemon.rate_table(&uuid).await.status, 404);
+    let explained = daemon.command(&["explain", &lead]);
+    assert!(!explained.status.success());
+    let report = daemon.command(&["store", "check"]);
+    assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
+    assert!(fs::read_dir(daemon.store().join("volumes")).unwrap().count() <= 4);
+}

@@ -1,21 +1,21 @@
 //! The console: what an operator looks at in a browser, under `/console` of the admin listener.
 //!
 //! # How a page is made
-//! 1. What stands on it is a struct that [`Page`] is implemented for: its section, its template, how often it is rendered anew.
-//!    Figures come from the metrics ([`figures`]), from what the engine keeps in memory, or from single records; never from a
+//! 1. What stands on it is a struct that `Page` is implemented for: its section, its template, how often it is rendered anew.
+//!    Figures come from the metrics (`figures`), from what the engine keeps in memory, or from single records; never from a
 //!    scan of the store, so that a page takes milliseconds however much is stored.
-//! 2. Its template stands in `templates/`, is listed in [`templates`], and makes the inside of `<main>`; `layout.html` is
+//! 2. Its template stands in `templates/`, is listed in `templates`, and makes the inside of `<main>`; `layout.html` is
 //!    around it. An element that changes by itself has an `id` and the attribute `data-live`.
 //! 3. An `async fn(Arc<Visit>) -> Result<View, Failure>` gathers the struct and gives `visit.view(&page)`. A row of
-//!    [`ROUTES`] puts it under its path with `page!`. What changes something is an `async fn(Arc<Visit>) ->
-//!    Result<Reply, Failure>` under `act!`, its row a `POST`; it ends with [`view::see`].
+//!    `ROUTES` puts it under its path with `page!`. What changes something is an `async fn(Arc<Visit>) ->
+//!    Result<Reply, Failure>` under `act!`, its row a `POST`; it ends with `view::see`.
 //!
 //! # What every page gets
-//! [`enter`](visit::enter) lets in who is signed in, where that is asked for, and holds every form against forgery. [`view`] sets the
+//! `visit::enter` lets in who is signed in, where that is asked for, and holds every form against forgery. `view` sets the
 //! headers: nothing is loaded from elsewhere, framed, or kept. Who asks for a page with `Accept: text/event-stream` gets it anew
-//! every few seconds ([`live`]); without that, or without a script, it is whole as it is.
+//! every few seconds (`live`); without that, or without a script, it is whole as it is.
 //!
-//! Personal data are masked until they are revealed, which is a form that [`Visit::reveal`] answers and audits.
+//! Personal data are masked until they are revealed, which is a form that `Visit::reveal` answers and audits.
 
 mod assets;
 mod catalogue;

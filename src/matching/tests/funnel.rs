@@ -114,8 +114,8 @@ impl Story {
                     look_back_minutes: None,
                     bands,
                     repeat: None,
-                    trace: None,
                     lead,
+                    trace: None,
                 };
                 let shown = self.world.matchmaker.submit(submission, Until::Prompt).await.unwrap();
                 self.tables.push(uuid(&shown));

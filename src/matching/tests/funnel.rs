@@ -108,8 +108,15 @@ impl Story {
                 });
                 let lead = Lead::read(lead.to_string().as_bytes()).unwrap();
                 let (company, bands) = (COMPANIES[company], CreditBands::CURRENT);
-                let submission =
-                    Submission { company, test, look_back_minutes: None, bands, repeat: None, lead };
+                let submission = Submission {
+                    company,
+                    test,
+                    look_back_minutes: None,
+                    bands,
+                    repeat: None,
+                    trace: None,
+                    lead,
+                };
                 let shown = self.world.matchmaker.submit(submission, Until::Prompt).await.unwrap();
                 self.tables.push(uuid(&shown));
             }

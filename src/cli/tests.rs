@@ -45,7 +45,11 @@ fn every_command_has_examples_of_itself_that_can_be_typed() {
             // What is before the command, as a variable, a pipe or another command, is the shell's.
             let command = example.find("offerd").map_or("", |at| &example[at..]);
             let command = command.split("  ").next().unwrap_or_default().trim_end_matches(['"', ')']);
-            let typed = words(command);
+            let mut typed = words(command);
+            // OFFERD_TOKEN may hold it.
+            if typed.iter().any(|word| word == "submit") && !typed.iter().any(|word| word == "--token") {
+                typed.extend(["--token", "a"].map(str::to_owned));
+            }
             let parsed = Cli::command().try_get_matches_from(&typed);
             assert!(parsed.is_ok(), "{path}: {example}\n{}", parsed.unwrap_err());
             let named: Vec<&str> = typed

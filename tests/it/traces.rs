@@ -6,9 +6,8 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::http_partners::far_lender;
 use crate::kit::far_side::{Deed, FarSide};
-use crate::kit::partners::partner;
+use crate::kit::partners::{far_lender, partner};
 use crate::kit::{Daemon, sample};
 
 const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

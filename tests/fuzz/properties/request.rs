@@ -93,28 +93,37 @@ impl Authenticate for App {
     }
 }
 
+/// What all connections share.
+struct Shared {
+    app: Arc<App>,
+    gate: Arc<Gate>,
+    welcome: watch::Sender<Arc<Welcome>>,
+}
+
+static SHARED: LazyLock<Shared> = LazyLock::new(|| {
+    let rate = Rate { burst: NonZeroU32::MAX, refill: Duration::from_secs(1) };
+    let rules = GateRules {
+        per_company: Some(rate),
+        per_address: Some(rate),
+        trusted_proxies: vec!["127.0.0.0/8".parse().expect("a network")],
+        ..GateRules::default()
+    };
+    let cors = Cors::new(&["https://shop.example".to_owned()]);
+    let welcome = Welcome { cors, vendors: vec!["offerd".to_owned()] };
+    Shared {
+        app: Arc::new(App),
+        gate: Arc::new(Gate::new(rules, Pulse::new())),
+        welcome: watch::channel(Arc::new(welcome)).0,
+    }
+});
+
 fn served() -> impl HttpService {
-    static SURFACE: LazyLock<(Arc<App>, Arc<Gate>, watch::Sender<Arc<Welcome>>)> = LazyLock::new(|| {
-        let rate = Rate { burst: NonZeroU32::MAX, refill: Duration::from_secs(1) };
-        let rules = GateRules {
-            per_company: Some(rate),
-            per_address: Some(rate),
-            trusted_proxies: vec!["127.0.0.0/8".parse().expect("a network")],
-            ..GateRules::default()
-        };
-        let welcome = Welcome {
-            cors: Cors::new(&["https://shop.example".to_owned()]),
-            vendors: vec!["offerd".to_owned()],
-        };
-        (Arc::new(App), Arc::new(Gate::new(rules, Pulse::new())), watch::channel(Arc::new(welcome)).0)
-    });
-    let (app, gate, welcome) = &*SURFACE;
     service(Surface {
         listener: "fuzz",
-        app: Arc::clone(app),
+        app: Arc::clone(&SHARED.app),
         router: Router::new(ROUTES),
-        gate: Arc::clone(gate),
-        welcome: welcome.subscribe(),
+        gate: Arc::clone(&SHARED.gate),
+        welcome: SHARED.welcome.subscribe(),
     })
 }
 

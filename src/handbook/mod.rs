@@ -110,7 +110,7 @@ impl Chapter {
         }
     }
 
-    /// The chapter as the inside of a page: its title as `h1`, the other headings with ids ([`slug`]), no scripts, no styles.
+    /// The chapter as the inside of a page: its title as `h1`, the other headings with ids (`slug`), no scripts, no styles.
     /// `link` tells where a chapter is, by its name.
     pub fn html(&self, link: impl Fn(&str) -> String) -> String {
         html::render(&self.markdown(), link)

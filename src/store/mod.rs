@@ -6,13 +6,13 @@
 //! 2. The writer, one plain thread, wakes and takes what is queued, up to [`StoreOptions::group`]. It checks each guard
 //!    against what is stored under what the group has already taken in, so of two commits with one guard one wins (S5).
 //! 3. What is appended to a feed gets its arrival time, later than any before, also after a restart or when the clock steps back (S6).
-//! 4. The group is appended to the [journal] and synced: now it is durable, all of it or nothing.
-//! 5. It is applied to sled, in each [volume](volumes) that it concerns as one `sled::Batch`. Large values lie in pieces, in
+//! 4. The group is appended to the journal (`journal`) and synced: now it is durable, all of it or nothing.
+//! 5. It is applied to sled, in each volume (`volumes`) that it concerns as one `sled::Batch`. Large values lie in pieces, in
 //!    the same batch. Then every commit of the group is answered, the refused ones too: what a
 //!    guard found is durable by then (S1).
 //! 6. If any of this fails, no commit of the group is acknowledged and the store is [`Health::Failed`] (L4): until the disk
 //!    takes a new file of the journal, or, if sled failed, until a restart.
-//! 7. Aside, [checkpoints](checkpoint) make sled durable, and the journal's full files are used again. What a crash has kept from
+//! 7. Aside, checkpoints (`checkpoint`) make sled durable, and the journal's full files are used again. What a crash has kept from
 //!    sled is read from the journal at the next start.
 //!
 //! # What reading relies on

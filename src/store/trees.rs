@@ -89,7 +89,7 @@ pub struct TreeRow {
     pub value: &'static str,
     /// Whether it is sealed.
     pub seal: Seal,
-    /// By what it is told in which [volume](super::volumes) a record lies.
+    /// By what it is told in which volume (`volumes`) a record lies.
     pub kept: Kept,
     /// Who writes.
     pub writers: &'static str,

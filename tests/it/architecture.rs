@@ -94,7 +94,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("rustls", &["wire", "web"]),
     ("tokio_rustls", &["web"]),
     ("governor", &["web"]),
-    ("arc_swap", &["store", "web"]),
+    ("arc_swap", &["web"]),
     ("webpki_roots", &["wire"]),
     ("flate2", &["wire"]),
     ("ipnet", &["wire", "config", "web"]),

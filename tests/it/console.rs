@@ -145,6 +145,9 @@ async fn a_page_that_is_kept_open_is_sent_anew_and_does_not_hold_up_the_end() {
     assert!(status.success());
 }
 
+/// Fields of a form, or headers.
+type Pairs<'a> = &'a [(&'a str, &'a str)];
+
 #[tokio::test]
 async fn a_partner_is_paused_and_resumed_by_our_own_forms_only() {
     let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
@@ -154,7 +157,7 @@ async fn a_partner_is_paused_and_resumed_by_our_own_forms_only() {
     let token = csrf(&html(&daemon, &path).await);
     let pause = format!("{path}/pause");
 
-    let forged: [(&[(&str, &str)], &[(&str, &str)]); 4] = [
+    let forged: [(Pairs, Pairs); 4] = [
         (&[], &[]),
         (&[("csrf", "guessed")], &[]),
         (&[("csrf", &token)], &[("origin", "http://evil.example")]),

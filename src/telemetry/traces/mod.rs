@@ -1,6 +1,6 @@
 //! Traces: one a lead, with a span for each partner that is asked, sent to an OpenTelemetry collector where one is named.
 //!
-//! A lead is never slowed by it: a span that has ended goes into a bounded queue, which [`delivery`] empties, and a queue
+//! A lead is never slowed by it: a span that has ended goes into a bounded queue, which `delivery` empties, and a queue
 //! that is full drops it, counted. Spans hold ids, keys of partners and outcomes; nothing of a person.
 //!
 //! Spans are begun and ended by hand, with the API of OpenTelemetry itself: a lead goes through actors and threads, where

@@ -20,7 +20,7 @@ use super::{
     records::read_clear,
     sealing::{data_key, key_ring::SLOTS, owner},
     trees::{Seal, Tree},
-    volumes::Number,
+    volumes::{BASE, Number},
 };
 
 /// How many records one commit removes.
@@ -45,6 +45,13 @@ const AGING: [(Tree, Told); 5] = [
     (Tree::Owed, Told::Id),
     (Tree::Sessions, Told::Key),
 ];
+
+/// Some keys of a tree that are to be removed.
+struct Aged {
+    keys: Vec<Vec<u8>>,
+    /// Up to where was looked; nothing when that is the end.
+    searched_to: Option<Vec<u8>>,
+}
 
 /// What a volume took along when it was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +108,7 @@ impl Store {
                 let Ok(Frame::Whole(kept)) = Frame::open(&raw) else { continue };
                 match (data_key::volume_of(kept), data_key::is_destroyed(kept)) {
                     (volume, false) if volume == number => of_volume += 1,
-                    (volume, true) if volume < number => forgotten += 1,
+                    (volume, true) if (BASE + 1..number).contains(&volume) => forgotten += 1,
                     _ => {}
                 }
             }
@@ -121,28 +128,27 @@ impl Store {
         for (tree, told) in sealed.into_iter().chain(aging) {
             let mut after = None;
             loop {
-                let (keys, last) = self.aged(tree, told, before_ms, after.as_deref())?;
+                let Aged { keys, searched_to } = self.aged(tree, told, before_ms, after.as_deref())?;
                 removed += keys.len() as u64;
                 let commit = keys.iter().fold(Commit::new(), |commit, key| commit.remove(tree, key));
                 self.commit(commit).await?;
-                match last {
-                    Some(last) => after = Some(last),
-                    None => break,
+                after = searched_to;
+                if after.is_none() {
+                    break;
                 }
             }
         }
         Ok(removed)
     }
 
-    /// Some keys of a tree that are to be removed, and up to where was looked; nothing when that is the end.
-    #[allow(clippy::type_complexity)] // it is taken apart at once
+    /// Some keys of a tree that are to be removed.
     fn aged(
         &self,
         tree: Tree,
         told: Option<Told>,
         before_ms: u64,
         after: Option<&[u8]>,
-    ) -> Result<(Vec<Vec<u8>>, Option<Vec<u8>>), RetentionError> {
+    ) -> Result<Aged, RetentionError> {
         let records = &self.shared.records;
         let prefix = tree.sled_key(&[]);
         let first = after.map_or_else(|| prefix.clone(), |after| [after, &[0]].concat());
@@ -161,10 +167,10 @@ impl Store {
                 keys.push(key.to_vec());
             }
             if keys.len() == AT_ONCE {
-                return Ok((keys, Some(sled_key.to_vec())));
+                return Ok(Aged { keys, searched_to: Some(sled_key.to_vec()) });
             }
         }
-        Ok((keys, None))
+        Ok(Aged { keys, searched_to: None })
     }
 
     /// Whether the lead that a sealed record is about has no data key any more.

@@ -120,9 +120,15 @@ impl Writer {
         if let Err(error) = self.records.make_durable() {
             return self.latch.fail_for_good(&error.to_string());
         }
-        match self.journal.renew() {
-            Ok(()) => self.latch.mended(),
-            Err(error) => tracing::warn!(%error, "the store's disk does not work yet"),
+        if let Err(error) = self.journal.renew() {
+            return tracing::warn!(%error, "the store's disk does not work yet");
+        }
+        self.latch.mended();
+        // Of an erasure that failed in its middle, before another one forgets the old wrapping keys of all slots.
+        let unfinished: Vec<Commit> =
+            self.records.sealing().unfinished().into_iter().map(Commit::rewrap).collect();
+        if !unfinished.is_empty() {
+            self.execute(&unfinished);
         }
     }
 

@@ -107,9 +107,11 @@ impl Drop for Work {
     }
 }
 
-/// A part of the memory for bodies.
+/// A part of the memory for bodies, held until it is dropped.
 #[derive(Debug)]
-pub(super) struct BodyRoom(#[allow(dead_code)] Option<OwnedSemaphorePermit>);
+pub(super) struct BodyRoom {
+    _permit: OwnedSemaphorePermit,
+}
 
 impl Gate {
     /// A gate by its rules. `pulse` tells how late the process is.
@@ -208,7 +210,7 @@ impl Gate {
     pub(super) fn room(bodies: &Arc<Semaphore>, bytes: usize) -> Result<BodyRoom, Failure> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let room = Arc::clone(bodies).try_acquire_many_owned(bytes);
-        room.map(|room| BodyRoom(Some(room))).map_err(|_| turned_away("body_bytes"))
+        room.map(|permit| BodyRoom { _permit: permit }).map_err(|_| turned_away("body_bytes"))
     }
 
     /// The memory for bodies.

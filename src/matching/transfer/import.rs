@@ -115,7 +115,6 @@ impl Import {
     }
 
     /// What is to be written of a record, if anything; the outer `None` when it is no record of its tree.
-    #[allow(clippy::option_option)] // two questions, two answers
     fn commit(&mut self, tree: Tree, key: Vec<u8>, payload: Vec<u8>) -> Option<Option<Commit>> {
         let key = match tree {
             Tree::Identities => match self.identity(&key, &payload) {

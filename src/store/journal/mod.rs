@@ -133,7 +133,12 @@ impl Closed {
         let directory = path.parent().unwrap_or(Path::new("."));
         let waiting = spares(directory)?.count();
         // One that a large group has made longer would stay so.
-        if waiting >= SPARES || fs::metadata(&path)?.len() > 2 * SEGMENT_BYTES {
+        let length = match fs::metadata(&path) {
+            // A journal that was renewed meanwhile has removed it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            file => file?.len(),
+        };
+        if waiting >= SPARES || length > 2 * SEGMENT_BYTES {
             return fs::remove_file(path);
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -44,7 +44,7 @@ use super::commit::Without;
 use super::frame::Reason;
 use super::records::{RawValues, read_clear};
 use super::trees::{Seal, Tree};
-use super::volumes::Number;
+use super::volumes::{BASE, Number};
 
 /// How many bytes longer a sealed payload is.
 pub(super) const OVERHEAD: usize = OWNER_LEN + SEAL_LEN;
@@ -192,7 +192,9 @@ impl Sealing {
                 Without::Lead(erased, at_ms) if *erased == lead => {
                     return Some((lead, Some(data_key::destroyed(*at_ms, volume))));
                 }
-                Without::Volume(dropped, _) if data_key::is_destroyed(&kept) && volume < *dropped => {
+                Without::Volume(dropped, _)
+                    if data_key::is_destroyed(&kept) && (BASE + 1..*dropped).contains(&volume) =>
+                {
                     return Some((lead, None));
                 }
                 Without::Volume(dropped, at_ms) if volume == *dropped => {

@@ -344,3 +344,37 @@ proptest! {
         prop_assert!(store.check().unwrap().is_sound());
     }
 }
+
+/// Two leads of different slots, and one of the slot of the first.
+fn in_slots() -> [Uuid; 3] {
+    let slot = |lead: Uuid| KeyRing::slot_of(lead);
+    let first = Uuid::from_u128(1);
+    let others = || (2..).map(Uuid::from_u128);
+    let neighbour = others().find(|lead| slot(*lead) == slot(first)).unwrap();
+    let stranger = others().find(|lead| slot(*lead) != slot(first)).unwrap();
+    [first, neighbour, stranger]
+}
+
+#[test]
+fn an_erasure_that_a_failing_disk_interrupts_costs_its_neighbours_nothing() {
+    let directory = directory();
+    let mut options = StoreOptions::new(directory.path());
+    options.mend_interval = std::time::Duration::ZERO;
+    let store = Store::open_inline_with(&options).unwrap();
+    let [first, neighbour, stranger] = in_slots();
+    store.commit_group(&[first, neighbour, stranger].map(about));
+    options.sync_fault.set(true);
+    store.commit_now(Commit::new().erase(first, 1)).unwrap_err();
+    options.sync_fault.set(false);
+
+    // Whoever is erased next has all old wrapping keys forgotten.
+    store.commit_now(Commit::new().erase(stranger, 2)).unwrap();
+    let check = |store: &Store| {
+        assert_eq!(store.payload(Tree::Leads, neighbour).as_deref(), Some(CANARY));
+        assert_eq!(store.payload(Tree::Leads, first).as_deref(), Some(CANARY), "it was not erased");
+        assert_eq!(store.payload(Tree::Leads, stranger), None);
+    };
+    check(&store);
+    drop(store);
+    check(&inline(&directory));
+}

@@ -255,8 +255,9 @@ impl Volumes {
         }
         for (number, batch) in batches {
             let volume = self.volume_or_new(number)?;
-            volume.dirty.store(true, Ordering::Release);
             volume.db.apply_batch(batch)?;
+            // Not before: a checkpoint that comes between would take the mark and leave the batch.
+            volume.dirty.store(true, Ordering::Release);
         }
         Ok(())
     }

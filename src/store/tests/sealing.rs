@@ -7,7 +7,7 @@ use proptest::{collection::vec, prelude::*};
 
 use super::*;
 use crate::store::records::RawValues;
-use crate::store::sealing::data_key;
+use crate::store::sealing::{data_key, key_ring::KeyRing};
 
 /// A text that is looked for where it must not be.
 const CANARY: &[u8] = b"078-05-1120 wren.canary@example.com";

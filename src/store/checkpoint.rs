@@ -78,6 +78,7 @@ fn checkpoint(records: &Records, full: impl IntoIterator<Item = Closed>) -> Resu
     let began = Instant::now();
     records.make_durable().map_err(|error| error.to_string())?;
     full.into_iter().try_for_each(Closed::retire).map_err(|error| error.to_string())?;
+    records.volumes().shrink().map_err(|error| error.to_string())?;
     metrics::histogram!(STORE_CHECKPOINT_SECONDS).record(began.elapsed());
     Ok(())
 }

@@ -22,7 +22,7 @@ use super::{
     records::{Records, Scan},
     sealing::{MasterKey, Sealing, SealingError},
     trees::{TREES, Tree},
-    volumes::{BASE, Begins, Kept, Number, Volumes, time_ms},
+    volumes::{BASE, BASE_CACHE_SHARE, Begins, Kept, Number, Volumes, time_ms},
     writer::{Limits, Writer},
 };
 
@@ -60,7 +60,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let path = &options.path;
     migration::finish_interrupted(path)?;
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| io_error(path, source))?;
-    let db = open_sled(options).map_err(|error| sled_error(path, error))?;
+    let db = open_base(options).map_err(|error| sled_error(path, error))?;
     read_format(&db, path)?;
     let volumes = Volumes::over(db.clone(), options).map_err(|source| io_error(path, source))?;
     let journal = replay(options, &volumes)?;
@@ -163,7 +163,12 @@ pub(super) fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> 
         return Ok(None);
     }
     let path = &options.path;
-    read_format(&open_sled(options).map_err(|error| sled_error(path, error))?, path)
+    read_format(&open_base(options).map_err(|error| sled_error(path, error))?, path)
+}
+
+/// Opens the base with its share of the memory for caches, which takes the store's lock.
+pub(super) fn open_base(store: &StoreOptions) -> sled::Result<sled::Db> {
+    open_sled(&StoreOptions { cache_bytes: store.cache_bytes / BASE_CACHE_SHARE, ..store.clone() })
 }
 
 /// Opens sled, which takes the lock.

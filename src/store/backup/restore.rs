@@ -78,7 +78,7 @@ impl Restore {
         made.map_err(|source| RestoreError::Store(io_error(&path, source)))?;
         let mut building = Building { path, volumes: None, master: master.clone(), keys: None };
         let options = building.options();
-        let base = open::open_sled(&options).map_err(disk)?;
+        let base = open::open_base(&options).map_err(disk)?;
         let volumes = Volumes::over(base, &options).map_err(|source| io_error(&building.path, source))?;
         building.volumes = Some(volumes);
         Ok(Self { into: into.to_owned(), building, scanner: Scanner::new(Some(master)) })

@@ -124,6 +124,33 @@ fn what_lies_in_several_volumes_is_read_as_if_it_lay_in_one() {
 }
 
 #[test]
+fn a_volume_that_is_worked_on_no_more_gives_its_cache_back() {
+    let directory = directory();
+    let hourly = Hourly::of(&directory);
+    let store = hourly.open();
+    let submitted: Vec<(Uuid, Uuid)> = (0..5)
+        .map(|nth| {
+            hourly.pass(HOUR_MS);
+            submit(&store, &hourly, nth)
+        })
+        .collect();
+    let volumes = store.shared.records.volumes();
+    let [young, old] = [4, 256].map(|share| hourly.options.cache_bytes / share);
+    assert_eq!(volumes.caches(), [young; 5], "each was the last one when it was opened");
+
+    let read = volumes.volume(2).unwrap().unwrap();
+    volumes.shrink().unwrap();
+    assert_eq!(volumes.caches(), [young, old, old, young, young], "the first is being read");
+    drop(read);
+    volumes.shrink().unwrap();
+    assert_eq!(volumes.caches(), [old, old, old, young, young]);
+    for (nth, (lead, table)) in submitted.into_iter().enumerate() {
+        assert_eq!(store.get(Tree::Leads, lead).unwrap().unwrap(), format!("lead {nth}").as_bytes());
+        assert_eq!(answers(&store, table), 9_000);
+    }
+}
+
+#[test]
 fn a_backup_has_every_volume_and_so_has_the_store_that_is_restored() {
     let directory = directory();
     let hourly = Hourly::of(&directory);

@@ -23,7 +23,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -41,11 +41,17 @@ pub(super) type Number = u32;
 /// The number of the base.
 pub(super) const BASE: Number = 0;
 
-/// The part of the memory for the cache that the volume gets that grows.
-const LAST_CACHE_SHARE: u64 = 2;
+/// The part of the memory for caches that the base gets.
+pub(super) const BASE_CACHE_SHARE: u64 = 2;
+
+/// The part that each of the [`YOUNG`] gets.
+const YOUNG_CACHE_SHARE: u64 = 4;
 
 /// The part that each other one gets: it is read now and then.
-const OLD_CACHE_SHARE: u64 = 16;
+const OLD_CACHE_SHARE: u64 = 256;
+
+/// How many volumes are worked on: the last one, and the one before while the leads in it are completed.
+const YOUNG: usize = 2;
 
 /// The databases of a store.
 pub(super) struct Volumes {
@@ -66,7 +72,8 @@ struct Dated {
 struct OnDisk {
     path: PathBuf,
     opened: OnceLock<Arc<Volume>>,
-    opening: Mutex<()>,
+    /// Locked while it is opened or dropped; whether it was dropped.
+    dropped: Mutex<bool>,
 }
 
 /// When a volume begins.
@@ -98,6 +105,7 @@ pub(super) struct Volume {
     db: sled::Db,
     disk: Disk,
     dirty: AtomicBool,
+    cache_bytes: u64,
 }
 
 /// A volume, for reports.
@@ -114,7 +122,7 @@ pub struct VolumeSpan {
 impl Volumes {
     /// Takes the base over. Its list of the others is [given later](Self::settle).
     pub(super) fn over(base: sled::Db, options: &StoreOptions) -> std::io::Result<Self> {
-        let base = Arc::new(Volume::new(base, &options.path, options)?);
+        let base = Arc::new(Volume::new(base, options)?);
         Ok(Self { options: options.clone(), base, dated: RwLock::default(), latest_ms: AtomicU64::new(0) })
     }
 
@@ -151,13 +159,14 @@ impl Volumes {
     }
 
     fn dated_at(&self, number: Number, begins: Begins) -> Dated {
-        let (opened, opening) = (OnceLock::new(), Mutex::new(()));
-        Dated { begins, place: Arc::new(OnDisk { path: self.path_of(number), opened, opening }) }
+        Dated { begins, place: Arc::new(OnDisk::at(self.path_of(number))) }
     }
 
     /// Drops a volume with all that is in it.
     pub(super) fn drop_whole(&self, number: Number) -> std::io::Result<()> {
-        self.dated.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        let dated = self.dated.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        let mut dropped = dated.as_ref().map(|dated| dated.place.lock());
+        dropped.iter_mut().for_each(|dropped| **dropped = true);
         match fs::remove_dir_all(self.path_of(number)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -203,7 +212,7 @@ impl Volumes {
             return Ok(Some(Arc::clone(&self.base)));
         }
         let place = self.dated().get(&number).map(|dated| Arc::clone(&dated.place));
-        place.map(|place| self.opened(&place, number)).transpose()
+        place.map_or(Ok(None), |place| self.opened(&place, number))
     }
 
     /// The raw value under a key in a volume.
@@ -214,23 +223,57 @@ impl Volumes {
         }
     }
 
-    fn opened(&self, place: &OnDisk, number: Number) -> sled::Result<Arc<Volume>> {
+    fn opened(&self, place: &OnDisk, number: Number) -> sled::Result<Option<Arc<Volume>>> {
         if let Some(volume) = place.opened.get() {
-            return Ok(Arc::clone(volume));
+            return Ok(Some(Arc::clone(volume)));
         }
-        let _opening = place.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(volume) = place.opened.get() {
-            return Ok(Arc::clone(volume));
+        let dropped = place.lock();
+        if *dropped || place.opened.get().is_some() {
+            return Ok(place.opened.get().cloned());
         }
-        let is_last = self.last().is_none_or(|(last, _)| last <= number);
-        let share = if is_last { LAST_CACHE_SHARE } else { OLD_CACHE_SHARE };
-        let options = StoreOptions {
-            path: place.path.clone(),
-            cache_bytes: self.options.cache_bytes / share,
-            ..self.options.clone()
+        let share = if self.is_young(number) { YOUNG_CACHE_SHARE } else { OLD_CACHE_SHARE };
+        place.open(&self.options, share).map(Some)
+    }
+
+    fn is_young(&self, number: Number) -> bool {
+        self.dated().keys().rev().take(YOUNG).last().is_none_or(|oldest| *oldest <= number)
+    }
+
+    /// Has the volumes that are not worked on any more give back the memory for it: each is closed and opened again as an old
+    /// one. Who asks for one meanwhile waits for it; one that is being read is left for the next time.
+    pub(super) fn shrink(&self) -> sled::Result<()> {
+        let grown = |dated: &Dated| {
+            let opened = dated.place.opened.get();
+            opened.is_some_and(|volume| volume.cache_bytes > self.options.cache_bytes / OLD_CACHE_SHARE)
         };
-        let volume = Arc::new(Volume::new(open::open_sled(&options)?, &place.path, &options)?);
-        Ok(Arc::clone(place.opened.get_or_init(|| volume)))
+        let grown: Vec<Number> = {
+            let dated = self.dated();
+            let old = dated.iter().rev().skip(YOUNG);
+            old.filter(|(_, dated)| grown(dated)).map(|(number, _)| *number).collect()
+        };
+        grown.into_iter().try_for_each(|number| self.reopen(number))
+    }
+
+    fn reopen(&self, number: Number) -> sled::Result<()> {
+        let fresh = Arc::new(OnDisk::at(self.path_of(number)));
+        let opening = fresh.lock();
+        let mut dated = self.dated.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(Dated { place, .. }) = dated.get_mut(&number) else { return Ok(()) };
+        // Whoever reads holds the volume; whoever is about to, its place.
+        let is_idle = Arc::strong_count(place) == 1
+            && place.opened.get().is_some_and(|volume| Arc::strong_count(volume) == 1);
+        if !is_idle {
+            return Ok(());
+        }
+        let grown = std::mem::replace(place, Arc::clone(&fresh));
+        drop(dated);
+        if let Some(volume) = grown.opened.get() {
+            volume.make_durable()?;
+        }
+        drop(grown);
+        let reopened = fresh.open(&self.options, OLD_CACHE_SHARE);
+        drop(opening);
+        reopened.map(drop)
     }
 
     /// A volume of a number that may be new.
@@ -290,6 +333,12 @@ impl Volumes {
         self.latest_ms.load(Ordering::Relaxed)
     }
 
+    /// The memory for the caches of the dated volumes that are open, the oldest first.
+    #[cfg(test)]
+    pub(super) fn caches(&self) -> Vec<u64> {
+        self.dated().values().filter_map(|dated| Some(dated.place.opened.get()?.cache_bytes)).collect()
+    }
+
     fn directory(&self) -> PathBuf {
         self.options.path.join("volumes")
     }
@@ -303,9 +352,28 @@ impl Volumes {
     }
 }
 
+impl OnDisk {
+    fn at(path: PathBuf) -> Self {
+        Self { path, opened: OnceLock::new(), dropped: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.dropped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the volume with its share of the memory for caches. It is not open, and the caller is the one who opens it.
+    fn open(&self, store: &StoreOptions, share: u64) -> sled::Result<Arc<Volume>> {
+        let cache_bytes = store.cache_bytes / share;
+        let options = StoreOptions { path: self.path.clone(), cache_bytes, ..store.clone() };
+        let volume = Arc::new(Volume::new(open::open_sled(&options)?, &options)?);
+        Ok(Arc::clone(self.opened.get_or_init(|| volume)))
+    }
+}
+
 impl Volume {
-    fn new(db: sled::Db, path: &Path, options: &StoreOptions) -> std::io::Result<Self> {
-        Ok(Self { db, disk: Disk::open(path, options.sync_fault.clone())?, dirty: AtomicBool::new(false) })
+    fn new(db: sled::Db, options: &StoreOptions) -> std::io::Result<Self> {
+        let disk = Disk::open(&options.path, options.sync_fault.clone())?;
+        Ok(Self { db, disk, dirty: AtomicBool::new(false), cache_bytes: options.cache_bytes })
     }
 
     /// sled's tree.

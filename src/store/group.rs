@@ -115,7 +115,8 @@ impl<'a> Group<'a> {
         }
         self.rewrapped = true;
         let prefix = Tree::LeadKeys.sled_key(&rewrap.slot.to_be_bytes());
-        let mut places = self.below.walk_base(&prefix).keys().collect::<sled::Result<HashSet<_>>>()?;
+        let stored = self.below.walk_base(&prefix).map(|entry| Ok(entry?.0));
+        let mut places = stored.collect::<sled::Result<HashSet<_>>>()?;
         places.extend(
             self.writes.keys().filter(|key| key.starts_with(&prefix)).map(|key| IVec::from(&key[..])),
         );

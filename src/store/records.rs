@@ -30,8 +30,8 @@ pub(super) trait RawValues {
 pub(super) struct Records {
     volumes: Volumes,
     sealing: Sealing,
-    /// Held shared while the pieces of a large value are joined, so that no batch comes between them.
-    pieces: RwLock<()>,
+    /// Held while a group is applied, and shared by who reads.
+    applied: Arc<RwLock<()>>,
     tap: Tap,
     reported: Reported,
 }
@@ -41,13 +41,23 @@ pub(super) struct Batch(pub(super) Vec<Change>);
 
 impl RawValues for Records {
     fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
+        self.settled(|settled| settled.raw(sled_key))
+    }
+}
+
+/// The records while no group is being applied, for reads that belong together.
+pub(super) struct Settled<'a>(&'a Records);
+
+impl RawValues for Settled<'_> {
+    fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
         let Some((prefix, key)) = sled_key.split_first() else { return Ok(None) };
+        let volumes = &self.0.volumes;
         let numbers = match Tree::of_prefix(*prefix) {
-            Some(tree) => place(self, &self.volumes, tree, key)?.numbers(&self.volumes),
+            Some(tree) => place(self, volumes, tree, key)?.numbers(volumes),
             None => vec![BASE],
         };
         for number in numbers {
-            if let Some(raw) = self.volumes.raw(number, sled_key)? {
+            if let Some(raw) = volumes.raw(number, sled_key)? {
                 return Ok(Some(raw));
             }
         }
@@ -73,7 +83,8 @@ impl RawValues for Within<'_> {
 impl Records {
     /// Takes the volumes over, with the keys of what is sealed in them.
     pub(super) fn new(volumes: Volumes, sealing: Sealing) -> Self {
-        Self { volumes, sealing, pieces: RwLock::new(()), tap: Tap::default(), reported: Reported::default() }
+        let (applied, tap, reported) = Default::default();
+        Self { volumes, sealing, applied, tap, reported }
     }
 
     /// Where the records lie.
@@ -91,7 +102,7 @@ impl Records {
         let Some(raw) = self.raw(&tree.sled_key(key))? else { return Ok(None) };
         let record = match Frame::open(&raw) {
             Ok(Frame::Whole(payload)) => return self.opened(tree, key, payload, &mut LastKey::default()),
-            Ok(Frame::Split(_)) => self.settled(|| read_record(self, &self.sealing, tree, key))?,
+            Ok(Frame::Split(_)) => self.settled(|settled| read_record(&settled, &self.sealing, tree, key))?,
             Err(reason) => Err(BrokenRecord::new(tree, key, reason)),
         };
         self.reported(record)
@@ -119,10 +130,11 @@ impl Records {
         Ok(matches!(kept, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
     }
 
-    /// Reads while no batch is being applied.
-    pub(super) fn settled<T>(&self, read: impl FnOnce() -> T) -> T {
-        let _pieces = self.pieces.read().unwrap_or_else(PoisonError::into_inner);
-        read()
+    /// Reads while no group is being applied. What is handed in is to be used for it: the records themselves would wait
+    /// for a group that waits for this to end.
+    pub(super) fn settled<T>(&self, read: impl FnOnce(Settled<'_>) -> T) -> T {
+        let _applied = self.applied.read().unwrap_or_else(PoisonError::into_inner);
+        read(Settled(self))
     }
 
     /// Counts and logs a broken record, once.
@@ -130,10 +142,10 @@ impl Records {
         self.reported.note(broken);
     }
 
-    /// Applies the batch: readers see all of it or nothing, and so does a recovery.
+    /// Applies the batch: readers see all of it or nothing, and so does a recovery, by the journal.
     pub(super) fn apply(&self, batch: Batch) -> sled::Result<()> {
         let Batch(changes) = batch;
-        let _pieces = self.pieces.write().unwrap_or_else(PoisonError::into_inner);
+        let _applied = self.applied.write().unwrap_or_else(PoisonError::into_inner);
         let noted = self.tap.listens().then(|| changes.clone());
         self.volumes.apply(changes)?;
         if let Some(noted) = noted {
@@ -161,24 +173,29 @@ impl Records {
     pub(super) fn walk(&self, volume: Number, from: &Bound<IVec>) -> sled::Result<Walk> {
         let Some(volume) = self.volumes.volume(volume)? else { return Ok(Walk::default()) };
         let ahead = volume.db().range((from.clone(), Bound::Unbounded));
-        Ok(Walk { _volume: Some(volume), ahead: Some(ahead) })
+        Ok(Walk { ahead: Some(ahead), applied: Arc::clone(&self.applied), _volume: Some(volume) })
     }
 
     /// Everything there is in the base from a key on, as sled holds it.
-    pub(super) fn walk_base_from(&self, first: &[u8]) -> sled::Iter {
-        self.volumes.base().db().range(first..)
+    pub(super) fn walk_base_from(&self, first: &[u8]) -> Walk {
+        self.of_base(self.volumes.base().db().range(first..))
     }
 
     /// Everything there is in the base whose key begins with a prefix, as sled holds it.
-    pub(super) fn walk_base(&self, sled_prefix: &[u8]) -> sled::Iter {
-        self.volumes.base().db().scan_prefix(sled_prefix)
+    pub(super) fn walk_base(&self, sled_prefix: &[u8]) -> Walk {
+        self.of_base(self.volumes.base().db().scan_prefix(sled_prefix))
+    }
+
+    fn of_base(&self, ahead: sled::Iter) -> Walk {
+        Walk { ahead: Some(ahead), applied: Arc::clone(&self.applied), _volume: None }
     }
 }
 
-/// The records of a volume, in the order of their keys.
+/// The records of a volume, in the order of their keys, each step while no group is being applied.
 #[derive(Default)]
 pub(super) struct Walk {
     ahead: Option<sled::Iter>,
+    applied: Arc<RwLock<()>>,
     _volume: Option<Arc<Volume>>,
 }
 
@@ -186,6 +203,7 @@ impl Iterator for Walk {
     type Item = sled::Result<(IVec, IVec)>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        let _applied = self.applied.read().unwrap_or_else(PoisonError::into_inner);
         self.ahead.as_mut()?.next()
     }
 }

@@ -13,9 +13,9 @@ mod replay;
 mod segment;
 
 use std::{
-    fs::{self, DirBuilder, File},
-    io,
-    os::unix::fs::DirBuilderExt,
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Read},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -63,7 +63,7 @@ impl Journal {
         for file in segments(&directory)? {
             Closed(file).retire()?;
         }
-        let segment = Segment::begin(&directory, next, spare(&directory)?.as_deref())?;
+        let segment = Segment::begin(&directory, next, Some(&file(&directory)?))?;
         Ok(Self { directory, segment, fault, body: Vec::new() })
     }
 
@@ -87,7 +87,7 @@ impl Journal {
         self.sync()?;
         let full = Closed(path_of(&self.directory, self.segment.number()));
         let next = self.segment.number() + 1;
-        self.segment = Segment::begin(&self.directory, next, spare(&self.directory)?.as_deref())?;
+        self.segment = Segment::begin(&self.directory, next, Some(&file(&self.directory)?))?;
         Ok(Some(full))
     }
 
@@ -107,7 +107,8 @@ impl Journal {
             fs::remove_file(file)?;
         }
         File::open(&self.directory)?.sync_all()?;
-        self.segment = Segment::begin(&self.directory, self.segment.number() + 1, None)?;
+        let next = self.segment.number() + 1;
+        self.segment = Segment::begin(&self.directory, next, Some(&file(&self.directory)?))?;
         Ok(())
     }
 
@@ -162,8 +163,15 @@ fn segments(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn spare(directory: &Path) -> io::Result<Option<PathBuf>> {
-    spares(directory).map(|mut spares| spares.next())
+/// A file for the next segment, as long as it will be: to sync what overwrites takes half as long as to sync what grows.
+fn file(directory: &Path) -> io::Result<PathBuf> {
+    if let Some(spare) = spares(directory)?.next() {
+        return Ok(spare);
+    }
+    let blank = directory.join(format!("{SPARE}blank"));
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&blank)?;
+    io::copy(&mut io::repeat(0).take(SEGMENT_BYTES), &mut file)?;
+    Ok(blank)
 }
 
 fn spares(directory: &Path) -> io::Result<impl Iterator<Item = PathBuf>> {

@@ -15,6 +15,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use memchr::memmem;
+
 use super::super::changes::{self, Change};
 
 const MAGIC: &[u8; 8] = b"offerdj1";
@@ -151,8 +153,9 @@ fn group(number: u64, bytes: &[u8], at: usize) -> Option<&[u8]> {
 /// Where the next whole group begins, behind what is none.
 fn next_group(number: u64, bytes: &[u8], at: usize) -> Option<usize> {
     let mark = mark(number).to_be_bytes();
-    let mut places = (at + 1..bytes.len()).filter(|at| bytes[*at..].starts_with(&mark));
-    places.find(|at| group(number, bytes, *at).is_some())
+    let behind = at + 1;
+    let mut marks = memmem::find_iter(bytes.get(behind..)?, &mark).map(|place| behind + place);
+    marks.find(|at| group(number, bytes, *at).is_some())
 }
 
 fn mark(number: u64) -> u32 {

@@ -19,7 +19,7 @@ mod disk;
 mod place;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     fs,
     path::{Path, PathBuf},
     sync::{
@@ -236,7 +236,7 @@ impl Volumes {
     }
 
     fn is_young(&self, number: Number) -> bool {
-        self.dated().keys().rev().take(YOUNG).last().is_none_or(|oldest| *oldest <= number)
+        self.dated().keys().rev().nth(YOUNG - 1).is_none_or(|oldest| *oldest <= number)
     }
 
     /// Has the volumes that are not worked on any more give back the memory for it: each is closed and opened again as an old
@@ -285,24 +285,26 @@ impl Volumes {
         Ok(self.volume(number)?.unwrap_or_else(|| Arc::clone(&self.base)))
     }
 
-    /// Applies changes, each in its volume; what is in the base first, since the rest refers to it. A volume that there is
-    /// not is made.
+    /// Applies changes, each in its volume, one by one: that they are one is the journal's work, and a batch of sled's would
+    /// cost more than they do, since it wakes all of sled's threads twice. A volume that there is not is made.
     pub(super) fn apply(&self, changes: Vec<Change>) -> sled::Result<()> {
-        let mut batches: BTreeMap<Number, sled::Batch> = BTreeMap::new();
-        for Change { volume, key, value } in changes {
-            let batch = batches.entry(volume).or_default();
+        let mut changed: BTreeMap<Number, Arc<Volume>> = BTreeMap::new();
+        let applied = changes.into_iter().try_for_each(|Change { volume, key, value }| {
+            let volume = match changed.entry(volume) {
+                Entry::Occupied(changed) => changed.into_mut(),
+                Entry::Vacant(place) => place.insert(self.volume_or_new(volume)?),
+            };
             match value {
-                Some(raw) => batch.insert(key, raw),
-                None => batch.remove(key),
+                Some(raw) => volume.db.insert(key, raw),
+                None => volume.db.remove(key),
             }
-        }
-        for (number, batch) in batches {
-            let volume = self.volume_or_new(number)?;
-            volume.db.apply_batch(batch)?;
-            // Not before: a checkpoint that comes between would take the mark and leave the batch.
+            .map(drop)
+        });
+        for volume in changed.values() {
+            // Not before: a checkpoint that comes between would take the mark and leave the changes.
             volume.dirty.store(true, Ordering::Release);
         }
-        Ok(())
+        applied
     }
 
     /// Once this returns, everything applied before survives a power cut without the journal.

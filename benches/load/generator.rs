@@ -6,6 +6,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -120,23 +121,24 @@ pub enum Until {
 /// The next request as soon as the last is answered, on each connection; gives requests, and how long they took.
 pub fn closed_loop(call: &Call, connections: usize, until: Until) -> (u64, Duration) {
     let mut open: Vec<Connection> = (0..connections).map(|_| Connection::open(call)).collect();
-    let begun = Instant::now();
+    let start = Start::of(connections);
     let taken = AtomicU64::new(0);
-    let goes_on = || match until {
+    let goes_on = |begun: Instant| match until {
         Until::Elapsed(longest) => begun.elapsed() < longest,
         Until::Done(most) => taken.load(Ordering::Relaxed) < most,
     };
     std::thread::scope(|scope| {
         for connection in &mut open {
             scope.spawn(|| {
-                while goes_on() {
+                let begun = start.wait();
+                while goes_on(begun) {
                     taken.fetch_add(1, Ordering::Relaxed);
                     connection.exchange();
                 }
             });
         }
     });
-    (taken.into_inner(), begun.elapsed())
+    (taken.into_inner(), start.begun().elapsed())
 }
 
 /// Requests at random times, `rate` a second, whatever has become of those before; gives microseconds from the time at
@@ -148,11 +150,12 @@ pub fn open_loop(call: &Call, connections: usize, rate: f64, lasting: Duration) 
     }
     let mut open: Vec<Connection> = (0..connections).map(|_| Connection::open(call)).collect();
     let next = AtomicUsize::new(0);
-    let begun = Instant::now();
+    let start = Start::of(connections);
     let latencies = std::thread::scope(|scope| {
         let threads = open.iter_mut().map(|connection| {
             scope.spawn(|| {
                 let mut latencies = histogram();
+                let begun = start.wait();
                 while let Some(due) = dues.get(next.fetch_add(1, Ordering::Relaxed)) {
                     wait(begun + *due);
                     connection.exchange();
@@ -166,6 +169,29 @@ pub fn open_loop(call: &Call, connections: usize, rate: f64, lasting: Duration) 
         threads.into_iter().map(|thread| thread.join().expect("every answer is good")).collect::<Vec<_>>()
     });
     latencies.into_iter().fold(histogram(), |sum, part| sum + part)
+}
+
+/// When the threads of a loop begin: not before all of them are there. The kernel may take a millisecond to make the stack of
+/// each, which is nothing that the server is to be charged for.
+struct Start {
+    all: Barrier,
+    at: OnceLock<Instant>,
+}
+
+impl Start {
+    fn of(threads: usize) -> Self {
+        Self { all: Barrier::new(threads), at: OnceLock::new() }
+    }
+
+    /// Waits for the others; tells when they began.
+    fn wait(&self) -> Instant {
+        self.all.wait();
+        self.begun()
+    }
+
+    fn begun(&self) -> Instant {
+        *self.at.get_or_init(Instant::now)
+    }
 }
 
 fn histogram() -> Histogram<u64> {

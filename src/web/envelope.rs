@@ -34,17 +34,20 @@ const UNKNOWN_ROUTE: &str = "unknown";
 
 /// Answers one request, whatever happens.
 ///
-/// The work runs as its own task, because hyper drops the future it was given when the client hangs up, and a
-/// lead that is half written must be written to its end.
+/// What has to wait for something waits in a task of its own, because hyper drops the future it was given when the client
+/// hangs up, and a lead that is half written must be written to its end.
 pub(super) async fn answer<A>(surface: Arc<Surface<A>>, arrival: Arrival) -> Response
 where
     A: Authenticate + Send + Sync + 'static,
 {
     let id = Uuid::now_v7();
     let span = tracing::error_span!("request", request_id = %id, listener = surface.listener);
-    let task = tokio::spawn(exchange(surface, id, arrival).instrument(span));
-    // The task catches its own panics, so only a runtime that is shutting down ends it early.
-    task.await.unwrap_or_else(|_| Failure::overloaded(1).into_response())
+    let mut work = Box::pin(exchange(surface, id, arrival).instrument(span));
+    match work.as_mut().now_or_never() {
+        Some(response) => response,
+        // The task catches its own panics, so only a runtime that is shutting down ends it early.
+        None => tokio::spawn(work).await.unwrap_or_else(|_| Failure::overloaded(1).into_response()),
+    }
 }
 
 /// Runs one request to its end and seals the answer.

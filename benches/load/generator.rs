@@ -14,6 +14,9 @@ use hdrhistogram::Histogram;
 /// Stands in a body for eight digits, other ones in each request.
 pub const MARK: &str = "00000000";
 
+/// How long requests come at the rate that is measured before they are.
+const WARM_UP: Duration = Duration::from_millis(500);
+
 /// Longest latency that is told apart, microseconds.
 const LONGEST_US: u64 = 60_000_000;
 
@@ -142,10 +145,10 @@ pub fn closed_loop(call: &Call, connections: usize, until: Until) -> (u64, Durat
 }
 
 /// Requests at random times, `rate` a second, whatever has become of those before; gives microseconds from the time at
-/// which each was to be sent, also when no connection was free then.
+/// which each was to be sent, also when no connection was free then. Those of a warm-up before are not counted.
 pub fn open_loop(call: &Call, connections: usize, rate: f64, lasting: Duration) -> Histogram<u64> {
     let mut dues = vec![Duration::ZERO];
-    while let Some(due) = dues.last().filter(|due| **due < lasting) {
+    while let Some(due) = dues.last().filter(|due| **due < WARM_UP + lasting) {
         dues.push(*due + Duration::from_secs_f64(-(1.0 - draw()).ln() / rate));
     }
     let mut open: Vec<Connection> = (0..connections).map(|_| Connection::open(call)).collect();
@@ -155,12 +158,16 @@ pub fn open_loop(call: &Call, connections: usize, rate: f64, lasting: Duration) 
         let threads = open.iter_mut().map(|connection| {
             scope.spawn(|| {
                 let mut latencies = histogram();
+                // Makes its memory be there.
+                latencies.clear();
                 let begun = start.wait();
                 while let Some(due) = dues.get(next.fetch_add(1, Ordering::Relaxed)) {
                     wait(begun + *due);
                     connection.exchange();
                     let latency = begun.elapsed() - *due;
-                    latencies.saturating_record(u64::try_from(latency.as_micros()).unwrap_or(LONGEST_US));
+                    if *due >= WARM_UP {
+                        latencies.saturating_record(u64::try_from(latency.as_micros()).unwrap_or(LONGEST_US));
+                    }
                 }
                 latencies
             })

@@ -81,6 +81,7 @@ async fn overhead(partners: &Partners) {
     };
     let peak = peak(&blocking).await;
     let rate = peak / 2.0;
+    open_loop(rate, WARM_UP, &blocking).await;
     let ours = open_loop(rate, MEASURED, &blocking).await;
     let ours_alone = one_at_a_time(&blocking).await;
 

@@ -56,11 +56,11 @@ pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
                 report.unknown_keys += 1;
                 continue;
             };
-            if tree == Tree::Parts && records.settled(|_| is_stray(&within, key))? {
+            if tree == Tree::Parts && records.still(|| is_stray(&within, key))? {
                 report.stray_parts += 1;
                 continue;
             }
-            match records.settled(|_| read_record(&within, records.sealing(), tree, key))? {
+            match records.still(|| read_record(&within, records.sealing(), tree, key))? {
                 Ok(Some(_)) => report.counts[tree as usize].1 += 1,
                 // Removed since the walk met it.
                 Ok(None) => {}

@@ -1,9 +1,11 @@
 //! Checkpoints: sled is made durable, and the journal's full segments are needed no more.
 //!
 //! A thread of its own does it, while the writer goes on. It is asked for each segment that is full; when it falls
-//! [`BEHIND`] by some, the writer waits, so that a start after a crash never has much to read.
+//! [`BEHIND`] by some, the writer waits, so that a start after a crash never has much to read. After it, volumes that are worked on no more
+//! give their memory back.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread::{self, JoinHandle},
     time::Instant,
@@ -67,7 +69,8 @@ impl Drop for Checkpoints {
 fn run(records: &Records, latch: &FailureLatch, full: &Receiver<Closed>) {
     while let Ok(first) = full.recv() {
         let waiting: Vec<Closed> = [first].into_iter().chain(full.try_iter()).collect();
-        if let Err(reason) = checkpoint(records, waiting) {
+        let made = catch_unwind(AssertUnwindSafe(|| checkpoint(records, waiting)));
+        if let Err(reason) = made.unwrap_or_else(|_| Err("a checkpoint panicked".to_owned())) {
             latch.fail_for_good(&reason);
             return;
         }
@@ -78,7 +81,6 @@ fn checkpoint(records: &Records, full: impl IntoIterator<Item = Closed>) -> Resu
     let began = Instant::now();
     records.make_durable().map_err(|error| error.to_string())?;
     full.into_iter().try_for_each(Closed::retire).map_err(|error| error.to_string())?;
-    records.volumes().shrink().map_err(|error| error.to_string())?;
     metrics::histogram!(STORE_CHECKPOINT_SECONDS).record(began.elapsed());
-    Ok(())
+    records.volumes().shrink().map_err(|error| error.to_string())
 }

@@ -7,9 +7,8 @@
 //!    against what is stored under what the group has already taken in, so of two commits with one guard one wins (S5).
 //! 3. What is appended to a feed gets its arrival time, later than any before, also after a restart or when the clock steps back (S6).
 //! 4. The group is appended to the journal (`journal`) and synced: now it is durable, all of it or nothing.
-//! 5. It is applied to sled, in each volume (`volumes`) that it concerns as one `sled::Batch`. Large values lie in pieces, in
-//!    the same batch. Then every commit of the group is answered, the refused ones too: what a
-//!    guard found is durable by then (S1).
+//! 5. It is applied to sled, in each volume (`volumes`) that it concerns, while no reader reads: who does sees all of it or
+//!    nothing. Then every commit of the group is answered, the refused ones too: what a guard found is durable by then (S1).
 //! 6. If any of this fails, no commit of the group is acknowledged and the store is [`Health::Failed`] (L4): until the disk
 //!    takes a new file of the journal, or, if sled failed, until a restart.
 //! 7. Aside, checkpoints (`checkpoint`) make sled durable, and the journal's full files are used again. What a crash has kept from
@@ -18,15 +17,15 @@
 //! # What reading relies on
 //! Each value carries a version and a checksum ([`Reason`] names what can be wrong). A broken record is counted, logged
 //! once without a byte of its value, and is an error of that one record: [`Store::get`] returns it, [`Store::scan`] leaves
-//! it out. Reads take no queue, and no lock of ours that is held over a sync.
+//! it out. Reads take no queue, and no lock of ours that is held over a sync: they wait while a group is applied.
 //!
 //! # What a thief of the disk learns
 //! Nothing of a person: what may tell of one is [sealed](sealing) on its way to the disk and opened on its way back, by
 //! this module alone, under keys that the store does not hold.
 //!
 //! # What else is here
-//! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume. [`backup`] takes the whole store of one instant along while writes go on. `migration` rewrites a store of an older
-//! [`FORMAT`] when it is opened.
+//! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume. [`backup`] takes the whole
+//! store of one instant along while writes go on. `migration` rewrites a store of an older [`FORMAT`] when it is opened.
 //!
 //! # What is deliberately absent
 //! No type of the model: payloads are bytes, [`codec`] turns values into them, and what they mean is the caller's. No

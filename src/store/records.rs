@@ -3,6 +3,7 @@
 //! Reads go straight to sled, in the [volume](super::volumes) where the record lies, on the caller's thread. They see a
 //! group as soon as it is applied, which is when it is durable.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -17,7 +18,7 @@ use super::{
     frame::{Frame, Head, Reason, part_key},
     sealing::{LastKey, Sealing, data_key, owner},
     trees::Tree,
-    volumes::{BASE, Number, Span, Volume, Volumes, place, span},
+    volumes::{BASE, Number, Span, Standing, Volume, Volumes, place, span},
 };
 
 /// Something raw values can be read from: sled, or sled under the writes of a group.
@@ -45,20 +46,33 @@ impl RawValues for Records {
     }
 }
 
-/// The records while no group is being applied, for reads that belong together.
-pub(super) struct Settled<'a>(&'a Records);
+/// The records while no group is being applied, for reads that belong together. It opens no volume, since the writer waits.
+pub(super) struct Settled<'a> {
+    records: &'a Records,
+    /// A volume that was to be read and is not open.
+    closed: Cell<Option<Number>>,
+    /// Why one cannot be opened.
+    failure: Option<sled::Error>,
+}
 
 impl RawValues for Settled<'_> {
     fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
         let Some((prefix, key)) = sled_key.split_first() else { return Ok(None) };
-        let volumes = &self.0.volumes;
+        let volumes = &self.records.volumes;
         let numbers = match Tree::of_prefix(*prefix) {
             Some(tree) => place(self, volumes, tree, key)?.numbers(volumes),
             None => vec![BASE],
         };
         for number in numbers {
-            if let Some(raw) = volumes.raw(number, sled_key)? {
-                return Ok(Some(raw));
+            match (volumes.standing(number), &self.failure) {
+                (Standing::Open(volume), _) => {
+                    if let Some(raw) = volume.db().get(sled_key)? {
+                        return Ok(Some(raw));
+                    }
+                }
+                (Standing::Closed, None) => self.closed.set(Some(number)),
+                (Standing::Closed, Some(failure)) => return Err(failure.clone()),
+                (Standing::Dropped, _) => {}
             }
         }
         Ok(None)
@@ -102,7 +116,7 @@ impl Records {
         let Some(raw) = self.raw(&tree.sled_key(key))? else { return Ok(None) };
         let record = match Frame::open(&raw) {
             Ok(Frame::Whole(payload)) => return self.opened(tree, key, payload, &mut LastKey::default()),
-            Ok(Frame::Split(_)) => self.settled(|settled| read_record(&settled, &self.sealing, tree, key))?,
+            Ok(Frame::Split(_)) => self.settled(|settled| read_record(settled, &self.sealing, tree, key))?,
             Err(reason) => Err(BrokenRecord::new(tree, key, reason)),
         };
         self.reported(record)
@@ -131,10 +145,25 @@ impl Records {
     }
 
     /// Reads while no group is being applied. What is handed in is to be used for it: the records themselves would wait
-    /// for a group that waits for this to end.
-    pub(super) fn settled<T>(&self, read: impl FnOnce(Settled<'_>) -> T) -> T {
+    /// for a group that waits for this to end. If a volume was not open it is read again, once that is.
+    pub(super) fn settled<T>(&self, read: impl Fn(&Settled<'_>) -> T) -> T {
+        let mut settled = Settled { records: self, closed: Cell::new(None), failure: None };
+        // What is held is not closed.
+        let mut opened = Vec::new();
+        loop {
+            let told = self.still(|| read(&settled));
+            let Some(number) = settled.closed.take() else { return told };
+            match self.volumes.volume(number) {
+                Ok(volume) => opened.push(volume),
+                Err(failure) => settled.failure = Some(failure),
+            }
+        }
+    }
+
+    /// Does something that reads no volume while no group is being applied.
+    pub(super) fn still<T>(&self, work: impl FnOnce() -> T) -> T {
         let _applied = self.applied.read().unwrap_or_else(PoisonError::into_inner);
-        read(Settled(self))
+        work()
     }
 
     /// Counts and logs a broken record, once.

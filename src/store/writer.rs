@@ -120,6 +120,10 @@ impl Writer {
         if let Err(error) = self.records.make_durable() {
             return self.latch.fail_for_good(&error.to_string());
         }
+        // A checkpoint may have failed meanwhile.
+        if !self.can_mend() {
+            return;
+        }
         if let Err(error) = self.journal.renew() {
             return tracing::warn!(%error, "the store's disk does not work yet");
         }

@@ -42,12 +42,14 @@ where
 {
     let id = Uuid::now_v7();
     let span = tracing::error_span!("request", request_id = %id, listener = surface.listener);
-    let mut work = Box::pin(exchange(surface, id, arrival).instrument(span));
-    match work.as_mut().now_or_never() {
-        Some(response) => response,
-        // The task catches its own panics, so only a runtime that is shutting down ends it early.
-        None => tokio::spawn(work).await.unwrap_or_else(|_| Failure::overloaded(1).into_response()),
-    }
+    let work = AssertUnwindSafe(exchange(surface, id, arrival)).catch_unwind();
+    let mut work = Box::pin(work.instrument(span));
+    let ended = match work.as_mut().now_or_never() {
+        Some(ended) => ended.ok(),
+        None => tokio::spawn(work).await.ok().and_then(Result::ok),
+    };
+    // A handler's panic is caught where it is known whose it is, so this is one around it, or a runtime that shuts down.
+    ended.unwrap_or_else(|| Failure::overloaded(1).into_response())
 }
 
 /// Runs one request to its end and seals the answer.

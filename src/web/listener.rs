@@ -120,7 +120,7 @@ impl Listener {
     /// Serves until `shutdown`, then drains: new connections are refused, idle ones closed at once, in-flight
     /// requests answered until the drain deadline, and what is left is cut.
     ///
-    /// Handlers run as tasks of their own, so a cut loses an answer, not the work.
+    /// What waits is a task of its own, so a cut loses an answer, not the work.
     pub async fn serve<S: HttpService>(
         self,
         service: S,

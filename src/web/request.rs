@@ -110,21 +110,36 @@ impl Request {
     }
 }
 
-/// Collects the body; one beyond the cap is still listened to for as much again, because a client that is cut
-/// off while it writes never reads the answer.
+/// How much of a body beyond the cap is listened to and forgotten, because a client that is cut off while it writes never
+/// reads the answer: twice the largest cap that the settings take.
+const LISTENED_TO_BYTES: usize = 2 * 1024 * 1024;
+
+/// How long it is.
+const LISTENED_TO: Duration = Duration::from_secs(1);
+
+/// Collects the body.
 async fn collect(mut body: BodyStream, cap_bytes: usize) -> Result<Bytes, Failure> {
     let mut collected = Vec::new();
-    let mut received_bytes = 0_usize;
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|_| Failure::bad_request("Request body broke off"))?;
-        received_bytes = received_bytes.saturating_add(chunk.len());
-        match received_bytes {
-            fitting if fitting <= cap_bytes => collected.extend_from_slice(&chunk),
-            excess if excess <= cap_bytes.saturating_mul(2) => collected = Vec::new(),
-            _ => break,
+        if collected.len() + chunk.len() > cap_bytes {
+            // Whether it ends or not, it is too large.
+            let _ = tokio::time::timeout(LISTENED_TO, forget(body)).await;
+            return Err(Failure::too_large(cap_bytes));
         }
+        collected.extend_from_slice(&chunk);
     }
-    if received_bytes > cap_bytes { Err(Failure::too_large(cap_bytes)) } else { Ok(collected.into()) }
+    Ok(collected.into())
+}
+
+/// Listens to a body without keeping it.
+async fn forget(mut body: BodyStream) {
+    let mut received_bytes = 0;
+    while let Some(Ok(chunk)) = body.next().await
+        && received_bytes <= LISTENED_TO_BYTES
+    {
+        received_bytes += chunk.len();
+    }
 }
 
 fn announces_body(headers: &HeaderMap) -> bool {

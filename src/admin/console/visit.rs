@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::super::App;
 use super::session::Session;
 use super::view::{Page, View, sealed, see};
-use super::{live, sign_in};
+use super::{live, rate_tables::is_masked, sign_in};
 use crate::model::Attribute;
 use crate::web::{Context, Failure, Params, Reply};
 
@@ -125,15 +125,15 @@ impl Visit {
         self.session().is_none_or(|session| self.app.console.sessions.holds(session))
     }
 
-    /// The personal attribute of a lead that is to be shown, which the field `reveal` of a form names. That it is shown stands
+    /// The masked attribute of a lead that is to be shown, which the field `reveal` of a form names. That it is shown stands
     /// in the audit log.
     ///
     /// # Errors
     /// That no such attribute is named.
     pub(super) fn reveal(&self, lead: Uuid) -> Result<&'static str, Failure> {
-        let named = self.field("reveal").and_then(Attribute::named).filter(|attribute| attribute.personal);
+        let named = self.field("reveal").and_then(Attribute::named).filter(|attribute| is_masked(attribute));
         let Some(attribute) = named else {
-            return Err(Failure::bad_request("`reveal` must name a personal attribute"));
+            return Err(Failure::bad_request("`reveal` must name a masked attribute"));
         };
         audit!(self, "personal_data.reveal", %lead, attribute = attribute.path, "personal data revealed");
         Ok(attribute.path)

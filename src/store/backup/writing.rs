@@ -56,7 +56,7 @@ impl Backup {
         records: Arc<Records>,
         latch: Arc<FailureLatch>,
     ) -> Result<Self, BackupError> {
-        records.settled(|_| records.tap().begin())?;
+        records.still(|| records.tap().begin())?;
         let master = records.sealing().master_key();
         Ok(Self {
             volumes: records.volumes().numbers().into(),
@@ -144,7 +144,7 @@ impl Backup {
     /// The last changes, and the keys of the same instant.
     fn ended(&mut self) -> Result<Vec<u8>, BackupError> {
         let records = Arc::clone(&self.records);
-        let (changes, keys) = records.settled(|_| {
+        let (changes, keys) = records.still(|| {
             let changes = self.changes();
             records.tap().end();
             (changes, records.sealing().key_file_text(&self.master))

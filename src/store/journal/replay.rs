@@ -9,7 +9,7 @@ use std::{
 
 use super::super::changes::Change;
 use super::segment::{self, Contents};
-use super::segments;
+use super::{SPARE, files, segments};
 use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
 
 /// Where damaged segments are set aside, in the store's directory.
@@ -28,7 +28,12 @@ impl Replay {
     /// Looks for them.
     pub(in crate::store) fn of(directory: PathBuf) -> io::Result<Self> {
         let left = segments(&directory)?;
-        let last = left.last().and_then(|file| segment::number_of(file));
+        // Of a file that is used again too: under its old number, what an earlier use has left would be taken for groups.
+        let number = |file: PathBuf| {
+            let name = file.file_name()?.to_str()?;
+            segment::number_in(name.strip_prefix(SPARE).unwrap_or(name))
+        };
+        let last = files(&directory)?.filter_map(number).max();
         Ok(Self { directory, next: last.map_or(1, |last| last + 1), left })
     }
 

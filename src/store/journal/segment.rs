@@ -137,8 +137,12 @@ pub(super) fn path_of(directory: &Path, number: u64) -> PathBuf {
 
 /// The number of the segment that a file has the name of.
 pub(super) fn number_of(file: &Path) -> Option<u64> {
-    let name = file.file_name()?.to_str()?.strip_suffix(".log")?;
-    u64::from_str_radix(name, 16).ok()
+    number_in(file.file_name()?.to_str()?)
+}
+
+/// The number of the segment that has this name.
+pub(super) fn number_in(name: &str) -> Option<u64> {
+    u64::from_str_radix(name.strip_suffix(".log")?, 16).ok()
 }
 
 /// The body of the group that begins here, if a whole one does.

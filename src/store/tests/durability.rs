@@ -203,6 +203,32 @@ fn full_segments_of_the_journal_are_used_again() {
     assert_eq!(files().count(), 0, "a store that was closed has nothing to replay");
 }
 
+/// What an earlier use has left in a file is told by the number of the segment, which therefore never comes again.
+#[test]
+fn a_start_that_was_cut_off_before_its_journal_was_begun_does_not_count_from_one() {
+    let directory = directory();
+    let store = inline(&directory);
+    store.commit_now(Commit::new().put(TREE, "key", "old")).unwrap();
+    let journal = directory.path().join("journal");
+    let store = killed(store, &directory);
+    let names = || {
+        let mut names: Vec<_> = fs::read_dir(&journal)
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    let begun = names().into_iter().find(|name| !name.starts_with("spare-")).unwrap();
+    drop(copied(&directory));
+    drop(store);
+    fs::create_dir_all(&journal).unwrap();
+    fs::write(journal.join(format!("spare-{begun}")), [0; 64]).unwrap();
+    let _store = inline(&directory);
+    let again = names().into_iter().find(|name| !name.starts_with("spare-")).unwrap();
+    assert!(again > begun, "{again} after {begun}");
+}
+
 #[test]
 fn a_damaged_journal_is_told_and_set_aside_and_costs_no_other_group() {
     let directory = directory();

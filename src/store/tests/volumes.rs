@@ -12,7 +12,7 @@ use std::{
 use proptest::prelude::*;
 
 use super::{backup::taken, *};
-use crate::store::backup::Restore;
+use crate::store::{backup::Restore, changes::Change};
 
 const COMPANY: Uuid = Uuid::from_u128(0xC0);
 
@@ -138,9 +138,13 @@ fn a_volume_that_is_worked_on_no_more_gives_its_cache_back() {
     let [young, old] = [4, 256].map(|share| hourly.options.cache_bytes / share);
     assert_eq!(volumes.caches(), [young; 5], "each was the last one when it was opened");
 
+    volumes.shrink().unwrap();
+    assert_eq!(volumes.caches(), [young; 5], "each was used a moment ago");
     let read = volumes.volume(2).unwrap().unwrap();
     volumes.shrink().unwrap();
     assert_eq!(volumes.caches(), [young, old, old, young, young], "the first is being read");
+    volumes.shrink().unwrap();
+    assert_eq!(volumes.caches(), [young, old, old, young, young], "and still is");
     drop(read);
     volumes.shrink().unwrap();
     assert_eq!(volumes.caches(), [old, old, old, young, young]);
@@ -148,6 +152,72 @@ fn a_volume_that_is_worked_on_no_more_gives_its_cache_back() {
         assert_eq!(store.get(Tree::Leads, lead).unwrap().unwrap(), format!("lead {nth}").as_bytes());
         assert_eq!(answers(&store, table), 9_000);
     }
+}
+
+#[test]
+fn a_volume_that_cannot_be_synced_stays_as_it_is_and_nothing_of_it_is_lost() {
+    let directory = directory();
+    let hourly = Hourly::of(&directory);
+    let store = hourly.open();
+    let (_, table) = submit(&store, &hourly, 0);
+    for nth in 1..4 {
+        hourly.pass(HOUR_MS);
+        submit(&store, &hourly, nth);
+    }
+    let volumes = store.shared.records.volumes();
+    volumes.shrink().unwrap();
+    let before = volumes.caches();
+    hourly.options.sync_fault.set(true);
+    assert!(volumes.shrink().is_err());
+    assert_eq!(volumes.caches(), before);
+    assert_eq!(answers(&store, table), 9_000);
+    hourly.options.sync_fault.set(false);
+    volumes.shrink().unwrap();
+    assert_ne!(volumes.caches(), before, "what was not synced is tried again");
+    assert_eq!(answers(&killed_with(store, &directory, &hourly.options), table), 9_000);
+}
+
+#[tokio::test]
+async fn what_is_written_to_a_volume_that_was_dropped_does_not_bring_it_back() {
+    let directory = directory();
+    let hourly = Hourly::of(&directory);
+    let store = hourly.open();
+    submit(&store, &hourly, 0);
+    let dropped = store.volumes()[0].number;
+    for nth in 1..4 {
+        hourly.pass(HOUR_MS);
+        submit(&store, &hourly, nth);
+    }
+    assert!(store.drop_before(hourly.now_ms(), 0).await.unwrap().is_some());
+    let late = Change { volume: dropped, key: b"late"[..].into(), value: Some(b"change"[..].into()) };
+    store.shared.records.volumes().apply(vec![late]).unwrap();
+    assert!(store.volumes().iter().all(|volume| volume.number != dropped));
+    assert!(!directory.path().join("volumes").join(dropped.to_string()).exists());
+}
+
+/// A group is applied record by record, so this fails when a reader does not wait for its end.
+#[test]
+fn readers_see_all_of_a_group_or_nothing() {
+    const ROUNDS: u32 = 2_000;
+    let directory = directory();
+    let store = inline(&directory);
+    let number = |tree| store.payload(tree, "n").map_or(0, |n| u32::from_be_bytes(n.try_into().unwrap()));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 1..=ROUNDS {
+                let n = n.to_be_bytes();
+                store
+                    .commit_now(Commit::new().put(Tree::Companies, "n", n).put(Tree::Texts, "n", n))
+                    .unwrap();
+            }
+        });
+        while number(Tree::Texts) < ROUNDS {
+            for (one, other) in [(Tree::Companies, Tree::Texts), (Tree::Texts, Tree::Companies)] {
+                let seen = number(one);
+                assert!(number(other) >= seen, "{other:?} is behind {one:?}");
+            }
+        }
+    });
 }
 
 #[test]

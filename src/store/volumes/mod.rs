@@ -58,8 +58,22 @@ pub(super) struct Volumes {
     options: StoreOptions,
     base: Arc<Volume>,
     dated: RwLock<BTreeMap<Number, Dated>>,
+    /// Held while volumes are made durable, so that who finds nothing to do knows that it is done.
+    syncing: Mutex<()>,
+    /// Whether it is known which volumes there are.
+    listed: AtomicBool,
     /// The latest time in the key of a record, in ms: the next volume begins behind it.
     latest_ms: AtomicU64,
+}
+
+/// Whether a volume can be read at once.
+pub(super) enum Standing {
+    /// It can.
+    Open(Arc<Volume>),
+    /// It has to be opened.
+    Closed,
+    /// There is none of this number, or none any more.
+    Dropped,
 }
 
 /// A volume of a span of time.
@@ -106,6 +120,8 @@ pub(super) struct Volume {
     disk: Disk,
     dirty: AtomicBool,
     cache_bytes: u64,
+    /// Whether anybody has asked for it lately.
+    used: AtomicBool,
 }
 
 /// A volume, for reports.
@@ -123,7 +139,8 @@ impl Volumes {
     /// Takes the base over. Its list of the others is [given later](Self::settle).
     pub(super) fn over(base: sled::Db, options: &StoreOptions) -> std::io::Result<Self> {
         let base = Arc::new(Volume::new(base, options)?);
-        Ok(Self { options: options.clone(), base, dated: RwLock::default(), latest_ms: AtomicU64::new(0) })
+        let (dated, syncing, listed, latest_ms) = Default::default();
+        Ok(Self { options: options.clone(), base, dated, syncing, listed, latest_ms })
     }
 
     /// The directory of the store.
@@ -138,6 +155,7 @@ impl Volumes {
         for (number, begins) in list {
             dated.entry(*number).or_insert_with(|| self.dated_at(*number, *begins)).begins = *begins;
         }
+        self.listed.store(true, Ordering::Release);
         let directory = self.directory();
         if !directory.exists() {
             return Ok(());
@@ -215,6 +233,18 @@ impl Volumes {
         place.map_or(Ok(None), |place| self.opened(&place, number))
     }
 
+    /// A volume, if it is open.
+    pub(super) fn standing(&self, number: Number) -> Standing {
+        if number == BASE {
+            return Standing::Open(Arc::clone(&self.base));
+        }
+        match self.dated().get(&number).map(|dated| dated.place.opened()) {
+            Some(Some(volume)) => Standing::Open(volume),
+            Some(None) => Standing::Closed,
+            None => Standing::Dropped,
+        }
+    }
+
     /// The raw value under a key in a volume.
     pub(super) fn raw(&self, number: Number, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
         match self.volume(number)? {
@@ -224,12 +254,12 @@ impl Volumes {
     }
 
     fn opened(&self, place: &OnDisk, number: Number) -> sled::Result<Option<Arc<Volume>>> {
-        if let Some(volume) = place.opened.get() {
-            return Ok(Some(Arc::clone(volume)));
+        if let Some(volume) = place.opened() {
+            return Ok(Some(volume));
         }
         let dropped = place.lock();
         if *dropped || place.opened.get().is_some() {
-            return Ok(place.opened.get().cloned());
+            return Ok(place.opened());
         }
         let share = if self.is_young(number) { YOUNG_CACHE_SHARE } else { OLD_CACHE_SHARE };
         place.open(&self.options, share).map(Some)
@@ -239,12 +269,18 @@ impl Volumes {
         self.dated().keys().rev().nth(YOUNG - 1).is_none_or(|oldest| *oldest <= number)
     }
 
-    /// Has the volumes that are not worked on any more give back the memory for it: each is closed and opened again as an old
-    /// one. Who asks for one meanwhile waits for it; one that is being read is left for the next time.
+    /// Has the volumes that are not worked on any more give back the memory for it: each that nobody has asked for since this
+    /// was done last is closed and opened again as an old one. Who asks for it meanwhile waits.
+    ///
+    /// # Errors
+    /// What kept one from being made durable.
     pub(super) fn shrink(&self) -> sled::Result<()> {
         let grown = |dated: &Dated| {
             let opened = dated.place.opened.get();
-            opened.is_some_and(|volume| volume.cache_bytes > self.options.cache_bytes / OLD_CACHE_SHARE)
+            opened.is_some_and(|volume| {
+                let is_large = volume.cache_bytes > self.options.cache_bytes / OLD_CACHE_SHARE;
+                is_large && !volume.used.swap(false, Ordering::Relaxed)
+            })
         };
         let grown: Vec<Number> = {
             let dated = self.dated();
@@ -255,52 +291,55 @@ impl Volumes {
     }
 
     fn reopen(&self, number: Number) -> sled::Result<()> {
+        self.make_durable()?;
         let fresh = Arc::new(OnDisk::at(self.path_of(number)));
         let opening = fresh.lock();
         let mut dated = self.dated.write().unwrap_or_else(PoisonError::into_inner);
         let Some(Dated { place, .. }) = dated.get_mut(&number) else { return Ok(()) };
-        // Whoever reads holds the volume; whoever is about to, its place.
+        // Whoever reads or writes holds the volume; whoever is about to, its place.
         let is_idle = Arc::strong_count(place) == 1
-            && place.opened.get().is_some_and(|volume| Arc::strong_count(volume) == 1);
+            && place.opened.get().is_some_and(|volume| {
+                Arc::strong_count(volume) == 1 && !volume.dirty.load(Ordering::Acquire)
+            });
         if !is_idle {
             return Ok(());
         }
         let grown = std::mem::replace(place, Arc::clone(&fresh));
         drop(dated);
-        if let Some(volume) = grown.opened.get() {
-            volume.make_durable()?;
-        }
         drop(grown);
-        let reopened = fresh.open(&self.options, OLD_CACHE_SHARE);
+        if let Err(error) = fresh.open(&self.options, OLD_CACHE_SHARE) {
+            tracing::warn!(volume = number, %error, "a volume of the store is opened when it is asked for");
+        }
         drop(opening);
-        reopened.map(drop)
+        Ok(())
     }
 
-    /// A volume of a number that may be new.
-    fn volume_or_new(&self, number: Number) -> sled::Result<Arc<Volume>> {
-        if let Some(volume) = self.volume(number)? {
+    /// A volume of a number that is new if it is not yet known which there are. What is not listed was dropped.
+    fn volume_or_new(&self, number: Number) -> sled::Result<Option<Arc<Volume>>> {
+        let volume = self.volume(number)?;
+        if volume.is_some() || self.listed.load(Ordering::Acquire) {
             return Ok(volume);
         }
         self.add(number, Begins::default());
-        Ok(self.volume(number)?.unwrap_or_else(|| Arc::clone(&self.base)))
+        self.volume(number)
     }
 
     /// Applies changes, each in its volume, one by one: that they are one is the journal's work, and a batch of sled's would
-    /// cost more than they do, since it wakes all of sled's threads twice. A volume that there is not is made.
+    /// cost more than they do, since it wakes all of sled's threads twice.
     pub(super) fn apply(&self, changes: Vec<Change>) -> sled::Result<()> {
-        let mut changed: BTreeMap<Number, Arc<Volume>> = BTreeMap::new();
+        let mut changed: BTreeMap<Number, Option<Arc<Volume>>> = BTreeMap::new();
         let applied = changes.into_iter().try_for_each(|Change { volume, key, value }| {
             let volume = match changed.entry(volume) {
                 Entry::Occupied(changed) => changed.into_mut(),
                 Entry::Vacant(place) => place.insert(self.volume_or_new(volume)?),
             };
-            match value {
-                Some(raw) => volume.db.insert(key, raw),
-                None => volume.db.remove(key),
+            match (volume, value) {
+                (Some(volume), Some(raw)) => volume.db.insert(key, raw).map(drop),
+                (Some(volume), None) => volume.db.remove(key).map(drop),
+                (None, _) => Ok(()),
             }
-            .map(drop)
         });
-        for volume in changed.values() {
+        for volume in changed.values().flatten() {
             // Not before: a checkpoint that comes between would take the mark and leave the changes.
             volume.dirty.store(true, Ordering::Release);
         }
@@ -309,6 +348,7 @@ impl Volumes {
 
     /// Once this returns, everything applied before survives a power cut without the journal.
     pub(super) fn make_durable(&self) -> sled::Result<()> {
+        let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let opened: Vec<Arc<Volume>> =
             self.dated().values().filter_map(|dated| dated.place.opened.get().cloned()).collect();
         opened.iter().chain([&self.base]).try_for_each(|volume| volume.make_durable())
@@ -359,6 +399,13 @@ impl OnDisk {
         Self { path, opened: OnceLock::new(), dropped: Mutex::default() }
     }
 
+    /// The volume, if it is open.
+    fn opened(&self) -> Option<Arc<Volume>> {
+        let volume = self.opened.get()?;
+        volume.used.store(true, Ordering::Relaxed);
+        Some(Arc::clone(volume))
+    }
+
     fn lock(&self) -> MutexGuard<'_, bool> {
         self.dropped.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -375,7 +422,8 @@ impl OnDisk {
 impl Volume {
     fn new(db: sled::Db, options: &StoreOptions) -> std::io::Result<Self> {
         let disk = Disk::open(&options.path, options.sync_fault.clone())?;
-        Ok(Self { db, disk, dirty: AtomicBool::new(false), cache_bytes: options.cache_bytes })
+        let (dirty, used) = (AtomicBool::new(false), AtomicBool::new(true));
+        Ok(Self { db, disk, dirty, cache_bytes: options.cache_bytes, used })
     }
 
     /// sled's tree.
@@ -384,11 +432,14 @@ impl Volume {
     }
 
     fn make_durable(&self) -> sled::Result<()> {
-        if self.dirty.swap(false, Ordering::AcqRel) {
-            self.db.flush()?;
-            self.disk.sync()?;
+        if !self.dirty.swap(false, Ordering::AcqRel) {
+            return Ok(());
         }
-        Ok(())
+        let synced = self.db.flush().and_then(|_| Ok(self.disk.sync()?));
+        if synced.is_err() {
+            self.dirty.store(true, Ordering::Release);
+        }
+        synced
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a lead says, section by section. What identifies a person is masked, but for the one attribute that is revealed.
+//! What a lead says, section by section. What tells of a person is masked, but for the one attribute that is revealed.
 
 use serde::Serialize;
 
@@ -29,13 +29,20 @@ struct Line {
     revealed: bool,
 }
 
-/// What a lead says; of what is personal only `revealed`.
+/// Whether an attribute is masked: what identifies a person, and every text and day, of which a few together do too. What is
+/// left, choices and amounts, is what partners decide by.
+pub(in crate::admin::console) fn is_masked(attribute: &Attribute) -> bool {
+    attribute.personal || matches!(attribute.kind, AttributeKind::Text | AttributeKind::Date)
+}
+
+/// What a lead says; of what is masked only `revealed`.
 pub(super) fn told(lead: &Lead, revealed: Option<&str>) -> Vec<Told> {
     let mut sections: Vec<Told> = Vec::new();
     for attribute in Attribute::all() {
         let Some(value) = attribute.read(lead) else { continue };
-        let is_revealed = attribute.personal && revealed == Some(attribute.path);
-        let shown = (!attribute.personal || is_revealed).then(|| written(attribute.kind, value));
+        let is_masked = is_masked(attribute);
+        let is_revealed = is_masked && revealed == Some(attribute.path);
+        let shown = (!is_masked || is_revealed).then(|| written(attribute.kind, value));
         let (section, name) = attribute.path.rsplit_once('.').unwrap_or(("lead", attribute.path));
         let line = Line { path: attribute.path, name: words(name), value: shown, revealed: is_revealed };
         let section = words(section.trim_end_matches("Information"));
@@ -88,7 +95,8 @@ mod tests {
     use super::*;
 
     const LEAD: &[u8] = br#"{"productTypes": ["loan", "savings"],
-        "personalInformation": {"firstName": "Maren", "ssn": "536-22-8714", "state": "WA"},
+        "personalInformation": {"firstName": "Maren", "ssn": "536-22-8714", "state": "WA", "zipcode": "98101"},
+        "employmentInformation": {"employerName": "Ridgeway Bakery", "startDate": "2019-04-01"},
         "creditInformation": {"providedCreditRating": "good"}, "formCompleted": true}"#;
 
     fn json(revealed: Option<&str>) -> String {
@@ -104,7 +112,9 @@ mod tests {
     #[test]
     fn only_what_was_asked_for_is_revealed() {
         let masked = json(None);
-        assert!(!masked.contains("Maren") && !masked.contains("8714"), "{masked}");
+        for told in ["Maren", "8714", "98101", "Ridgeway", "2019"] {
+            assert!(!masked.contains(told), "{told}: {masked}");
+        }
         assert!(masked.contains("personalInformation.ssn") && masked.contains("loan, savings"), "{masked}");
         assert!(masked.contains("\"provided credit rating\"") && masked.contains("\"good\""), "{masked}");
         let revealed = json(Some("personalInformation.firstName"));

@@ -9,8 +9,9 @@ use crate::store::tokens::{NewToken, Tokens};
 const COMPANY: &str = "Sandbox";
 
 /// A lead that the sample catalogue has offers for.
-const SAMPLE_LEAD: &str =
-    r#"{"productTypes":["credit_card","savings"],"creditInformation":{"providedCreditRating":"good"}}"#;
+const SAMPLE_LEAD: &str = r#"{"productTypes":["loan"],"personalInformation":{"state":"WA"},
+         "loanInformation":{"purpose":"debt_consolidation","loanAmount":10000},
+         "creditInformation":{"providedCreditRating":"good"}}"#;
 
 /// Makes the first tokens and tells, on standard output, what to do with them.
 ///
@@ -50,7 +51,7 @@ or try it in a browser, on a page that shows the offers arriving:
 
   docs          {api}/docs
   blocking      {integrations}/blocking/leads/rateTables
-  console       {admin}/
+  console       {admin}/console
 "
     );
     Ok(())

@@ -45,7 +45,7 @@ pub struct Submit {
     file: PathBuf,
     /// Access token, of either kind
     #[arg(long, env = "OFFERD_TOKEN", hide_env_values = true)]
-    token: String,
+    token: Option<String>,
     /// Address of the api listener; that of the daemon running on the configured store when not given
     #[arg(long, value_name = "URL")]
     url: Option<String>,
@@ -53,6 +53,8 @@ pub struct Submit {
     #[arg(long)]
     json: bool,
 }
+
+const NO_TOKEN: &str = "no access token: set OFFERD_TOKEN or give --token; the first start printed two, and `offerd token create` makes another";
 
 /// Time between polls while partners are outstanding.
 const POLL_EVERY: Duration = Duration::from_millis(250);
@@ -108,6 +110,7 @@ pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
 
 async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     let (body, _) = read_lead(&submit.file)?;
+    let token = submit.token.clone().ok_or(NO_TOKEN)?;
     let url = match (&submit.url, RunFile::read(&settings.store.path)) {
         (Some(url), _) => url.trim_end_matches('/').to_owned(),
         (None, Some(running)) => running.api,
@@ -119,7 +122,7 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
         }
     };
 
-    let client = Client::new(submit.token.clone(), settings)?;
+    let client = Client::new(token, settings)?;
     let posted = client.call(Method::POST, &format!("{url}/leads/rateTables"), Some(body)).await;
     let mut table: RateTable = posted.map_err(|error| error.to_string())?.read()?;
     let mut progress = Progress::start(&table);

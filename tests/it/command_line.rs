@@ -184,6 +184,10 @@ async fn lead_submit_tells_what_is_wrong() {
     std::fs::write(&file, "{}").unwrap();
     let output = daemon.command(&["lead", "submit", file.to_str().unwrap(), "--token", "nonsense"]);
     assert!(stderr(&output).contains("401"), "{}", stderr(&output));
+
+    let output = daemon.command(&["lead", "submit", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("OFFERD_TOKEN") && stderr(&output).contains("`offerd token create`"));
 }
 
 #[tokio::test]

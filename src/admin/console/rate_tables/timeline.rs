@@ -43,6 +43,9 @@ pub(super) struct Timeline {
     description: String,
 }
 
+/// The axis ends here at the earliest, in milliseconds.
+const SHORTEST_MS: f64 = 5.0;
+
 /// A place on the axis of time.
 #[derive(Debug, Serialize, PartialEq)]
 struct Mark {
@@ -103,10 +106,11 @@ impl Timeline {
             one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)).then(one.2.total_cmp(&other.2))
         });
 
-        let last = seats.iter().filter_map(|seat| spans(seat)).map(|span| span.ended).fold(5.0, f64::max);
+        let last = seats.iter().filter_map(|seat| spans(seat)).map(|span| span.ended).fold(0.0, f64::max);
         // The deadline is drawn where it is near, and told where it is far.
         let near = last * 2.0 >= deadline;
-        let scale = Scale { last_ms: if near { last.max(deadline) * 1.03 } else { last * 1.08 } };
+        let end = if near { last.max(deadline) * 1.03 } else { last * 1.08 };
+        let scale = Scale { last_ms: end.max(SHORTEST_MS) };
         let second_look = table.second_look_at.map(after);
         let lanes: Vec<Lane> =
             seats.iter().zip(0_u16..).map(|(seat, nth)| Lane::of(seat, nth, spans(seat), scale)).collect();

@@ -49,7 +49,7 @@ fn open_tables(name: &str, runtime: &Runtime, tables: u64, partners: usize) {
 fn grown(runtime: &Runtime, partners: Vec<PartnerFile>, leads: u64) -> u64 {
     let plan = Daemon::with_partners(partners).setting("matching.deadline", "5m");
     let plan = plan.setting("matching.live_tables", "200000").setting("store.queue", "200001");
-    let plan = plan.setting("limits.shed_delay", "0ms");
+    let plan = plan.setting("limits.shed_delay", "0ms").setting("matching.live_tables_per_company", "0");
     let daemon = runtime.block_on(plan.start());
     submit(&daemon, 100);
     let before = process::resident(daemon.pid());

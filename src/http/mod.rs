@@ -15,7 +15,7 @@ pub mod record_ids;
 pub mod routes;
 pub mod v1;
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
@@ -153,7 +153,12 @@ pub fn bind(
         Some(socket) => Listener::from_std(name, socket, limits)
             .map_err(|error| format!("the socket given for `{name}` cannot be taken: {error}"))?,
         None => Listener::bind(name, address, limits)
-            .map_err(|error| format!("`{name}.listen` {address} cannot be bound: {error}"))?,
+            .map_err(|error| match error.kind() {
+                ErrorKind::AddrInUse => format!(
+                    "`{name}.listen` {address} is taken by another program, perhaps another offerd; end that, or set another address"
+                ),
+                _ => format!("`{name}.listen` {address} cannot be bound: {error}"),
+            })?,
     };
     Ok(listener.with_identity(identity.cloned()))
 }

@@ -190,6 +190,16 @@ async fn lead_submit_tells_what_is_wrong() {
     assert!(stderr(&output).contains("OFFERD_TOKEN") && stderr(&output).contains("`offerd token create`"));
 }
 
+#[test]
+fn a_listener_that_is_taken_is_told_with_what_to_do() {
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let plan = Daemon::with_partners(prompt_partners(1)).setting("api.listen", &address);
+    let output = plan.command(&["serve"]).output().unwrap();
+    let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
+    assert!(!output.status.success() && told.contains(&format!("`api.listen` {address} is taken")), "{told}");
+}
+
 #[tokio::test]
 async fn explain_names_the_exact_condition_and_what_was_found_but_nothing_personal() {
     let rules = r#"

@@ -106,7 +106,7 @@ impl Writer {
         self.latch.failure().is_some_and(|failure| !failure.for_good)
     }
 
-    /// Goes on in a new file of the journal when the disk takes one. sled is made durable first, so that the old ones are
+    /// Goes on in another file of the journal when the disk takes one. sled is made durable first, so that the old ones are
     /// not needed, and the group that failed cannot come back. If that fails they are kept: a restart reads them.
     pub(super) fn mend(&mut self) {
         let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < self.limits.mend_interval);

@@ -100,7 +100,7 @@ impl Journal {
         fs::remove_file(&path)
     }
 
-    /// Removes every segment, to begin with a new file. To be called when all that sled was given is durable there: of
+    /// Removes every segment, to begin with another file. To be called when all that sled was given is durable there: of
     /// what it was not given, nothing may come back.
     pub(super) fn renew(&mut self) -> io::Result<()> {
         for file in segments(&self.directory)? {

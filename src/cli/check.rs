@@ -7,7 +7,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::page;
+use crate::config::Settings;
 use crate::daemon;
+use crate::declaration::Fault;
+use crate::partners::Book;
 
 /// `check`
 #[derive(Debug, Args)]
@@ -19,61 +22,66 @@ Examples:
 
 Exit code 0: nothing is wrong. 64: something is; all of it is told, with file, line and key. Nothing is started or changed.")]
 pub struct Arguments {
-    /// As JSON: `faults`, each with `file`, `line`, `key` and `message`, and how many partners, seats and offers there are
+    /// As JSON: `faults`, each with `file`, `line`, `key` and `message`; `remarks` on what may not be meant; and how many
+    /// partners, seats and offers there are
     #[arg(long)]
     json: bool,
 }
 
 /// Checks settings and partner files, and tells every fault of both.
 pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
-    if arguments.json {
-        return run_for_scripts(config);
-    }
-    let (settings, book) = match super::settings_and_book(config) {
-        Ok(loaded) => loaded,
-        Err(code) => return code,
-    };
-    if book.seats().is_empty() {
-        eprintln!("offerd: there are no partner files, so no lead will have an offer");
-    }
-    let deadline = settings.matching.deadline;
-    for seat in book.seats().iter().filter(|seat| seat.timeout > deadline) {
-        eprintln!(
-            "offerd: `{}` is waited for {deadline:?} at most about {} (`matching.deadline`), its `timeout` is {:?}",
-            seat.identity.key, seat.product_type, seat.timeout
-        );
-    }
-    match daemon::Sockets::inherit() {
-        Ok(sockets) => {
-            for (listener, address, setting) in sockets.against(&settings) {
-                eprintln!(
-                    "offerd: the service manager's socket {address} goes before `{listener}.listen` ({setting})"
-                );
+    let checked = daemon::load(config).and_then(|(settings, book)| Ok((remarks(&settings, &book)?, book)));
+    match checked {
+        Ok((remarks, book)) if arguments.json => {
+            let (partners, seats, offers) = counts(&book);
+            page::print(format_args!(
+                "{:#}",
+                json!({ "faults": [], "remarks": remarks, "partners": partners, "seats": seats, "offers": offers })
+            ));
+            ExitCode::SUCCESS
+        }
+        Ok((remarks, book)) => {
+            for remark in remarks {
+                eprintln!("offerd: {remark}");
             }
+            let (partners, seats, offers) = counts(&book);
+            page::print(format_args!(
+                "settings and partner files are good: {}, {}, {}",
+                page::counted(partners, "partner"),
+                page::counted(seats, "seat"),
+                page::counted(offers, "offer")
+            ));
+            ExitCode::SUCCESS
         }
-        Err(message) => {
-            eprintln!("offerd: {message}");
-            return ExitCode::from(super::BAD_CONFIGURATION);
+        Err(faults) if arguments.json => {
+            page::print(format_args!("{:#}", json!({ "faults": faults })));
+            ExitCode::from(super::BAD_CONFIGURATION)
         }
+        Err(faults) => super::tell(&faults),
     }
-    page::print(format_args!(
-        "settings and partner files are good: {}, {}, {}",
-        page::counted(book.partners().len(), "partner"),
-        page::counted(book.seats().len(), "seat"),
-        page::counted(book.offers(), "offer")
-    ));
-    ExitCode::SUCCESS
 }
 
-fn run_for_scripts(config: Option<&Path>) -> ExitCode {
-    let (told, code) = match daemon::load(config) {
-        Ok((_, book)) => {
-            let (partners, seats) = (book.partners().len(), book.seats().len());
-            let told = json!({ "faults": [], "partners": partners, "seats": seats, "offers": book.offers() });
-            (told, ExitCode::SUCCESS)
-        }
-        Err(faults) => (json!({ "faults": faults }), ExitCode::from(super::BAD_CONFIGURATION)),
-    };
-    page::print(format_args!("{told:#}"));
-    code
+fn counts(book: &Book) -> (usize, usize, usize) {
+    (book.partners().len(), book.seats().len(), book.offers())
+}
+
+/// What is no fault, but may not be what was meant.
+fn remarks(settings: &Settings, book: &Book) -> Result<Vec<String>, Vec<Fault>> {
+    let sockets = daemon::Sockets::inherit()
+        .map_err(|message| vec![Fault { file: None, line: None, key: String::new(), message }])?;
+    let mut remarks = Vec::new();
+    if book.seats().is_empty() {
+        remarks.push("there are no partner files, so no lead will have an offer".to_owned());
+    }
+    let deadline = settings.matching.deadline;
+    remarks.extend(book.seats().iter().filter(|seat| seat.timeout > deadline).map(|seat| {
+        format!(
+            "`{}` is waited for {deadline:?} at most about {} (`matching.deadline`), its `timeout` is {:?}",
+            seat.identity.key, seat.product_type, seat.timeout
+        )
+    }));
+    remarks.extend(sockets.against(settings).map(|(listener, address, setting)| {
+        format!("the service manager's socket {address} goes before `{listener}.listen` ({setting})")
+    }));
+    Ok(remarks)
 }

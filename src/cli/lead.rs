@@ -4,6 +4,7 @@ mod erase;
 mod export;
 mod keeper;
 
+use std::fmt::Display;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use comfy_table::{CellAlignment, Table};
-use hyper::Method;
+use hyper::{Method, StatusCode};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::client::Client;
@@ -55,6 +56,8 @@ pub struct Submit {
 }
 
 const NO_TOKEN: &str = "no access token: set OFFERD_TOKEN or give --token; the first start printed two, and `offerd token create` makes another";
+
+const BAD_TOKEN: &str = "the daemon does not know this access token; `offerd token list` shows whom there are tokens for, and `offerd token create` makes one";
 
 /// Time between polls while partners are outstanding.
 const POLL_EVERY: Duration = Duration::from_millis(250);
@@ -124,7 +127,11 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
 
     let client = Client::new(token, settings)?;
     let posted = client.call(Method::POST, &format!("{url}/leads/rateTables"), Some(body)).await;
-    let mut table: RateTable = posted.map_err(|error| error.to_string())?.read()?;
+    let posted = posted.map_err(|error| error.to_string())?;
+    if posted.status == StatusCode::UNAUTHORIZED {
+        return Err(BAD_TOKEN.to_owned());
+    }
+    let mut table: RateTable = posted.read()?;
     let mut progress = Progress::start(&table);
     for _ in 0..MOST_POLLS {
         if table.pending_responses.is_empty() {
@@ -144,7 +151,7 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     if submit.json {
         page::print(serde_json::to_string_pretty(&table).map_err(|error| error.to_string())?);
     } else {
-        page::print(offers(&table));
+        page::print_table(offers(&table));
         page::print(format_args!("rate table {} of lead {}", table.uuid, table.lead_uuid));
     }
     Ok(())
@@ -208,16 +215,16 @@ fn listed(pending: &[(String, String)]) -> String {
 
 /// How many offers of an institution the table shows.
 fn offers_of(table: &RateTable, institution: &str) -> usize {
-    rows(table).iter().filter(|row| row[1] == institution).count()
+    rows(table).iter().filter(|row| row[0] == institution).count()
 }
 
 /// The offers as a table, an array after the other, each in its order.
 pub fn offers(table: &RateTable) -> Table {
-    let mut shown = page::table(["product", "institution", "offer", "rate", "payment", "firmness", "score"]);
+    let mut shown = page::table(["institution", "offer", "rate", "payment", "firmness", "score"]);
     for row in rows(table) {
         shown.add_row(row);
     }
-    for column in [3, 4, 6] {
+    for column in [2, 3, 5] {
         if let Some(column) = shown.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -225,7 +232,7 @@ pub fn offers(table: &RateTable) -> Table {
     shown
 }
 
-fn rows(table: &RateTable) -> Vec<[String; 7]> {
+fn rows(table: &RateTable) -> Vec<[String; 6]> {
     let mut rows = Vec::new();
     for offer in &table.loan_offers {
         let rate = match (offer.min_apr, offer.max_apr) {
@@ -240,9 +247,8 @@ fn rows(table: &RateTable) -> Vec<[String; 7]> {
             format!("{} {}s", offer.term_length, offer.term_unit)
         };
         rows.push([
-            offer.product_sub_type.to_string(),
             offer.originator.name.clone(),
-            format!("{amount}, {term}"),
+            named(offer.product_sub_type, format_args!("{amount}, {term}")),
             rate,
             offer
                 .max_monthly_payment
@@ -260,9 +266,8 @@ fn rows(table: &RateTable) -> Vec<[String; 7]> {
             _ => String::new(),
         };
         rows.push([
-            offer.product_sub_type.to_string(),
             offer.partner.name.clone(),
-            details.card_name.clone().unwrap_or_default(),
+            named(offer.product_sub_type, details.card_name.as_deref().unwrap_or_default()),
             rate,
             details.max_annual_fee.map(|fee| format!("{}/year", dollars(fee.to_f64()))).unwrap_or_default(),
             firmness(details.pre_approved, details.pre_qualified, details.pre_selected),
@@ -272,9 +277,8 @@ fn rows(table: &RateTable) -> Vec<[String; 7]> {
     for offer in &table.mortgage_offers {
         let details = &offer.details;
         rows.push([
-            offer.product_sub_type.to_string(),
             offer.partner.name.clone(),
-            details.loan_type.to_string(),
+            named(offer.product_sub_type, details.loan_type),
             format!("{} % APR", details.apr),
             format!("{}/month", dollars(details.monthly_payment.to_f64())),
             String::new(),
@@ -283,9 +287,8 @@ fn rows(table: &RateTable) -> Vec<[String; 7]> {
     }
     for offer in &table.savings_offers {
         rows.push([
-            offer.product_sub_type.to_string(),
             offer.partner.name.clone(),
-            offer.details.name.clone().unwrap_or_default(),
+            named(offer.product_sub_type, offer.details.name.as_deref().unwrap_or_default()),
             format!("{} % APY", offer.details.annual_percent_yield),
             String::new(),
             String::new(),
@@ -294,9 +297,8 @@ fn rows(table: &RateTable) -> Vec<[String; 7]> {
     }
     for offer in &table.special_offers {
         rows.push([
-            "special".to_owned(),
             offer.partner_name.clone(),
-            offer.name.clone(),
+            named("special", &offer.name),
             String::new(),
             String::new(),
             String::new(),
@@ -304,6 +306,11 @@ fn rows(table: &RateTable) -> Vec<[String; 7]> {
         ]);
     }
     rows
+}
+
+/// An offer's product sub-type, and what sets it apart from the others of it.
+fn named(sub_type: impl ToString, apart: impl Display) -> String {
+    format!("{} {apart}", sub_type.to_string().replace('_', " ")).trim_end().to_owned()
 }
 
 fn firmness(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> String {

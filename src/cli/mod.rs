@@ -25,11 +25,12 @@ mod store;
 mod tests;
 mod token;
 mod transfer;
+mod usage;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::config::Settings;
 use crate::daemon;
@@ -138,14 +139,16 @@ Examples:
     Store(store::Command),
     /// Answer as partners would, from their case files: a far side to try the mappings of partners on
     Sandbox(sandbox::Arguments),
-    /// Write the man pages and the completions for shells, for who makes a package
-    #[command(hide = true)]
+    /// Write the handbook as man pages, and the completions for shells
     Manual(manual::Arguments),
 }
 
 /// Runs the command line.
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| {
+        let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        usage::end(&error, &Cli::command(), words)
+    });
     let config = cli.config.or_else(packaged::settings);
     let config = config.as_deref();
     match cli.command.unwrap_or(Command::Serve) {

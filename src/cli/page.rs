@@ -4,8 +4,9 @@ use std::ffi::OsStr;
 use std::io::IsTerminal;
 
 use chrono::{DateTime, Utc};
+use clap::builder::styling::AnsiColor;
 use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, LineStyle, Row, Table};
+use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, LineStyle, Row, Table, Width};
 
 /// An empty table that fits the terminal, with a line under its header. For a file or another program its rows are as wide
 /// as they are, so that a line is a line.
@@ -25,16 +26,62 @@ pub fn toned(text: impl ToString, color: Color) -> Cell {
     if wanted { cell.fg(color) } else { cell }
 }
 
+/// A text whose colour says something, where there are colours.
+pub fn tinted(text: &str, color: Color) -> String {
+    if !colours(std::env::var_os("NO_COLOR").as_deref(), std::io::stdout().is_terminal()) {
+        return text.to_owned();
+    }
+    let style = match color {
+        Color::Green => AnsiColor::Green,
+        Color::Yellow => AnsiColor::Yellow,
+        _ => AnsiColor::Red,
+    }
+    .on_default();
+    format!("{style}{text}{style:#}")
+}
+
 /// Whether there are colours.
 fn colours(no_color: Option<&OsStr>, terminal: bool) -> bool {
     terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
-/// Keeps a column from being broken, however narrow the terminal.
-pub fn never_break(table: &mut Table, column: usize) {
-    if let Some(column) = table.column_mut(column) {
-        column.set_constraint(ColumnConstraint::ContentWidth);
+/// An empty table without a header, its rows set in under what stands above them.
+pub fn list() -> Table {
+    let mut list = Table::new();
+    list.load_style(NOTHING);
+    let fits =
+        if list.width().is_some() { ContentArrangement::Dynamic } else { ContentArrangement::Disabled };
+    list.set_content_arrangement(fits);
+    list
+}
+
+/// A word as long as this may be broken on a narrow terminal: it is a path, or a list without spaces.
+const LONGEST_WHOLE_WORD: usize = 26;
+
+/// Prints a table. On a terminal that is too narrow for its rows, cells go on in the next line between words, not within one;
+/// a table of more words than fit side by side is as wide as they are.
+pub fn print_table(mut table: Table) {
+    if let Some(width) = table.width() {
+        keep_words_whole(&mut table, width);
     }
+    print(table);
+}
+
+fn keep_words_whole(table: &mut Table, width: u16) {
+    const PADDING: u16 = 2;
+    let least: Vec<u16> =
+        table.column_iter().map(|column| longest_word(table, column.index) + PADDING).collect();
+    table.set_width(width.max(least.iter().sum()));
+    for (column, least) in table.column_iter_mut().zip(least) {
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+    }
+}
+
+fn longest_word(table: &Table, column: usize) -> u16 {
+    let header = table.header().into_iter();
+    let cells = header.chain(table.row_iter()).filter_map(|row| row.cell_iter().nth(column));
+    let words = |cell: &Cell| cell.content().split_whitespace().map(|word| word.chars().count()).max();
+    cells.filter_map(words).max().unwrap_or_default().min(LONGEST_WHOLE_WORD) as u16
 }
 
 /// Prints a text and a line end. A reader that has seen enough (`| head`) is no failure.
@@ -78,7 +125,9 @@ pub fn dollars(amount: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{colours, dollars};
+    use comfy_table::ContentArrangement;
+
+    use super::{colours, dollars, keep_words_whole, table};
 
     #[test]
     fn colours_are_for_terminals_that_want_them() {
@@ -90,5 +139,18 @@ mod tests {
     fn dollars_are_grouped() {
         let shown = [0.0, 95.0, 342.9, 1_234.5, 75_000.0, 1_234_567.891, -12.0].map(dollars);
         assert_eq!(shown, ["$0", "$95", "$342.90", "$1,234.50", "$75,000", "$1,234,567.89", "-$12"]);
+    }
+
+    #[test]
+    fn a_narrow_terminal_breaks_rows_between_words() {
+        let mut rows = table(["institution", "offer"]);
+        rows.add_row(["Wrenfold Credit", "up to $15,000, 36 months, debt_consolidation"]);
+        rows.set_content_arrangement(ContentArrangement::Dynamic).set_width(34);
+        keep_words_whole(&mut rows, 34);
+        let shown = rows.to_string();
+        for whole in ["Wrenfold", "Credit", "$15,000,", "months,", "debt_consolidation"] {
+            assert!(shown.contains(whole), "{whole}: {shown}");
+        }
+        assert!(shown.lines().all(|line| line.chars().count() <= 34), "{shown}");
     }
 }

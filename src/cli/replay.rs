@@ -135,7 +135,6 @@ fn by_store(settings: &Settings, book: Book, wish: &Wish, bar: &mut Bar) -> Resu
 fn print(report: &ReplayReport) {
     let header = ["partner", "product", "offer", "asked", "asked now", "kept", "changed", "won", "lost"];
     let mut table = page::table(header);
-    page::never_break(&mut table, 0);
     for seat in &report.seats {
         let asked = [seat.asked_then, seat.asked_now].map(|count| count.to_string());
         let product = format!("{}{}", seat.product_type, if seat.over_http { " (HTTP)" } else { "" });
@@ -148,7 +147,7 @@ fn print(report: &ReplayReport) {
     for column in table.column_iter_mut().skip(3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    page::print(table);
+    page::print_table(table);
     page::print(summary(report));
 }
 

@@ -77,7 +77,7 @@ fn print(report: &StoreReport, json: bool) -> Result<(), String> {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    page::print(table);
+    page::print_table(table);
     for record in &report.broken {
         page::print(format_args!("{} {}: {}", record.tree, record.key, record.reason));
     }

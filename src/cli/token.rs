@@ -113,7 +113,7 @@ async fn execute(settings: &Settings, command: Command) -> Result<(), String> {
             let tokens = keeper.list().await?;
             page::print(serde_json::to_string_pretty(&tokens).map_err(|error| error.to_string())?);
         }
-        Command::List { json: false } => page::print(table(&keeper.list().await?)),
+        Command::List { json: false } => page::print_table(table(&keeper.list().await?)),
         Command::Revoke { id } => {
             if !keeper.revoke(id).await? {
                 return Err(format!("there is no token {id}; `offerd token list` shows those there are"));

@@ -56,10 +56,12 @@ impl Book {
     pub fn load(directory: &Path) -> Result<Self, Vec<Fault>> {
         let files = files_in(directory).map_err(|error| {
             vec![Fault {
-                file: Some(directory.to_owned()),
+                file: Some(std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned())),
                 line: None,
                 key: "partners.path".to_owned(),
-                message: format!("cannot be read: {error}"),
+                message: format!(
+                    "cannot be read: {error}; make the directory, or set `partners.path` to that of the partner files"
+                ),
             }]
         })?;
         let mut sources = Vec::new();

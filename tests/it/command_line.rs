@@ -183,11 +183,37 @@ async fn lead_submit_tells_what_is_wrong() {
 
     std::fs::write(&file, "{}").unwrap();
     let output = daemon.command(&["lead", "submit", file.to_str().unwrap(), "--token", "nonsense"]);
-    assert!(stderr(&output).contains("401"), "{}", stderr(&output));
+    let told = stderr(&output);
+    assert!(
+        told.contains("does not know this access token") && told.contains("`offerd token create`"),
+        "{told}"
+    );
 
     let output = daemon.command(&["lead", "submit", file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("OFFERD_TOKEN") && stderr(&output).contains("`offerd token create`"));
+}
+
+#[test]
+fn a_command_line_that_is_not_understood_is_told_in_one_line() {
+    let output = Daemon::with_partners(vec![]).command(&["lead", "submt"]).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""));
+    let told = stderr(&output);
+    assert!(
+        told.lines().count() == 1 && told.contains("'submit'") && told.contains("`offerd lead --help`"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_directory_of_partner_files_that_is_not_there_is_named_whole() {
+    let plan = Daemon::with_partners(vec![]).setting("partners.path", "no/such/place");
+    let output = plan.command(&["check"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(64));
+    let told = stderr(&output);
+    let named = told.split(": ").next().unwrap();
+    assert!(std::path::Path::new(named).is_absolute() && named.ends_with("no/such/place"), "{told}");
+    assert!(told.contains("set `partners.path`"), "{told}");
 }
 
 #[test]

@@ -87,6 +87,11 @@ async fn each_stage_is_counted_by_product_and_company_and_once_over_a_crash() {
     assert!(page.contains("Live &amp; Co") && !page.contains("Still counting"), "{page}");
     let stranger = html(&daemon, "/console/funnel?leads=test").await;
     assert!(stranger.contains("Nothing in this time"), "tests are counted apart: {stranger}");
+    let others = "leads=live\">3 live leads</a>";
+    assert!(
+        stranger.contains(others) && !page.contains("there are <a"),
+        "and it is told where to look: {stranger}"
+    );
 
     let daemon = daemon.kill().start().await;
     daemon.submit_blocking(LEAD).await;

@@ -90,6 +90,21 @@ async fn a_check_tells_which_sockets_go_before_the_settings() {
 }
 
 #[tokio::test]
+async fn a_check_tells_scripts_of_sockets_too() {
+    let sockets = GivenSockets::named("admin:api");
+    let plan = Daemon::with_sample_partners().given(sockets);
+    let checked = plan.command_with_sockets(&["check", "--json"]).output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert_eq!(told["remarks"].as_array().unwrap().len(), 2, "{told}");
+
+    let plan = Daemon::with_sample_partners().given(GivenSockets::named("api:offerd.socket"));
+    let checked = plan.command_with_sockets(&["check", "--json"]).output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert!(told["faults"][0]["message"].as_str().unwrap().contains("`offerd.socket`"), "{told}");
+    assert_eq!(checked.status.code(), Some(64));
+}
+
+#[tokio::test]
 async fn a_socket_of_no_listener_is_refused() {
     let plan = Daemon::with_sample_partners().given(GivenSockets::named("api:offerd.socket"));
     let checked = plan.command_with_sockets(&["check"]).output().unwrap();

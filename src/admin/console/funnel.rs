@@ -63,6 +63,16 @@ struct FunnelPage {
     tables: [Table; 2],
     /// The arrival of the first record that is not counted yet, Unix milliseconds.
     behind: Option<i64>,
+    /// Where nothing is to be seen, and the leads of the other kind are.
+    elsewhere: Option<Elsewhere>,
+}
+
+/// Leads of the kind that is not looked at.
+#[derive(Debug, Serialize)]
+struct Elsewhere {
+    leads: u64,
+    /// The page that shows them.
+    link: String,
 }
 
 /// Something to choose.
@@ -113,6 +123,8 @@ struct Read {
     by_product: Vec<(ProductType, Tally)>,
     by_company: Vec<(Uuid, String, Tally)>,
     behind: Option<i64>,
+    /// Leads of the other kind, where there are none of this.
+    elsewhere: u64,
 }
 
 impl Page for FunnelPage {
@@ -142,6 +154,10 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
         charts: charts(&read.series, wish.span.grain)?,
         tables: [of_products(&visit, &read), of_companies(&visit, &read)],
         behind: read.behind,
+        elsewhere: (read.elsewhere > 0).then(|| Elsewhere {
+            leads: read.elsewhere,
+            link: with(&visit, "leads", if wish.scope.test { "live" } else { "test" }),
+        }),
     })
 }
 
@@ -190,7 +206,9 @@ impl Read {
             .filter(|(.., tally)| !tally.is_empty())
             .collect();
         by_company.sort_by_key(|(.., tally)| std::cmp::Reverse((tally.leads, tally.payout_thousandths)));
+        let elsewhere = Scope { test: !scope.test, ..scope };
         Self {
+            elsewhere: if of(scope).is_empty() { of(elsewhere).leads } else { 0 },
             series: funnel::series(store, scope, span),
             by_product: by_product.filter(|(_, tally)| !tally.is_empty()).collect(),
             by_company,

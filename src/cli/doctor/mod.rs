@@ -89,7 +89,7 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
             Err(error) => return super::fail(error),
         }
     } else {
-        page::print(table(&findings));
+        page::print_table(table(&findings));
         page::print(summary(&findings));
     }
     let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
@@ -159,7 +159,6 @@ fn table(findings: &[Finding]) -> Table {
             Cell::new(finding.next.as_deref().unwrap_or_default()),
         ]);
     }
-    page::never_break(&mut table, 1);
     table
 }
 

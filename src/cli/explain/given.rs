@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use chrono::Utc;
-use comfy_table::{Cell, Color, Table};
+use comfy_table::Color;
 
-use super::{Arguments, add_refusal, empty_table};
+use super::Arguments;
+use super::outline::Section;
 use crate::cli::lead::read_lead;
 use crate::cli::page;
 use crate::cli::partners::running_standings;
@@ -23,7 +24,7 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) ->
         let wanted: Vec<&SeatTrial> = wanted(&seats, arguments).collect();
         page::print(serde_json::to_string_pretty(&wanted).map_err(|error| error.to_string())?);
     } else {
-        page::print(table(&seats, arguments));
+        print(&seats, arguments);
         page::print(summary(&seats));
     }
     Ok(())
@@ -33,44 +34,38 @@ fn wanted<'s>(seats: &'s [SeatTrial], arguments: &Arguments) -> impl Iterator<It
     seats.iter().filter(|seat| arguments.wants(&seat.partner))
 }
 
-fn table(seats: &[SeatTrial], arguments: &Arguments) -> Table {
-    let mut table = empty_table();
-    for seat in wanted(seats, arguments) {
-        add_seat(&mut table, seat, arguments.matched);
+/// Who is asked comes first.
+fn print(seats: &[SeatTrial], arguments: &Arguments) {
+    let (asked, others): (Vec<_>, Vec<_>) = wanted(seats, arguments).partition(|seat| seat.asked);
+    for seat in asked.into_iter().chain(others) {
+        let section = section(seat, arguments.matched);
+        if !arguments.matched || section.has_offers() {
+            section.print();
+        }
     }
-    table
 }
 
-fn add_seat(table: &mut Table, seat: &SeatTrial, matched_only: bool) {
-    let (key, product) = (&seat.partner, seat.product_type.as_str());
+fn section(seat: &SeatTrial, matched_only: bool) -> Section {
     // Second look is asked only without a loan offer, and one offer per product sub-type wins.
-    let matched = if seat.second_look { "matched at second look" } else { "matched" };
+    let (state, color) = match (seat.asked, seat.second_look) {
+        (true, false) => ("asked", Color::Green),
+        (true, true) => ("asked at second look", Color::Green),
+        (false, _) => ("not asked", Color::Red),
+    };
+    let mut section = Section::new(&seat.partner, seat.product_type.as_str(), state, color);
     if !matched_only {
-        for refusal in &seat.refusals {
-            add_refusal(table, [key, product, "(not asked)"], refusal);
-        }
+        section.refused(&seat.refusals);
     }
     for offer in &seat.offers {
         if offer.matched {
             let score = offer.score.map(|score| format!("score {score:.2}"));
             let score = score.unwrap_or_else(|| "the partner is asked for its terms".to_owned());
-            let matched = page::toned(matched, Color::Green);
-            table.add_row([
-                Cell::new(key),
-                Cell::new(product),
-                Cell::new(&offer.name),
-                matched,
-                Cell::new(score),
-                Cell::new(""),
-            ]);
-        } else if !matched_only && offer.refusals.is_empty() {
-            table.add_row([key.as_str(), product, &offer.name, "not asked", "", ""]);
-        } else if !matched_only {
-            for refusal in &offer.refusals {
-                add_refusal(table, [key, product, &offer.name], refusal);
-            }
+            section.offer(&offer.name, ("matched", Color::Green), vec![score]);
+        } else if !matched_only && !offer.refusals.is_empty() {
+            section.unmet(&offer.name, &offer.refusals);
         }
     }
+    section
 }
 
 fn summary(seats: &[SeatTrial]) -> String {

@@ -4,19 +4,17 @@
 //! rest is what the partner files say. A uuid names what is stored: a lead, a rate table or an offer.
 
 mod given;
+mod outline;
 mod stored;
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use comfy_table::{Cell, Color, Table};
 use uuid::Uuid;
 
-use super::page;
 use super::partners::Trouble;
 use crate::partners::Book;
-use crate::partners::explain::Refusal;
 
 /// `offerd explain`
 #[derive(Debug, Args)]
@@ -84,16 +82,4 @@ impl Arguments {
     fn wants(&self, partner: &str) -> bool {
         self.partner.as_ref().is_none_or(|key| key == partner)
     }
-}
-
-fn empty_table() -> Table {
-    let mut table = page::table(["partner", "product", "offer", "", "wanted", "found"]);
-    page::never_break(&mut table, 0);
-    table
-}
-
-fn add_refusal(table: &mut Table, place: [&str; 3], refusal: &Refusal) {
-    let [key, product, offer] = place.map(Cell::new);
-    let failed = page::toned("failed", Color::Red);
-    table.add_row([key, product, offer, failed, Cell::new(&refusal.wanted), Cell::new(&refusal.found)]);
 }

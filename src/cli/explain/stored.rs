@@ -1,15 +1,14 @@
 //! `offerd explain UUID`: what became of a stored lead, and why.
 
-use comfy_table::{Cell, Color, Table};
+use comfy_table::Color;
 use uuid::Uuid;
 
-use super::{Arguments, add_refusal, empty_table};
+use super::Arguments;
+use super::outline::Section;
 use crate::cli::partners::{Keeper, Trouble};
 use crate::cli::{page, progress};
 use crate::config::Settings;
-use crate::matching::explanation::{
-    LeadExplanation, OfferExplanation, OfferWhy, SeatExplanation, TableExplanation, Why,
-};
+use crate::matching::explanation::{LeadExplanation, OfferWhy, SeatExplanation, TableExplanation, Why};
 
 /// Explains a stored lead, a rate table, or the one that shows an offer.
 pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> Result<(), Trouble> {
@@ -46,11 +45,10 @@ fn print(explained: &LeadExplanation, matched_only: bool) {
     }
     for table in &explained.rate_tables {
         page::print(heading(explained, table));
-        let mut page = empty_table();
-        for seat in &table.seats {
-            add_seat(&mut page, seat, matched_only);
+        let (asked, others): (Vec<_>, Vec<_>) = table.seats.iter().partition(|seat| seat.why.was_asked());
+        for seat in asked.into_iter().chain(others) {
+            section(seat, matched_only).print();
         }
-        page::print(page);
         page::print(summary(table));
     }
 }
@@ -71,62 +69,37 @@ fn heading(explained: &LeadExplanation, table: &TableExplanation) -> String {
     heading
 }
 
-fn add_seat(table: &mut Table, seat: &SeatExplanation, matched_only: bool) {
-    let place = [seat.partner.as_str(), seat.product_type.as_str()];
-    if !matched_only || seat.why != Why::Offers {
-        add_outcome(table, place, seat);
-    }
+fn section(seat: &SeatExplanation, matched_only: bool) -> Section {
+    let mut section = opened(seat);
     for offer in &seat.offers {
-        add_offer(table, place, offer, matched_only);
+        if offer.why == OfferWhy::Shown {
+            let score = offer.score.map(|score| format!("score {score:.2}"));
+            section.offer(&offer.name, (offer.why.words(), Color::Green), score.into_iter().collect());
+        } else if !matched_only && offer.why == OfferWhy::Unmet {
+            section.unmet(&offer.name, &offer.refusals);
+        } else if !matched_only {
+            section.offer(&offer.name, (offer.why.words(), Color::Yellow), Vec::new());
+        }
     }
+    section
 }
 
-/// What became of the seat; of one that was not asked, a line for each reason.
-fn add_outcome(table: &mut Table, [key, product]: [&str; 2], seat: &SeatExplanation) {
+/// With what became of the seat.
+fn opened(seat: &SeatExplanation) -> Section {
+    let (partner, product) = (&seat.partner, seat.product_type.as_str());
     if !seat.why.was_seated() && !seat.refusals.is_empty() {
-        for refusal in &seat.refusals {
-            add_refusal(table, [key, product, "(not asked)"], refusal);
-        }
-        return;
+        let mut section = Section::new(partner, product, "not asked", Color::Red);
+        section.refused(&seat.refusals);
+        return section;
     }
     let color = match seat.why {
         Why::Offers => Color::Green,
         Why::Pending | Why::Held | Why::Declined | Why::Rejected | Why::NotNeeded => Color::Yellow,
         _ => Color::Red,
     };
-    let took = seat.ended_after_ms.map(|took| format!("after {took} ms")).unwrap_or_default();
-    let cause = seat.cause.as_deref().unwrap_or_default();
-    table.add_row([
-        Cell::new(key),
-        Cell::new(product),
-        Cell::new(""),
-        page::toned(&seat.about, color),
-        Cell::new(took),
-        Cell::new(cause),
-    ]);
-}
-
-fn add_offer(table: &mut Table, [key, product]: [&str; 2], offer: &OfferExplanation, matched_only: bool) {
-    if matched_only && offer.why != OfferWhy::Shown {
-        return;
-    }
-    if offer.why == OfferWhy::Unmet {
-        for refusal in &offer.refusals {
-            add_refusal(table, [key, product, &offer.name], refusal);
-        }
-        return;
-    }
-    let words = offer.why.words();
-    let why = if offer.why == OfferWhy::Shown { page::toned(words, Color::Green) } else { Cell::new(words) };
-    let score = offer.score.map(|score| format!("score {score:.2}")).unwrap_or_default();
-    table.add_row([
-        Cell::new(key),
-        Cell::new(product),
-        Cell::new(&offer.name),
-        why,
-        Cell::new(score),
-        Cell::new(""),
-    ]);
+    let took = seat.ended_after_ms.map(|took| format!(" after {took} ms")).unwrap_or_default();
+    let cause = seat.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+    Section::new(partner, product, format!("{}{took}{cause}", seat.about), color)
 }
 
 fn summary(table: &TableExplanation) -> String {

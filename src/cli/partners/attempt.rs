@@ -194,7 +194,7 @@ async fn send(
     }
     match reading.answered {
         Answered::Offers(quotes) if quotes.is_empty() => page::print("no offers"),
-        Answered::Offers(quotes) => page::print(offers(seat, &quotes)?),
+        Answered::Offers(quotes) => page::print_table(offers(seat, &quotes)?),
         Answered::Declined(Some(reason)) => page::print(format_args!("declined: {reason}")),
         Answered::Declined(None) => page::print("declined"),
         Answered::Failed(cause) => {

@@ -8,7 +8,6 @@ use crate::matching::limiter::{SeatStanding, State};
 /// The table of standings.
 pub fn table(standings: &[SeatStanding]) -> Table {
     let mut table = page::table(["partner", "product", "state", "this minute", "today", "payouts today"]);
-    page::never_break(&mut table, 0);
     for standing in standings {
         let color = if standing.state == State::Active { Color::Green } else { Color::Yellow };
         let payouts = match standing.per_day_budget {

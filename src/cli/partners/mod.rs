@@ -112,7 +112,7 @@ async fn execute(settings: &Settings, command: Standing) -> Result<(), Trouble> 
             let standings = keeper.standings().await?;
             page::print(serde_json::to_string_pretty(&standings).map_err(|error| error.to_string())?);
         }
-        Standing::List { json: false } => page::print(list::table(&keeper.standings().await?)),
+        Standing::List { json: false } => page::print_table(list::table(&keeper.standings().await?)),
         Standing::Timing(asked) => {
             let waiting = progress::waiting("reading stored rate tables");
             let mut timings = keeper.timings(asked.since_ms()).await?;
@@ -121,7 +121,7 @@ async fn execute(settings: &Settings, command: Standing) -> Result<(), Trouble> 
             if asked.json {
                 page::print(serde_json::to_string_pretty(&timings).map_err(|error| error.to_string())?);
             } else {
-                page::print(timing::table(&timings));
+                page::print_table(timing::table(&timings));
             }
         }
         Standing::Pause(which) => {

@@ -80,7 +80,6 @@ pub fn table(timings: &[SeatTiming]) -> Table {
         row.resize(header.len() + 3, "–".to_owned());
         table.add_row(row);
     }
-    page::never_break(&mut table, 0);
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }

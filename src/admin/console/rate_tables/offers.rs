@@ -14,24 +14,21 @@ const ARRAYS: [(&str, &str); 5] = [
     ("specialOffers", "Special offers"),
 ];
 
-/// What is shown of an offer, if it has it: attribute, name, and unit.
-const TERMS: &[(&str, &str, Unit)] = &[
-    ("apr", "APR", Unit::Percent),
-    ("meanApr", "APR", Unit::Percent),
-    ("minApr", "APR from", Unit::Percent),
-    ("maxApr", "APR to", Unit::Percent),
-    ("minPurchaseApr", "APR from", Unit::Percent),
-    ("maxPurchaseApr", "APR to", Unit::Percent),
-    ("annualPercentYield", "APY", Unit::Percent),
-    ("interestRate", "rate", Unit::Percent),
-    ("meanMonthlyPayment", "a month", Unit::Dollars),
-    ("monthlyPayment", "a month", Unit::Dollars),
-    ("netClosingCosts", "closing costs", Unit::Dollars),
-    ("minAmount", "from", Unit::Dollars),
-    ("maxAmount", "up to", Unit::Dollars),
-    ("minAnnualFee", "annual fee", Unit::Dollars),
-    ("minimumDeposit", "least deposit", Unit::Dollars),
-    ("monthlyFee", "monthly fee", Unit::Dollars),
+/// What is shown of an offer, if it has it: its least and its most (or the one figure, twice), name, and unit. The first of
+/// a name that an offer has is told.
+const TERMS: &[([&str; 2], &str, Unit)] = &[
+    (["apr", "apr"], "APR", Unit::Percent),
+    (["minApr", "maxApr"], "APR", Unit::Percent),
+    (["minPurchaseApr", "maxPurchaseApr"], "APR", Unit::Percent),
+    (["annualPercentYield", "annualPercentYield"], "APY", Unit::Percent),
+    (["interestRate", "interestRate"], "rate", Unit::Percent),
+    (["minMonthlyPayment", "maxMonthlyPayment"], "a month", Unit::Dollars),
+    (["monthlyPayment", "monthlyPayment"], "a month", Unit::Dollars),
+    (["netClosingCosts", "netClosingCosts"], "closing costs", Unit::Dollars),
+    (["minAmount", "maxAmount"], "amount", Unit::Dollars),
+    (["minAnnualFee", "maxAnnualFee"], "annual fee", Unit::Dollars),
+    (["minimumDeposit", "minimumDeposit"], "least deposit", Unit::Dollars),
+    (["monthlyFee", "monthlyFee"], "monthly fee", Unit::Dollars),
 ];
 
 /// In what a figure is told.
@@ -103,25 +100,27 @@ fn terms(offer: &Value, details: &Value) -> Vec<(&'static str, String)> {
     if let (Some(length), Some(unit)) = (offer["termLength"].as_i64(), offer["termUnit"].as_str()) {
         told.push(("term", if unit == "open" { "open".to_owned() } else { format!("{length} {unit}s") }));
     }
-    for (attribute, name, unit) in TERMS {
-        let value = offer[attribute].as_f64().or(details[attribute].as_f64());
-        if let Some(value) = value
+    for (ends, name, unit) in TERMS {
+        let [least, most] = ends.map(|attribute| offer[attribute].as_f64().or(details[attribute].as_f64()));
+        if let Some((least, most)) = least.or(most).zip(most.or(least))
             && !told.iter().any(|(known, _)| known == name)
         {
-            told.push((name, unit.written(value)));
+            told.push((name, unit.range(least, most)));
         }
-    }
-    // A single figure says more than the range about it.
-    if told.iter().any(|(name, _)| *name == "APR") {
-        told.retain(|(name, _)| !name.starts_with("APR "));
     }
     told
 }
 
 impl Unit {
-    fn written(self, value: f64) -> String {
+    fn range(self, least: f64, most: f64) -> String {
+        let [from, to] = [least, most].map(|value| self.figure(value));
+        let range = if from == to { from } else { format!("{from}–{to}") };
+        if matches!(self, Self::Percent) { format!("{range} %") } else { range }
+    }
+
+    fn figure(self, value: f64) -> String {
         match self {
-            Self::Percent => format!("{value:.2} %"),
+            Self::Percent => format!("{value:.2}"),
             Self::Dollars => format::dollars(&value.into()),
         }
     }
@@ -142,7 +141,7 @@ mod tests {
         let loan = &arrays[0].offers[0];
         assert_eq!((loan.partner.as_str(), loan.firmness), ("Wrenfold", Some("pre-approved")));
         let terms: Vec<String> = loan.terms.iter().map(|(name, value)| format!("{name} {value}")).collect();
-        assert_eq!(terms, ["term 36 months", "APR 9.50 %", "up to $15\u{202f}000"]);
+        assert_eq!(terms, ["term 36 months", "APR 9.00–10.00 %", "amount $15\u{202f}000"]);
         assert_eq!((arrays[1].name, arrays[1].offers[0].name.as_str()), ("Savings", "High"));
         assert!(super::arrays(b"none").is_empty());
     }

@@ -184,7 +184,8 @@ function offersOf(table) {
 }
 
 function common(offer, institution) {
-  return { uuid: offer.uuid, url: offer.url, score: offer.recommendationScore ?? 0, institution };
+  const kind = words(offer.productSubType ?? "");
+  return { uuid: offer.uuid, url: offer.url, score: offer.recommendationScore ?? 0, institution, kind };
 }
 
 function card(offer) {
@@ -193,7 +194,8 @@ function card(offer) {
   const sign = element("span", `sign t${tone}`, initials);
   sign.setAttribute("aria-hidden", "true");
   const firm = offer.firm ? [element("span", "firm", offer.firm)] : [];
-  const who = element("div", "who", element("strong", "", offer.institution), ...firm, element("span", "", offer.about));
+  const about = [offer.kind, offer.about].filter(Boolean).join(", ");
+  const who = element("div", "who", element("strong", "", offer.institution), ...firm, element("span", "", about));
   const rate = element("div", "rate", element("b", "", offer.rate ? `${offer.rate} ${offer.unit}` : ""), element("span", "", offer.beside));
   const go = element("a", "go", "See offer");
   go.href = offer.url;

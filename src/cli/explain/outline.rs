@@ -1,0 +1,129 @@
+//! An explanation as people read it: a heading for each seat, and under it what becomes of its offers, with the reasons.
+
+use comfy_table::{Cell, Color, ColumnConstraint, Width};
+
+use crate::cli::page;
+use crate::partners::explain::Refusal;
+
+/// What is told of a seat.
+#[derive(Debug)]
+pub struct Section {
+    title: String,
+    state: (String, Color),
+    lines: Vec<Line>,
+}
+
+/// What is told of offers that fare alike.
+#[derive(Debug, PartialEq, Eq)]
+struct Line {
+    offers: Vec<String>,
+    state: (String, Color),
+    reasons: Vec<String>,
+}
+
+/// As wide as the names of offers stand at most on a terminal, before they go on in the next line.
+const OFFERS_WIDTH: u16 = 26;
+
+impl Section {
+    /// Of a partner's seat, and what became of it.
+    pub fn new(partner: &str, product: &str, state: impl Into<String>, color: Color) -> Self {
+        Self { title: format!("{partner}, {product}"), state: (state.into(), color), lines: Vec::new() }
+    }
+
+    /// Tells why the seat is not asked.
+    pub fn refused(&mut self, refusals: &[Refusal]) {
+        let reasons: Vec<String> = refusals.iter().map(reason).collect();
+        match &reasons[..] {
+            [] => {}
+            [only] => self.state.0.push_str(&format!(": {only}")),
+            _ => self.lines.push(Line { offers: Vec::new(), state: (String::new(), Color::Reset), reasons }),
+        }
+    }
+
+    /// Tells what becomes of an offer, and why.
+    pub fn offer(&mut self, name: &str, state: (&str, Color), reasons: Vec<String>) {
+        let state = (state.0.to_owned(), state.1);
+        match self.lines.iter_mut().find(|line| line.state == state && line.reasons == reasons) {
+            Some(alike) => alike.offers.push(name.to_owned()),
+            None => self.lines.push(Line { offers: vec![name.to_owned()], state, reasons }),
+        }
+    }
+
+    /// Tells of an offer why it does not match.
+    pub fn unmet(&mut self, name: &str, refusals: &[Refusal]) {
+        self.offer(name, ("no match", Color::Red), refusals.iter().map(reason).collect());
+    }
+
+    /// Whether any offer is told of.
+    pub fn has_offers(&self) -> bool {
+        self.lines.iter().any(|line| !line.offers.is_empty())
+    }
+
+    /// Prints it.
+    pub fn print(&self) {
+        let (state, color) = &self.state;
+        page::print(format_args!("{}   {}", self.title, page::tinted(state, *color)));
+        if self.lines.is_empty() {
+            return;
+        }
+        let mut table = page::list();
+        for line in &self.lines {
+            table.add_row([
+                Cell::new(line.offers.join(", ")),
+                page::toned(&line.state.0, line.state.1),
+                Cell::new(line.reasons.join("\n")),
+            ]);
+        }
+        for (column, width) in [(0, OFFERS_WIDTH), (1, 11)] {
+            let width = Width::Fixed(width);
+            let constraint = if table.width().is_some() {
+                ColumnConstraint::Absolute(width)
+            } else {
+                ColumnConstraint::LowerBoundary(width)
+            };
+            if let Some(column) = table.column_mut(column) {
+                column.set_constraint(constraint);
+            }
+        }
+        page::print(table);
+    }
+}
+
+fn reason(refusal: &Refusal) -> String {
+    match refusal.found.as_str() {
+        "" => refusal.wanted.clone(),
+        found => format!("{}, found {found}", refusal.wanted),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offers_that_fare_alike_are_told_together() {
+        let mut section = Section::new("bank", "loan", "asked", Color::Green);
+        let age = [Refusal::new("`age` at least 99", "40")];
+        section.offer("a/24", ("matched", Color::Green), vec!["score 2.00".to_owned()]);
+        section.unmet("b/24", &age);
+        section.offer("a/36", ("matched", Color::Green), vec!["score 2.00".to_owned()]);
+        section.unmet("b/36", &age);
+        let told: Vec<(String, &[String])> =
+            section.lines.iter().map(|line| (line.offers.join(" "), &line.reasons[..])).collect();
+        assert_eq!(
+            told,
+            [
+                ("a/24 a/36".to_owned(), &["score 2.00".to_owned()][..]),
+                ("b/24 b/36".to_owned(), &["`age` at least 99, found 40".to_owned()][..]),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_single_reason_against_a_seat_stands_in_its_heading() {
+        let mut section = Section::new("bank", "loan", "not asked", Color::Red);
+        section.refused(&[Refusal::new("not paused", "paused by command")]);
+        assert_eq!(section.state.0, "not asked: not paused, found paused by command");
+        assert!(!section.has_offers() && section.lines.is_empty());
+    }
+}

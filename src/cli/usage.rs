@@ -1,0 +1,85 @@
+//! What a command line that cannot be understood is answered: one sentence, and what to do next.
+
+use clap::error::ErrorKind;
+use clap::{Command, Error};
+
+/// Tells what is wrong with a command line, or gives the help that was asked for, and ends the process as `clap` would: with
+/// exit code 2, or 0 where help was asked for.
+pub fn end(error: &Error, command: &Command, words: impl Iterator<Item = String>) -> ! {
+    use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
+    if matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion) {
+        error.exit();
+    }
+    eprintln!("offerd: {}", sentence(error, command, words));
+    std::process::exit(error.exit_code());
+}
+
+/// What is wrong, and where to read how it is written.
+fn sentence(error: &Error, command: &Command, words: impl Iterator<Item = String>) -> String {
+    let told = error.render().to_string();
+    let paragraphs = told.split("\n\n").map(one_line);
+    let wrong: Vec<String> = paragraphs
+        .filter(|paragraph| {
+            !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more information")
+        })
+        .map(|paragraph| paragraph.trim_start_matches("error: ").trim_start_matches("tip: ").to_owned())
+        .collect();
+    format!("{}; `{} --help` has examples", wrong.join("; "), path(command, words))
+}
+
+/// The lines of a paragraph; what a line introduces with a colon is listed.
+fn one_line(paragraph: &str) -> String {
+    let mut lines = paragraph.lines().map(str::trim);
+    let first = lines.next().unwrap_or_default().to_owned();
+    let listed: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    if listed.is_empty() { first } else { format!("{first} {}", listed.join(", ")) }
+}
+
+/// The command that the words go to, as far as they name one.
+fn path(command: &Command, words: impl Iterator<Item = String>) -> String {
+    let mut path = vec![command.get_name().to_owned()];
+    let mut command = command;
+    for word in words {
+        if let Some(next) = command.find_subcommand(&word) {
+            path.push(word);
+            command = next;
+        }
+    }
+    path.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::sentence;
+    use crate::cli::Cli;
+
+    fn told(line: &str) -> String {
+        let words = || line.split(' ').map(str::to_owned);
+        let error = Cli::try_parse_from(words()).expect_err("no such command line");
+        sentence(&error, &Cli::command(), words().skip(1))
+    }
+
+    #[test]
+    fn a_command_line_that_is_not_understood_is_answered_with_one_sentence_and_the_next_step() {
+        let lines = [
+            "offerd lead submt",
+            "offerd partners try",
+            "offerd --foo",
+            "offerd lead erase somebody",
+            "offerd token create --company A --kind secret",
+        ];
+        assert_eq!(
+            lines.map(told),
+            [
+                "unrecognized subcommand 'submt'; a similar subcommand exists: 'submit'; `offerd lead --help` has examples",
+                "the following required arguments were not provided: <KEY>, <LEAD>; `offerd partners try --help` has examples",
+                "unexpected argument '--foo' found; `offerd --help` has examples",
+                "invalid value 'somebody' for '<UUID>': invalid character: found `s` at 0; `offerd lead erase --help` has examples",
+                "invalid value 'secret' for '--kind <KIND>' [possible values: publishable, confidential]; \
+                 `offerd token create --help` has examples",
+            ]
+        );
+    }
+}

@@ -41,7 +41,9 @@ pub enum Standing {
     #[command(after_help = "\
 Examples:
   offerd partners list
-  offerd partners list --json | jq '.[] | select(.state != \"active\")'")]
+  offerd partners list --json | jq '.[] | select(.state != \"active\")'
+
+Asks and payouts are those of live leads: a test counts against no limit.")]
     List {
         /// As JSON
         #[arg(long)]

@@ -3,11 +3,11 @@
 use std::{
     io, iter,
     sync::{Mutex, PoisonError, RwLock},
-    thread::{self, JoinHandle},
+    thread::{self, JoinHandle, Thread},
     time::{Duration, Instant},
 };
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, bounded};
 use tokio::sync::oneshot;
 
 use super::{
@@ -48,6 +48,9 @@ pub(super) enum Queue {
 /// The queue before the writer's thread, and what is needed to stop it.
 pub(super) struct Threaded {
     sender: RwLock<Option<Sender<Request>>>,
+    /// Is parked while the queue is empty. The channel's own waiting yields the core before it parks, and where all cores
+    /// are busy that is a millisecond in which what has arrived is not written.
+    writer: Thread,
     thread: Mutex<Option<WriterThread>>,
     close_bound: Duration,
 }
@@ -80,6 +83,7 @@ impl Queue {
         })?;
         Ok(Self::Threaded(Threaded {
             sender: RwLock::new(Some(sender)),
+            writer: handle.thread().clone(),
             thread: Mutex::new(Some(WriterThread { handle, finished })),
             close_bound,
         }))
@@ -124,7 +128,10 @@ impl Threaded {
         let sender = self.sender.read().unwrap_or_else(PoisonError::into_inner);
         let sent = sender.as_ref().map(|sender| sender.try_send(request));
         match sent {
-            Some(Ok(())) => Answer::Awaited(awaited),
+            Some(Ok(())) => {
+                self.writer.unpark();
+                Answer::Awaited(awaited)
+            }
             Some(Err(TrySendError::Full(_))) => Answer::Ready(Err(CommitError::Busy)),
             Some(Err(TrySendError::Disconnected(_))) | None => Answer::Ready(Err(CommitError::Closed)),
         }
@@ -133,6 +140,7 @@ impl Threaded {
     fn close(&self) -> Result<(), StoreError> {
         // Without its sender the writer's loop ends once the queue is empty.
         drop(self.sender.write().unwrap_or_else(PoisonError::into_inner).take());
+        self.writer.unpark();
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(WriterThread { handle, finished }) = thread.take() else { return Ok(()) };
         match finished.recv_timeout(self.close_bound) {
@@ -174,12 +182,18 @@ fn run(mut writer: Writer, requests: &Receiver<Request>, group: usize) -> Result
 /// The next request, once there is one; `None` when the queue is closed and empty. While the disk is failed, it is tried
 /// now and then.
 fn next(writer: &mut Writer, requests: &Receiver<Request>) -> Option<Request> {
-    while let Some(interval) = writer.try_again_in() {
-        match requests.recv_timeout(interval) {
-            Err(RecvTimeoutError::Timeout) => writer.mend(),
+    loop {
+        match requests.try_recv() {
             Ok(request) => return Some(request),
-            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => {}
+        }
+        match writer.try_again_in() {
+            Some(interval) => {
+                thread::park_timeout(interval);
+                writer.mend();
+            }
+            None => thread::park(),
         }
     }
-    requests.recv().ok()
 }

@@ -11,8 +11,9 @@
 //!    [`store`] acknowledges when its journal is on the disk. From here on the table will be complete by its deadline, whatever
 //!    happens to the client or to the process.
 //! 4. A [`matching::rate_table_actor`] starts a [`matching::partner_actor`] per seat and asks each within its budget: its
-//!    catalog, or over the [`wire`] ([`matching::lines`]) a partner that lives elsewhere. An ask ends in exactly one
-//!    [`matching::outcome`]: offers, no offers, failed (a panic too), timed out.
+//!    catalog, or over the [`wire`] ([`matching::lines`]) a partner that lives elsewhere. What is owed to the table is a
+//!    [`matching::replies`]`::Reply`, so an ask ends in exactly one [`matching::outcome`]: offers, no offers, failed (a panic
+//!    drops the reply), timed out.
 //! 5. Each answer is folded by the pure machine ([`matching::progress`], [`matching::table`]), written, and then shown:
 //!    to the submit that waits for the partners that answer at once, to the blocking one that waits for all, to polls.
 //! 6. With the last outcome the table is complete and never changes again. Later polls fold it from its records. What a

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use metrics::histogram;
+use metrics::{Histogram, histogram};
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -44,12 +44,19 @@ pub struct Lines {
 /// The line to one seat. Cheap to clone.
 #[derive(Clone)]
 pub struct Line {
+    wired: Arc<Wired>,
+    /// Whether it was told that an answer had no list of offers, since the files were read.
+    told_absent: Arc<AtomicBool>,
+}
+
+/// What stays of a line as long as what reaches the partner does.
+struct Wired {
     lane: Lane,
     rules: WireRules,
     /// By whether leads are tests: the sandbox gives tokens of its own.
-    tokens: [Arc<TokenCache>; 2],
-    /// Whether it was told that an answer had no list of offers, since the files were read.
-    told_absent: Arc<AtomicBool>,
+    tokens: [TokenCache; 2],
+    calls: Histogram,
+    mappings: Histogram,
 }
 
 impl Lines {
@@ -74,7 +81,7 @@ impl Lines {
         for seat in book.seats() {
             let Some(source) = &seat.http else { continue };
             let place = (seat.identity.key.clone(), seat.product_type);
-            let same = self.of(seat).filter(|line| line.rules == source.wire);
+            let same = self.of(seat).filter(|line| line.wired.rules == source.wire);
             match same.map_or_else(|| self.line(seat, source), Ok) {
                 // New mappings may be wrong in new ways.
                 Ok(line) => drop(lines.insert(place, Line { told_absent: Arc::default(), ..line })),
@@ -119,7 +126,16 @@ impl Lines {
             }
         }
         let lane = pool.lane(seat.product_type.as_str(), lane);
-        Ok(Line { lane, rules: rules.clone(), tokens: Default::default(), told_absent: Default::default() })
+        let labels =
+            [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.as_str().to_owned())];
+        let wired = Wired {
+            lane,
+            rules: rules.clone(),
+            tokens: Default::default(),
+            calls: histogram!(PARTNER_CALL_SECONDS, &labels),
+            mappings: histogram!(PARTNER_MAPPING_SECONDS, &labels),
+        };
+        Ok(Line { wired: Arc::new(wired), told_absent: Arc::default() })
     }
 }
 
@@ -136,7 +152,7 @@ impl Line {
     /// # Errors
     /// Why there is none.
     pub async fn reach(&self, url: &str) -> Result<(), CallError> {
-        self.lane.reach(url).await
+        self.wired.lane.reach(url).await
     }
 
     /// Asks a seat, of whose offers those at `offers` fit the lead. Whatever goes wrong is told in one line of the log,
@@ -192,12 +208,12 @@ impl Line {
 
     /// How long the last asks took in all that ran out of time and were watched; nothing of one that was never answered.
     pub fn late(&self) -> Vec<Option<Duration>> {
-        self.lane.late()
+        self.wired.lane.late()
     }
 
     /// How the lane stands, for display.
     pub fn state(&self) -> LaneState {
-        self.lane.state()
+        self.wired.lane.state()
     }
 
     async fn exchange(
@@ -224,21 +240,20 @@ impl Line {
             request.headers.insert(TRACEPARENT, trace.header());
         }
 
-        let labels =
-            [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.as_str().to_owned())];
         let called = std::time::Instant::now();
         let reply = self.send(request, deadline).await.map_err(Trouble::Call)?;
-        histogram!(PARTNER_CALL_SECONDS, &labels).record(called.elapsed().as_secs_f64());
+        self.wired.calls.record(called.elapsed().as_secs_f64());
 
         let begun = std::time::Instant::now();
         let fitting: Vec<&CatalogOffer> = offers.iter().map(|position| &seat.offers[*position]).collect();
         let Reply { status, headers, body, .. } = &reply;
         let answered = source.answer(*status, headers, body, question.given(), &question.facts(), &fitting);
         mapping += begun.elapsed();
-        histogram!(PARTNER_MAPPING_SECONDS, &labels).record(mapping.as_secs_f64());
+        self.wired.mappings.record(mapping.as_secs_f64());
         let answered = answered.map_err(|error| Trouble::Answer(source.places.locate(&error)));
         // A partner that declines is well; one that answers with garbage or an error is not.
-        self.lane
+        self.wired
+            .lane
             .judged(matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_))));
         let reading = answered?;
         self.tell_absent(seat, &reading);
@@ -294,18 +309,18 @@ impl Line {
         let fetch = async {
             let reply = self.send(request, deadline).await.map_err(Trouble::Call)?;
             let token = BearerToken::read(reply.status, &reply.body);
-            self.lane.judged(token.is_ok());
+            self.wired.lane.judged(token.is_ok());
             token.map_err(Trouble::Answer)
         };
-        let cache = &self.tokens[usize::from(test)];
+        let cache = &self.wired.tokens[usize::from(test)];
         let fetched = tokio::time::timeout_at(deadline, cache.get(fetch)).await;
         fetched.unwrap_or(Err(Trouble::TimedOut)).map(Some)
     }
 
     async fn send(&self, request: HttpRequest, deadline: Instant) -> Result<Reply, CallError> {
         let HttpRequest { method, url, headers, body } = request;
-        let call = Call { method, url, headers, body, idempotent: self.rules.idempotent };
-        self.lane.call(call, deadline).await
+        let call = Call { method, url, headers, body, idempotent: self.wired.rules.idempotent };
+        self.wired.lane.call(call, deadline).await
     }
 }
 
@@ -349,6 +364,6 @@ impl fmt::Debug for Lines {
 
 impl fmt::Debug for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.lane.fmt(f)
+        self.wired.lane.fmt(f)
     }
 }

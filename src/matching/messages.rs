@@ -8,11 +8,12 @@ use bytes::Bytes;
 
 use super::outcome::AskEnd;
 use super::question::Question;
+use super::replies::Reply;
 use crate::telemetry::traces::TraceContext;
 
 /// To a partner actor: answer for this lead.
-#[derive(Debug, Clone, Message)]
-#[rtype(result = "AskEnd")]
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
 pub struct RequestOffers {
     /// What is asked.
     pub question: Arc<Question>,
@@ -22,15 +23,19 @@ pub struct RequestOffers {
     pub budget: Duration,
     /// The span of the ask, for a partner that goes on with its trace.
     pub trace: Option<TraceContext>,
+    /// What the answer is given to.
+    pub reply: Reply,
 }
 
-/// To the rate-table actor, as an item of the stream of its asks: a seat has its outcome.
+/// To the rate-table actor, as an item of the stream of its [replies](super::replies): a seat has its outcome.
 #[derive(Debug)]
 pub struct PartnerAnswered {
     /// Position of the seat.
     pub seat: usize,
     /// How the ask ended.
     pub end: AskEnd,
+    /// When it ended, Unix milliseconds.
+    pub at: i64,
     /// How long it took.
     pub elapsed: Duration,
 }

@@ -1,7 +1,7 @@
 //! Matching: how a lead becomes a rate table.
 //!
 //! [`matchmaker`] takes the lead in ([`admission`]) under one [`configuration`], seats those who fit it ([`seating`], [`limiter`]) and starts a
-//! [`rate_table_actor`], which asks a [`partner_actor`] per seat within its [`budget`], reads every way an ask can
+//! [`rate_table_actor`], which asks a [`partner_actor`] per seat within its [`budget`], gathers their [`replies`], reads every way an ask can
 //! end as one [`outcome`], moves the pure [`progress`] machine, folds the answers into the [`table`] and writes them
 //! ([`writing`], [`record`]) before it shows them. [`recovery`] goes on with what a crash has left pending. [`shown`]
 //! tells whether an offer that is reported was ever shown. What happens to an offer afterwards are a [`click`] and
@@ -52,6 +52,7 @@ pub mod record;
 pub mod recovery;
 pub mod repeat;
 pub mod replay;
+pub mod replies;
 pub mod seating;
 pub mod shown;
 pub mod table;

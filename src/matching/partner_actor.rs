@@ -1,11 +1,9 @@
 //! One partner's side of one rate table: a seat that answers, fails, panics, or stays silent.
 
-use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use futures_util::FutureExt;
 use metrics::counter;
 use tokio::time::{Instant, sleep};
 
@@ -22,7 +20,7 @@ use crate::telemetry::metrics::OFFERS_CUT;
 const TRIGGERED: &str = "as the client tag `sandbox` of the lead says";
 
 /// Answers for one seat of one rate table.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PartnerActor {
     seat: Arc<Seat>,
     /// Offers whose rules fit the lead, by position.
@@ -47,21 +45,20 @@ impl PartnerActor {
         if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
     }
 
-    /// The answer of a partner that lives elsewhere. Mappings take their time, so that is a task of its own, on a thread
-    /// that others take work from; and a panic in it is an outcome.
-    fn asked(&self, line: Line, request: RequestOffers) -> ResponseFuture<AskEnd> {
+    /// Has the answer of a partner that lives elsewhere given. Mappings take their time, so that is a task of its own, on a
+    /// thread that others take work from; and a panic in it drops the reply, which is an outcome.
+    fn ask(&self, line: Line, request: RequestOffers) {
         let (seat, offers, most) = (Arc::clone(&self.seat), self.offers.clone(), self.most);
-        let RequestOffers { question, budget, trace, .. } = request;
+        let RequestOffers { question, budget, trace, reply, .. } = request;
         let deadline = Instant::now() + budget;
-        let asking = tokio::spawn(async move {
+        tokio::spawn(async move {
             let end = line.ask(&seat, &offers, &question, trace.as_ref(), deadline).await;
             let outcome = match end.outcome {
                 Outcome::Offers(quotes) => Outcome::Offers(best(&seat, quotes, most)),
                 other => other,
             };
-            AskEnd { outcome, ..end }
+            reply.send(AskEnd { outcome, ..end });
         });
-        Box::pin(async move { asking.await.unwrap_or(Outcome::Failed(Failure::Panicked).into()) })
     }
 }
 
@@ -88,38 +85,46 @@ impl Actor for PartnerActor {
 }
 
 impl Handler<RequestOffers> for PartnerActor {
-    type Result = ResponseFuture<AskEnd>;
+    type Result = ();
 
-    fn handle(&mut self, request: RequestOffers, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, request: RequestOffers, _: &mut Context<Self>) {
         let question = &request.question;
         let trigger =
             question.asked.test.then(|| Trigger::of(&question.lead, &self.seat.identity.key)).flatten();
         match trigger {
             None => self.answered(request),
-            Some(Trigger::Ends(outcome)) => Box::pin(ready(outcome.because(TRIGGERED))),
+            Some(Trigger::Ends(outcome)) => request.reply.send(outcome.because(TRIGGERED)),
             Some(Trigger::Silence) => {
-                Box::pin(sleep(request.budget).map(|()| Outcome::TimedOut.because(TRIGGERED)))
+                actix_rt::spawn(async move {
+                    sleep(request.budget).await;
+                    request.reply.send(Outcome::TimedOut.because(TRIGGERED));
+                });
             }
             Some(Trigger::Slow) => {
-                let half = request.budget / 2;
-                let answered = self.answered(RequestOffers { budget: half, ..request });
-                Box::pin(sleep(half).then(|()| answered))
+                let actor = self.clone();
+                actix_rt::spawn(async move {
+                    let half = request.budget / 2;
+                    sleep(half).await;
+                    actor.answered(RequestOffers { budget: half, ..request });
+                });
             }
         }
     }
 }
 
 impl PartnerActor {
-    fn answered(&self, request: RequestOffers) -> ResponseFuture<AskEnd> {
+    /// Has the request answered: at once, or when what it waits for has come.
+    fn answered(&self, request: RequestOffers) {
         if let Some(line) = self.line.clone() {
-            return self.asked(line, request);
+            return self.ask(line, request);
         }
         let answer = self.answer(&request);
         let Some(simulate) = self.seat.simulate else {
-            return Box::pin(ready(answer.into()));
+            return request.reply.send(answer);
         };
+        let RequestOffers { draw, budget, reply, .. } = request;
         let far_away = async move {
-            let fate = Fate::drawn(&simulate, request.draw);
+            let fate = Fate::drawn(&simulate, draw);
             sleep(fate.delay).await;
             match (fate.fails, simulate.failure) {
                 (false, _) => answer,
@@ -128,10 +133,9 @@ impl PartnerActor {
                 (true, FailureKind::Silence) => std::future::pending().await,
             }
         };
-        // The asker stops waiting by itself; this ends the work too, which nothing else would.
-        Box::pin(async move {
-            tokio::time::timeout(request.budget, far_away).await.unwrap_or(Outcome::TimedOut).into()
-        })
+        actix_rt::spawn(async move {
+            reply.send(tokio::time::timeout(budget, far_away).await.unwrap_or(Outcome::TimedOut));
+        });
     }
 }
 

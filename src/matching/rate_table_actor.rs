@@ -11,8 +11,6 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use chrono::Utc;
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use metrics::{counter, histogram};
 use tokio::time::Instant;
 use tracing::{error, warn};
@@ -31,6 +29,7 @@ use super::partner_actor::PartnerActor;
 use super::progress::{Due, Event, Progress, Standing};
 use super::question::Question;
 use super::record::{Answer, AnswerRecord, Ask};
+use super::replies::Replies;
 use super::table::Table;
 use super::writing;
 use crate::model::{CreditBands, Lead, ProductType};
@@ -43,9 +42,6 @@ use crate::telemetry::metrics::{
     TABLE_OVERHEAD_SECONDS, TABLES_SETTLED,
 };
 use crate::telemetry::traces::LeadTrace;
-
-/// Answers that are taken in at once when they are there at once.
-const ANSWERS_AT_ONCE: usize = 256;
 
 /// Pause before a commit is tried again that the store's queue had no room for.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
@@ -98,8 +94,8 @@ pub struct RateTableActor {
     written_asks: Asks,
     /// Answers that are not written yet.
     arrived: Vec<Answer>,
-    /// Ends the gathering of answers, while they are gathered.
-    gathering: Option<SpawnHandle>,
+    /// Where partners reply to.
+    replies: Replies,
     writing: bool,
     /// Position of the next answer record.
     sequence: u16,
@@ -116,17 +112,19 @@ impl Actor for RateTableActor {
     fn started(&mut self, ctx: &mut Context<Self>) {
         let left = self.start.deadline.saturating_duration_since(Instant::now());
         ctx.run_later(left, |actor, ctx| actor.deadline_passed(ctx));
+        ctx.add_stream(self.replies.gathered(self.start.configuration.rules.gather_answers));
+        self.look_to_hurry();
         let seats: Vec<usize> = self.table().progress().standing(Standing::Asked).collect();
-        self.ask(&seats, ctx);
+        self.ask(&seats);
         // Held seats may be due at once, and a table without seats is settled at once.
         self.write(ctx);
     }
 }
 
-/// An outcome of the stream of asks.
+/// Replies of partners.
 impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
     fn handle(&mut self, answered: Vec<PartnerAnswered>, ctx: &mut Context<Self>) {
-        for PartnerAnswered { seat, end, elapsed } in answered {
+        for PartnerAnswered { seat, end, at, elapsed } in answered {
             let seat_text = Arc::clone(&self.table().seats()[seat]);
             let labels = [
                 ("partner", seat_text.key.clone()),
@@ -137,13 +135,10 @@ impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
             *slowest = elapsed.max(*slowest);
             self.engine.paces.note(self.table().head().test, &seat_text, elapsed, &end.outcome);
             self.note_conduct(seat, &end, elapsed);
-            self.take_in(seat, end);
+            self.take_in_of(seat, end, at);
         }
         self.write(ctx);
     }
-
-    /// The asks of one round are through; the actor lives on for its clients.
-    fn finished(&mut self, _: &mut Context<Self>) {}
 }
 
 impl Handler<GetRateTable> for RateTableActor {
@@ -151,7 +146,7 @@ impl Handler<GetRateTable> for RateTableActor {
 
     fn handle(&mut self, _: GetRateTable, ctx: &mut Context<Self>) -> Self::Result {
         let snapshot = self.snapshot();
-        self.stop_gathering_if_watched(ctx);
+        self.look_to_hurry();
         self.leave_if_done(ctx);
         MessageResult(snapshot)
     }
@@ -167,7 +162,7 @@ impl Handler<AwaitTable> for RateTableActor {
             return Box::pin(std::future::ready(snapshot));
         }
         let receiver = self.audience.wait(until);
-        self.stop_gathering_if_watched(ctx);
+        self.look_to_hurry();
         Box::pin(async move { receiver.await.ok() })
     }
 }
@@ -178,7 +173,7 @@ impl Handler<Settle> for RateTableActor {
     /// Leaves: what is pending stays recorded as pending, for recovery. The store writes what it was given before it
     /// closes.
     fn handle(&mut self, _: Settle, ctx: &mut Context<Self>) {
-        self.write_now(ctx);
+        self.write(ctx);
         self.leave(ctx);
     }
 }
@@ -207,7 +202,7 @@ impl RateTableActor {
             sequence: start.sequence,
             start,
             arrived: Vec::new(),
-            gathering: None,
+            replies: Replies::default(),
             writing: false,
             slowest: [Duration::ZERO; 2],
             settled: false,
@@ -219,11 +214,10 @@ impl RateTableActor {
         &self.start.table
     }
 
-    /// Asks seats, each with its budget, as one stream of outcomes.
-    fn ask(&mut self, seats: &[usize], ctx: &mut Context<Self>) {
+    /// Asks seats, each with its budget.
+    fn ask(&mut self, seats: &[usize]) {
         let second_look_to_come = self.table().progress().standing(Standing::Held).next().is_some();
         let question = Arc::new(self.question());
-        let asks = FuturesUnordered::new();
         for &seat in seats {
             let Some(fit) = self.start.fits[seat].take() else {
                 self.take_in(seat, Outcome::Failed(Failure::Gone).into());
@@ -242,29 +236,11 @@ impl RateTableActor {
                 draw: self.draw(seat),
                 budget,
                 trace: trace.context(),
+                reply: self.replies.expect(seat, budget, trace),
             };
             let line = self.start.configuration.lines.of(&fit.seat);
             let most = self.start.configuration.rules.offers_per_partner;
-            let partner = PartnerActor::new(fit.seat, fit.offers, most, line).start();
-            asks.push(async move {
-                let asked_at = Instant::now();
-                let end = match partner.send(request).timeout(budget).await {
-                    Ok(end) => end,
-                    Err(MailboxError::Timeout) => Outcome::TimedOut.into(),
-                    Err(MailboxError::Closed) => Outcome::Failed(Failure::Panicked).into(),
-                };
-                let end = match end {
-                    AskEnd { outcome: Outcome::TimedOut, cause: None } => {
-                        Outcome::TimedOut.because(format!("no answer within {} ms", budget.as_millis()))
-                    }
-                    end => end,
-                };
-                trace.end(end.outcome.word(), !end.outcome.is_failure());
-                PartnerAnswered { seat, end, elapsed: asked_at.elapsed() }
-            });
-        }
-        if !asks.is_empty() {
-            ctx.add_stream(asks.ready_chunks(ANSWERS_AT_ONCE));
+            PartnerActor::new(fit.seat, fit.offers, most, line).start().do_send(request);
         }
     }
 
@@ -309,8 +285,13 @@ impl RateTableActor {
         self.engine.conducts.note(key, *product_type, noted);
     }
 
-    /// Notes an outcome, unless its seat has one already: a late offer never enters.
+    /// Notes an outcome of now.
     fn take_in(&mut self, seat: usize, end: AskEnd) {
+        self.take_in_of(seat, end, Utc::now().timestamp_millis());
+    }
+
+    /// Notes an outcome of a moment, unless its seat has one already: a late offer never enters.
+    fn take_in_of(&mut self, seat: usize, end: AskEnd, at: i64) {
         if std::mem::replace(&mut self.noted[seat], true) {
             counter!(LATE_ANSWERS).increment(1);
             return;
@@ -323,7 +304,7 @@ impl RateTableActor {
         ];
         counter!(PARTNER_OUTCOMES, &labels).increment(1);
         let AskEnd { outcome, cause } = end;
-        self.arrived.push(Answer { seat: seat as u16, at: Utc::now().timestamp_millis(), outcome, cause });
+        self.arrived.push(Answer { seat: seat as u16, at, outcome, cause });
     }
 
     /// Every seat without an outcome has timed out.
@@ -339,40 +320,15 @@ impl RateTableActor {
         self.write(ctx);
     }
 
-    /// Writes what has arrived, unless a write is under way or it can wait a moment for more; then shows it.
+    /// Replies are wanted one by one where somebody sees the table before it is complete, and where second look may be begun
+    /// by any of them.
+    fn look_to_hurry(&self) {
+        let second_look_to_come = self.table().progress().standing(Standing::Held).next().is_some();
+        self.replies.hurry(second_look_to_come || self.audience.watches());
+    }
+
+    /// Writes what has arrived, unless a write is under way; then shows it.
     fn write(&mut self, ctx: &mut Context<Self>) {
-        if self.writing {
-            return;
-        }
-        if !self.may_gather() {
-            self.write_now(ctx);
-        } else if self.gathering.is_none() {
-            let longest = self.start.configuration.rules.gather_answers;
-            self.gathering = Some(ctx.run_later(longest, |actor, ctx| actor.write_now(ctx)));
-        }
-    }
-
-    /// Whether nobody misses the answers that have arrived: no client sees the table yet, and nothing follows from them.
-    fn may_gather(&self) -> bool {
-        let progress = self.progress_with_arrived();
-        !self.arrived.is_empty()
-            && !self.audience.watches()
-            && self.asks == self.written_asks
-            && !progress.settled()
-            && progress.due() == Due::Nothing
-    }
-
-    /// Who has seen the table pending comes back for what has arrived.
-    fn stop_gathering_if_watched(&mut self, ctx: &mut Context<Self>) {
-        if self.gathering.is_some() && self.audience.watches() {
-            self.write_now(ctx);
-        }
-    }
-
-    fn write_now(&mut self, ctx: &mut Context<Self>) {
-        if let Some(gathering) = self.gathering.take() {
-            ctx.cancel_future(gathering);
-        }
         if self.writing {
             return;
         }
@@ -504,7 +460,7 @@ impl RateTableActor {
                 let released = self.start.table.release(*seat);
                 debug_assert!(released.is_ok(), "a held seat can be released");
             }
-            self.ask(&held, ctx);
+            self.ask(&held);
             if !self.arrived.is_empty() {
                 self.write(ctx);
                 return;

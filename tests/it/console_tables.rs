@@ -50,7 +50,7 @@ async fn a_table_is_found_by_each_uuid_and_tells_who_was_asked_and_why_others_di
         let found = html(&daemon, &format!("/console/rateTables?find={}", uuid.as_str().unwrap())).await;
         assert!(found.contains("<h1>Rate table</h1>"), "{uuid}");
         assert!(found.contains("1 offer · ") && found.contains("timed out · "), "{found}");
-        assert!(found.contains("no answer within 400 ms"), "the cause is told");
+        assert!(found.contains("as the client tag"), "the cause is told");
         assert!(found.contains("<td data-label=\"Had\" class=\"num\">400 ms</td>"), "and so is the budget");
         assert!(found.contains("second look was not needed"));
         assert!(

@@ -1,0 +1,222 @@
+//! The replies of a table's partners, on their way to the table.
+//!
+//! A reply comes on whatever thread the partner's answer came to. To wake the table's thread for each of them costs more than
+//! what is then done with it. So, while nobody is in a hurry, replies gather here until the last one has come, or for as long
+//! as `matching.gather_answers` says, and the table takes in all of them together.
+
+use std::mem;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use chrono::Utc;
+use futures_util::Stream;
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::messages::PartnerAnswered;
+use super::outcome::{AskEnd, Failure, Outcome};
+use crate::telemetry::traces::AskTrace;
+
+/// Where the replies of one table arrive; cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Replies(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    arrived: Vec<PartnerAnswered>,
+    /// Asks without a reply.
+    outstanding: usize,
+    hurried: bool,
+    table: Option<Waker>,
+}
+
+impl Replies {
+    /// A seat's ask begins, and will be replied to.
+    pub fn expect(&self, seat: usize, budget: Duration, trace: AskTrace) -> Reply {
+        self.state().outstanding += 1;
+        Reply { replies: self.clone(), seat, asked_at: Instant::now(), budget, trace: Some(trace) }
+    }
+
+    /// From now on somebody is, or nobody is any more, in a hurry for each reply.
+    pub fn hurry(&self, hurried: bool) {
+        let mut state = self.state();
+        state.hurried = hurried;
+        let wanted = if hurried && !state.arrived.is_empty() { state.table.take() } else { None };
+        drop(state);
+        wanted.into_iter().for_each(Waker::wake);
+    }
+
+    /// The replies as the table takes them in, each time those that are there, gathered for `longest` at most. It never ends.
+    pub fn gathered(&self, longest: Duration) -> Gathered {
+        Gathered { replies: self.clone(), longest, due: None }
+    }
+
+    fn arrive(&self, answered: PartnerAnswered) {
+        let mut state = self.state();
+        let first = state.arrived.is_empty();
+        state.arrived.push(answered);
+        state.outstanding -= 1;
+        // The first has the gathering begin.
+        let wanted = if first || state.is_due() { state.table.take() } else { None };
+        drop(state);
+        wanted.into_iter().for_each(Waker::wake);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn is_due(&self) -> bool {
+        self.hurried || self.outstanding == 0
+    }
+}
+
+/// What is owed to a table about one seat. However it is dropped, the table hears of it.
+#[derive(Debug)]
+pub struct Reply {
+    replies: Replies,
+    seat: usize,
+    asked_at: Instant,
+    budget: Duration,
+    /// Taken when the reply is given.
+    trace: Option<AskTrace>,
+}
+
+impl Reply {
+    /// Tells how the ask has ended.
+    pub fn send(mut self, end: impl Into<AskEnd>) {
+        self.give(end.into());
+    }
+
+    fn give(&mut self, end: AskEnd) {
+        let Some(trace) = self.trace.take() else { return };
+        let end = match end {
+            AskEnd { outcome: Outcome::TimedOut, cause: None } => {
+                Outcome::TimedOut.because(format!("no answer within {} ms", self.budget.as_millis()))
+            }
+            end => end,
+        };
+        trace.end(end.outcome.word(), !end.outcome.is_failure());
+        let (at, elapsed) = (Utc::now().timestamp_millis(), self.asked_at.elapsed());
+        self.replies.arrive(PartnerAnswered { seat: self.seat, end, at, elapsed });
+    }
+}
+
+impl Drop for Reply {
+    /// Whoever was to reply has panicked, or is gone.
+    fn drop(&mut self) {
+        self.give(Outcome::Failed(Failure::Panicked).into());
+    }
+}
+
+/// See [`Replies::gathered`].
+#[derive(Debug)]
+pub struct Gathered {
+    replies: Replies,
+    longest: Duration,
+    /// When what is there is taken in at the latest.
+    due: Option<Pin<Box<Sleep>>>,
+}
+
+impl Stream for Gathered {
+    type Item = Vec<PartnerAnswered>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        let mut state = this.replies.state();
+        if state.arrived.is_empty() {
+            state.table = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        if !state.is_due() {
+            state.table = Some(cx.waker().clone());
+            drop(state);
+            let due = this.due.get_or_insert_with(|| Box::pin(sleep(this.longest)));
+            if due.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            state = this.replies.state();
+        }
+        let arrived = mem::take(&mut state.arrived);
+        drop(state);
+        this.due = None;
+        Poll::Ready(Some(arrived))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{FutureExt, StreamExt};
+
+    use super::*;
+    use crate::matching::outcome::NoOfferReason;
+    use crate::telemetry::traces::LeadTrace;
+
+    const LONGEST: Duration = Duration::from_millis(100);
+
+    fn expected(replies: &Replies, seats: usize) -> Vec<Reply> {
+        let trace = LeadTrace::default();
+        let expect = |seat| replies.expect(seat, Duration::from_secs(3), trace.ask("bank", "loan"));
+        (0..seats).map(expect).collect()
+    }
+
+    fn declined() -> AskEnd {
+        Outcome::NoOffers(NoOfferReason::Declined).into()
+    }
+
+    fn seats(answered: Option<Vec<PartnerAnswered>>) -> Vec<usize> {
+        answered.expect("it never ends").iter().map(|one| one.seat).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn replies_are_taken_in_together_when_the_last_has_come() {
+        let replies = Replies::default();
+        let mut gathered = replies.gathered(LONGEST);
+        let mut expected = expected(&replies, 3);
+        expected.remove(1).send(declined());
+        assert!(gathered.next().now_or_never().is_none());
+        expected.remove(1).send(declined());
+        assert!(gathered.next().now_or_never().is_none());
+        expected.remove(0).send(declined());
+        assert_eq!(seats(gathered.next().await), [1, 2, 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_come_does_not_wait_longer_than_it_may() {
+        let replies = Replies::default();
+        let mut gathered = replies.gathered(LONGEST);
+        let mut expected = expected(&replies, 3);
+        let begun = Instant::now();
+        for _ in 0..2 {
+            expected.remove(0).send(declined());
+            let taken = gathered.next().await.map(|answered| answered.len());
+            assert_eq!(taken, Some(1));
+        }
+        assert_eq!(begun.elapsed().as_millis() / 10, 2 * LONGEST.as_millis() / 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_in_a_hurry_has_each_at_once() {
+        let replies = Replies::default();
+        let mut gathered = replies.gathered(LONGEST);
+        let mut expected = expected(&replies, 3);
+        expected.remove(0).send(declined());
+        assert!(gathered.next().now_or_never().is_none());
+        replies.hurry(true);
+        assert_eq!(seats(gathered.next().now_or_never().flatten()), [0]);
+        expected.remove(0).send(declined());
+        assert_eq!(seats(gathered.next().now_or_never().flatten()), [1]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reply_that_is_dropped_is_the_end_of_the_ask() {
+        let replies = Replies::default();
+        drop(expected(&replies, 1));
+        let answered = replies.gathered(LONGEST).next().await.expect("it never ends");
+        assert_eq!(answered[0].end, Outcome::Failed(Failure::Panicked).into());
+        assert_eq!(answered.len(), 1);
+    }
+}

@@ -7,8 +7,11 @@ use super::messages::{Snapshot, Until};
 /// Those who look at one table.
 #[derive(Debug, Default)]
 pub struct Audience {
-    /// What was shown last, as long as it holds.
+    /// What was shown last, as long as it holds. It is kept once it is wanted again: most versions are shown once, and the
+    /// text of an open table is as large as all else that it takes.
     shown: Option<Snapshot>,
+    /// Whether this version was shown already.
+    wanted_again: bool,
     /// Whether anybody was shown the table while it was pending, and so will come back.
     told_pending: bool,
     /// Whether anybody was shown it complete.
@@ -19,20 +22,21 @@ pub struct Audience {
 impl Audience {
     /// The table has changed, so that what was shown holds no longer.
     pub fn changed(&mut self) {
-        self.shown = None;
+        (self.shown, self.wanted_again) = (None, false);
     }
 
-    /// What is shown now, made once per version; `None` when it cannot be made.
+    /// What is shown now, made twice per version at most; `None` when it cannot be made.
     pub fn show(&mut self, make: impl FnOnce() -> Option<Snapshot>) -> Option<Snapshot> {
-        if self.shown.is_none() {
-            self.shown = make();
+        let snapshot = self.shown.take().or_else(make)?;
+        if snapshot.pending {
+            self.told_pending = true;
+        } else {
+            self.told_complete = true;
         }
-        match &self.shown {
-            Some(snapshot) if snapshot.pending => self.told_pending = true,
-            Some(_) => self.told_complete = true,
-            None => {}
+        if std::mem::replace(&mut self.wanted_again, true) {
+            self.shown = Some(snapshot.clone());
         }
-        self.shown.clone()
+        Some(snapshot)
     }
 
     /// Whether anybody looks before the table is complete.

@@ -123,18 +123,17 @@ impl PartnerActor {
             return request.reply.send(answer);
         };
         let RequestOffers { draw, budget, reply, .. } = request;
-        let far_away = async move {
-            let fate = Fate::drawn(&simulate, draw);
-            sleep(fate.delay).await;
-            match (fate.fails, simulate.failure) {
-                (false, _) => answer,
-                (true, FailureKind::Error) => Outcome::Failed(Failure::Refused),
-                (true, FailureKind::Panic) => panic!("simulated panic of a partner"),
-                (true, FailureKind::Silence) => std::future::pending().await,
-            }
-        };
+        let fate = Fate::drawn(&simulate, draw);
+        let failure = fate.fails.then_some(simulate.failure);
+        let is_late = fate.delay >= budget || failure == Some(FailureKind::Silence);
         actix_rt::spawn(async move {
-            reply.send(tokio::time::timeout(budget, far_away).await.unwrap_or(Outcome::TimedOut));
+            sleep(if is_late { budget } else { fate.delay }).await;
+            reply.send(match failure {
+                _ if is_late => Outcome::TimedOut,
+                None => answer,
+                Some(FailureKind::Panic) => panic!("simulated panic of a partner"),
+                Some(_) => Outcome::Failed(Failure::Refused),
+            });
         });
     }
 }

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::boxed::Boxed;
 use super::client_tags::ClientTags;
 use super::enums::ProductType;
 use super::input::{self, Unreadable};
@@ -24,7 +25,7 @@ section! {
         /// The loan wanted.
         loan_information: LeadLoanInformation = "loanInformation",
         /// The mortgage wanted and the property behind it.
-        mortgage_information: LeadMortgageInformation = "mortgageInformation",
+        mortgage_information: Boxed<LeadMortgageInformation> = "mortgageInformation",
         /// What a credit card should be good for.
         credit_card_information: LeadCreditCardInformation = "creditCardInformation",
         /// What the lead would save.
@@ -34,13 +35,13 @@ section! {
         /// Income, debt, assets and the bank.
         financial_information: LeadFinancialInformation = "financialInformation",
         /// The employer and the job.
-        employment_information: LeadEmploymentInformation = "employmentInformation",
+        employment_information: Boxed<LeadEmploymentInformation> = "employmentInformation",
         /// What the lead has agreed to.
         legal_information: LeadLegalInformation = "legalInformation",
         /// Schools and degrees.
         education_information: LeadEducationInformation = "educationInformation",
         /// The person who borrows together with the lead.
-        co_applicant_information: LeadCoApplicantInformation = "coApplicantInformation",
+        co_applicant_information: Boxed<LeadCoApplicantInformation> = "coApplicantInformation",
         /// What life insurers ask about the body.
         health_information: LeadHealthInformation = "healthInformation",
         /// The document that identifies the lead.

@@ -43,6 +43,7 @@
 mod analytics;
 mod api_error;
 mod attribute;
+mod boxed;
 mod card_benefit;
 mod client_tags;
 mod credit_bands;
@@ -94,6 +95,7 @@ pub use analytics::{
 };
 pub use api_error::{ApiError, ErrorType};
 pub use attribute::{Attribute, AttributeKind, AttributeValue};
+pub use boxed::Boxed;
 pub use card_benefit::CardBenefit;
 pub use client_tags::ClientTags;
 pub use credit_bands::CreditBands;

@@ -57,45 +57,46 @@ impl Traces {
         let parent = caller.map_or_else(Context::new, |caller| under(caller.span_context()));
         let builder = SpanBuilder::from_name("rate table").with_kind(SpanKind::Server);
         let span = tracer.build_with_context(builder, &parent);
-        LeadTrace(Some((tracer.clone(), span)))
+        LeadTrace(Some(Box::new((tracer.clone(), span))))
     }
 }
 
-/// The span of a lead, from its arrival to its complete rate table. Ends when it is dropped.
+/// The span of a lead, from its arrival to its complete rate table. Ends when it is dropped. Boxed, as is that of an ask, since
+/// a span is large and most tables have none.
 #[derive(Debug, Default)]
-pub struct LeadTrace(Option<(SdkTracer, Span)>);
+pub struct LeadTrace(Option<Box<(SdkTracer, Span)>>);
 
 impl LeadTrace {
     /// Notes a fact.
     pub fn note(&mut self, key: &'static str, value: impl Into<opentelemetry::Value>) {
-        if let Some((_, span)) = &mut self.0 {
+        if let Some((_, span)) = self.0.as_deref_mut() {
             span.set_attribute(KeyValue::new(key, value));
         }
     }
 
     /// Notes that it came to nothing, and ends.
     pub fn fail(self, why: &'static str) {
-        if let Some((_, mut span)) = self.0 {
-            span.set_status(Status::error(why));
+        if let Some(mut traced) = self.0 {
+            traced.1.set_status(Status::error(why));
         }
     }
 
     /// Begins the span of one ask.
     pub fn ask(&self, partner: &str, product_type: &str) -> AskTrace {
-        let Some((tracer, lead)) = &self.0 else { return AskTrace(None) };
+        let Some((tracer, lead)) = self.0.as_deref() else { return AskTrace(None) };
         let attributes = [
             KeyValue::new("offerd.partner", partner.to_owned()),
             KeyValue::new("offerd.product_type", product_type.to_owned()),
         ];
         let builder =
             SpanBuilder::from_name("ask partner").with_kind(SpanKind::Client).with_attributes(attributes);
-        AskTrace(Some(tracer.build_with_context(builder, &under(lead.span_context()))))
+        AskTrace(Some(Box::new(tracer.build_with_context(builder, &under(lead.span_context())))))
     }
 }
 
 /// The span of one ask of one partner. Ends when it is dropped.
 #[derive(Debug)]
-pub struct AskTrace(Option<Span>);
+pub struct AskTrace(Option<Box<Span>>);
 
 impl AskTrace {
     /// What the partner is told, so that it can go on with the trace.

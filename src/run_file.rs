@@ -19,6 +19,9 @@ pub struct RunFile {
     pub admin: String,
     /// Bearer token of the admin listener's commands; new at every start.
     pub admin_key: String,
+    /// The settings files that it reads, at its start and whenever it reloads; nothing from a daemon that does not tell.
+    #[serde(default)]
+    pub settings_files: Option<Vec<PathBuf>>,
 }
 
 impl RunFile {

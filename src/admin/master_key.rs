@@ -1,4 +1,4 @@
-//! `POST /masterKey`: what `offerd key rotate` calls on a running daemon.
+//! `POST /masterKey`, `GET /masterKey`: what `offerd key rotate` and `offerd doctor` call on a running daemon.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Rotation {
     pub new_key_file: PathBuf,
 }
 
-/// A master key was exchanged.
+/// A master key was exchanged; where both ids are one, it was in use already and nothing was done.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rotated {
@@ -44,11 +44,27 @@ impl Rotation {
     pub fn apply(&self, store: &Store, who: &str) -> Result<Rotated, SealingError> {
         let new = MasterKey::read(&self.new_key_file).map_err(SealingError::MasterKey)?;
         let rotated = Rotated { old_key: store.master_key_id(), new_key: new.id() };
+        if rotated.old_key == rotated.new_key {
+            return Ok(rotated);
+        }
         store.exchange_master_key(new)?;
         let Rotated { old_key, new_key } = &rotated;
         audit_by!(who, "key.rotate", old_key, new_key, "master key rotated");
         Ok(rotated)
     }
+}
+
+/// The master key that a store is sealed with.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SealedWith {
+    /// Its id, which says nothing of the key itself.
+    pub key: String,
+}
+
+/// With which key the next start must open the store.
+pub(super) async fn sealed_with(context: Context<App>) -> Result<Reply, Failure> {
+    Reply::json(&SealedWith { key: context.app.engine.store.master_key_id() })
 }
 
 /// Reads and writes files on a thread that may block.

@@ -7,8 +7,8 @@
 //! - `GET /console` and what is below it is for people with a browser
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
 //!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
-//!   `POST /replay`, `POST /store/check`, `GET /backup` and `POST /masterKey` are for the command line, with the key of
-//!   the run file
+//!   `POST /replay`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
+//!   key of the run file
 
 pub mod audit;
 pub mod backup;
@@ -176,6 +176,13 @@ const ROUTES: &[Route<Handler<App>>] = &[
         handler!(leads::export),
     ),
     route(Method::DELETE, "/leads/{uuid}", Scope::Confidential, "Erases a person.", handler!(leads::erase)),
+    route(
+        Method::GET,
+        "/masterKey",
+        Scope::Confidential,
+        "Tells which key the store is sealed with.",
+        handler!(master_key::sealed_with),
+    ),
     route(
         Method::POST,
         "/masterKey",

@@ -15,11 +15,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::client::Client;
+use super::files::cannot_make;
 use super::operator::operator;
 use super::page;
 use crate::admin::backup::told;
 use crate::config::Settings;
-use crate::store::Store;
 use crate::store::backup::{Scanner, Summary};
 
 /// `offerd backup`
@@ -56,7 +56,7 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
 
 async fn execute(settings: &Settings, arguments: &Arguments) -> Result<(), String> {
     let mut copy = Copy::begin(&arguments.file)?;
-    match Client::of_daemon(settings).await {
+    match Client::of_daemon(settings).await? {
         Some((client, admin)) => {
             let mut pieces = client.pieces(&format!("{admin}/backup")).await?;
             while let Some(piece) = pieces.next().await? {
@@ -76,9 +76,6 @@ async fn execute(settings: &Settings, arguments: &Arguments) -> Result<(), Strin
 }
 
 fn of_store(settings: &Settings, copy: &mut Copy) -> Result<(), String> {
-    if !Store::exists(&settings.store.path) {
-        return Err(format!("there is no store in `{}`", settings.store.path.display()));
-    }
     super::log_as_the_daemon_does(settings);
     let store = super::open_store(settings)?;
     let mut backup = store.backup().map_err(|error| error.to_string())?;
@@ -103,7 +100,10 @@ struct Copy {
 impl Copy {
     fn begin(file: &Path) -> Result<Self, String> {
         if file.exists() {
-            return Err(format!("{} is there already", file.display()));
+            return Err(format!(
+                "{} is there already, and a backup is never written over; give another name, or move it away",
+                file.display()
+            ));
         }
         let mut part = file.as_os_str().to_owned();
         part.push(".part");
@@ -111,7 +111,7 @@ impl Copy {
         // Of a backup that was killed.
         let _ = fs::remove_file(&part);
         let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
-        let written = made.map_err(|error| format!("{} cannot be made: {error}", part.display()))?;
+        let written = made.map_err(|error| cannot_make(file, &error))?;
         Ok(Self { file: file.to_owned(), part, written, scanner: Scanner::new(None), bar: Bar::start() })
     }
 
@@ -135,7 +135,7 @@ impl Copy {
                 let directory = self.file.parent().filter(|parent| !parent.as_os_str().is_empty());
                 File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
             });
-        named.map_err(|error| format!("{} cannot be made: {error}", self.file.display()))?;
+        named.map_err(|error| cannot_make(&self.file, &error))?;
         Ok(summary)
     }
 }

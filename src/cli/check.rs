@@ -76,8 +76,11 @@ fn remarks(settings: &Settings, book: &Book) -> Result<Vec<String>, Vec<Fault>> 
     let deadline = settings.matching.deadline;
     remarks.extend(book.seats().iter().filter(|seat| seat.timeout > deadline).map(|seat| {
         format!(
-            "`{}` is waited for {deadline:?} at most about {} (`matching.deadline`), its `timeout` is {:?}",
-            seat.identity.key, seat.product_type, seat.timeout
+            "`{key}` is waited for {deadline:?} at most about {product} (`matching.deadline`), its `timeout` is {:?}: lower \
+             `products.{product}.timeout` in {key}.toml, or raise `matching.deadline`",
+            seat.timeout,
+            key = seat.identity.key,
+            product = seat.product_type,
         )
     }));
     remarks.extend(sockets.against(settings).map(|(listener, address, setting)| {

@@ -7,7 +7,7 @@ use clap::Args;
 use hyper::Method;
 
 use super::client::Client;
-use super::page;
+use super::{page, values};
 use crate::admin::console::sign_in::ConsoleLink;
 use crate::config::Settings;
 
@@ -23,7 +23,7 @@ The console is part of the admin listener. On loopback it is open; elsewhere one
 command prints (good for one use, within ten minutes) or with the password of `console.password_file`.")]
 pub struct Arguments {
     /// How browsers reach the admin listener, where that is not its own address
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = values::address)]
     at: Option<String>,
     /// As JSON
     #[arg(long)]
@@ -54,14 +54,14 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
 }
 
 async fn link(settings: &Settings, arguments: &Arguments) -> Result<ConsoleLink, String> {
-    let Some((client, admin)) = Client::of_daemon(settings).await else {
+    let Some((client, admin)) = Client::of_daemon(settings).await? else {
         let store = settings.store.path.display();
         return Err(format!("no daemon is running on the store `{store}`; start one with `offerd serve`"));
     };
     let answer = client.call(Method::POST, &format!("{admin}/console/links"), None).await;
     let link: ConsoleLink = answer.map_err(|error| error.to_string())?.read()?;
     let url = match &arguments.at {
-        Some(at) => link.url.replacen(&admin, at.trim_end_matches('/'), 1),
+        Some(at) => link.url.replacen(&admin, at, 1),
         None => link.url,
     };
     Ok(ConsoleLink { url, ..link })

@@ -7,11 +7,12 @@ use clap::Subcommand;
 use hyper::Method;
 
 use super::client::Client;
+use super::files::cannot_make;
 use super::operator::operator;
 use super::page;
 use crate::admin::master_key::{Rotated, Rotation};
 use crate::config::Settings;
-use crate::store::MasterKey;
+use crate::store::{MasterKey, MasterKeyError};
 
 /// What to do with the master key.
 #[derive(Debug, Subcommand)]
@@ -55,7 +56,10 @@ pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
 }
 
 fn create(file: &Path) -> Result<(), String> {
-    let key = MasterKey::create(file).map_err(|error| error.to_string())?;
+    let key = MasterKey::create(file).map_err(|error| match error {
+        MasterKeyError::Io { source, .. } => cannot_make(file, &source),
+        other => other.to_string(),
+    })?;
     eprintln!(
         "master key {} is in {}; without it nothing that it seals can be read",
         key.id(),
@@ -64,11 +68,20 @@ fn create(file: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// The file that a master key was found in, if it was a file.
+pub fn file_of(key: &MasterKey) -> Option<PathBuf> {
+    key.place().strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).map(PathBuf::from)
+}
+
 async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<(), String> {
     // The daemon may run in another directory.
-    let new_key_file = std::path::absolute(new_key_file).map_err(|error| error.to_string())?;
+    let new_key_file = super::whole(new_key_file);
+    if new_key_file.try_exists().is_ok_and(|there| !there) {
+        let file = new_key_file.display();
+        return Err(format!("there is no file {file}; make a new key with `offerd key create {file}`"));
+    }
     let rotation = Rotation { new_key_file };
-    let rotated = match Client::of_daemon(settings).await {
+    let rotated = match Client::of_daemon(settings).await? {
         Some((client, admin)) => {
             let body = serde_json::to_vec(&rotation).map_err(|error| error.to_string())?;
             let answer = client.call(Method::POST, &format!("{admin}/masterKey"), Some(body)).await;
@@ -81,6 +94,10 @@ async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<
         return Ok(());
     }
     let Rotated { old_key, new_key } = rotated;
+    if old_key == new_key {
+        page::print(format_args!("the store is sealed with {new_key} already; nothing was done"));
+        return Ok(());
+    }
     let file = rotation.new_key_file.display();
     page::print(format_args!(
         "the keys of the store are sealed with master key {new_key} now, {old_key} opens them no more\n\

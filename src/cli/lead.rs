@@ -14,11 +14,13 @@ use clap::{Args, Subcommand};
 use comfy_table::{CellAlignment, Table};
 use hyper::{Method, StatusCode};
 use indicatif::{ProgressBar, ProgressStyle};
+use uuid::Uuid;
 
 use super::client::Client;
 use super::page::{self, dollars};
+use super::values;
 use crate::config::Settings;
-use crate::model::{Lead, PendingResponse, RateTable, Unreadable};
+use crate::model::{Lead, Money, PendingResponse, RateTable, Unreadable};
 use crate::run_file::RunFile;
 
 /// What to do with leads.
@@ -48,7 +50,7 @@ pub struct Submit {
     #[arg(long, env = "OFFERD_TOKEN", hide_env_values = true)]
     token: Option<String>,
     /// Address of the api listener; that of the daemon running on the configured store when not given
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = values::address)]
     url: Option<String>,
     /// Print the rate table as JSON
     #[arg(long)]
@@ -58,6 +60,9 @@ pub struct Submit {
 const NO_TOKEN: &str = "no access token: set OFFERD_TOKEN or give --token; the first start printed two, and `offerd token create` makes another";
 
 const BAD_TOKEN: &str = "the daemon does not know this access token; `offerd token list` shows whom there are tokens for, and `offerd token create` makes one";
+
+const API_ADDRESS: &str =
+    "leave --url out for the daemon of the configured store, or see `api.listen` in its settings";
 
 /// Time between polls while partners are outstanding.
 const POLL_EVERY: Duration = Duration::from_millis(250);
@@ -95,7 +100,7 @@ pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
     } else {
         std::fs::File::open(file).and_then(|mut opened| opened.read_to_end(&mut body))
     };
-    read.map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+    read.map_err(|error| format!("{} cannot be read: {error}; tests/leads has samples", file.display()))?;
     match Lead::read(&body) {
         Ok(lead) => Ok((body, lead)),
         Err(Unreadable::NotJson(error)) => {
@@ -115,7 +120,7 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     let (body, _) = read_lead(&submit.file)?;
     let token = submit.token.clone().ok_or(NO_TOKEN)?;
     let url = match (&submit.url, RunFile::read(&settings.store.path)) {
-        (Some(url), _) => url.trim_end_matches('/').to_owned(),
+        (Some(url), _) => url.clone(),
         (None, Some(running)) => running.api,
         (None, None) => {
             return Err(
@@ -131,22 +136,10 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     if posted.status == StatusCode::UNAUTHORIZED {
         return Err(BAD_TOKEN.to_owned());
     }
-    let mut table: RateTable = posted.read()?;
-    let mut progress = Progress::start(&table);
-    for _ in 0..MOST_POLLS {
-        if table.pending_responses.is_empty() {
-            break;
-        }
-        tokio::time::sleep(POLL_EVERY).await;
-        let polled =
-            client.call(Method::GET, &format!("{url}/originator/rateTables/{}", table.uuid), None).await;
-        table = polled.map_err(|error| error.to_string())?.read()?;
-        progress.show(&table);
+    if [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].contains(&posted.status) {
+        return Err(format!("{url} takes no leads: it is not the api listener; {API_ADDRESS}"));
     }
-    progress.end();
-    if !table.pending_responses.is_empty() {
-        return Err(format!("rate table {} is still pending; read it again later", table.uuid));
-    }
+    let table = complete(&client, &url, posted.read()?).await?;
 
     if submit.json {
         page::print(serde_json::to_string_pretty(&table).map_err(|error| error.to_string())?);
@@ -155,6 +148,38 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
         page::print(format_args!("rate table {} of lead {}", table.uuid, table.lead_uuid));
     }
     Ok(())
+}
+
+/// Polls a rate table until every partner has answered, and shows them answering.
+async fn complete(client: &Client, url: &str, mut table: RateTable) -> Result<RateTable, String> {
+    let mut progress = Progress::start(&table);
+    for _ in 0..MOST_POLLS {
+        if table.pending_responses.is_empty() {
+            break;
+        }
+        tokio::time::sleep(POLL_EVERY).await;
+        let uuid = table.uuid;
+        table = polled(client, &format!("{url}/originator/rateTables/{uuid}"))
+            .await
+            .map_err(|fault| format!("{fault}; the lead is taken, and {}", goes_on(uuid)))?;
+        progress.show(&table);
+    }
+    progress.end();
+    match table.pending_responses.is_empty() {
+        true => Ok(table),
+        false => Err(format!("not every partner has answered yet; {}", goes_on(table.uuid))),
+    }
+}
+
+/// What becomes of a table that was not waited for to the end.
+fn goes_on(table: Uuid) -> String {
+    format!(
+        "rate table {table} goes on when the daemon is back: `offerd explain {table}` then tells what became of it"
+    )
+}
+
+async fn polled(client: &Client, url: &str) -> Result<RateTable, String> {
+    client.call(Method::GET, url, None).await.map_err(|error| error.to_string())?.read()
 }
 
 /// The partners answering, on standard error.
@@ -250,10 +275,7 @@ fn rows(table: &RateTable) -> Vec<[String; 6]> {
             offer.originator.name.clone(),
             named(offer.product_sub_type, format_args!("{amount}, {term}")),
             rate,
-            offer
-                .max_monthly_payment
-                .map(|payment| format!("{}/month", dollars(payment.to_f64())))
-                .unwrap_or_default(),
+            monthly(offer.min_monthly_payment, offer.max_monthly_payment),
             firmness(offer.pre_approved, offer.pre_qualified, false),
             score(offer.recommendation_score),
         ]);
@@ -306,6 +328,13 @@ fn rows(table: &RateTable) -> Vec<[String; 6]> {
         ]);
     }
     rows
+}
+
+/// What is paid a month; of a range the most, as a rate that is a range has a payment for its higher end.
+fn monthly(least: Option<Money>, most: Option<Money>) -> String {
+    let Some(most) = most else { return String::new() };
+    let up_to = if least.is_some_and(|least| least != most) { "up to " } else { "" };
+    format!("{up_to}{}/month", dollars(most.to_f64()))
 }
 
 /// An offer's product sub-type, and what sets it apart from the others of it.

@@ -37,7 +37,10 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             page::print(format_args!("{files} files are in {}", arguments.directory.display()));
             ExitCode::SUCCESS
         }
-        Err(error) => super::fail(format!("{} cannot be written: {error}", arguments.directory.display())),
+        Err(error) => super::fail(format!(
+            "{} cannot be written: {error}; give a directory that this user may make and write to",
+            arguments.directory.display()
+        )),
     }
 }
 

@@ -7,9 +7,11 @@ mod console;
 mod doctor;
 mod events;
 mod explain;
+mod files;
 mod key;
 mod lead;
 mod manual;
+mod no_answer;
 mod operator;
 mod packaged;
 mod page;
@@ -26,6 +28,7 @@ mod tests;
 mod token;
 mod transfer;
 mod usage;
+mod values;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -188,11 +191,46 @@ fn log_as_the_daemon_does(settings: &Settings) {
     logging::init(&settings.log.filter, settings.log.format);
 }
 
-/// The store of a stopped daemon.
+/// The store of a stopped daemon. None is made where there is none: that would be a mistake in the settings or in the
+/// directory that a command is given in, and look like success.
+///
+/// # Errors
+/// That there is none, or why it cannot be opened, and where to look.
+fn open_store(settings: &Settings) -> Result<Store, String> {
+    if !is_there(&settings.store.path)? {
+        return Err(format!(
+            "there is no store at `store.path` ({}); name the daemon's settings by `--config FILE`, or go to its \
+             directory; a first `offerd serve` makes a store",
+            whole(&settings.store.path).display()
+        ));
+    }
+    open_or_make_store(settings)
+}
+
+/// Whether there is a store.
+///
+/// # Errors
+/// That nobody lets us see whether there is.
+fn is_there(store: &Path) -> Result<bool, String> {
+    match store.join("db").try_exists() {
+        Ok(_) => Ok(Store::exists(store)),
+        Err(error) => Err(format!(
+            "`store.path` ({}) cannot be looked into: {error}; give the command as the user that the daemon runs as",
+            whole(store).display()
+        )),
+    }
+}
+
+/// A path from the root on, which tells what is meant in whatever directory it is read.
+fn whole(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The store of a stopped daemon, which is made where there is none.
 ///
 /// # Errors
 /// Why it cannot be opened, and where to look.
-fn open_store(settings: &Settings) -> Result<Store, String> {
+fn open_or_make_store(settings: &Settings) -> Result<Store, String> {
     let path = settings.store.path.display();
     Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
         format!("`store.path` ({path}) cannot be opened: {error}; `offerd doctor` looks at what is wrong")

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use clap::builder::styling::AnsiColor;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, LineStyle, Row, Table, Width};
+use uuid::Uuid;
 
 /// An empty table that fits the terminal, with a line under its header. For a file or another program its rows are as wide
 /// as they are, so that a line is a line.
@@ -55,7 +56,8 @@ pub fn list() -> Table {
     list
 }
 
-/// A word as long as this may be broken on a narrow terminal: it is a path, or a list without spaces.
+/// A word longer than this may be broken on a narrow terminal: it is a path, or a list without spaces. A uuid is kept whole
+/// all the same: it is there to be copied.
 const LONGEST_WHOLE_WORD: usize = 26;
 
 /// Prints a table. On a terminal that is too narrow for its rows, cells go on in the next line between words, not within one;
@@ -80,8 +82,14 @@ fn keep_words_whole(table: &mut Table, width: u16) {
 fn longest_word(table: &Table, column: usize) -> u16 {
     let header = table.header().into_iter();
     let cells = header.chain(table.row_iter()).filter_map(|row| row.cell_iter().nth(column));
-    let words = |cell: &Cell| cell.content().split_whitespace().map(|word| word.chars().count()).max();
-    cells.filter_map(words).max().unwrap_or_default().min(LONGEST_WHOLE_WORD) as u16
+    let words = |cell: &Cell| cell.content().split_whitespace().map(whole_letters).max();
+    cells.filter_map(words).max().unwrap_or_default() as u16
+}
+
+/// How many letters of a word stay together.
+fn whole_letters(word: &str) -> usize {
+    let letters = word.chars().count();
+    if Uuid::try_parse(word).is_ok() { letters } else { letters.min(LONGEST_WHOLE_WORD) }
 }
 
 /// Prints a text and a line end. A reader that has seen enough (`| head`) is no failure.
@@ -139,6 +147,24 @@ mod tests {
     fn dollars_are_grouped() {
         let shown = [0.0, 95.0, 342.9, 1_234.5, 75_000.0, 1_234_567.891, -12.0].map(dollars);
         assert_eq!(shown, ["$0", "$95", "$342.90", "$1,234.50", "$75,000", "$1,234,567.89", "-$12"]);
+    }
+
+    #[test]
+    fn a_uuid_is_never_broken() {
+        let uuid = "01a1fcce-e71a-773e-b126-2445db4ef9dc";
+        let mut rows = table(["id", "holder", "kind", "test", "created"]);
+        rows.add_row([uuid, "Sandbox", "confidential", "test", "2026-11-20 10:00 UTC"]);
+        rows.add_row([
+            uuid,
+            "a_very_long_name_of_a_partner_without_spaces",
+            "signing",
+            "",
+            "2026-11-20 10:00 UTC",
+        ]);
+        rows.set_content_arrangement(ContentArrangement::Dynamic).set_width(80);
+        keep_words_whole(&mut rows, 80);
+        let shown = rows.to_string();
+        assert_eq!(shown.matches(uuid).count(), 2, "{shown}");
     }
 
     #[test]

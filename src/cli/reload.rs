@@ -1,5 +1,6 @@
 //! `offerd reload`
 
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,6 +12,7 @@ use super::page;
 use crate::config::{SettingChange, Settings};
 use crate::partners::diff::{Aspect, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
 use crate::reload::{Outcome, Report};
+use crate::run_file::RunFile;
 
 /// `reload`
 #[derive(Debug, Args)]
@@ -23,7 +25,7 @@ and nothing has changed. 1: no daemon is running, or it could not take them in.
 
 Examples:
   offerd reload
-  $EDITOR partners/alderbrook.toml && offerd check && offerd reload
+  $EDITOR partners/tidelark_savings.toml && offerd check && offerd reload
   offerd reload --json")]
 pub struct Arguments {
     /// What has changed, or what is wrong, as JSON
@@ -42,6 +44,9 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
         Ok(outcome) => outcome,
         Err(message) => return super::fail(message),
     };
+    if let Some(told) = other_file(config, &settings) {
+        eprintln!("offerd: {told}");
+    }
     if arguments.json {
         match serde_json::to_string_pretty(&outcome) {
             Ok(json) => page::print(json),
@@ -61,10 +66,27 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
     }
 }
 
+/// What is to be told when the command was given another settings file than the daemon reads.
+fn other_file(config: Option<&Path>, settings: &Settings) -> Option<String> {
+    let given = config?;
+    let read = RunFile::read(&settings.store.path)?.settings_files?;
+    let real = |file: &Path| fs::canonicalize(file).unwrap_or_else(|_| super::whole(file));
+    if read.iter().any(|file| real(file) == real(given)) {
+        return None;
+    }
+    let read: Vec<String> = read.iter().map(|file| file.display().to_string()).collect();
+    let read = if read.is_empty() { "no settings file".to_owned() } else { read.join(", ") };
+    let given = given.display();
+    Some(format!("the daemon reads {read}, as it was told at its start; {given} has only said where it is"))
+}
+
 async fn reload(settings: &Settings) -> Result<Outcome, String> {
-    let Some((client, admin)) = Client::of_daemon(settings).await else {
+    let Some((client, admin)) = Client::of_daemon(settings).await? else {
         let store = settings.store.path.display();
-        return Err(format!("no daemon is running on the store `{store}`, so there is nothing to reload"));
+        return Err(format!(
+            "no daemon is running on the store `{store}`, so there is nothing to reload; `offerd serve` starts one, which reads the \
+             files anew"
+        ));
     };
     let answer = client.call(Method::POST, &format!("{admin}/reload"), None).await;
     answer.map_err(|error| error.to_string())?.read_any()

@@ -13,7 +13,7 @@ use comfy_table::{CellAlignment, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::client::Client;
-use super::page;
+use super::{page, values};
 use crate::admin::replay::{ReplayLine, ReplayOrder};
 use crate::config::Settings;
 use crate::matching::Rules;
@@ -38,7 +38,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     partners: Option<PathBuf>,
     /// How far to look back
-    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = values::time)]
     since: Duration,
     /// Only leads of this company
     #[arg(long, value_name = "NAME")]
@@ -84,7 +84,7 @@ async fn execute(
         limit: arguments.limit,
     };
     let mut bar = Bar::start();
-    let report = match Client::of_daemon(settings).await {
+    let report = match Client::of_daemon(settings).await? {
         Some((client, admin)) => by_daemon(&client, &admin, directory, wish, &mut bar).await?,
         None => by_store(settings, book, &wish, &mut bar)?,
     };

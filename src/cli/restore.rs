@@ -12,7 +12,7 @@ use super::operator::operator;
 use super::page;
 use crate::admin::backup::told;
 use crate::config::Settings;
-use crate::store::backup::{Restore, Scanner, Summary};
+use crate::store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary};
 use crate::store::{CheckReport, MasterKey};
 
 /// `offerd restore`
@@ -71,11 +71,11 @@ fn master_key(settings: &Settings, into: &Path) -> Result<Option<MasterKey>, Str
 fn check(master: Option<MasterKey>, arguments: &Arguments) -> Result<(), String> {
     let mut scanner = Scanner::new(master);
     read(&arguments.file, |piece, bar| {
-        scanner.push(piece).map_err(|fault| fault.to_string())?;
+        scanner.push(piece).map_err(|fault| with_next(&fault))?;
         bar.show(scanner.summary());
         Ok(())
     })?;
-    let summary = scanner.finish().map_err(|fault| of_file(&arguments.file, fault.to_string()))?;
+    let summary = scanner.finish().map_err(|fault| of_file(&arguments.file, with_next(&fault)))?;
     let seals = if summary.unsealed { "" } else { "; its seals were not checked, there is no master key" };
     tell(arguments, &summary, &format!("{} is sound{seals}", arguments.file.display()))
 }
@@ -94,16 +94,38 @@ fn restore(
                 .to_owned(),
         );
     };
-    let mut restore = Restore::begin(into, master).map_err(|error| error.to_string())?;
+    let mut restore = Restore::begin(into, master).map_err(|error| why(&error))?;
     read(&arguments.file, |piece, bar| {
-        restore.push(piece).map_err(|error| error.to_string())?;
+        restore.push(piece).map_err(|error| why(&error))?;
         bar.show(restore.summary());
         Ok(())
     })?;
-    let (summary, report) = restore.finish().map_err(|error| of_file(&arguments.file, error.to_string()))?;
+    let (summary, report) = restore.finish().map_err(|error| of_file(&arguments.file, why(&error)))?;
     told("backup.restore", &operator());
     warn(&report);
     tell(arguments, &summary, &format!("the store is in {}", into.display()))
+}
+
+/// What is wrong with a backup, and what to do.
+fn with_next(fault: &BackupFault) -> String {
+    let next = match fault {
+        BackupFault::Foreign => "give a file that `offerd backup` has made",
+        BackupFault::Newer { .. } | BackupFault::NewerStore { .. } => "take the offerd that it was made with",
+        BackupFault::Damaged { .. } => "take another backup",
+        BackupFault::NoMasterKey { .. } | BackupFault::WrongMasterKey { .. } => {
+            "give that key as `store.master_key_file`, as OFFERD_MASTER_KEY or as the systemd credential"
+        }
+    };
+    format!("{fault}; {next}")
+}
+
+/// Why a store was not restored, and what to do.
+fn why(error: &RestoreError) -> String {
+    match error {
+        RestoreError::Backup(fault) => with_next(fault),
+        RestoreError::NotEmpty { .. } => format!("{error}; `--into DIR` names another"),
+        RestoreError::LeftOver { .. } | RestoreError::Store(_) => error.to_string(),
+    }
 }
 
 /// Reads the file piece by piece.

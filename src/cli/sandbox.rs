@@ -1,5 +1,6 @@
 //! `offerd sandbox`
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -61,9 +62,10 @@ async fn execute(arguments: &Arguments) -> Result<(), String> {
     if !rates.are_possible() {
         return Err("the shares must be from 0 to 1, and at most 1 together".to_owned());
     }
-    let cases = Cases::load(&arguments.cases)?;
+    let cases = Cases::load(&arguments.cases)
+        .map_err(|fault| format!("{fault}; `--cases` says where the cases are"))?;
     let listener = TcpListener::bind(arguments.listen).await;
-    let listener = listener.map_err(|error| format!("cannot listen on {}: {error}", arguments.listen))?;
+    let listener = listener.map_err(|error| cannot_listen(arguments.listen, &error))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     page::print(format_args!(
         "answering for {} at http://{address}/KEY/...",
@@ -75,4 +77,12 @@ async fn execute(arguments: &Arguments) -> Result<(), String> {
     let chance = Chance::new(arguments.seed, arguments.latency, rates);
     serve(listener, cases, chance, |line| page::print(line)).await;
     Ok(())
+}
+
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> String {
+    let wrong = match error.kind() {
+        io::ErrorKind::AddrInUse => "is taken (`ss -ltnp` shows by whom)".to_owned(),
+        _ => format!("cannot be listened on: {error}"),
+    };
+    format!("{address} {wrong}; give another address by `--listen`, such as 127.0.0.1:0 for any free port")
 }

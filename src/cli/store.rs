@@ -37,14 +37,16 @@ pub fn run(config: Option<&Path>, command: &Command) -> ExitCode {
     };
     match super::block_on(check(&settings)).and_then(|report| print(&report, json).map(|()| report.sound)) {
         Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => super::fail("the store is not sound; what is named cannot be read, everything else can"),
+        Ok(false) => super::fail(
+            "the store is not sound: what is named cannot be read, everything else can; a backup of before may have it",
+        ),
         Err(message) => super::fail(message),
     }
 }
 
 async fn check(settings: &Settings) -> Result<StoreReport, String> {
     let _waiting = progress::waiting("reading every record");
-    match Client::of_daemon(settings).await {
+    match Client::of_daemon(settings).await? {
         Some((client, admin)) => {
             let answer = client.call(Method::POST, &format!("{admin}/store/check"), None).await;
             answer.map_err(|error| error.to_string())?.read()
@@ -54,14 +56,20 @@ async fn check(settings: &Settings) -> Result<StoreReport, String> {
 }
 
 fn of_stopped(settings: &Settings) -> Result<StoreReport, String> {
-    let path = &settings.store.path;
-    if !path.is_dir() {
-        return Err(format!("there is no store at `store.path` ({})", path.display()));
-    }
     let store = super::open_store(settings)?;
     let report = store.check().map_err(|error| error.to_string());
     store.close().map_err(|error| error.to_string())?;
     report.map(StoreReport::from)
+}
+
+/// What all the figures come to.
+fn verdict(report: &StoreReport) -> String {
+    let records: u64 = report.trees.iter().map(|count| count.records).sum();
+    match report.broken.len() {
+        0 if report.sound => format!("{records} records, everything is as it was written"),
+        0 => format!("{records} records as they were written, and what is named above beside them"),
+        broken => format!("{records} records as they were written, {broken} broken"),
+    }
 }
 
 fn print(report: &StoreReport, json: bool) -> Result<(), String> {
@@ -87,6 +95,7 @@ fn print(report: &StoreReport, json: bool) -> Result<(), String> {
     if report.unknown_keys > 0 {
         page::print(format_args!("{} keys of no tree", report.unknown_keys));
     }
+    page::print(verdict(report));
     for file in &report.set_aside {
         page::print(format_args!(
             "a damaged file of the journal was set aside: damaged/{file}; remove it when you have seen it"

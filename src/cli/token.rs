@@ -12,7 +12,8 @@ use uuid::Uuid;
 
 use super::client::Client;
 use super::operator::operator;
-use super::page;
+use super::partners::known;
+use super::{page, values};
 use crate::admin::audit::audit_by;
 use crate::admin::key_ring::{Created, Holder, KeyRing, Listed, New};
 use crate::admin::tokens::Revoked;
@@ -44,6 +45,7 @@ Examples:
   offerd token revoke 3f0a1d62-0a53-4d1c-a3a2-7d0f7bb2d1c4")]
     Revoke {
         /// Id of the token
+        #[arg(value_parser = values::uuid)]
         id: Uuid,
     },
 }
@@ -55,7 +57,8 @@ Examples:
   offerd token create --company Acme --kind publishable
   offerd token create --company Acme --kind confidential --test
   offerd token create --company Acme --kind publishable --duplicate-look-back 1440
-  TOKEN=$(offerd token create --partner tidelark_savings)")]
+  TOKEN=$(offerd token create --partner tidelark_savings)
+  offerd token create --company Acme --kind confidential --json | jq -r .id")]
 pub struct Create {
     /// Company that the token belongs to; made when there is none of this name
     #[arg(long, value_name = "NAME", requires = "kind")]
@@ -75,6 +78,9 @@ pub struct Create {
     /// Make a key that signs the query of `GET /partnerEvents`, for a partner that can only fire a URL
     #[arg(long, requires = "partner")]
     signing: bool,
+    /// As JSON: `token`, `id`, and `company` or `partner`
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -98,10 +104,16 @@ pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
 }
 
 async fn execute(settings: &Settings, command: Command) -> Result<(), String> {
-    let keeper = Keeper::find(settings).await?;
+    let makes = matches!(command, Command::Create(_));
+    let keeper = Keeper::find(settings, makes).await?;
     match command {
         Command::Create(create) => {
+            let json = create.json;
             let created = keeper.create(create.wanted(settings)?).await?;
+            if json {
+                page::print(serde_json::to_string_pretty(&created).map_err(|error| error.to_string())?);
+                return keeper.close();
+            }
             page::print(created.token);
             let holder = match created.holder {
                 Holder::Company(name) => format!("company {name}"),
@@ -149,12 +161,18 @@ fn known_partner(key: &str, settings: &Settings) -> Result<(), String> {
     let path = &settings.partners.path;
     let book =
         Book::load(path).map_err(|_| "the partner files have faults; see `offerd check`".to_owned())?;
-    let partners = book.partners();
-    if partners.iter().any(|partner| partner.key == key) {
-        return Ok(());
+    known(&book, key)
+}
+
+/// The store of a stopped daemon, or a new one, which is told: it may be that another was meant.
+fn store_for_a_token(settings: &Settings) -> Result<Store, String> {
+    let made = !super::is_there(&settings.store.path)?;
+    let store = super::open_or_make_store(settings)?;
+    if made {
+        let place = super::whole(&settings.store.path);
+        eprintln!("there was no store at `store.path` ({}); it has been made", place.display());
     }
-    let keys: Vec<&str> = partners.iter().map(|partner| partner.key.as_str()).collect();
-    Err(format!("there is no partner `{key}` in {}; there are: {}", path.display(), keys.join(", ")))
+    Ok(store)
 }
 
 /// Who keeps the tokens now.
@@ -164,13 +182,14 @@ enum Keeper {
 }
 
 impl Keeper {
-    /// The running daemon, or else the store.
-    async fn find(settings: &Settings) -> Result<Self, String> {
-        if let Some((client, admin)) = Client::of_daemon(settings).await {
+    /// The running daemon, or else the store. One that `makes` tokens may be the first that there is to do: then the store
+    /// is made too.
+    async fn find(settings: &Settings, makes: bool) -> Result<Self, String> {
+        if let Some((client, admin)) = Client::of_daemon(settings).await? {
             return Ok(Self::Daemon { client, url: format!("{admin}/tokens") });
         }
         super::log_as_the_daemon_does(settings);
-        let store = super::open_store(settings)?;
+        let store = if makes { store_for_a_token(settings)? } else { super::open_store(settings)? };
         Ok(Self::Store { key_ring: KeyRing::of(store.clone()), store })
     }
 

@@ -13,11 +13,13 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::client::Client;
+use super::files::cannot_make;
+use super::key;
 use super::operator::operator;
 use crate::admin::backup::told;
 use crate::config::Settings;
 use crate::matching::transfer::{Export, Import};
-use crate::store::Store;
+use crate::store::{MasterKey, Store};
 
 /// `offerd export`
 #[derive(Debug, Args)]
@@ -61,10 +63,7 @@ const TOLD_EVERY: u64 = 256;
 /// Runs `offerd export`.
 pub fn export(config: Option<&Path>, arguments: &ExportArguments) -> ExitCode {
     run(config, async |settings| {
-        if !Store::exists(&settings.store.path) {
-            return Err(format!("there is no store in `{}`", settings.store.path.display()));
-        }
-        let store = open(settings)?;
+        let store = super::open_store(settings)?;
         let records = write(&store, arguments)?;
         store.close().map_err(|error| error.to_string())?;
         let left_out = "; what is sealed in the store was left out: say --personal-data for all of it";
@@ -82,12 +81,15 @@ pub fn import(config: Option<&Path>, arguments: &ImportArguments) -> ExitCode {
         let mut entries = fs::read_dir(path).into_iter().flatten();
         if entries.next().is_some() {
             return Err(format!(
-                "`{}` is not empty: lines are imported into a new store only",
+                "`{}` is not empty, and lines are imported into a new store only; set another `store.path`",
                 path.display()
             ));
         }
-        let store = open(settings)?;
-        let imported = read(&store, &arguments.file).await;
+        // Before there is a store, so that none is made for a file that cannot be read.
+        let input = open(&arguments.file)?;
+        let key_is_given = master_key(settings)?.is_some();
+        let store = super::open_or_make_store(settings)?;
+        let imported = read(&store, &arguments.file, input).await;
         let closed = store.close().map_err(|error| error.to_string());
         drop(store);
         match imported.and_then(|records| closed.map(|()| records)) {
@@ -96,13 +98,25 @@ pub fn import(config: Option<&Path>, arguments: &ImportArguments) -> ExitCode {
                 Ok(format!("{records} records imported"))
             }
             Err(message) => {
-                // Half a store is none.
-                let removed = fs::remove_dir_all(path);
-                removed.map_err(|error| format!("`{}` cannot be removed: {error}", path.display()))?;
+                take_back(settings, key_is_given)?;
                 Err(message)
             }
         }
     })
+}
+
+/// Removes what did not become a whole store, and the master key that was made for it.
+fn take_back(settings: &Settings, key_is_given: bool) -> Result<(), String> {
+    let cannot = |path: &Path, error: io::Error| format!("`{}` cannot be removed: {error}", path.display());
+    let made = if key_is_given { None } else { master_key(settings)?.and_then(|key| key::file_of(&key)) };
+    let path = &settings.store.path;
+    fs::remove_dir_all(path).map_err(|error| cannot(path, error))?;
+    made.map_or(Ok(()), |file| fs::remove_file(&file).map_err(|error| cannot(&file, error)))
+}
+
+fn master_key(settings: &Settings) -> Result<Option<MasterKey>, String> {
+    let found = MasterKey::find(settings.store.master_key_file.as_deref(), &settings.store.path);
+    found.map_err(|error| error.to_string())
 }
 
 fn run(config: Option<&Path>, work: impl AsyncFnOnce(&Settings) -> Result<String, String>) -> ExitCode {
@@ -111,7 +125,7 @@ fn run(config: Option<&Path>, work: impl AsyncFnOnce(&Settings) -> Result<String
         Err(code) => return code,
     };
     let ended = super::block_on(async {
-        if Client::of_daemon(&settings).await.is_some() {
+        if Client::of_daemon(&settings).await?.is_some() {
             let path = settings.store.path.display();
             return Err(format!(
                 "a daemon runs on `{path}`: stop it, or restore a backup elsewhere and take that"
@@ -130,17 +144,13 @@ fn run(config: Option<&Path>, work: impl AsyncFnOnce(&Settings) -> Result<String
     }
 }
 
-fn open(settings: &Settings) -> Result<Store, String> {
-    super::open_store(settings)
-}
-
 fn write(store: &Store, arguments: &ExportArguments) -> Result<u64, String> {
     let cannot = |error: io::Error| format!("{} cannot be written: {error}", arguments.file.display());
     let out: Box<dyn Write> = if arguments.file == Path::new("-") {
         Box::new(io::stdout().lock())
     } else {
         let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&arguments.file);
-        Box::new(made.map_err(cannot)?)
+        Box::new(made.map_err(|error| cannot_make(&arguments.file, &error))?)
     };
     let mut out = BufWriter::new(out);
     let bar = spinner();
@@ -155,14 +165,19 @@ fn write(store: &Store, arguments: &ExportArguments) -> Result<u64, String> {
     Ok(export.records())
 }
 
-async fn read(store: &Store, file: &Path) -> Result<u64, String> {
+/// The lines to be imported.
+fn open(file: &Path) -> Result<Box<dyn Read>, String> {
+    if file == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let cannot =
+        |error| format!("{} cannot be read: {error}; `offerd export` makes such a file", file.display());
+    Ok(Box::new(File::open(file).map_err(cannot)?))
+}
+
+async fn read(store: &Store, file: &Path, input: Box<dyn Read>) -> Result<u64, String> {
     let name = file.display();
     let cannot = |error: io::Error| format!("{name} cannot be read: {error}");
-    let input: Box<dyn Read> = if file == Path::new("-") {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(File::open(file).map_err(cannot)?)
-    };
     let mut input = BufReader::new(input);
     let bar = spinner();
     let mut import = Import::into(store.clone());

@@ -76,7 +76,7 @@ mod tests {
                 "unrecognized subcommand 'submt'; a similar subcommand exists: 'submit'; `offerd lead --help` has examples",
                 "the following required arguments were not provided: <KEY>, <LEAD>; `offerd partners try --help` has examples",
                 "unexpected argument '--foo' found; `offerd --help` has examples",
-                "invalid value 'somebody' for '<UUID>': invalid character: found `s` at 0; `offerd lead erase --help` has examples",
+                "invalid value 'somebody' for '<UUID>': must be a uuid such as 01a1fcce-e71a-773e-b126-2445db4ef9dc; `offerd lead erase --help` has examples",
                 "invalid value 'secret' for '--kind <KIND>' [possible values: publishable, confidential]; \
                  `offerd token create --help` has examples",
             ]

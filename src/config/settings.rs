@@ -282,7 +282,10 @@ impl Settings {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::of_layers(Some((path, &text)), std::env::vars()),
             Err(error) => {
-                let message = format!("cannot be read: {error}");
+                let message = format!(
+                    "cannot be read: {error}; name the settings file by `--config` or OFFERD_CONFIG, or leave both out \
+                     for the built-in settings"
+                );
                 (None, vec![Fault { file: Some(path.to_owned()), line: None, key: String::new(), message }])
             }
         }

@@ -9,7 +9,7 @@ mod retention;
 mod sockets;
 mod watchdog;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -136,6 +136,7 @@ async fn live(
         integrations: integrations.url(),
         admin: admin_listener.url(),
         admin_key: format!("{}_{}", Uuid::new_v4(), Uuid::new_v4()),
+        settings_files: Some(config.iter().map(|file| absolute(file)).collect()),
     };
     run_file
         .write(&settings.store.path)
@@ -235,10 +236,19 @@ async fn live(
     closed.map(|()| ending)
 }
 
+/// A path as it is named to those who work in another directory.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 fn open_store(settings: &Settings) -> Result<Store, Fatal> {
     let opened = Store::open(StoreOptions::from(&settings.store));
     opened.map_err(|error| {
-        format!("`store.path` ({}) cannot be opened: {error}", settings.store.path.display())
+        let path = absolute(&settings.store.path);
+        format!(
+            "`store.path` ({}) cannot be opened: {error}; `offerd doctor` looks at what is wrong",
+            path.display()
+        )
     })
 }
 

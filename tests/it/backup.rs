@@ -199,6 +199,7 @@ async fn a_restore_is_refused_over_a_store_and_with_another_key() {
     let over = daemon.command(&["restore", file.to_str().unwrap()]);
     assert!(!over.status.success());
     assert!(stderr(&over).contains("is not empty, and a daemon runs there"), "{}", stderr(&over));
+    assert!(stderr(&over).contains("`--into DIR`"), "{}", stderr(&over));
 
     let plan = plan();
     let output = restore(&plan, &file);
@@ -221,7 +222,8 @@ async fn a_backup_that_is_not_ended_leaves_no_file_and_none_is_written_over() {
 
     let unfinished = daemon.file("no-such-directory").join("file");
     let output = daemon.command(&["backup", unfinished.to_str().unwrap()]);
-    assert!(stderr(&output).contains("cannot be made"), "{}", stderr(&output));
+    let told = stderr(&output);
+    assert!(told.contains("no-such-directory does not exist") && !told.contains(".part"), "{told}");
 
     // Nobody has begun to make a store there, and a backup does not either.
     let plan = plan();

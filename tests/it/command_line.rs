@@ -96,6 +96,10 @@ async fn a_timeout_beyond_the_deadline_is_told_and_is_no_fault() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let told = stderr(&output);
     assert!(told.contains("`slow` is waited for") && told.contains("its `timeout` is 40s"), "{told}");
+    assert!(
+        told.contains("lower `products.savings.timeout` in slow.toml, or raise `matching.deadline`"),
+        "{told}"
+    );
     assert!(stdout(&output).contains("are good: 1 partner, 1 seat, 1 offer\n"), "{}", stdout(&output));
 }
 
@@ -116,6 +120,10 @@ async fn tokens_are_made_listed_and_revoked_while_the_daemon_runs() {
     let made = daemon.command(&["token", "create", "--company", "Acme", "--kind", "publishable"]);
     let token = stdout(&made).trim().to_owned();
     assert_eq!(token.len(), 73, "the token alone: {token}");
+    let create = ["token", "create", "--company", "Acme", "--kind", "confidential", "--json"];
+    let created: Value = serde_json::from_str(&stdout(&daemon.command(&create))).unwrap();
+    assert_eq!((created["token"].as_str().unwrap().len(), &created["company"]), (73, &Value::from("Acme")));
+    assert!(daemon.command(&["token", "revoke", created["id"].as_str().unwrap()]).status.success());
     let url = format!("{}/leads/rateTables", daemon.api);
     assert_eq!(daemon.request(Method::POST, &url, &token, "{}").await.status, 200);
 

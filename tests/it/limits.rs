@@ -145,7 +145,8 @@ async fn a_pause_of_a_stopped_daemon_holds_when_it_starts() {
 async fn a_fault_in_the_partner_files_keeps_nobody_from_pausing_with_the_running_daemon() {
     let daemon = live(vec![partner("one").loan("")]).await;
     std::fs::write(daemon.partners().join("broken.toml"), "x = ").unwrap();
-    run(&daemon, &["partners", "pause", "one"]).unwrap();
+    let paused = run(&daemon, &["partners", "pause", "one", "--json"]).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&paused).unwrap()["paused"], true);
     assert_eq!(standing(&daemon, "one")["state"], "pausedByCommand");
     run(&daemon, &["partners", "timing", "one"]).unwrap();
 

@@ -9,7 +9,7 @@ use crate::kit::partners::{PartnerFile, partner};
 use crate::kit::{Daemon, Plan, sample};
 
 /// What identifies the person of the sample lead, as it is and as mappings make it.
-const PERSONAL: [&str; 8] = [
+const PERSONAL: [&str; 10] = [
     "Maren",
     "Tolliver",
     "maren.tolliver",
@@ -18,6 +18,8 @@ const PERSONAL: [&str; 8] = [
     "04/19/1987",
     "536-22-8714",
     "536228714",
+    "Seattle",
+    "98103",
 ];
 
 fn tried(plan: &Plan, key: &str, lead: &str, flags: &[&str]) -> (Output, String) {

@@ -1,5 +1,6 @@
 //! Reloading: all of the files or nothing of them, while tables are being built.
 
+use std::path::Path;
 use std::process::Output;
 
 use hyper::Method;
@@ -244,6 +245,24 @@ fn without_a_daemon_there_is_nothing_to_reload() {
         told.contains("no daemon is running on the store") && told.contains("nothing to reload"),
         "{told}"
     );
+}
+
+#[tokio::test]
+async fn who_names_another_settings_file_is_told_which_one_the_daemon_reads() {
+    let plan = Daemon::with_partners(prompt_partners(1));
+    plan.write_settings("[limits]\n");
+    let daemon = plan.start().await;
+    let told = |file: &Path| {
+        let output = daemon.command(&["--config", file.to_str().unwrap(), "reload"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let other = daemon.file("other.toml");
+    std::fs::write(&other, "").unwrap();
+    let own = daemon.file("offerd.toml");
+    assert_eq!(told(&own), "");
+    let named = told(&other);
+    assert!(named.contains(&format!("the daemon reads {}", own.display())), "{named}");
 }
 
 /// The protocol of `Type=notify-reload`: reloading since when, and ready again, also when it was refused.

@@ -42,6 +42,7 @@ async fn a_sound_store_is_told_tree_by_tree_running_or_not() {
     let output = daemon.command(&["store", "check"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).lines().any(|line| line.split_whitespace().eq(["leads", "20", "0"])));
+    assert!(text(&output.stdout).trim_end().ends_with("everything is as it was written"));
 }
 
 #[tokio::test]

@@ -45,6 +45,9 @@ async fn answers_and_silences_are_counted_by_partner_and_product_over_restarts()
 
     let people = daemon.command(&["partners", "timing"]);
     assert!(String::from_utf8_lossy(&people.stdout).contains("out of time"));
+    let nobody = daemon.command(&["partners", "timing", "nope"]);
+    assert!(String::from_utf8_lossy(&nobody.stderr).contains("there is no partner `nope`; there are: "));
+    assert!(!nobody.status.success());
     let (_, stopped) = daemon.terminate();
     assert_eq!(
         timings(&stopped.plan.command(&timing).output().unwrap()),

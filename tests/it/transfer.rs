@@ -110,6 +110,10 @@ async fn lines_that_are_not_whole_make_no_store() {
         fs::write(&file, text).unwrap();
         let refused = run(&elsewhere, &["import", file.to_str().unwrap()]).unwrap_err();
         assert!(refused.contains(told), "{refused}");
-        assert!(!elsewhere.store().exists());
+        assert!(!elsewhere.store().exists() && !elsewhere.master_key().exists());
     }
+    let elsewhere = plan();
+    let refused = run(&elsewhere, &["import", "nofile"]).unwrap_err();
+    assert!(refused.contains("nofile cannot be read"), "{refused}");
+    assert!(!elsewhere.store().exists() && !elsewhere.master_key().exists());
 }

@@ -2,17 +2,19 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::Finding;
+use crate::cli::key::file_of;
 use crate::config::StoreSettings;
 use crate::store::{MasterKey, Store};
 
 /// Bits of a file's mode by which others than its owner may read or write it.
 const OTHERS: u32 = 0o077;
 
-/// Whether the key is there, and is read by its owner only. Whether it is the store's is seen when that is opened.
-pub fn key(store: &StoreSettings) -> Finding {
+/// Whether the key is there, is read by its owner only, and is that with which a running daemon's store is sealed. Whether it
+/// is a stopped one's is seen when its store is opened.
+pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
     const CHECK: &str = "master key";
     let key = match MasterKey::find(store.master_key_file.as_deref(), &store.path) {
         Ok(Some(key)) => key,
@@ -32,8 +34,17 @@ pub fn key(store: &StoreSettings) -> Finding {
         }
     };
     let (id, place) = (key.id(), key.place().to_owned());
-    let file = place.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).map(PathBuf::from);
-    match file {
+    match file_of(&key) {
+        _ if sealed_with.is_some_and(|needed| needed != id) => {
+            let needed = sealed_with.unwrap_or_default();
+            let next = format!(
+                "name the file that holds {needed} as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential"
+            );
+            let found = format!(
+                "{id} in {place}, but the running daemon's store is sealed with {needed}: the next start will fail"
+            );
+            Finding::wrong(CHECK, found, next)
+        }
         Some(file) if others_may(&file) => {
             let next = format!("chmod 600 {}", file.display());
             Finding::wrong(CHECK, format!("{id} in {place}, which others than its owner may read"), next)

@@ -106,13 +106,14 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
     let book = book.unwrap_or_else(|_| Book::of(Vec::new()));
 
     let daemon = Client::of_daemon(&settings).await;
+    let sealed_with = store::sealed_with(&daemon).await;
     findings.push(machine::files(&settings, &book));
     findings.push(machine::disk(&settings.store));
     findings.push(clock::clock(&settings.store.path));
-    findings.push(key::key(&settings.store));
-    findings.push(store::store(&settings.store, daemon.as_ref()).await);
+    findings.push(key::key(&settings.store, sealed_with.as_deref()));
+    findings.push(store::store(&settings.store, &daemon).await);
     findings.extend(listeners::certificates(&settings));
-    findings.extend(listeners::ports(&settings, daemon.is_some()));
+    findings.extend(listeners::ports(&settings, !matches!(daemon, Ok(None))));
     findings.extend(partners::reachable(&settings, &book).await);
     findings
 }

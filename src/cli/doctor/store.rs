@@ -1,22 +1,53 @@
 //! The store: of a format that is known, opened by the key, free or held by our own daemon.
 
+use std::io;
+use std::path::Path;
+
 use hyper::Method;
+use rustix::fs::{Access, access};
 
 use super::Finding;
+use crate::admin::master_key::SealedWith;
 use crate::cli::client::Client;
+use crate::cli::is_there;
 use crate::config::StoreSettings;
 use crate::store::{FORMAT, Store, StoreError, StoreOptions};
 
 const CHECK: &str = "store";
 
+/// What to do about a directory that is another user's.
+const PERMIT: &str =
+    "look as the user that the daemon runs as, or give the directory to that user: chown -R USER DIRECTORY";
+
+/// The daemon that has the store, if one runs, with the address of its admin listener; or that it hangs.
+type Daemon = Result<Option<(Client, String)>, String>;
+
+/// The id of the master key that a running daemon's store is sealed with, which may be another than the settings give.
+pub async fn sealed_with(daemon: &Daemon) -> Option<String> {
+    let Ok(Some((client, admin))) = daemon else { return None };
+    let answer = client.call(Method::GET, &format!("{admin}/masterKey"), None).await.ok()?;
+    answer.read().ok().map(|SealedWith { key }| key)
+}
+
 /// Whether a start would open the store. One that is to be rewritten first is left as it is.
-pub async fn store(settings: &StoreSettings, daemon: Option<&(Client, String)>) -> Finding {
-    if let Some((client, admin)) = daemon {
-        return held(client, admin).await;
+pub async fn store(settings: &StoreSettings, daemon: &Daemon) -> Finding {
+    match daemon {
+        Ok(None) => of_stopped(settings),
+        Ok(Some((client, admin))) => held(client, admin).await,
+        Err(hangs) => Finding::wrong(CHECK, hangs, "without it nothing can be said of the store it holds"),
     }
+}
+
+fn of_stopped(settings: &StoreSettings) -> Finding {
     let path = settings.path.display();
-    if !Store::exists(&settings.path) {
-        return Finding::good(CHECK, format!("none in {path} yet; the first start makes it"));
+    match is_there(&settings.path) {
+        Ok(true) if !may_change(&settings.path) => {
+            let found = format!("{path} is there, and cannot be read and written by this user");
+            return Finding::wrong(CHECK, found, PERMIT);
+        }
+        Ok(true) => {}
+        Ok(false) => return Finding::good(CHECK, format!("none in {path} yet; the first start makes it")),
+        Err(unseen) => return Finding::wrong(CHECK, unseen, PERMIT),
     }
     match Store::format(&StoreOptions::from(settings)) {
         Ok(Some(format)) if format < FORMAT => {
@@ -48,15 +79,22 @@ pub async fn store(settings: &StoreSettings, daemon: Option<&(Client, String)>) 
     }
 }
 
+/// Whether this user may do to a store what a start does.
+fn may_change(store: &Path) -> bool {
+    [store.to_owned(), store.join("db")]
+        .iter()
+        .all(|path| access(path, Access::READ_OK | Access::WRITE_OK).is_ok())
+}
+
 /// What the daemon that has it says.
 async fn held(client: &Client, admin: &str) -> Finding {
     match client.call(Method::GET, &format!("{admin}/readyz"), None).await {
         Ok(answer) if answer.status.is_success() => {
             Finding::good(CHECK, "open in the running daemon, which takes leads")
         }
-        Ok(answer) => {
+        Ok(_) => {
             let next = format!("`curl {admin}/readyz` says why, and so does the daemon's log");
-            Finding::wrong(CHECK, format!("the running daemon takes no leads ({})", answer.status), next)
+            Finding::wrong(CHECK, "the running daemon takes no leads", next)
         }
         Err(error) => Finding::wrong(CHECK, error.to_string(), "look at the daemon's log"),
     }
@@ -70,7 +108,13 @@ fn unopened(error: &StoreError) -> Finding {
             "give the key that the message names; without it only a backup with its own key helps"
         }
         StoreError::Foreign { .. } => "set another `store.path`",
+        StoreError::Io { source, .. } if is_forbidden(source) => PERMIT,
         _ => "look at the disk; `offerd restore` makes a store of the last backup",
     };
     Finding::wrong(CHECK, error.to_string(), next)
+}
+
+/// Whether it is not the disk that failed, but this user who may not.
+fn is_forbidden(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }

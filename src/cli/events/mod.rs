@@ -98,7 +98,8 @@ async fn execute(settings: &Settings, arguments: &Import) -> Result<Tally, Strin
         FormatName::Csv => Format::Csv,
         FormatName::Ndjson => Format::Ndjson,
     });
-    let records = records::read(input, format, arguments.partner.as_deref())?;
+    let records = records::read(input, format, arguments.partner.as_deref())
+        .map_err(|fault| format!("{}: {fault}", arguments.file.display()))?;
     let importer = if arguments.dry_run { Importer::Nobody } else { Importer::find(settings).await? };
 
     let mut tally = Tally::default();
@@ -139,7 +140,7 @@ enum Importer {
 impl Importer {
     /// The running daemon, or else the store.
     async fn find(settings: &Settings) -> Result<Self, String> {
-        if let Some((client, admin)) = Client::of_daemon(settings).await {
+        if let Some((client, admin)) = Client::of_daemon(settings).await? {
             return Ok(Self::Daemon { client, url: format!("{admin}/partnerEvents") });
         }
         super::log_as_the_daemon_does(settings);

@@ -47,15 +47,34 @@ pub fn read<'f>(
     };
     match format {
         Format::Csv => csv_records(input, partner),
+        Format::Ndjson if is_one_document(&mut input)? => Err(
+            "it is one JSON document over several lines, neither CSV nor NDJSON, which has an object a line; \
+             `jq -c .` writes an object so, `jq -c '.[]'` those of an array"
+                .to_owned(),
+        ),
         Format::Ndjson => Ok(Box::new(ndjson_records(input, partner))),
     }
 }
 
-/// An object begins with a brace, and no attribute does.
-fn guess(input: &mut impl BufRead) -> Result<Format, String> {
+/// Whether the first line ends amid an object, or the file begins with an array: each of its lines would be told as bad for
+/// the one mistake that it is.
+fn is_one_document(input: &mut impl BufRead) -> Result<bool, String> {
+    let start = beginning(input)?;
+    let Some(end) = start.iter().position(|byte| *byte == b'\n') else { return Ok(start.starts_with(b"[")) };
+    let amid = |error: serde_json::Error| error.is_eof();
+    Ok(start.starts_with(b"[") || serde_json::from_slice::<Value>(&start[..end]).is_err_and(amid))
+}
+
+/// What there is to see of a file before it is read, without the mark of UTF-8 and the space before its first letter.
+fn beginning(input: &mut impl BufRead) -> Result<&[u8], String> {
     let start = input.fill_buf().map_err(|error| format!("the file cannot be read: {error}"))?;
-    let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start).trim_ascii_start();
-    Ok(if start.starts_with(b"{") { Format::Ndjson } else { Format::Csv })
+    Ok(start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start).trim_ascii_start())
+}
+
+/// An object begins with a brace, an array with a bracket, and no attribute does.
+fn guess(input: &mut impl BufRead) -> Result<Format, String> {
+    let start = beginning(input)?;
+    Ok(if start.starts_with(b"{") || start.starts_with(b"[") { Format::Ndjson } else { Format::Csv })
 }
 
 fn csv_records<'f>(
@@ -242,6 +261,14 @@ mod tests {
         let object = vec!["is not a JSON object".to_owned()];
         assert_eq!(faults(ndjson, Some("bank")), [(1, Vec::new()), (2, object.clone()), (3, object)]);
         assert_eq!(faults(ndjson, None)[0], (1, vec!["partner".to_owned()]));
+    }
+
+    #[test]
+    fn one_document_of_json_is_told_once() {
+        for text in ["{\n  \"partner\": \"bank\"\n}\n", "[\n  {}\n]\n", "[{}]"] {
+            let Err(told) = read(text.as_bytes(), None, None) else { panic!("read {text}") };
+            assert!(told.contains("one JSON document") && told.contains("jq -c"), "{told}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use clap::Args;
 use uuid::Uuid;
 
-use super::partners::Trouble;
+use super::partners::{Trouble, known};
 use crate::partners::Book;
 
 /// `offerd explain`
@@ -46,6 +46,13 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
     // A file whose name is a uuid is still a file.
     let uuid = arguments.lead.parse::<Uuid>().ok().filter(|_| !Path::new(&arguments.lead).exists());
     let explained = match uuid {
+        None if !arguments.is_file() => {
+            return super::fail(format!(
+                "there is no file `{}`, and it is no uuid either; give a lead as a JSON file such as \
+                 tests/leads/personal_loan.json, or the uuid of a stored lead, rate table or offer",
+                arguments.lead
+            ));
+        }
         Some(uuid) => {
             let settings = match super::settings(config) {
                 Ok(settings) => settings,
@@ -69,13 +76,16 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
 }
 
 impl Arguments {
+    /// Whether a lead can be read there.
+    fn is_file(&self) -> bool {
+        self.lead == "-" || Path::new(&self.lead).exists()
+    }
+
     /// Wants a partner that is asked about to be one.
     fn check_partner(&self, book: &Book) -> Result<(), String> {
         match &self.partner {
-            Some(key) if !book.partners().iter().any(|partner| partner.key == *key) => {
-                Err(format!("there is no partner `{key}`; `offerd partners list` shows those there are"))
-            }
-            _ => Ok(()),
+            Some(key) => known(book, key),
+            None => Ok(()),
         }
     }
 

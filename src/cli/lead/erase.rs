@@ -4,7 +4,7 @@ use clap::Args;
 use uuid::Uuid;
 
 use super::keeper::Keeper;
-use crate::cli::{page, progress};
+use crate::cli::{page, progress, values};
 use crate::config::Settings;
 use crate::matching::erasure::Erasure;
 
@@ -16,6 +16,7 @@ Examples:
   offerd lead erase 01a1fcce-e71a-773e-b126-2445db4ef9dc --json")]
 pub struct Erase {
     /// The lead
+    #[arg(value_parser = values::uuid)]
     uuid: Uuid,
     /// As JSON
     #[arg(long)]

@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::keeper::Keeper;
-use crate::cli::{page, progress};
+use crate::cli::files::cannot_make;
+use crate::cli::{page, progress, values};
 use crate::config::Settings;
 
 /// `lead export`
@@ -20,6 +21,7 @@ Examples:
   offerd lead export 01a1fcce-e71a-773e-b126-2445db4ef9dc --out dossier.json")]
 pub struct Export {
     /// The lead
+    #[arg(value_parser = values::uuid)]
     uuid: Uuid,
     /// File to make, readable by its owner only; standard output when not given
     #[arg(long, value_name = "FILE")]
@@ -35,7 +37,7 @@ pub async fn run(settings: &Settings, arguments: &Export) -> Result<(), String> 
     match &arguments.out {
         None => page::print(&dossier),
         Some(file) => {
-            write(file, &dossier).map_err(|error| format!("{} cannot be made: {error}", file.display()))?;
+            write(file, &dossier).map_err(|error| cannot_make(file, &error))?;
             eprintln!("all that is held on lead {} is in {}", arguments.uuid, file.display());
         }
     }

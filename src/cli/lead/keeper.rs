@@ -1,12 +1,14 @@
 //! Who keeps what is known of a person now: the running daemon, or else the store.
 
-use hyper::Method;
+use hyper::{Method, StatusCode};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::admin::leads::told;
-use crate::cli::client::Client;
+use crate::cli::client::{Answer, Client};
+use crate::cli::no_answer::NoAnswer;
 use crate::cli::operator::operator;
 use crate::config::Settings;
 use crate::matching::erasure::{self, Erasure};
@@ -27,7 +29,7 @@ pub enum Keeper {
 impl Keeper {
     /// The running daemon, or else the store.
     pub async fn find(settings: &Settings) -> Result<Self, String> {
-        if let Some((client, admin)) = Client::of_daemon(settings).await {
+        if let Some((client, admin)) = Client::of_daemon(settings).await? {
             return Ok(Self::Daemon { client, admin });
         }
         crate::cli::log_as_the_daemon_does(settings);
@@ -44,8 +46,7 @@ impl Keeper {
     pub async fn erase(&self, lead: Uuid) -> Result<Erasure, String> {
         match self {
             Self::Daemon { client, admin } => {
-                let answer = client.call(Method::DELETE, &url(admin, lead), None).await;
-                answer.map_err(|error| error.to_string())?.read()
+                read(client.call(Method::DELETE, &url(admin, lead), None).await, lead)
             }
             Self::Store { engine, .. } => {
                 let erased = erasure::erase(engine, lead).await;
@@ -60,8 +61,7 @@ impl Keeper {
     pub async fn dossier(&self, lead: Uuid) -> Result<Box<RawValue>, String> {
         match self {
             Self::Daemon { client, admin } => {
-                let answer = client.call(Method::GET, &url(admin, lead), None).await;
-                answer.map_err(|error| error.to_string())?.read()
+                read(client.call(Method::GET, &url(admin, lead), None).await, lead)
             }
             Self::Store { engine, .. } => {
                 let read = dossier::dossier(engine, lead).map_err(|_| unavailable())?;
@@ -81,6 +81,12 @@ impl Keeper {
     }
 }
 
+/// What a daemon answers about a lead.
+fn read<T: DeserializeOwned>(answer: Result<Answer, NoAnswer>, lead: Uuid) -> Result<T, String> {
+    let answer = answer.map_err(|error| error.to_string())?;
+    if answer.status == StatusCode::NOT_FOUND { Err(unknown(lead)) } else { answer.read() }
+}
+
 fn url(admin: &str, lead: Uuid) -> String {
     format!("{admin}/leads/{lead}")
 }
@@ -90,7 +96,9 @@ fn raw(value: &impl Serialize) -> Result<Box<RawValue>, String> {
 }
 
 fn unknown(lead: Uuid) -> String {
-    format!("there is no lead {lead}, or it has been erased")
+    format!(
+        "there is no lead {lead}, or it has been erased; `lead submit` and `explain` tell the uuid of a lead"
+    )
 }
 
 fn unavailable() -> String {

@@ -13,13 +13,13 @@ use serde_json::Value;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::masked::{Veil, masked};
-use super::{page, product_type};
+use super::masked::{Veil, is_masked, masked};
+use super::{known, page, product_type};
 use crate::cli::lead;
 use crate::config::Settings;
 use crate::matching::lines::Lines;
 use crate::matching::question::Question;
-use crate::model::{CreditBands, Lead, ProductType, RateTable};
+use crate::model::{Attribute, CreditBands, Lead, ProductType, RateTable};
 use crate::partners::http::{Answered, Asked, Given, HttpRequest, HttpSource, MappingError, Secrets};
 use crate::partners::text::write_offer;
 use crate::partners::{Book, Facts, Quote, Seat, Terms};
@@ -53,8 +53,10 @@ pub struct Try {
 }
 
 /// What is told of a masked request, which looks real.
-const STAND_INS: &str = "(what identifies the person is not shown: `***`, `123-45-6780`, `1970-01-01` and the like stand in for it;\n \
-    `--reveal` shows it, and what `--send` sends is real)";
+const STAND_INS: &str = "\
+(what identifies the person, and every other text and day of theirs, is not
+ shown: `***`, `123-45-6780`, `1970-01-01` and the like stand in for it;
+ `--reveal` shows it, and what `--send` sends is real)";
 
 /// How HTTP basic begins, the one scheme whose credentials do not show that they are masked.
 const BASIC: &str = "Basic ";
@@ -106,9 +108,7 @@ fn seat<'b>(book: &'b Book, arguments: &Try) -> Result<&'b Seat, String> {
     let key = &arguments.partner;
     let of_partner: Vec<&Seat> =
         book.seats().iter().map(|seat| &**seat).filter(|seat| seat.identity.key == *key).collect();
-    if of_partner.is_empty() {
-        return Err(format!("there is no partner `{key}`; `offerd partners list` shows those there are"));
-    }
+    known(book, key)?;
     let products = |seats: &[&Seat]| {
         let names: Vec<&str> = seats.iter().map(|seat| seat.product_type.as_str()).collect();
         names.join(", ")
@@ -138,6 +138,9 @@ fn not_asked(seat: &Seat, lead: &Lead, asked: &Asked) -> Option<String> {
     let facts = Facts::new(lead, asked.now.date_naive(), CreditBands::CURRENT);
     let failures = seat.rule.failures(&facts).into_iter().map(|condition| match condition.found(&facts) {
         found if found == "not given" => format!("`{}` is not given", condition.subject.path()),
+        _ if Attribute::named(condition.subject.path()).is_some_and(is_masked) => {
+            format!("wanted {condition}, found something else")
+        }
         found => format!("wanted {condition}, found {found}"),
     });
     let failures: Vec<String> = failures.collect();

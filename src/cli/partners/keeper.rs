@@ -31,7 +31,7 @@ impl Keeper {
     /// The running daemon, or else the store. The partner files are read only for the latter: a running daemon is not to
     /// be kept from its work by a fault in them.
     pub async fn find(settings: &Settings) -> Result<Self, Trouble> {
-        if let Some((client, admin)) = Client::of_daemon(settings).await {
+        if let Some((client, admin)) = Client::of_daemon(settings).await? {
             return Ok(Self::Daemon { client, admin });
         }
         let book = Book::load(&settings.partners.path).map_err(Trouble::Faults)?;
@@ -48,6 +48,17 @@ impl Keeper {
                 Ok(limiter.standings(book))
             }
         }
+    }
+
+    /// Wants a partner to be there.
+    pub async fn wants(&self, key: &str) -> Result<(), String> {
+        if let Self::Store { book, .. } = self {
+            return super::known(book, key);
+        }
+        let standings = self.standings().await?;
+        let mut keys: Vec<&str> = standings.iter().map(|standing| standing.partner.as_str()).collect();
+        keys.dedup();
+        if keys.contains(&key) { Ok(()) } else { Err(super::unknown(&keys, key)) }
     }
 
     pub async fn timings(&self, since: i64) -> Result<Vec<SeatTiming>, String> {
@@ -138,7 +149,7 @@ impl From<String> for Trouble {
 
 /// Where the seats stand of the daemon that runs on the configured store; nothing when none runs.
 pub async fn running_standings(settings: &Settings) -> Result<Vec<SeatStanding>, String> {
-    match Client::of_daemon(settings).await {
+    match Client::of_daemon(settings).await? {
         Some((client, admin)) => standings(&client, &admin).await,
         None => Ok(Vec::new()),
     }

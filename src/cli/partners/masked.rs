@@ -5,18 +5,28 @@ use std::collections::BTreeSet;
 use hyper::Uri;
 use serde_json::{Value, json};
 
-use crate::model::{Attribute, Lead};
+use crate::model::{Attribute, AttributeKind, Lead};
 use crate::partners::http::HttpRequest;
 
 /// What stands for a personal value: the first of these that the attribute takes.
-const PLACEHOLDERS: [&str; 6] =
-    ["***", "masked@example.com", "2025550100", "123-45-6780", "192.0.2.1", "1970-01-01"];
+const PLACEHOLDERS: [&str; 7] =
+    ["***", "masked@example.com", "2025550100", "123-45-6780", "192.0.2.1", "1970-01-01", "00000"];
 
-/// Personal values within arrays of sections, which [`Attribute::all`] does not reach into.
-const WITHIN_ARRAYS: [(&str, &str); 1] = [("/refinanceLoans", "accountNumber")];
+/// What is masked within arrays of sections, which [`Attribute::all`] does not reach into, and what stands for it.
+const WITHIN_ARRAYS: [(&str, &str, &str); 3] = [
+    ("/refinanceLoans", "accountNumber", "***"),
+    ("/refinanceLoans", "loanServicer", "***"),
+    ("/refinanceLoans", "nextPaymentDate", "1970-01-01"),
+];
 
 /// Texts shorter than this are masked as whole words only.
 const SHORT: usize = 4;
+
+/// Whether an attribute is masked, which is as on the console: what identifies a person, and every text and day, of which a
+/// few together do too.
+pub fn is_masked(attribute: &Attribute) -> bool {
+    attribute.personal || matches!(attribute.kind, AttributeKind::Text | AttributeKind::Date)
+}
 
 /// The lead with placeholders in the places of its personal values, so that mappings run on it as on the lead itself.
 ///
@@ -24,15 +34,15 @@ const SHORT: usize = 4;
 /// The attribute for which there is no placeholder.
 pub fn masked(lead: &Lead) -> Result<Lead, String> {
     let mut shown = as_json(lead);
-    for attribute in Attribute::all().iter().filter(|attribute| attribute.personal) {
+    for attribute in Attribute::all().iter().filter(|attribute| is_masked(attribute)) {
         if let Some(place) = shown.pointer_mut(&pointer(attribute.path)) {
             *place = placeholder(attribute.path)?.into();
         }
     }
-    for (array, name) in WITHIN_ARRAYS {
+    for (array, name, placeholder) in WITHIN_ARRAYS {
         let sections = shown.pointer_mut(array).and_then(Value::as_array_mut);
         for place in sections.into_iter().flatten().filter_map(|section| section.get_mut(name)) {
-            *place = PLACEHOLDERS[0].into();
+            *place = placeholder.into();
         }
     }
     Lead::read(shown.to_string().as_bytes()).map_err(|_| "the lead cannot be masked".to_owned())
@@ -138,14 +148,14 @@ fn json_leaves(value: &Value, found: &mut BTreeSet<String>) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Veil, as_json, masked, placeholder, pointer};
+    use super::{Veil, as_json, is_masked, masked, placeholder, pointer};
     use crate::model::{Attribute, Lead};
 
     const LEAD: &[u8] = include_bytes!("../../../tests/leads/everything.json");
 
     #[test]
-    fn every_personal_attribute_has_a_placeholder() {
-        for attribute in Attribute::all().iter().filter(|attribute| attribute.personal) {
+    fn every_masked_attribute_has_a_placeholder() {
+        for attribute in Attribute::all().iter().filter(|attribute| is_masked(attribute)) {
             assert!(placeholder(attribute.path).is_ok(), "{}", attribute.path);
         }
     }
@@ -156,7 +166,7 @@ mod tests {
         let shown = masked(&lead).unwrap_or_else(|fault| panic!("{fault}"));
         assert_eq!(shown.loan_information, lead.loan_information);
         let (real, shown) = (as_json(&lead), as_json(&shown));
-        let personal = Attribute::all().iter().filter(|attribute| attribute.personal);
+        let personal = Attribute::all().iter().filter(|attribute| is_masked(attribute));
         let mut compared = 0;
         for place in personal.map(|attribute| pointer(attribute.path)) {
             if let Some(value) = real.pointer(&place) {

@@ -14,12 +14,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use serde_json::{Value, json};
 
 pub use self::keeper::{Keeper, Trouble, running_standings};
 use super::{page, progress};
 use crate::config::Settings;
 use crate::matching::pausing::Pausable;
 use crate::model::ProductType;
+use crate::partners::Book;
 use crate::store::pauses::Resumed;
 
 /// What to do with partners.
@@ -55,7 +57,8 @@ Asks and payouts are those of live leads: a test counts against no limit.")]
     #[command(after_help = "\
 Examples:
   offerd partners pause tidelark_savings
-  offerd partners pause meridell_bank --product loan")]
+  offerd partners pause meridell_bank --product loan
+  offerd partners pause tidelark_savings --json | jq .since")]
     Pause(Which),
     /// Ask a paused partner again
     #[command(after_help = "\
@@ -73,6 +76,9 @@ pub struct Which {
     /// Only this product type
     #[arg(long, value_name = "TYPE", value_parser = product_type)]
     product: Option<ProductType>,
+    /// As JSON: `partner`, `productType`, whether it is `paused`, and `since` when
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs `offerd partners`.
@@ -119,21 +125,32 @@ async fn execute(settings: &Settings, command: Standing) -> Result<(), Trouble> 
             let waiting = progress::waiting("reading stored rate tables");
             let mut timings = keeper.timings(asked.since_ms()).await?;
             drop(waiting);
-            timings.retain(|timing| asked.partner.as_ref().is_none_or(|key| timing.partner == *key));
+            if let Some(key) = &asked.partner {
+                timings.retain(|timing| timing.partner == *key);
+                if timings.is_empty() {
+                    keeper.wants(key).await?;
+                }
+            }
             if asked.json {
                 page::print(serde_json::to_string_pretty(&timings).map_err(|error| error.to_string())?);
+            } else if timings.is_empty() {
+                page::print(asked.nobody());
             } else {
                 page::print_table(timing::table(&timings));
             }
         }
         Standing::Pause(which) => {
-            let what = Pausable::from(which);
+            let (what, json) = (which.what(), which.json);
             let pause = keeper.pause(&what).await?;
-            eprintln!("{} is paused since {}", name(&what), page::moment_of(pause.since));
+            match json {
+                true => page::print(state(&what, Some(pause.since))),
+                false => eprintln!("{} is paused since {}", name(&what), page::moment_of(pause.since)),
+            }
         }
         Standing::Resume(which) => {
-            let what = Pausable::from(which);
+            let (what, json) = (which.what(), which.json);
             match keeper.resume(&what).await? {
+                Resumed::Ended if json => page::print(state(&what, None)),
                 Resumed::Ended => eprintln!("{} is resumed", name(&what)),
                 Resumed::NotPaused => {
                     let name = name(&what);
@@ -153,6 +170,22 @@ async fn execute(settings: &Settings, command: Standing) -> Result<(), Trouble> 
     Ok(keeper.close()?)
 }
 
+/// Wants a book to have a partner.
+///
+/// # Errors
+/// Which ones it has.
+pub fn known(book: &Book, key: &str) -> Result<(), String> {
+    let keys: Vec<&str> = book.partners().iter().map(|partner| partner.key.as_str()).collect();
+    if keys.contains(&key) { Ok(()) } else { Err(unknown(&keys, key)) }
+}
+
+fn unknown(keys: &[&str], key: &str) -> String {
+    match keys {
+        [] => format!("there is no partner `{key}`: there are no partner files in `partners.path`"),
+        [..] => format!("there is no partner `{key}`; there are: {}", keys.join(", ")),
+    }
+}
+
 fn product_type(text: &str) -> Result<ProductType, String> {
     ProductType::from_wire(text).ok_or_else(|| format!("must be one of {}", ProductType::WIRE.join(", ")))
 }
@@ -164,8 +197,19 @@ fn name(what: &Pausable) -> String {
     }
 }
 
-impl From<Which> for Pausable {
-    fn from(which: Which) -> Self {
-        Self { partner: which.partner, product_type: which.product }
+/// For scripts: since when it is paused, Unix milliseconds, if it is.
+fn state(what: &Pausable, since: Option<i64>) -> Value {
+    json!({
+        "partner": what.partner,
+        "productType": what.product_type,
+        "paused": since.is_some(),
+        "since": since,
+    })
+}
+
+impl Which {
+    /// What is to be paused or resumed.
+    fn what(&self) -> Pausable {
+        Pausable { partner: self.partner.clone(), product_type: self.product }
     }
 }

@@ -6,7 +6,7 @@ use chrono::Utc;
 use clap::Args;
 use comfy_table::{CellAlignment, Table};
 
-use crate::cli::page;
+use crate::cli::{page, values};
 use crate::matching::timing::SeatTiming;
 
 /// `partners timing`
@@ -23,7 +23,7 @@ pub struct Timing {
     #[arg(value_name = "KEY")]
     pub partner: Option<String>,
     /// How far to look back
-    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = values::time)]
     since: Duration,
     /// As JSON
     #[arg(long)]
@@ -31,6 +31,14 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// What is told where there is nothing to show.
+    pub fn nobody(&self) -> String {
+        let whom = self.partner.as_deref().unwrap_or("no partner");
+        let verb = if self.partner.is_some() { "was not asked" } else { "was asked" };
+        let back = humantime::format_duration(self.since);
+        format!("{whom} {verb} in the last {back}; `--since` looks further back")
+    }
+
     /// From when on tables count, Unix milliseconds.
     pub fn since_ms(&self) -> i64 {
         let back = i64::try_from(self.since.as_millis()).unwrap_or(i64::MAX);

@@ -1,0 +1,99 @@
+//! Commands that are given where there is no store, as in the wrong directory: told, and nothing is made.
+
+use std::fs;
+use std::process::Output;
+
+use crate::kit::partners::prompt_partners;
+use crate::kit::{Daemon, Plan};
+
+const UUID: &str = "01a1fcce-e71a-773e-b126-2445db4ef9dc";
+
+/// Everything that works on the store of a stopped daemon, and makes none.
+const COMMANDS: [&[&str]; 17] = [
+    &["partners", "list"],
+    &["partners", "timing"],
+    &["partners", "pause", "prompt_0"],
+    &["partners", "resume", "prompt_0"],
+    &["token", "list"],
+    &["token", "revoke", UUID],
+    &["replay"],
+    &["explain", UUID],
+    &["lead", "erase", UUID],
+    &["lead", "export", UUID],
+    &["key", "rotate", "--new-key-file", "new.key"],
+    &["store", "check"],
+    &["backup", "made"],
+    &["export", "made"],
+    &["events", "import", "reports.csv"],
+    &["events", "import", "reports.csv", "--json"],
+    &["partners", "list", "--json"],
+];
+
+fn plan() -> Plan {
+    let plan = Daemon::with_partners(prompt_partners(1));
+    fs::write(plan.directory().join("new.key"), "0a".repeat(32)).unwrap();
+    fs::write(plan.directory().join("reports.csv"), "partner,transactionId,eventType,clickId\n").unwrap();
+    plan
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What lies in the directory of a plan.
+fn files(plan: &Plan) -> Vec<String> {
+    let entries = fs::read_dir(plan.directory()).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_command_that_makes_no_store_says_that_there_is_none() {
+    let plan = plan();
+    let before = files(&plan);
+    for command in COMMANDS {
+        let output = plan.command(command).output().unwrap();
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {told}");
+        let wanted = format!("there is no store at `store.path` ({})", plan.store().display());
+        assert!(told.contains(&wanted) && told.contains("`--config FILE`"), "{command:?}: {told}");
+        assert_eq!(told.lines().count(), 1, "{command:?}: {told}");
+        assert_eq!(files(&plan), before, "{command:?}");
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_looked_for_is_not_told_as_none() {
+    // Below a file not even root may look.
+    let plan = plan();
+    let below = plan.directory().join("new.key/store");
+    let mut list = plan.command(&["token", "list"]);
+    let told = stderr(&list.env("OFFERD__STORE__PATH", &below).output().unwrap());
+    assert!(
+        told.contains("cannot be looked into") && told.contains("the user that the daemon runs as"),
+        "{told}"
+    );
+    let mut doctor = plan.command(&["doctor"]);
+    let output = doctor.env("OFFERD__STORE__PATH", &below).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains("cannot be looked into") && !told.contains("the first start makes it"), "{told}");
+    let mut serve = plan.command(&["serve"]);
+    let output = serve.env("OFFERD__STORE__PATH", &below).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let named = format!("`store.path` ({})", below.display());
+    assert!(told.contains(&named) && told.contains("`offerd doctor`"), "{told}");
+}
+
+#[test]
+fn a_first_token_makes_the_store_and_says_so() {
+    let plan = plan();
+    let create = ["token", "create", "--company", "Acme", "--kind", "publishable"];
+    let told = |output: &Output| stderr(output).contains("there was no store at `store.path`");
+    let made = plan.command(&create).output().unwrap();
+    assert!(made.status.success() && told(&made), "{}", stderr(&made));
+    let again = plan.command(&create).output().unwrap();
+    assert!(again.status.success() && !told(&again), "{}", stderr(&again));
+    assert!(plan.command(&["token", "list"]).status().unwrap().success());
+}

@@ -159,23 +159,22 @@ async fn complete(client: &Client, url: &str, mut table: RateTable) -> Result<Ra
         }
         tokio::time::sleep(POLL_EVERY).await;
         let uuid = table.uuid;
-        table = polled(client, &format!("{url}/originator/rateTables/{uuid}"))
-            .await
-            .map_err(|fault| format!("{fault}; the lead is taken, and {}", goes_on(uuid)))?;
+        table = polled(client, &format!("{url}/originator/rateTables/{uuid}")).await.map_err(|fault| {
+            format!(
+                "{fault}; the lead is taken: rate table {uuid} goes on when the daemon is back, and \
+                     `offerd explain {uuid}` then tells what became of it"
+            )
+        })?;
         progress.show(&table);
     }
     progress.end();
     match table.pending_responses.is_empty() {
         true => Ok(table),
-        false => Err(format!("not every partner has answered yet; {}", goes_on(table.uuid))),
+        false => Err(format!(
+            "rate table {0} is still pending; `offerd explain {0}` tells what becomes of it",
+            table.uuid
+        )),
     }
-}
-
-/// What becomes of a table that was not waited for to the end.
-fn goes_on(table: Uuid) -> String {
-    format!(
-        "rate table {table} goes on when the daemon is back: `offerd explain {table}` then tells what became of it"
-    )
 }
 
 async fn polled(client: &Client, url: &str) -> Result<RateTable, String> {
@@ -354,4 +353,19 @@ fn firmness(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> Stri
 
 fn score(score: Option<f64>) -> String {
     score.map(|score| format!("{score:.2}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::monthly;
+    use crate::model::Money;
+
+    #[test]
+    fn the_payment_of_a_range_is_told_as_the_most() {
+        let [least, most] = ["335.98", "371.58"].map(|text| serde_json::from_str::<Money>(text).ok());
+        assert_eq!(monthly(least, most), "up to $371.58/month");
+        assert_eq!(monthly(most, most), "$371.58/month");
+        assert_eq!(monthly(None, most), "$371.58/month");
+        assert_eq!(monthly(None, None), "");
+    }
 }

@@ -212,14 +212,13 @@ fn open_store(settings: &Settings) -> Result<Store, String> {
 /// # Errors
 /// That nobody lets us see whether there is.
 fn is_there(store: &Path) -> Result<bool, String> {
-    match store.join("db").try_exists() {
-        Ok(_) => Ok(Store::exists(store)),
-        Err(error) => Err(format!(
-            "`store.path` ({}) cannot be looked into: {error}; give the command as the user that the daemon runs as",
-            whole(store).display()
-        )),
-    }
+    let cannot =
+        |error| format!("`store.path` ({}) cannot be looked into: {error}; {PERMIT}", whole(store).display());
+    store.join("db").try_exists().map(|_| Store::exists(store)).map_err(cannot)
 }
+
+/// What to do where this user may not.
+const PERMIT: &str = "go on as the user that the daemon runs as, or give it to that user with `chown -R`";
 
 /// A path from the root on, which tells what is meant in whatever directory it is read.
 fn whole(path: &Path) -> PathBuf {

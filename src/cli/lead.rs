@@ -14,7 +14,6 @@ use clap::{Args, Subcommand};
 use comfy_table::{CellAlignment, Table};
 use hyper::{Method, StatusCode};
 use indicatif::{ProgressBar, ProgressStyle};
-use uuid::Uuid;
 
 use super::client::Client;
 use super::page::{self, dollars};

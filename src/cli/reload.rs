@@ -84,8 +84,8 @@ async fn reload(settings: &Settings) -> Result<Outcome, String> {
     let Some((client, admin)) = Client::of_daemon(settings).await? else {
         let store = settings.store.path.display();
         return Err(format!(
-            "no daemon is running on the store `{store}`, so there is nothing to reload; `offerd serve` starts one, which reads the \
-             files anew"
+            "no daemon is running on the store `{store}`, so there is nothing to reload; `offerd serve` starts one, \
+             which reads the files anew"
         ));
     };
     let answer = client.call(Method::POST, &format!("{admin}/reload"), None).await;

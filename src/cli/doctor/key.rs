@@ -43,7 +43,8 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
         _ if sealed_with.is_some_and(|needed| needed != id) => {
             let needed = sealed_with.unwrap_or_default();
             let next = format!(
-                "name the file that holds {needed} as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential"
+                "name the file that holds {needed} as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the \
+                 systemd credential"
             );
             let found = format!(
                 "{id} in {place}, but the running daemon's store is sealed with {needed}: the next start will fail"

@@ -157,14 +157,16 @@ function offersOf(table) {
       ...common(offer, offer.originator.name),
       about: `up to ${dollars(offer.maxAmount)}${offer.termLength ? `, ${offer.termLength} ${offer.termUnit}s` : ""}`,
       rate: span(offer.minApr, offer.maxApr), unit: "APR",
-      beside: offer.maxMonthlyPayment ? `${dollars(offer.maxMonthlyPayment)} a month` : "",
+      beside: beside(amounts(offer.minMonthlyPayment, offer.maxMonthlyPayment), "a month"),
       firm: firmness(offer),
     })),
     ...table.creditCardOffers.map((offer) => ({
       ...common(offer, offer.partner.name),
       about: offer.details.cardName ?? "",
       rate: span(offer.details.minPurchaseApr, offer.details.maxPurchaseApr), unit: "APR",
-      beside: offer.details.maxAnnualFee ? `${dollars(offer.details.maxAnnualFee)} a year` : "no annual fee",
+      beside: offer.details.maxAnnualFee
+        ? beside(amounts(offer.details.minAnnualFee, offer.details.maxAnnualFee), "a year")
+        : "no annual fee",
       firm: firmness(offer.details),
     })),
     ...table.savingsOffers.map((offer) => ({
@@ -174,7 +176,7 @@ function offersOf(table) {
     ...table.mortgageOffers.map((offer) => ({
       ...common(offer, offer.partner.name),
       about: words(offer.details.loanType ?? ""), rate: span(offer.details.apr), unit: "APR",
-      beside: `${dollars(offer.details.monthlyPayment)} a month`, firm: "",
+      beside: beside(amounts(offer.details.monthlyPayment), "a month"), firm: "",
     })),
     ...table.specialOffers.map((offer) => ({
       ...common(offer, offer.partnerName), about: offer.name, rate: "", unit: "", beside: "", firm: "",
@@ -216,6 +218,17 @@ function span(low, high = low) {
   if (low == null && high == null) return "";
   if (low == null || high == null || low === high) return figure(low ?? high);
   return `${Number(low).toFixed(2)}–${figure(high)}`;
+}
+
+// One amount or, of an offer that is a range, its least and its greatest.
+function amounts(low, high = low) {
+  if (low == null && high == null) return "";
+  if (low == null) return `up to ${dollars(high)}`;
+  return high == null || low === high ? dollars(low) : `${dollars(low)}–${dollars(high)}`;
+}
+
+function beside(figure, unit) {
+  return figure && `${figure} ${unit}`;
 }
 
 function dollars(amount) {

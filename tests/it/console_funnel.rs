@@ -34,7 +34,7 @@ async fn counted(daemon: &Daemon, path: &str, row: &str) -> String {
 
 /// The row of a product: leads, rate tables, with offers, offers, clicks, applied, funded, payouts.
 fn row(figures: [&str; 8]) -> String {
-    let names = ["Leads", "Rate tables", "with offers", "Offers", "Clicks", "Applied", "Funded", "Payouts"];
+    let names = ["Leads", "Rate tables", "With offers", "Offers", "Clicks", "Applied", "Funded", "Payouts"];
     let cells = names.iter().zip(figures);
     cells.map(|(name, figure)| format!("<td class=\"num\" data-label=\"{name}\">{figure}</td>")).collect()
 }
@@ -85,6 +85,10 @@ async fn each_stage_is_counted_by_product_and_company_and_once_over_a_crash() {
     assert!(page.contains(&row(["3", "3", "3", "3", "0", "0", "0", "$0"])), "savings: {page}");
     assert!(page.contains(&row(["3", "3", "3", "9", "2", "1", "1", "$100"])), "the company: {page}");
     assert!(page.contains("Live &amp; Co") && !page.contains("Still counting"), "{page}");
+    for heading in ["Leads and rate tables", "Offers shown", "Clicks, applications and fundings", "Payouts"] {
+        assert!(page.contains(&format!("<h2>{heading} by day</h2>")), "{heading}: {page}");
+    }
+    assert!(page.contains("<td>$100</td>"), "dollars are told as such: {page}");
     let stranger = html(&daemon, "/console/funnel?leads=test").await;
     assert!(stranger.contains("Nothing in this time"), "tests are counted apart: {stranger}");
     let others = "leads=live\">3 live leads</a>";

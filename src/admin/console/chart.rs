@@ -43,6 +43,21 @@ pub(super) const HALF: (u32, u32) = (640, 230);
 /// Size of a chart that has the whole width.
 pub(super) const WIDE: (u32, u32) = (860, 250);
 
+/// Least count at the top of an axis; below, its labels would be fractions.
+pub(super) const LEAST_TOP: f64 = 4.0;
+
+/// How broad the line of a series is drawn, by its place among so many: the first ones stand out below the later ones, which
+/// would hide them where their values are the same.
+pub(super) fn breadth(nth: usize, of: usize) -> u32 {
+    const STEP: usize = 3;
+    u32::try_from(2 + STEP * of.saturating_sub(nth + 1)).unwrap_or(2)
+}
+
+/// How large a point upon such a line is drawn.
+pub(super) fn radius(breadth: u32) -> u32 {
+    breadth.div_ceil(2) + 1
+}
+
 /// What stands around a drawing.
 #[derive(Debug, Default)]
 pub(super) struct Chart {
@@ -125,7 +140,9 @@ pub(super) fn lines(
     chart.drawn(size, |area| {
         let mut axes =
             axes(area, 62, first..0.0, 0.0..top, 6, &minutes_ago, &|value| write(&Value::from(*value)))?;
-        for (line, color) in lines.iter().zip(ink::SERIES.iter().cycle()) {
+        for ((nth, line), color) in lines.iter().enumerate().zip(ink::SERIES.iter().cycle()) {
+            let breadth = breadth(nth, lines.len());
+            let dot = radius(breadth);
             for piece in line.points.split(|(_, value)| value.is_none()) {
                 let piece: Vec<(f64, f64)> =
                     piece.iter().filter_map(|(place, value)| Some((*place, (*value)?))).collect();
@@ -134,8 +151,8 @@ pub(super) fn lines(
                 }
                 match piece[..] {
                     // A line of one point would not be seen.
-                    [alone] => drop(axes.draw_series([Circle::new(alone, 2, color.filled())])?),
-                    _ => drop(axes.draw_series(LineSeries::new(piece, color.stroke_width(2)))?),
+                    [alone] => drop(axes.draw_series([Circle::new(alone, dot, color.filled())])?),
+                    _ => drop(axes.draw_series(LineSeries::new(piece, color.stroke_width(breadth)))?),
                 }
             }
         }

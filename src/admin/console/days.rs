@@ -3,14 +3,11 @@
 use minijinja::value::Value;
 use plotters::prelude::*;
 
-use super::chart::{Chart, axes, ink, owned};
+use super::chart::{Chart, LEAST_TOP, axes, breadth, ink, owned, radius};
 use crate::web::Failure;
 
 /// Labels on the axis of time at most.
 const LABELS: usize = 8;
-
-/// Least value at the top of the axis.
-const LEAST_TOP: f64 = 4.0;
 
 /// A line: its name, and a value for each day or month.
 pub(super) struct Plot {
@@ -40,7 +37,6 @@ pub(super) fn days(
     let values = || plots.iter().flat_map(|plot| plot.values.iter().copied());
     // Payouts that were taken back may be more than what was paid.
     let (least, most) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
-    // Below, the labels of the axis would be fractions.
     let top = (most * 1.15).max(LEAST_TOP);
     let last = days.len().saturating_sub(1).max(1) as f64;
     let label = |place: &f64| days.get(place.round() as usize).cloned().unwrap_or_default();
@@ -49,15 +45,16 @@ pub(super) fn days(
         let labels = days.len().min(LABELS);
         let mut axes =
             axes(area, 62, 0.0..last, range, labels, &label, &|value| write(&Value::from(*value)))?;
-        for (plot, color) in plots.iter().zip(ink::SERIES) {
+        for ((nth, plot), color) in plots.iter().enumerate().zip(ink::SERIES) {
+            let breadth = breadth(nth, plots.len());
             let points: Vec<(f64, f64)> = (0_u32..).map(f64::from).zip(plot.values.iter().copied()).collect();
             if plots.len() == 1 {
                 axes.draw_series(AreaSeries::new(points.iter().copied(), 0.0, color.mix(0.12)))
                     .map_err(owned)?;
             }
-            axes.draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(2)))
+            axes.draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(breadth)))
                 .map_err(owned)?;
-            let dots = points.iter().map(|point| Circle::new(*point, 2, color.filled()));
+            let dots = points.iter().map(|point| Circle::new(*point, radius(breadth), color.filled()));
             axes.draw_series(dots).map_err(owned)?;
         }
         Ok(())

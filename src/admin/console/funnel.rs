@@ -9,7 +9,7 @@ use minijinja::value::Value;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::chart::{Chart, HALF, WIDE};
+use super::chart::{Chart, HALF};
 use super::days::{Plot, days};
 use super::format;
 use super::section::Section;
@@ -59,7 +59,8 @@ struct FunnelPage {
     offers_per_table: Option<f64>,
     payouts: f64,
     payout_per_lead: Option<f64>,
-    charts: Vec<Value>,
+    /// Each with its heading.
+    charts: Vec<(String, Value)>,
     tables: [Table; 2],
     /// The arrival of the first record that is not counted yet, Unix milliseconds.
     behind: Option<i64>,
@@ -249,7 +250,7 @@ fn stages(sum: &Tally) -> Vec<Stage> {
     let counts = [
         ("Leads", "leadCreated in lead_events", sum.leads),
         ("Rate tables", "appSubmitted in lead_events", sum.rate_tables),
-        ("with offers", "answers of complete rate_tables", sum.with_offers),
+        ("With offers", "answers of complete rate_tables", sum.with_offers),
         ("Clicks", "offerClicked in lead_events", sum.clicks),
         ("Applied", "applied in lead_events", sum.applied),
         ("Funded", "funded in lead_events", sum.funded),
@@ -269,50 +270,49 @@ fn ratio(of: f64, by: u64) -> Option<f64> {
     (by > 0).then(|| of / by as f64)
 }
 
-fn charts(series: &[(NaiveDate, Tally)], grain: Grain) -> Result<Vec<Value>, Failure> {
-    let periods: Vec<String> = series.iter().map(|(day, _)| written(*day, grain)).collect();
+/// Each with its heading.
+fn charts(series: &[(NaiveDate, Tally)], grain: Grain) -> Result<Vec<(String, Value)>, Failure> {
+    const EVENTS: &str = "lead_events, folded into funnel";
     let per = if grain == Grain::Day { "day" } else { "month" };
+    let periods: Vec<String> = series.iter().map(|(day, _)| written(*day, grain)).collect();
     let line = |name: &'static str, of: fn(&Tally) -> f64| Plot {
         name,
         values: series.iter().map(|(_, tally)| of(tally)).collect(),
     };
-    let chart = |id: &str, title: &str, source: &str| Chart {
-        id: id.into(),
-        title: format!("{title} by {per}"),
-        description: format!("{title}, each {per} (UTC)."),
-        source: source.to_owned(),
-        ..Chart::default()
+    let chart = |id: &str, title: &str, source: &str, lines: &[Plot], write: fn(&Value) -> String| {
+        let heading = format!("{title} by {per}");
+        let chart = Chart {
+            id: id.into(),
+            title: heading.clone(),
+            description: format!("{title}, each {per} (UTC)."),
+            source: source.to_owned(),
+            ..Chart::default()
+        };
+        days(chart, HALF, &periods, lines, write).map(|drawn| (heading, drawn))
     };
+    let tables = [
+        line("Leads", |tally| tally.leads as f64),
+        line("Rate tables", |tally| tally.rate_tables as f64),
+        line("With offers", |tally| tally.with_offers as f64),
+    ];
+    let offers = [line("Offers", |tally| tally.offers as f64)];
+    let steps = [
+        line("Clicks", |tally| tally.clicks as f64),
+        line("Applied", |tally| tally.applied as f64),
+        line("Funded", |tally| tally.funded as f64),
+    ];
+    let payouts = [line("Payouts", Tally::payout_dollars)];
     Ok(vec![
-        days(
-            chart("leads", "Leads and rate tables", "lead_events, folded into funnel"),
-            HALF,
-            &periods,
-            &[
-                line("Leads", |tally| tally.leads as f64),
-                line("Rate tables", |tally| tally.rate_tables as f64),
-                line("with offers", |tally| tally.with_offers as f64),
-            ],
+        chart("leads", "Leads and rate tables", EVENTS, &tables, format::count)?,
+        chart(
+            "offered",
+            "Offers shown",
+            "answers of complete rate_tables, folded into funnel",
+            &offers,
             format::count,
         )?,
-        days(
-            chart("steps", "Clicks, applications and fundings", "lead_events, folded into funnel"),
-            HALF,
-            &periods,
-            &[
-                line("Clicks", |tally| tally.clicks as f64),
-                line("Applied", |tally| tally.applied as f64),
-                line("Funded", |tally| tally.funded as f64),
-            ],
-            format::count,
-        )?,
-        days(
-            chart("payouts", "Payouts in dollars", "lead_payouts, folded into funnel"),
-            WIDE,
-            &periods,
-            &[line("Dollars", Tally::payout_dollars)],
-            format::count,
-        )?,
+        chart("steps", "Clicks, applications and fundings", EVENTS, &steps, format::count)?,
+        chart("payouts", "Payouts", "lead_payouts, folded into funnel", &payouts, format::dollars)?,
     ])
 }
 

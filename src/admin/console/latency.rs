@@ -54,7 +54,7 @@ pub(super) fn chart(
         rows: bars.iter().filter(|bar| bar.counts.iter().any(|count| *count > 0)).map(row).collect(),
     };
     chart.drawn(chart::WIDE, |area| {
-        draw(area, &bars, most as f64 * 1.12, timeout, &format!("timeout {written}"))
+        draw(area, &bars, (most as f64 * 1.12).max(chart::LEAST_TOP), timeout, &format!("timeout {written}"))
     })
 }
 

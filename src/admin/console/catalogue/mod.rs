@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::format;
 use super::section::Section;
 use super::view::{Page, View};
 use super::visit::Visit;
 use crate::model::ProductType;
+use crate::partners::declared::PayoutStep;
 use crate::partners::listing::{Listed, Search};
 use crate::web::Failure;
 
@@ -114,14 +116,8 @@ fn choices(chosen: Option<ProductType>) -> Vec<Choice> {
 
 impl Row {
     fn of(listed: Listed) -> Self {
-        let earns = match (listed.fixed, listed.percent) {
-            (Some(dollars), None) => format!("${dollars}"),
-            (None, Some(percent)) => format!("{percent} %"),
-            (Some(dollars), Some(percent)) => format!("${dollars} and {percent} %"),
-            (None, None) => "nothing".to_owned(),
-        };
-        let step = format!("{:?}", listed.earned_on).to_lowercase();
         Self {
+            earns: earns(&listed),
             partner: listed.partner,
             partner_name: listed.partner_name,
             product: listed.product_type.as_str().replace('_', " "),
@@ -130,9 +126,25 @@ impl Row {
             by_partner: listed.by_partner,
             second_look: listed.second_look,
             paused: listed.paused,
-            earns: format!("{earns} when {step}"),
             conversion: listed.conversion_probability,
             conditions: listed.conditions,
         }
     }
+}
+
+/// What an offer earns, and for what: `$4.50 per click`.
+fn earns(listed: &Listed) -> String {
+    let percent = |percent: f64| format!("{percent} %");
+    let sums = [listed.fixed.map(|fixed| format::dollars(&fixed.into())), listed.percent.map(percent)];
+    let sums: Vec<String> = sums.into_iter().flatten().collect();
+    let step = match listed.earned_on {
+        PayoutStep::Click => "per click",
+        PayoutStep::Applied => "when applied for",
+        PayoutStep::Approved => "when approved",
+        PayoutStep::Listed => "when products are listed",
+        PayoutStep::Opened => "when opened",
+        PayoutStep::Funded => "when funded",
+        PayoutStep::Conversion => "per conversion",
+    };
+    if sums.is_empty() { "nothing".to_owned() } else { format!("{} {step}", sums.join(" and ")) }
 }

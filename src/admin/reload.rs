@@ -1,9 +1,12 @@
 //! `POST /reload`: what `offerd reload` calls on a running daemon.
 
+use std::sync::Arc;
+
 use hyper::StatusCode;
 
 use super::App;
 use super::audit::audit;
+use super::console::history;
 use crate::reload::Outcome;
 use crate::web::{Context, Failure, Reply};
 
@@ -12,6 +15,7 @@ pub(super) async fn reload(context: Context<App>) -> Result<Reply, Failure> {
     audit!(context, "reload", "reload asked for");
     // A daemon that is stopping takes nothing in any more.
     let outcome = context.app.reloader.reload().await.ok_or_else(|| Failure::overloaded(1))?;
+    history::read(Arc::clone(&context.app)).await;
     let status = match &outcome {
         Outcome::Reloaded(_) => StatusCode::OK,
         Outcome::Refused { .. } => StatusCode::UNPROCESSABLE_ENTITY,

@@ -1,6 +1,7 @@
 //! The metrics as Prometheus reads them, read back: what a page shows is what `/metrics` says.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 /// Every series of the metrics page, by the name of its metric.
 #[derive(Debug, Default)]
@@ -40,6 +41,13 @@ impl Figures {
     /// The sum over all series of a metric that have these labels.
     pub(super) fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         self.of(name, labels).map(|series| series.value).sum()
+    }
+
+    /// The sum over the series that have these labels, and a `status` within bounds.
+    pub(super) fn answers(&self, name: &str, labels: &[(&str, &str)], statuses: &RangeInclusive<u16>) -> f64 {
+        let status = |series: &&Series| series.label("status").and_then(|status| status.parse().ok());
+        let within = |series: &&Series| status(series).is_some_and(|status| statuses.contains(&status));
+        self.of(name, labels).filter(within).map(|series| series.value).sum()
     }
 
     /// The value of a gauge; `None` while it has none.

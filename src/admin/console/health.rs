@@ -160,11 +160,11 @@ fn breakers(app: &App) -> Check {
 }
 
 fn reload(last: &Reading) -> Check {
-    let (class, state) =
-        if last.reloads_refused > 0.0 { ("warn", "some refused") } else { ("good", "in force") };
+    // What is in force is what was taken in before, and not what the files say.
+    let (class, state) = if last.refused_last { ("warn", "last one refused") } else { ("good", "in force") };
     let at = last.reloaded_at.map(|seconds| seconds * 1000.0);
     let figures = format!(
-        "taken in at {}, {} reloads refused",
+        "taken in at {}, {} reloads refused since the start",
         format::moment(&Value::from(at)),
         format::count(&last.reloads_refused.into())
     );

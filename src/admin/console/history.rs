@@ -1,6 +1,7 @@
 //! The last hour of the figures that every page of the console starts from: a ring of readings of the metrics, in bounded memory.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +21,9 @@ pub(super) const EVERY: Duration = Duration::from_secs(5);
 /// Readings that are kept: an hour of them.
 pub(super) const READINGS: usize = 721;
 
+/// The listeners that clients and partners call.
+const PUBLIC_LISTENERS: [&str; 2] = ["api", "integrations"];
+
 /// The routes that take a lead in.
 const SUBMIT_ROUTES: [&str; 3] =
     ["/leads/rateTables", "/leads/{leadUuid}/rateTables", "/blocking/leads/rateTables"];
@@ -34,11 +38,17 @@ pub(super) struct Reading {
     pub(super) at: i64,
     /// Requests answered on the public listeners.
     pub(super) requests: f64,
+    /// Those that were answered with 400 to 499, the client's faults.
+    pub(super) faulty: f64,
+    /// Those that were answered with 500 and above, ours.
+    pub(super) failed: f64,
+    /// Leads that were answered with a rate table.
+    pub(super) leads: f64,
     /// Requests and leads turned away.
     pub(super) refused: f64,
-    /// How long submits took.
+    /// How long submits took, those that were refused too: the metric does not tell them apart.
     pub(super) submits: Distribution,
-    /// How long polls took.
+    /// How long polls took, of the same kind.
     pub(super) polls: Distribution,
     /// How long commits took.
     pub(super) commits: Distribution,
@@ -58,6 +68,8 @@ pub(super) struct Reading {
     pub(super) broken: f64,
     /// Reloads that changed nothing, because something was wrong.
     pub(super) reloads_refused: f64,
+    /// Whether the last reload was one of them, as far as readings tell.
+    pub(super) refused_last: bool,
     /// When settings and partner files were last taken in, Unix seconds.
     pub(super) reloaded_at: Option<f64>,
 }
@@ -77,12 +89,28 @@ impl History {
         readings.iter().filter(|reading| reading.at >= oldest).cloned().collect()
     }
 
-    fn add(&self, reading: Reading) {
+    fn add(&self, mut reading: Reading) {
         let mut readings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reading.refused_last = match readings.back() {
+            Some(before) if reading.reloads_refused > before.reloads_refused => true,
+            // The start counts as a reload that was not refused.
+            Some(before) if reading.reloaded_at == before.reloaded_at => before.refused_last,
+            Some(_) => false,
+            None => reading.reloads_refused > 0.0,
+        };
         if readings.len() == READINGS {
             readings.pop_front();
         }
         readings.push_back(reading);
+    }
+}
+
+/// Takes a reading now, and keeps it: what was just done is then told at once, and in its order.
+pub(in crate::admin) async fn read(app: Arc<App>) {
+    let reader = Arc::clone(&app);
+    // With many partners there is much to read.
+    if let Ok(reading) = tokio::task::spawn_blocking(move || Reading::of(&reader)).await {
+        app.console.history.add(reading);
     }
 }
 
@@ -92,25 +120,31 @@ pub(in crate::admin) async fn watch(app: Arc<App>) {
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let reader = Arc::clone(&app);
-        // With many partners there is much to read.
-        let reading = tokio::task::spawn_blocking(move || Reading::now(&Figures::parse(&reader.measured())));
-        if let Ok(reading) = reading.await {
-            app.console.history.add(reading);
-        }
+        read(Arc::clone(&app)).await;
     }
 }
 
 impl Reading {
+    /// What the metrics say now.
+    pub(super) fn of(app: &App) -> Self {
+        Self::now(&Figures::parse(&app.measured()))
+    }
+
     fn now(figures: &Figures) -> Self {
-        let public = |name, label: &str| -> f64 {
-            ["api", "integrations"].iter().map(|listener| figures.sum(name, &[(label, listener)])).sum()
+        let answers = |statuses: RangeInclusive<u16>| -> f64 {
+            let of = |listener| figures.answers(HTTP_REQUESTS, &[("listener", listener)], &statuses);
+            PUBLIC_LISTENERS.map(of).iter().sum()
         };
+        let leads =
+            SUBMIT_ROUTES.map(|route| figures.answers(HTTP_REQUESTS, &[("route", route)], &(200..=200)));
         let submits =
             SUBMIT_ROUTES.map(|route| figures.distribution(HTTP_REQUEST_SECONDS, &[("route", route)]));
         Self {
             at: Utc::now().timestamp_millis(),
-            requests: public(HTTP_REQUESTS, "listener"),
+            requests: answers(0..=u16::MAX),
+            faulty: answers(400..=499),
+            failed: answers(500..=u16::MAX),
+            leads: leads.iter().sum(),
             refused: figures.sum(HTTP_REQUESTS_REFUSED, &[]) + figures.sum(SUBMITS_REFUSED, &[]),
             submits: submits.into_iter().fold(Distribution::default(), Distribution::and),
             polls: figures.distribution(HTTP_REQUEST_SECONDS, &[("route", POLL_ROUTE)]),
@@ -123,6 +157,7 @@ impl Reading {
             free_bytes: figures.gauge(STORE_FREE_BYTES),
             broken: figures.sum(STORE_BROKEN_RECORDS, &[]),
             reloads_refused: figures.sum(RELOADS, &[]) - figures.sum(RELOADS, &[("result", "ok")]),
+            refused_last: false,
             reloaded_at: figures.gauge(RELOADED_AT),
         }
     }
@@ -137,6 +172,38 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_refused_is_no_lead_and_answers_are_told_by_their_class() {
+        let text = r#"
+offerd_http_requests_total{listener="api",route="/leads/rateTables",status="200"} 7
+offerd_http_requests_total{listener="api",route="/leads/rateTables",status="204"} 100
+offerd_http_requests_total{listener="api",route="/leads/rateTables",status="401"} 20
+offerd_http_requests_total{listener="integrations",route="/blocking/leads/rateTables",status="200"} 3
+offerd_http_requests_total{listener="integrations",route="unknown",status="404"} 1
+offerd_http_requests_total{listener="api",route="/leads/rateTables",status="503"} 5
+offerd_http_requests_total{listener="admin",route="/console",status="500"} 9
+"#;
+        let reading = Reading::now(&Figures::parse(text));
+        assert_eq!((reading.leads, reading.requests), (10.0, 136.0));
+        assert_eq!(
+            (reading.faulty, reading.failed),
+            (21.0, 5.0),
+            "those of the admin listener are not among them"
+        );
+    }
+
+    #[test]
+    fn a_reload_was_refused_until_another_is_taken_in() {
+        let history = History::default();
+        let told = |reloads_refused, at| {
+            history.add(Reading { reloads_refused, reloaded_at: Some(at), ..Reading::default() });
+            history.last(Duration::ZERO).pop().unwrap().refused_last
+        };
+        assert!(!told(0.0, 1.0) && told(1.0, 1.0) && told(1.0, 1.0));
+        assert!(!told(1.0, 2.0) && !told(1.0, 2.0), "one that was refused before is no matter");
+        assert!(told(2.0, 2.0));
+    }
 
     #[test]
     fn the_ring_is_bounded_and_tells_a_span() {

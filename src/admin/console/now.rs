@@ -83,6 +83,11 @@ fn tiles(first: &Reading, last: &Reading, quarter: &[Reading], limit: usize) -> 
     let commits = last.commits.since(&first.commits);
     let rate = |figure: fn(&Reading) -> f64| format::rate(&last.per_second(first, figure).into());
     let grown = |figure: fn(&Reading) -> f64| format::count(&(figure(last) - figure(first)).into());
+    let answers = last.requests - first.requests;
+    let part = |figure: fn(&Reading) -> f64| match share(figure(last) - figure(first), answers) {
+        Some(share) => format!("{} of all answers", format::percent(&share.into())),
+        None => "nothing was answered".to_owned(),
+    };
     let offered = share(last.offered - first.offered, last.asked - first.asked);
     let spark = |points: Vec<(f64, Option<f64>)>| {
         sparkline(&points.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
@@ -93,18 +98,18 @@ fn tiles(first: &Reading, last: &Reading, quarter: &[Reading], limit: usize) -> 
         |figure: fn(&Reading) -> &Distribution| spark(trend::quantile(quarter, SPARKS, 0.99, figure));
     Ok(vec![
         Tile {
-            name: "Leads submitted",
-            figure: rate(|reading| reading.submits.count()),
+            name: "Leads taken in",
+            figure: rate(|reading| reading.leads),
             unit: "a second",
-            note: format!("{} in the last minute", grown(|reading| reading.submits.count())),
-            spark: spark_rate(|reading| reading.submits.count())?,
-            metric: "offerd_http_request_seconds_count",
+            note: format!("{} in the last minute", grown(|reading| reading.leads)),
+            spark: spark_rate(|reading| reading.leads)?,
+            metric: "offerd_http_requests_total, status 200",
         },
         Tile {
             name: "Submit, 99 of 100 within",
             figure: format::seconds(&submits.quantile(0.99).into()),
             unit: "",
-            note: halves(&submits),
+            note: halves_of_all(&submits),
             spark: spark_p99(|reading| &reading.submits)?,
             metric: metrics::HTTP_REQUEST_SECONDS,
         },
@@ -133,10 +138,26 @@ fn tiles(first: &Reading, last: &Reading, quarter: &[Reading], limit: usize) -> 
             metric: metrics::HTTP_REQUESTS,
         },
         Tile {
+            name: "Answered 4xx",
+            figure: grown(|reading| reading.faulty),
+            unit: "in a minute",
+            note: part(|reading| reading.faulty),
+            spark: spark_rate(|reading| reading.faulty)?,
+            metric: "offerd_http_requests_total, status 4xx",
+        },
+        Tile {
+            name: "Answered 5xx",
+            figure: grown(|reading| reading.failed),
+            unit: "in a minute",
+            note: part(|reading| reading.failed),
+            spark: spark_rate(|reading| reading.failed)?,
+            metric: "offerd_http_requests_total, status 5xx",
+        },
+        Tile {
             name: "Poll, 99 of 100 within",
             figure: format::seconds(&polls.quantile(0.99).into()),
             unit: "",
-            note: halves(&polls),
+            note: halves_of_all(&polls),
             spark: spark_p99(|reading| &reading.polls)?,
             metric: metrics::HTTP_REQUEST_SECONDS,
         },
@@ -166,28 +187,31 @@ fn halves(distribution: &Distribution) -> String {
     }
 }
 
+/// Of requests: the metric does not tell those apart that were refused.
+fn halves_of_all(requests: &Distribution) -> String {
+    let refused = if requests.count() > 0.0 { "; refusals included" } else { "" };
+    format!("{}{refused}", halves(requests))
+}
+
 fn charts(hour: &[Reading]) -> Result<Vec<(&'static str, Value)>, Failure> {
     let flow = Chart {
         id: "flow".to_owned(),
         title: "Leads and rate tables a second".to_owned(),
-        description: "Leads submitted and rate tables completed a second, over the last hour at most."
+        description: "Leads taken in and rate tables completed a second, over the last hour at most."
             .to_owned(),
-        source: "offerd_http_request_seconds_count, offerd_rate_tables_settled_total".to_owned(),
+        source: "offerd_http_requests_total, offerd_rate_tables_settled_total".to_owned(),
         ..Chart::default()
     };
     let flow_lines = [
-        Line {
-            name: "leads submitted",
-            points: trend::rate(hour, POINTS, |reading| reading.submits.count()),
-        },
+        Line { name: "leads taken in", points: trend::rate(hour, POINTS, |reading| reading.leads) },
         Line { name: "rate tables completed", points: trend::rate(hour, POINTS, |reading| reading.settled) },
     ];
     let times = Chart {
         id: "times".to_owned(),
         title: "Time within which 99 of 100 were answered".to_owned(),
         description:
-            "Submits, polls and commits: time within which 99 of 100 were through, estimated within \
-                      buckets as Prometheus does."
+            "Submits, polls and commits: time within which 99 of 100 were through, refused ones too, \
+                      estimated within buckets as Prometheus does."
                 .to_owned(),
         source: "offerd_http_request_seconds, offerd_store_commit_seconds".to_owned(),
         ..Chart::default()

@@ -11,7 +11,7 @@ use tracing::{Level, error};
 use super::super::App;
 use super::super::chronicle::{Found, Lately};
 use super::super::store::StoreReport;
-use super::history;
+use super::history::{self, Reading};
 use super::section::Section;
 use super::view::{Page, View, see};
 use super::visit::{Visit, audit};
@@ -134,6 +134,7 @@ pub(super) async fn reload(visit: Arc<Visit>) -> Result<View, Failure> {
     audit!(visit, "reload", "reload asked for");
     // A daemon that is stopping takes nothing in any more.
     let outcome = visit.app.reloader.reload().await.ok_or_else(|| Failure::overloaded(1))?;
+    history::read(Arc::clone(&visit.app)).await;
     let page = visit.reading(page).await?;
     visit.view(&System { reload: Some(told(outcome)), ..page })
 }
@@ -157,6 +158,8 @@ pub(super) async fn check(visit: Arc<Visit>) -> Result<Reply, Failure> {
 
 fn page(app: &App) -> System {
     let (tokens, tokens_in_all) = tokens(app);
+    // As of now: what was just done from here must be told.
+    let reading = Reading::of(app);
     let (settings_default, settings_set) = settings(app).into_iter().partition(|setting| setting.default);
     System {
         version: env!("CARGO_PKG_VERSION"),
@@ -167,12 +170,12 @@ fn page(app: &App) -> System {
         admin: app.run_file.admin.clone(),
         base_url: app.engine.base_url.clone(),
         signs_in: app.console.sessions.required(),
-        book: book(app),
+        book: book(app, &reading),
         settings_set,
         settings_default,
         tokens,
         tokens_in_all,
-        store: store(app),
+        store: store(app, &reading),
         backup: app.chronicle.lately().backup,
         log: log(app),
         log_lines: LINES,
@@ -180,9 +183,8 @@ fn page(app: &App) -> System {
     }
 }
 
-fn book(app: &App) -> BookView {
+fn book(app: &App, reading: &Reading) -> BookView {
     let book = app.engine.book();
-    let reading = app.console.history.last(Duration::ZERO).pop().unwrap_or_default();
     BookView {
         partners: book.partners().len(),
         offers: book.offers(),
@@ -220,7 +222,7 @@ fn tokens(app: &App) -> (Vec<TokenView>, usize) {
     (views.collect(), all)
 }
 
-fn store(app: &App) -> StoreView {
+fn store(app: &App, reading: &Reading) -> StoreView {
     let settings = app.settings();
     let path = &settings.store.path;
     let Lately { check, .. } = app.chronicle.lately();
@@ -240,7 +242,7 @@ fn store(app: &App) -> StoreView {
     StoreView {
         path: path.display().to_string(),
         bytes: bytes_of(path),
-        free_bytes: app.console.history.last(Duration::ZERO).pop().and_then(|reading| reading.free_bytes),
+        free_bytes: reading.free_bytes,
         master_key: app.engine.store.master_key_id(),
         check,
     }

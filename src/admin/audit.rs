@@ -13,8 +13,14 @@ const NAME_CHARS: usize = 64;
 /// Who acts: the user who ran the command or, where that is not told, the holder of the admin key.
 pub fn operator(headers: &HeaderMap) -> String {
     let name = headers.get(OPERATOR).and_then(|name| name.to_str().ok()).unwrap_or_default();
-    let name: String = name.chars().filter(char::is_ascii_graphic).take(NAME_CHARS).collect();
+    let name: String = name.chars().filter(is_of_a_name).take(NAME_CHARS).collect();
+    let name = name.trim().to_owned();
     if name.is_empty() { "admin key".to_owned() } else { name }
+}
+
+/// What `root (uid 0)` and `alice@example.com (uid 1000)` are made of: nothing that ends a field of the log, or begins one.
+fn is_of_a_name(letter: &char) -> bool {
+    letter.is_ascii_alphanumeric() || " ()-_.@+$\\".contains(*letter)
 }
 
 /// Writes one line of the audit log: `audit!(context, "token.create", id = %id)`. The log adds the time, the request's id
@@ -51,7 +57,8 @@ mod tests {
             operator(&headers)
         };
         assert_eq!(of(b"alice"), "alice");
-        assert_eq!(of(b"bob who=carol"), "bobwho=carol");
+        assert_eq!(of(b"alice (uid 1000)"), "alice (uid 1000)");
+        assert_eq!(of(b"bob\" who=\"carol"), "bob whocarol");
         assert_eq!(of(b"\xff"), "admin key");
         assert_eq!(of(&[b'x'; 200]).len(), NAME_CHARS);
         assert_eq!(operator(&HeaderMap::new()), "admin key");

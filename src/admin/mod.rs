@@ -21,6 +21,7 @@ pub mod master_key;
 pub mod partner_events;
 mod partners;
 pub mod password;
+mod pausing;
 mod reload;
 pub mod replay;
 pub mod store;

@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use tracing::error;
 
-use super::App;
-use super::audit::audit;
-use crate::matching::pausing::{self, Pausable};
+use super::audit::operator;
+use super::{App, pausing};
+use crate::matching::pausing::Pausable;
 use crate::matching::timing::{adapted, timings};
-use crate::store::CommitError;
-use crate::store::pauses::Resumed;
 use crate::web::{Context, Failure, Reply, query};
 
 /// Longest body of a command.
@@ -39,42 +37,17 @@ pub(super) async fn timing(context: Context<App>) -> Result<Reply, Failure> {
 
 pub(super) async fn pause(mut context: Context<App>) -> Result<Reply, Failure> {
     let what = read(&mut context).await?;
-    let engine = &context.app.engine;
-    if let Some((attribute, fault)) = what.fault(&engine.book()) {
-        return Err(Failure::bad_attribute(attribute, fault));
-    }
-    let pause = pausing::pause(engine, &what).await.map_err(|failure| failed(&failure))?;
-    audit!(
-        context,
-        "partner.pause",
-        partner = what.partner,
-        product_type = what.product_type.map(|product| product.as_str()),
-        "partner paused"
-    );
-    Reply::json(&pause)
+    let who = operator(&context.request.headers);
+    Reply::json(&pausing::pause(&context.app, &what, &who).await?)
 }
 
 pub(super) async fn resume(mut context: Context<App>) -> Result<Reply, Failure> {
     let what = read(&mut context).await?;
-    let resumed = pausing::resume(&context.app.engine, &what).await.map_err(|failure| failed(&failure))?;
-    if resumed == Resumed::Ended {
-        audit!(
-            context,
-            "partner.resume",
-            partner = what.partner,
-            product_type = what.product_type.map(|product| product.as_str()),
-            "partner resumed"
-        );
-    }
-    Reply::json(&resumed)
+    let who = operator(&context.request.headers);
+    Reply::json(&pausing::resume(&context.app, &what, &who).await?)
 }
 
 async fn read(context: &mut Context<App>) -> Result<Pausable, Failure> {
     let body = context.request.read_body(MAX_BODY_BYTES, BODY_TIMEOUT).await?;
     serde_json::from_slice(&body).map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))
-}
-
-fn failed(failure: &CommitError) -> Failure {
-    error!(%failure, "a pause could not be stored");
-    Failure::internal()
 }

@@ -5,20 +5,18 @@ use std::time::Duration;
 
 use minijinja::value::Value;
 use serde::Serialize;
-use tracing::error;
 
-use super::super::App;
+use super::super::{App, pausing};
 use super::digest::{Digest, Other, others};
 use super::section::Section;
 use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
 use super::view::{Page, View, see};
-use super::visit::{Visit, audit};
+use super::visit::Visit;
 use super::{history, latency};
 use crate::matching::conduct::{Conduct, TROUBLES_KEPT};
-use crate::matching::pausing::{self, Pausable};
+use crate::matching::pausing::Pausable;
 use crate::model::ProductType;
-use crate::store::CommitError;
-use crate::store::pauses::{Pauses, Resumed};
+use crate::store::pauses::Pauses;
 use crate::web::{Failure, Reply};
 
 #[derive(Debug, Serialize)]
@@ -85,51 +83,24 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
 /// Takes the partner, or one product type of it, out until it is resumed.
 pub(super) async fn pause(visit: Arc<Visit>) -> Result<Reply, Failure> {
     let what = pausable(&visit)?;
-    pausing::pause(&visit.app.engine, &what).await.map_err(|failure| failed(&failure))?;
-    audit!(
-        visit,
-        "partner.pause",
-        partner = what.partner,
-        product_type = what.product_type.map(|product| product.as_str()),
-        "partner paused"
-    );
+    pausing::pause(&visit.app, &what, &visit.who()).await?;
     see(&path_of(&what.partner))
 }
 
 /// Ends a pause.
 pub(super) async fn resume(visit: Arc<Visit>) -> Result<Reply, Failure> {
     let what = pausable(&visit)?;
-    let resumed = pausing::resume(&visit.app.engine, &what).await.map_err(|failure| failed(&failure))?;
-    if resumed == Resumed::Ended {
-        audit!(
-            visit,
-            "partner.resume",
-            partner = what.partner,
-            product_type = what.product_type.map(|product| product.as_str()),
-            "partner resumed"
-        );
-    }
+    pausing::resume(&visit.app, &what, &visit.who()).await?;
     see(&path_of(&what.partner))
 }
 
 fn pausable(visit: &Visit) -> Result<Pausable, Failure> {
+    let unknown = || Failure::bad_attribute("productType", "must be a product type");
     let product_type = match visit.field("productType") {
+        Some(word) => Some(ProductType::from_wire(word).ok_or_else(unknown)?),
         None => None,
-        Some(word) => {
-            let known = ProductType::ALL.iter().find(|product| product.as_str() == word);
-            Some(*known.ok_or_else(|| Failure::bad_attribute("productType", "must be a product type"))?)
-        }
     };
-    let what = Pausable { partner: visit.params.get("partner").unwrap_or_default().to_owned(), product_type };
-    match what.fault(&visit.app.engine.book()) {
-        Some((attribute, fault)) => Err(Failure::bad_attribute(attribute, fault)),
-        None => Ok(what),
-    }
-}
-
-fn failed(failure: &CommitError) -> Failure {
-    error!(%failure, "a pause could not be stored");
-    Failure::internal()
+    Ok(Pausable { partner: visit.params.get("partner").unwrap_or_default().to_owned(), product_type })
 }
 
 /// Where a partner's page is.

@@ -49,7 +49,7 @@ struct State {
 /// Somebody who is signed in.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// Who it is, for the audit log.
+    /// How it was begun, for the audit log: `link of alice (uid 1000)`, or `password`.
     pub(super) who: String,
     /// What stands in every form of theirs.
     pub(super) csrf: String,
@@ -121,11 +121,11 @@ impl Sessions {
         let who = match proof {
             Proof::Code(code) => {
                 let link = state.links.remove(&hash(code)).filter(|link| link.since.elapsed() < LINK_LIFE);
-                link.map(|link| link.who)
+                link.map(|link| format!("link of {}", link.who))
             }
             Proof::Password(given) => {
                 let right = self.password.as_ref().is_some_and(|password| password.is(given));
-                right.then(|| "console password".to_owned())
+                right.then(|| "password".to_owned())
             }
         };
         let Some(who) = who else {
@@ -166,9 +166,19 @@ impl Sessions {
 }
 
 impl Session {
+    /// Who acts within it, for the audit log.
+    pub(super) fn audited(&self) -> String {
+        audited(&self.who)
+    }
+
     fn lasts(&self) -> bool {
         self.since.elapsed() < LIFE
     }
+}
+
+/// The console, and how it was opened, for the audit log.
+pub(super) fn audited(how: &str) -> String {
+    format!("console, {how}")
 }
 
 /// A text that nobody guesses.
@@ -193,7 +203,7 @@ mod tests {
         let sessions = sessions();
         let code = sessions.link("alice".to_owned());
         let (cookie, session) = sessions.sign_in(&Proof::Code(&code)).unwrap();
-        assert_eq!(session.who, "alice");
+        assert_eq!(session.who, "link of alice");
         assert!(sessions.of(&cookie).is_some() && sessions.holds(&session));
         assert_eq!(sessions.sign_in(&Proof::Code(&code)).err(), Some(NotSignedIn::Wrong));
         sessions.sign_out(&session);

@@ -54,7 +54,7 @@ pub(super) async fn sign_in(context: Context<App>) -> Result<Reply, Failure> {
     };
     match visit.app.console.sessions.sign_in(&proof) {
         Ok((cookie, session)) => {
-            info!(target: AUDIT, who = session.who, action = "console.sign_in", "signed in to the console");
+            info!(target: AUDIT, who = session.audited(), action = "console.sign_in", "signed in to the console");
             let next = visit.field("next").filter(|next| is_within(next)).unwrap_or(HOME);
             Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, LIFE.as_secs(), visit.is_secure())?))
         }
@@ -80,7 +80,7 @@ pub(super) async fn sign_in(context: Context<App>) -> Result<Reply, Failure> {
 pub(super) async fn sign_out(visit: std::sync::Arc<Visit>) -> Result<Reply, Failure> {
     if let Some(session) = visit.session() {
         visit.app.console.sessions.sign_out(session);
-        info!(target: AUDIT, who = session.who, action = "console.sign_out", "signed out of the console");
+        info!(target: AUDIT, who = session.audited(), action = "console.sign_out", "signed out of the console");
     }
     Ok(see(PATH)?.header(SET_COOKIE, cookie_of("", 0, visit.is_secure())?))
 }

@@ -11,7 +11,7 @@ use tracing::error;
 use uuid::Uuid;
 
 use super::super::App;
-use super::session::Session;
+use super::session::{Session, audited};
 use super::view::{Page, View, sealed, see};
 use super::{live, rate_tables::is_masked, sign_in};
 use crate::model::Attribute;
@@ -115,9 +115,9 @@ impl Visit {
         self.app.run_file.admin.starts_with("https:")
     }
 
-    /// Who acts, for the audit log.
-    pub(super) fn who(&self) -> &str {
-        self.signed_in().unwrap_or("console on loopback")
+    /// Who acts, for the audit log: the console, and how it was opened.
+    pub(super) fn who(&self) -> String {
+        audited(self.signed_in().unwrap_or("open on loopback"))
     }
 
     /// Whether a page that is kept open may still be shown.

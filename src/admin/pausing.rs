@@ -1,0 +1,52 @@
+//! Pausing and resuming partners, with what the audit log says of it: for the command line and for the console.
+
+use tracing::error;
+
+use super::App;
+use super::audit::audit_by;
+use crate::matching::pausing::{self, Pausable};
+use crate::store::CommitError;
+use crate::store::pauses::{Pause, Resumed};
+use crate::web::Failure;
+
+/// Takes out what is in the book, until it is resumed.
+///
+/// # Errors
+/// That it is not in the book, or our fault.
+pub(super) async fn pause(app: &App, what: &Pausable, who: &str) -> Result<Pause, Failure> {
+    if let Some((attribute, fault)) = what.fault(&app.engine.book()) {
+        return Err(Failure::bad_attribute(attribute, fault));
+    }
+    let pause = pausing::pause(&app.engine, what).await.map_err(|failure| failed(&failure))?;
+    audit_by!(
+        who,
+        "partner.pause",
+        partner = what.partner,
+        product_type = what.product_type.map(|product| product.as_str()),
+        "partner paused"
+    );
+    Ok(pause)
+}
+
+/// Ends a pause, of what is not in the book any more too.
+///
+/// # Errors
+/// Our fault.
+pub(super) async fn resume(app: &App, what: &Pausable, who: &str) -> Result<Resumed, Failure> {
+    let resumed = pausing::resume(&app.engine, what).await.map_err(|failure| failed(&failure))?;
+    if resumed == Resumed::Ended {
+        audit_by!(
+            who,
+            "partner.resume",
+            partner = what.partner,
+            product_type = what.product_type.map(|product| product.as_str()),
+            "partner resumed"
+        );
+    }
+    Ok(resumed)
+}
+
+fn failed(failure: &CommitError) -> Failure {
+    error!(%failure, "a pause could not be stored");
+    Failure::internal()
+}

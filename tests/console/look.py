@@ -5,7 +5,10 @@ usage: look.py API ADMIN TOKEN LEADS SCREENSHOTS
 """
 
 import json
+import os
 import pathlib
+import re
+import signal
 import sys
 import time
 import urllib.error
@@ -137,14 +140,35 @@ def live(page, admin):
     expect(page.locator("#at")).not_to_have_text(before, timeout=20_000)
 
 
+def contact(page, admin):
+    """A daemon that hangs is told from one that is well, on a page that changes and on one that does not."""
+    page.goto(f"{admin}/console/system")
+    process = int(re.search(r"process (\d+)", page.locator("#uptime").inner_text())[1])
+    for path in ["/console", "/console/funnel"]:
+        page.goto(admin + path)
+        expect(page.locator("#live")).to_have_attribute("data-state", "on", timeout=20_000)
+        os.kill(process, signal.SIGSTOP)
+        try:
+            expect(page.get_by_role("alert")).to_contain_text("no contact since", timeout=30_000)
+            expect(page.locator("#standing")).to_be_hidden()
+        finally:
+            os.kill(process, signal.SIGCONT)
+        expect(page.locator("#contact")).to_be_empty(timeout=30_000)
+        expect(page.locator("#standing")).to_be_visible()
+
+
 def pause_and_resume(page, admin):
     page.goto(f"{admin}/console/partners")
     page.locator("main table a").first.click()
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Pause all of it").click()
     expect(page.locator(".pill", has_text="paused by command").first).to_be_visible()
-    page.get_by_role("button", name="Resume all of it").click()
-    expect(page.get_by_role("button", name="Pause all of it")).to_be_visible()
+    # Somebody else resumes it: the button follows without being asked.
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_role("button", name="Resume all of it").click()
+    expect(page.get_by_role("button", name="Pause all of it")).to_be_visible(timeout=20_000)
+    other.close()
 
 
 def every_end(api, token, leads):
@@ -173,6 +197,19 @@ def reveal(page, admin, path):
     page.get_by_role("button", name="Reveal last name").click()
     expect(page.get_by_text("Tolliver")).to_be_visible()
     assert page.locator(".revealed").count() == 1, "only what was asked for is revealed"
+    page.get_by_role("button", name="Reveal first name").click()
+    expect(page.locator(".revealed")).to_have_count(2)
+    expect(page.get_by_text("Tolliver")).to_be_visible()
+
+
+def find_an_offer(page, admin, path):
+    page.goto(admin + path)
+    offer = page.locator("ol.offers summary code").last.inner_text()
+    page.get_by_role("searchbox").fill(offer)
+    page.get_by_role("button", name="Find").click()
+    found = page.locator(f"#offer-{offer}")
+    expect(found).to_be_visible()
+    expect(found).to_be_in_viewport()
 
 
 def try_a_lead(page, admin):
@@ -203,10 +240,12 @@ def main():
         words = submit(api, token, leads)
         keyboard(first, admin)
         live(first, admin)
+        contact(first, admin)
         submit(api, token, leads)
         pause_and_resume(first, admin)
         table = every_end(api, token, leads)
         reveal(first, admin, table)
+        find_an_offer(first, admin, table)
         try_a_lead(first, admin)
         paths = [path for path in pages_of(first, admin) if not path.startswith("/console/rateTables/")] + [table]
         without_script(browser, admin, paths)

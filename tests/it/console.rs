@@ -112,34 +112,83 @@ async fn every_metric_that_a_page_names_is_one() {
     assert!(named > 20, "only {named} names were found");
 }
 
-#[tokio::test]
-async fn what_happens_is_on_the_page_a_moment_later() {
-    let daemon = Daemon::with_sample_partners().start().await;
-    daemon.submit(sample("personal_loan")).await;
-    let now = async {
-        while !html(&daemon, "/console").await.contains("1 in the last minute") {
+/// Asks for a page until it holds some words.
+async fn until(daemon: &Daemon, path: &str, words: &str) -> String {
+    let looking = async {
+        loop {
+            let page = html(daemon, path).await;
+            if page.contains(words) {
+                return page;
+            }
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(60), now).await.expect("a reading is taken");
+    let found = tokio::time::timeout(std::time::Duration::from_secs(60), looking).await;
+    found.unwrap_or_else(|_| panic!("{path} never tells of {words}"))
+}
+
+/// A tile of the page *Now*.
+fn tile<'p>(page: &'p str, name: &str) -> &'p str {
+    let (_, after) = page.split_once(&format!("<h2>{name}</h2>")).unwrap_or_else(|| panic!("{name}: {page}"));
+    after.split("</article>").next().unwrap()
+}
+
+#[tokio::test]
+async fn what_happens_is_on_the_page_a_moment_later() {
+    let daemon = Daemon::with_sample_partners().start().await;
+    let leads = format!("{}/leads/rateTables", daemon.api);
+    for _ in 0..3 {
+        let refused = daemon.request(Method::POST, &leads, "no token", "{}").await;
+        assert_eq!(refused.status, 401);
+    }
+    daemon.submit(sample("personal_loan")).await;
+    let now = until(&daemon, "/console", "1 in the last minute").await;
+    assert!(
+        tile(&now, "Leads taken in").contains("1 in the last minute"),
+        "who is refused is no lead: {now}"
+    );
+    assert!(tile(&now, "Answered 4xx").contains("<p class=\"figure\">3<small>"), "{now}");
+    assert!(tile(&now, "Answered 5xx").contains("<p class=\"figure\">0<small>"), "{now}");
+    assert!(tile(&now, "Submit, 99 of 100 within").contains("refusals included"), "{now}");
     let partners = html(&daemon, "/console/partners").await;
     assert!(partners.contains("/console/partners/northquill_lending"));
+}
+
+/// Reads a page that is kept open until it was sent so often.
+pub async fn kept_open(daemon: &Daemon, path: &str, times: usize) -> String {
+    let mut stream =
+        tokio::net::TcpStream::connect(daemon.admin.trim_start_matches("http://")).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut received = String::new();
+    let mut chunk = [0; 16_384];
+    while received.matches("event: page").count() < times {
+        let length = stream.read(&mut chunk).await.unwrap();
+        assert_ne!(length, 0, "the stream ended: {received}");
+        received.push_str(&String::from_utf8_lossy(&chunk[..length]));
+    }
+    received
+}
+
+#[tokio::test]
+async fn every_page_hears_of_the_daemon_and_only_what_changes_is_sent_anew() {
+    let daemon = Daemon::with_sample_partners().start().await;
+    let handbook = kept_open(&daemon, "/console/handbook", 2).await;
+    assert_eq!(handbook.matches("<h1").count(), 1, "a page that never changes is not sent again");
+    let (_, second) = handbook.rsplit_once("event: page").unwrap();
+    assert!(second.contains("id=\"standing\" data-live") && second.contains("taking leads"), "{second}");
+    let page = html(&daemon, "/console/handbook").await;
+    assert!(
+        page.contains("data-beat=\"5\"") && page.contains("id=\"contact\" class=\"pill bad\" role=\"alert\"")
+    );
+    let nowhere = String::from_utf8(self::page(&daemon, "/console/nowhere").await.body.to_vec()).unwrap();
+    assert!(!nowhere.contains("data-beat"), "what tells of a failure is not kept open");
 }
 
 #[tokio::test]
 async fn a_page_that_is_kept_open_is_sent_anew_and_does_not_hold_up_the_end() {
     let daemon = Daemon::with_sample_partners().start().await;
-    let mut stream =
-        tokio::net::TcpStream::connect(daemon.admin.trim_start_matches("http://")).await.unwrap();
-    let request = "GET /console HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n";
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut received = String::new();
-    let mut chunk = [0; 16_384];
-    while received.matches("event: page").count() < 2 {
-        let length = stream.read(&mut chunk).await.unwrap();
-        assert_ne!(length, 0, "the stream ended: {received}");
-        received.push_str(&String::from_utf8_lossy(&chunk[..length]));
-    }
+    let received = kept_open(&daemon, "/console", 2).await;
     assert!(received.contains("content-type: text/event-stream") && received.contains("data: <div"));
     let (status, _) = daemon.terminate();
     assert!(status.success());
@@ -181,8 +230,22 @@ async fn a_partner_is_paused_and_resumed_by_our_own_forms_only() {
     assert!(!html(&daemon, &path).await.contains("paused by command"));
     daemon.logged("partner.pause").await;
     daemon.logged("partner.resume").await;
+    daemon.logged("who=\"console, open on loopback\"").await;
     let unknown = send(&daemon, &pause, &[("csrf", &token), ("productType", "yacht")], &ours).await;
     assert_eq!(unknown.status, 400);
+}
+
+#[tokio::test]
+async fn a_button_changes_with_what_it_does() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let act = |page: &str| {
+        let (_, after) = page.split_once("<div id=\"act\" data-live>").expect("it is kept fresh");
+        after.split("</div>").next().unwrap().to_owned()
+    };
+    let path = "/console/partners/prompt_0";
+    assert!(act(&html(&daemon, path).await).contains("Pause all of it"));
+    assert!(daemon.command(&["partners", "pause", "prompt_0"]).status.success());
+    assert!(act(&html(&daemon, path).await).contains("Resume all of it"));
 }
 
 #[tokio::test]
@@ -207,7 +270,49 @@ async fn a_fault_is_a_page_too() {
         let asset = page(&daemon, &format!("/console/assets/{file}")).await;
         assert!(asset.status == 200 && asset.header("content-type").unwrap().starts_with(kind));
     }
+    for path in ["/console/foo", "/console/system/foo", "/console/rateTables/a/b"] {
+        let answer = page(&daemon, path).await;
+        assert_eq!((answer.status, answer.header("content-type")), (404, Some("text/html; charset=utf-8")));
+        assert!(String::from_utf8_lossy(&answer.body).contains("There is no such page"), "{path}");
+    }
     assert_eq!(page(&daemon, "/console/assets/none").await.status, 404);
+}
+
+#[tokio::test]
+async fn where_a_form_is_sent_to_leads_back_to_its_page() {
+    let daemon = Daemon::with_sample_partners().start().await;
+    for (path, back) in [
+        ("/console/", "/console"),
+        ("/console/signOut", "/console"),
+        ("/console/system/reload", "/console/system"),
+        ("/console/system/check", "/console/system"),
+        ("/console/partners/northquill_lending/pause", "/console/partners/northquill_lending"),
+        ("/console/partners/northquill_lending/resume", "/console/partners/northquill_lending"),
+    ] {
+        let answer = page(&daemon, path).await;
+        assert_eq!((answer.status, answer.header("location")), (303, Some(back)), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_reload_is_told_at_once_and_only_until_the_next() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let token = csrf(&html(&daemon, "/console/system").await);
+    let reload = async || {
+        let answer = send(&daemon, "/console/system/reload", &[("csrf", &token)], &[]).await;
+        assert_eq!(answer.status, 200);
+        String::from_utf8(answer.body.to_vec()).unwrap()
+    };
+    let broken = daemon.partners().join("broken.toml");
+    std::fs::write(&broken, "[partner]\nname = 7\n").unwrap();
+    let refused = reload().await;
+    assert!(refused.contains("Not taken in") && refused.contains(">1 since the start"), "{refused}");
+    assert!(html(&daemon, "/console").await.contains("last one refused"));
+    std::fs::remove_file(broken).unwrap();
+    let taken = reload().await;
+    assert!(taken.contains("nothing has changed") && taken.contains(">1 since the start"), "{taken}");
+    let now = html(&daemon, "/console").await;
+    assert!(!now.contains("last one refused") && now.contains("1 reloads refused since the start"), "{now}");
 }
 
 #[tokio::test]
@@ -254,6 +359,8 @@ async fn who_has_to_sign_in_does_so_by_a_link_once() {
     assert_eq!(send(&daemon, "/console/signOut", &[("csrf", &own)], &signed).await.status, 303);
     assert_eq!(daemon.request_with(Method::GET, &url, "", &signed, "").await.status, 303);
     daemon.logged("console.sign_in").await;
+    let log = daemon.log();
+    assert!(log.contains("who=\"console, link of ") && log.contains("(uid "), "{log}");
     assert!(!daemon.log().contains(code), "the log does not tell the code");
 }
 
@@ -318,7 +425,10 @@ async fn the_system_page_tells_of_settings_store_and_log() {
     assert!(String::from_utf8_lossy(&reloaded.body).contains("nothing has changed"));
     let backup = daemon.file("backup");
     assert!(daemon.command(&["backup", backup.to_str().unwrap()]).status.success());
-    assert!(!html(&daemon, "/console/system").await.contains("takes one"), "the last backup is told");
+    let system = html(&daemon, "/console/system").await;
+    assert!(!system.contains("takes one"), "the last backup is told");
+    assert!(system.contains(">by ") && system.contains("(uid "), "and who took it: {system}");
+    assert!(system.contains("Records at the last check"), "{system}");
 }
 
 #[tokio::test]

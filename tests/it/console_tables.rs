@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::console::{csrf, html, page, send};
+use crate::console::{csrf, html, kept_open, page, send};
 use crate::kit::Daemon;
 use crate::kit::partners::partner;
 
@@ -47,7 +47,13 @@ async fn a_table_is_found_by_each_uuid_and_tells_who_was_asked_and_why_others_di
 
     let offer = &table["loanOffers"][0]["uuid"];
     for uuid in [&table["uuid"], &table["leadUuid"], offer] {
-        let found = html(&daemon, &format!("/console/rateTables?find={}", uuid.as_str().unwrap())).await;
+        let sent = page(&daemon, &format!("/console/rateTables?find={}", uuid.as_str().unwrap())).await;
+        let location = sent.header("location").unwrap().to_owned();
+        assert_eq!((sent.status, location.starts_with(&path(&table))), (303, true), "{location}");
+        let anchor = location.split_once('#').map(|(_, anchor)| anchor.to_owned());
+        assert_eq!(anchor, (uuid == offer).then(|| format!("offer-{}", offer.as_str().unwrap())));
+        let found = html(&daemon, &location).await;
+        assert!(anchor.is_none_or(|anchor| found.contains(&format!("id=\"{anchor}\""))), "it is there");
         assert!(found.contains("<h1>Rate table</h1>"), "{uuid}");
         assert!(found.contains("1 offer · ") && found.contains("timed out · "), "{found}");
         assert!(found.contains("as the client tag"), "the cause is told");
@@ -56,7 +62,7 @@ async fn a_table_is_found_by_each_uuid_and_tells_who_was_asked_and_why_others_di
         assert!(
             found.contains("<code>personalInformation.state</code> in NY<span class=\"found\">WA</span>")
         );
-        assert!(found.contains("1 more have only what this lead does not ask for"));
+        assert!(found.contains("1 more seat is for product types that this lead does not ask for"));
         assert!(found.contains(offer.as_str().unwrap()), "the offer stands as the client sees it");
         assert!(!found.contains(SSN) && !found.contains("Marenka"), "a person is masked");
     }
@@ -108,12 +114,37 @@ async fn one_attribute_of_a_person_is_revealed_by_our_own_form_and_audited() {
     let text = String::from_utf8(shown.body.to_vec()).unwrap();
     assert_eq!(shown.status, 200);
     assert!(text.contains("Marenka") && !text.contains(SSN), "only what was asked for is revealed");
+    let kept = "<input type=\"hidden\" name=\"reveal\" value=\"personalInformation.firstName\">";
+    assert!(text.contains(kept), "what is revealed next is seen with it: {text}");
     daemon.logged("personal_data.reveal").await;
     daemon.logged("personalInformation.firstName").await;
     let shown = send(&daemon, &reveal, &[token, attribute("personalInformation.ssn")], &[]).await;
     let text = String::from_utf8(shown.body.to_vec()).unwrap();
     assert!(text.contains(SSN) && !text.contains("Marenka"));
+    let both = [token, attribute("personalInformation.firstName"), attribute("personalInformation.ssn")];
+    let shown = send(&daemon, &reveal, &both, &[]).await;
+    let text = String::from_utf8(shown.body.to_vec()).unwrap();
+    assert!(text.contains(SSN) && text.contains("Marenka"), "they can be seen together");
+    let forged = [token, attribute("personalInformation.ssn"), attribute("personalInformation.state")];
+    assert_eq!(send(&daemon, &reveal, &forged, &[]).await.status, 400);
     assert!(!html(&daemon, &path(&table)).await.contains(SSN), "and it is masked again");
+    let opened = page(&daemon, &reveal).await;
+    assert_eq!((opened.status, opened.header("location")), (303, Some(path(&table).as_str())));
+}
+
+#[tokio::test]
+async fn an_open_table_is_sent_anew_until_it_is_complete() {
+    let silent = partner("silent").loan("").replaced("timeout = \"10s\"", "timeout = \"1500ms\"");
+    let daemon = Daemon::with_partners(vec![silent]).start().await;
+    let table = daemon.submit(lead(&["silent=timed_out"])).await.json();
+    // The first two while it is open, the third a second later.
+    let sent = kept_open(&daemon, &path(&table), 3).await;
+    let states: Vec<&str> = sent.split("id=\"table-state\" data-live>").skip(1).collect();
+    assert_eq!(states.len(), 3, "{sent}");
+    assert!(states[0].starts_with("<span class=\"pill warn\">open"), "{sent}");
+    assert!(states[2].starts_with("<span class=\"pill good\">complete after"), "{sent}");
+    let after = kept_open(&daemon, &path(&table), 2).await;
+    assert_eq!(after.matches("<h1").count(), 1, "then it never changes again: {after}");
 }
 
 #[tokio::test]

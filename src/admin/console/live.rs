@@ -1,19 +1,23 @@
-//! A page that is kept open: the inside of its `<main>` as server-sent events, rendered anew every few seconds. The script
-//! puts what has changed in place.
+//! A page that is kept open: the inside of its `<main>` as server-sent events, rendered anew every few seconds while it changes,
+//! and with each of them a sign of life. The script puts what has changed in place, and says so when the signs stay out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use hyper::StatusCode;
 use tokio::sync::mpsc;
 
-use super::view::sealed;
+use super::history;
+use super::view::{View, sealed, see};
 use super::visit::{Show, Visit};
 use crate::web::{Failure, Reply};
 
 /// Pages that are kept open at once; more are whole as they were loaded.
 pub(super) const STREAMS: usize = 32;
+
+/// Longest time between two signs of life.
+pub(super) const BEAT: Duration = history::EVERY;
 
 /// Seconds after which a stream that was turned away may be asked for again.
 const RETRY_AFTER_S: u32 = 30;
@@ -21,41 +25,47 @@ const RETRY_AFTER_S: u32 = 30;
 /// Keeps a page fresh until its reader leaves or the daemon stops.
 pub(super) async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failure> {
     let first = show(Arc::clone(&visit)).await?;
-    // Nothing to come: 204 tells the browser not to ask again.
-    let Some(fresh) = first.fresh() else { return Ok(sealed(Reply::empty(StatusCode::NO_CONTENT))) };
+    if let Some(path) = first.elsewhere() {
+        return see(path);
+    }
     let permit = Arc::clone(&visit.app.console.streams).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
     let mut stopping = visit.app.console.stopping();
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         let _permit = permit;
-        let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + fresh, fresh);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut view = first;
-        loop {
-            let sent = sender.send(event(&view.into_main()));
-            tokio::select! {
-                sent = sent => if sent.is_err() { return },
-                _ = stopping.wait_for(|stop| *stop) => return,
-            }
-            tokio::select! {
-                _ = ticks.tick() => {}
-                () = sender.closed() => return,
-                _ = stopping.wait_for(|stop| *stop) => return,
-            }
-            if !visit.may_stay() {
-                return;
-            }
-            match show(Arc::clone(&visit)).await {
-                Ok(next) => view = next,
-                Err(_) => return,
-            }
+        tokio::select! {
+            () = keep(visit, show, first, &sender) => {}
+            () = sender.closed() => {}
+            _ = stopping.wait_for(|stop| *stop) => {}
         }
     });
     let events = stream::unfold(receiver, |mut receiver| async {
         receiver.recv().await.map(|event| (Ok(event), receiver))
     });
     Ok(sealed(Reply::stream("text/event-stream", events)))
+}
+
+/// Sends a page, and then again and again whether leads are taken, with the page anew while it still changes. Ends when the
+/// page may not be seen any more, or cannot be made.
+async fn keep(visit: Arc<Visit>, show: Show, first: View, sender: &mpsc::Sender<Bytes>) {
+    let mut view = Some(first);
+    while visit.may_stay() {
+        let fresh = view.as_ref().and_then(View::fresh);
+        let Ok(standing) = visit.standing() else { return };
+        let main = view.map(View::into_main).unwrap_or_default();
+        if sender.send(event(&format!("{standing}\n{main}"))).await.is_err() {
+            return;
+        }
+        tokio::time::sleep(fresh.unwrap_or(BEAT)).await;
+        view = match fresh {
+            Some(_) => match show(Arc::clone(&visit)).await {
+                Ok(next) => Some(next),
+                Err(_) => return,
+            },
+            None => None,
+        };
+    }
 }
 
 /// A message of the name `page`, line by line as the format wants it.

@@ -15,6 +15,8 @@
 //! headers: nothing is loaded from elsewhere, framed, or kept. Who asks for a page with `Accept: text/event-stream` gets it anew
 //! every few seconds (`live`); without that, or without a script, it is whole as it is.
 //!
+//! What a form is sent to leads back to its page when it is opened as an address, and what is nowhere is a page too.
+//!
 //! Personal data are masked until they are revealed, which is a form that `Visit::reveal` answers and audits.
 
 mod assets;
@@ -31,6 +33,7 @@ pub(super) mod history;
 mod latency;
 mod live;
 mod now;
+mod nowhere;
 mod partner;
 mod partners;
 mod rate_tables;
@@ -60,24 +63,34 @@ use crate::web::{Handler, Route, Scope, handler};
 /// Every path of the console.
 pub(super) const ROUTES: &[Route<Handler<App>>] = &[
     get("/console", "What happens now.", page!(now::show)),
+    get("/console/", "Leads to what happens now.", page!(nowhere::begin)),
+    get("/console/{page}", "There is no such page.", page!(nowhere::show)),
+    get("/console/{page}/{part}", "There is no such page.", page!(nowhere::show)),
+    get("/console/{page}/{part}/{more}", "There is no such page.", page!(nowhere::show)),
     get("/console/rateTables", "Finds rate tables.", page!(rate_tables::list)),
     get("/console/rateTables/{uuid}", "Tells of a rate table.", page!(rate_tables::show)),
+    get("/console/rateTables/{uuid}/reveal", "Leads back to the rate table.", page!(rate_tables::masked)),
     post("/console/rateTables/{uuid}/reveal", "Reveals what a lead says.", page!(rate_tables::reveal)),
     get("/console/partners", "Who is asked.", page!(partners::show)),
     get("/console/partners/{partner}", "How a partner answers.", page!(partner::show)),
+    get("/console/partners/{partner}/pause", "Leads back to the partner.", page!(partner::back)),
     post("/console/partners/{partner}/pause", "Takes a partner out.", act!(partner::pause)),
+    get("/console/partners/{partner}/resume", "Leads back to the partner.", page!(partner::back)),
     post("/console/partners/{partner}/resume", "Ends a pause.", act!(partner::resume)),
     get("/console/funnel", "How many leads get how far.", page!(funnel::show)),
     get("/console/catalogue", "What is on offer.", page!(catalogue::show)),
     get("/console/catalogue/try", "Asks for a lead to try.", page!(catalogue::trial::ask)),
     post("/console/catalogue/try", "Tells what matches a lead.", page!(catalogue::trial::show)),
     get("/console/system", "The daemon itself.", page!(system::show)),
+    get("/console/system/reload", "Leads back to the daemon.", page!(system::back)),
     post("/console/system/reload", "Takes in settings and partner files anew.", page!(system::reload)),
+    get("/console/system/check", "Leads back to the daemon.", page!(system::back)),
     post("/console/system/check", "Reads every record of the store.", act!(system::check)),
     get("/console/handbook", "How to do all this.", page!(handbook::begin)),
     get("/console/handbook/{chapter}", "A chapter of the handbook.", page!(handbook::show)),
     get("/console/signIn", "Where one signs in.", handler!(sign_in::show)),
     post("/console/signIn", "Signs in.", handler!(sign_in::sign_in)),
+    get("/console/signOut", "Leads to what happens now.", page!(nowhere::begin)),
     post("/console/signOut", "Signs out.", act!(sign_in::sign_out)),
     route(
         Method::POST,

@@ -80,6 +80,11 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     visit.view(&page)
 }
 
+/// Leads to the page from where its forms are sent.
+pub(super) async fn back(visit: Arc<Visit>) -> Result<View, Failure> {
+    Ok(View::at(path_of(visit.params.get("partner").unwrap_or_default())))
+}
+
 /// Takes the partner, or one product type of it, out until it is resumed.
 pub(super) async fn pause(visit: Arc<Visit>) -> Result<Reply, Failure> {
     let what = pausable(&visit)?;

@@ -129,6 +129,11 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     visit.view(&page)
 }
 
+/// Leads to the page from where its forms are sent.
+pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
+    Ok(View::at(PATH.to_owned()))
+}
+
 /// Takes in settings and partner files anew, and shows what came of it.
 pub(super) async fn reload(visit: Arc<Visit>) -> Result<View, Failure> {
     audit!(visit, "reload", "reload asked for");

@@ -13,6 +13,7 @@ use crate::web::Failure;
 /// The templates, by the names of their files. The engine escapes whatever it writes, since the names end in `.html`.
 const TEMPLATES: &[(&str, &str)] = &[
     ("layout.html", include_str!("templates/layout.html")),
+    ("standing.html", include_str!("templates/standing.html")),
     ("chart.html", include_str!("templates/chart.html")),
     ("sparkline.html", include_str!("templates/sparkline.html")),
     ("failure.html", include_str!("templates/failure.html")),

@@ -13,6 +13,7 @@ use minijinja::value::{Serde, Value};
 use serde::Serialize;
 use tracing::error;
 
+use super::live;
 use super::section::Section;
 use super::templates::render;
 use super::visit::Visit;
@@ -31,6 +32,11 @@ pub(super) trait Page: Serialize {
     /// How often it is rendered anew for who keeps it open.
     const FRESH: Option<Duration> = None;
 
+    /// The same of a page that changes only for a while.
+    fn fresh(&self) -> Option<Duration> {
+        Self::FRESH
+    }
+
     /// Its title.
     fn title(&self) -> String {
         Self::SECTION.title().to_owned()
@@ -46,6 +52,8 @@ pub(super) struct View {
     fresh: Option<Duration>,
     /// The inside of `<main>`.
     main: String,
+    /// The path to look at instead.
+    elsewhere: Option<String>,
 }
 
 impl View {
@@ -54,7 +62,7 @@ impl View {
         let fields = context! { csrf => visit.csrf(), ..Value::from(Serde(page)) };
         let main = render(P::TEMPLATE, &fields)?;
         let (title, section) = (page.title(), Some(P::SECTION));
-        Ok(Self { title, section, status: StatusCode::OK, fresh: P::FRESH, main })
+        Ok(Self { title, section, status: StatusCode::OK, fresh: page.fresh(), main, elsewhere: None })
     }
 
     /// A page that tells of a failure.
@@ -65,7 +73,7 @@ impl View {
             failure.errors.iter().filter_map(|error| error.message.as_deref()).collect();
         let fields = context! { status => status.as_u16(), reason, message => messages.join("; ") };
         let main = render("failure.html", &fields)?;
-        Ok(Self { title: reason.to_owned(), section, status, fresh: None, main })
+        Ok(Self { title: reason.to_owned(), section, status, fresh: None, main, elsewhere: None })
     }
 
     /// A page outside the sections.
@@ -76,7 +84,18 @@ impl View {
         fields: &Value,
     ) -> Result<Self, Failure> {
         let main = render(template, fields)?;
-        Ok(Self { title: title.to_owned(), section: None, status, fresh: None, main })
+        Ok(Self { title: title.to_owned(), section: None, status, fresh: None, main, elsewhere: None })
+    }
+
+    /// No page, but where there is one.
+    pub(super) fn at(path: String) -> Self {
+        let (title, main) = (String::new(), String::new());
+        Self { title, section: None, status: StatusCode::SEE_OTHER, fresh: None, main, elsewhere: Some(path) }
+    }
+
+    /// Where there is a page instead of this.
+    pub(super) fn elsewhere(&self) -> Option<&str> {
+        self.elsewhere.as_deref()
     }
 
     /// How often it is rendered anew.
@@ -91,15 +110,18 @@ impl View {
 
     /// The whole page.
     pub(super) fn reply(self, visit: &Visit) -> Result<Reply, Failure> {
-        let Self { title, section, status, fresh, main } = self;
-        let ready = visit.app.health.ready();
+        let Self { title, section, status, fresh, main, elsewhere } = self;
+        if let Some(path) = elsewhere {
+            return see(&path);
+        }
         let fields = context! {
             title,
             sections => visit.sees_all().then(|| Serde(Section::entries(section))),
             main => Value::from_safe_string(main),
+            // What tells of a failure, or asks to sign in, is not kept open.
+            beat => section.map(|_| live::BEAT.as_secs()),
             live => fresh.is_some(),
-            ready => ready.is_ok(),
-            trouble => ready.err(),
+            standing => Value::from_safe_string(visit.standing()?),
             who => visit.signed_in(),
             csrf => visit.csrf(),
             version => env!("CARGO_PKG_VERSION"),

@@ -1,5 +1,6 @@
 //! One look at the console: who looks, at what, and what their form says.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +8,13 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use hyper::header::{ACCEPT, COOKIE, HOST, HeaderName, ORIGIN};
 use hyper::{HeaderMap, Method, StatusCode};
+use minijinja::context;
 use tracing::error;
 use uuid::Uuid;
 
 use super::super::App;
 use super::session::{Session, audited};
+use super::templates::render;
 use super::view::{Page, View, sealed, see};
 use super::{live, rate_tables::is_masked, sign_in};
 use crate::model::Attribute;
@@ -90,6 +93,15 @@ impl Visit {
         value_of(self.form.as_deref()?, name)
     }
 
+    /// Whether leads are taken, as every page tells it at its top.
+    ///
+    /// # Errors
+    /// Our fault.
+    pub(super) fn standing(&self) -> Result<String, Failure> {
+        let ready = self.app.health.ready();
+        render("standing.html", &context! { ready => ready.is_ok(), trouble => ready.err() })
+    }
+
     /// What stands in every form as the field `csrf`.
     pub(super) fn csrf(&self) -> &str {
         self.session.as_ref().map_or(&self.app.console.csrf, |session| &session.csrf)
@@ -125,18 +137,24 @@ impl Visit {
         self.session().is_none_or(|session| self.app.console.sessions.holds(session))
     }
 
-    /// The masked attribute of a lead that is to be shown, which the field `reveal` of a form names. That it is shown stands
-    /// in the audit log.
+    /// The masked attributes of a lead that are to be shown, which the fields `reveal` of a form name: the one that was asked
+    /// for, and those that were shown before. That each is shown stands in the audit log, again too, since a form may be forged.
     ///
     /// # Errors
-    /// That no such attribute is named.
-    pub(super) fn reveal(&self, lead: Uuid) -> Result<&'static str, Failure> {
-        let named = self.field("reveal").and_then(Attribute::named).filter(|attribute| is_masked(attribute));
-        let Some(attribute) = named else {
-            return Err(Failure::bad_request("`reveal` must name a masked attribute"));
-        };
-        audit!(self, "personal_data.reveal", %lead, attribute = attribute.path, "personal data revealed");
-        Ok(attribute.path)
+    /// That none is named, or one that is not masked.
+    pub(super) fn reveal(&self, lead: Uuid) -> Result<Vec<&'static str>, Failure> {
+        let wrong = || Failure::bad_request("`reveal` must name a masked attribute");
+        let fields = self.form.iter().flatten().filter(|(name, _)| name == "reveal");
+        let masked = |path: &str| Attribute::named(path).filter(|attribute| is_masked(attribute));
+        let named = fields.map(|(_, path)| masked(path).map(|attribute| attribute.path).ok_or_else(wrong));
+        let named = named.collect::<Result<BTreeSet<_>, _>>()?;
+        if named.is_empty() {
+            return Err(wrong());
+        }
+        for attribute in &named {
+            audit!(self, "personal_data.reveal", %lead, attribute, "personal data revealed");
+        }
+        Ok(named.into_iter().collect())
     }
 
     /// Runs on a thread that may block: what reads records.

@@ -1,18 +1,25 @@
 // Keeps an open page fresh: the daemon sends the inside of <main> anew, and what has changed is put in place. Only elements
 // with an id and `data-live` change, so that a form that is being filled in, or a row that has the focus, stays as it is.
+// Each message is a sign of life too; when they stay out, the page says so at its top and its figures fade.
 'use strict';
 
-const main = document.querySelector('main[data-stream]');
+const main = document.querySelector('main[data-beat]');
 const state = document.getElementById('live');
+const contact = document.getElementById('contact');
+// Two signs of life may be missed.
+const patience = main ? 2500 * Number(main.dataset.beat) : 0;
 let source = null;
+// When the daemon was last heard, and last listened to.
+let heard = Date.now();
+let asked = heard;
 
 function tell(name, words) {
-  if (!state) return;
   state.dataset.state = name;
   state.textContent = words;
 }
 
 function take(html) {
+  heard = Date.now();
   const next = new DOMParser().parseFromString(html, 'text/html');
   for (const fresh of next.querySelectorAll('[data-live][id]')) {
     const shown = document.getElementById(fresh.id);
@@ -23,11 +30,37 @@ function take(html) {
     }
     if (shown.innerHTML !== fresh.innerHTML) shown.replaceChildren(...fresh.childNodes);
   }
-  tell('on', 'live');
+  find();
+  tell('on', 'fresh' in state.dataset ? 'live' : 'in contact');
+}
+
+function find() {
+  if (!document.body.dataset.contact) return;
+  delete document.body.dataset.contact;
+  contact.textContent = '';
+}
+
+// A daemon that answers, but does not keep this page open, is not gone: it was restarted, or keeps too many open.
+function lose() {
+  const closed = source && source.readyState === EventSource.CLOSED;
+  const since = new Date(heard).toISOString().slice(11, 19);
+  const words = `${closed ? 'not updated' : 'no contact'} since ${since} UTC`;
+  document.body.dataset.contact = 'lost';
+  if (contact.textContent !== words) contact.textContent = words;
+  tell('off', closed ? 'as it was' : 'reconnecting');
+}
+
+// A connection that is silent may be dead without either end having been told, so another one is made.
+function watch() {
+  if (!source || Date.now() - Math.max(heard, asked) <= patience) return;
+  lose();
+  rest();
+  listen();
 }
 
 function listen() {
   if (source || document.hidden) return;
+  asked = Date.now();
   source = new EventSource(location.href);
   source.addEventListener('page', (event) => take(event.data));
   source.onerror = () => tell('off', source.readyState === EventSource.CLOSED ? 'as loaded' : 'reconnecting');
@@ -40,8 +73,10 @@ function rest() {
 
 if (main && 'EventSource' in window) {
   listen();
+  setInterval(watch, 1000);
   document.addEventListener('visibilitychange', () => (document.hidden ? rest() : listen()));
   window.addEventListener('pagehide', rest);
+  window.addEventListener('pageshow', listen);
 }
 
 // A form that asks first: `data-confirm` holds the question.

@@ -19,8 +19,15 @@ const CLOCK_STEPS_MS: i64 = 60 * 60 * 1000;
 
 /// What a uuid names.
 pub(super) enum Found {
-    /// A table, by its own uuid or by that of an offer.
+    /// A table, by its own uuid or as the only one of a lead.
     Table(Uuid),
+    /// An offer, and the table that it stands in.
+    Offer {
+        /// The table.
+        table: Uuid,
+        /// The offer.
+        offer: Uuid,
+    },
     /// A lead: its tables.
     Lead(Vec<Row>),
     /// Something of a lead that is erased.
@@ -59,8 +66,11 @@ pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
     }
     let (table, number) = table_of(uuid);
     if let Some(table) = reading::table(engine, table)? {
-        let named = number == 0 || table.offer(number).is_some();
-        return Ok(if named { Found::Table(table.head().uuid) } else { Found::Nothing });
+        return Ok(match table.head().uuid {
+            table if number == 0 => Found::Table(table),
+            of_offer if table.offer(number).is_some() => Found::Offer { table: of_offer, offer: uuid },
+            _ => Found::Nothing,
+        });
     }
     let erased = store.is_erased(uuid).map_err(|_| Unavailable)? || reading::was_erased(store, table)?;
     Ok(if erased { Found::Erased } else { Found::Nothing })

@@ -42,7 +42,7 @@ impl Page for List {
     const TEMPLATE: &'static str = "rate_tables.html";
 }
 
-/// The latest tables or, where a uuid is looked for, what it names: one table as its page, those of a lead as a list.
+/// The latest tables or, where a uuid is looked for, what it names: where a table's page is, those of a lead as a list.
 pub(super) async fn list(visit: Arc<Visit>) -> Result<View, Failure> {
     let Some(wanted) = visit.query_value("find").map(|wanted| wanted.trim().to_owned()) else {
         let rows = visit.reading(|app| latest(&app.engine)).await?;
@@ -54,7 +54,9 @@ pub(super) async fn list(visit: Arc<Visit>) -> Result<View, Failure> {
     };
     let found = visit.reading(move |app| find(&app.engine, uuid)).await?;
     match found.map_err(|_| Failure::overloaded(RETRY_AFTER_S))? {
-        Found::Table(table) => visit.view(&page(&visit, table, None).await?),
+        Found::Table(table) => Ok(View::at(path_of(table))),
+        // The page opens and marks the offer that its address names.
+        Found::Offer { table, offer } => Ok(View::at(format!("{}#offer-{offer}", path_of(table)))),
         Found::Lead(rows) => {
             let trouble = rows.is_empty().then(|| "The lead has no rate table.".to_owned());
             visit.view(&List { wanted: Some(wanted), trouble, lead: Some(uuid), rows })
@@ -74,19 +76,29 @@ pub(super) async fn list(visit: Arc<Visit>) -> Result<View, Failure> {
 /// One table.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
-    visit.view(&page(&visit, uuid, None).await?)
+    visit.view(&page(&visit, uuid, Vec::new()).await?)
 }
 
-/// One table, with the one attribute of its lead that is asked for.
+/// The table, with nothing revealed: what an address tells that was meant for a form.
+pub(super) async fn masked(visit: Arc<Visit>) -> Result<View, Failure> {
+    Ok(View::at(path_of(visit.params.uuid("uuid")?)))
+}
+
+/// One table, with the attributes of its lead that are asked for.
 pub(super) async fn reveal(visit: Arc<Visit>) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
-    let masked = page(&visit, uuid, None).await?;
-    let attribute = visit.reveal(masked.lead)?;
-    visit.view(&page(&visit, uuid, Some(attribute)).await?)
+    let masked = page(&visit, uuid, Vec::new()).await?;
+    let revealed = visit.reveal(masked.lead)?;
+    visit.view(&page(&visit, uuid, revealed).await?)
 }
 
-async fn page(visit: &Visit, uuid: Uuid, revealed: Option<&'static str>) -> Result<TablePage, Failure> {
-    let read = visit.reading(move |app| TablePage::read(&app.engine, uuid, revealed)).await?;
+/// Where a table's page is.
+fn path_of(table: Uuid) -> String {
+    format!("/console/rateTables/{table}")
+}
+
+async fn page(visit: &Visit, uuid: Uuid, revealed: Vec<&'static str>) -> Result<TablePage, Failure> {
+    let read = visit.reading(move |app| TablePage::read(&app.engine, uuid, &revealed)).await?;
     let page = read.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
     page.ok_or_else(|| Failure::unknown_uuid("Rate table", uuid))
 }

@@ -1,4 +1,4 @@
-//! What a lead says, section by section. What tells of a person is masked, but for the one attribute that is revealed.
+//! What a lead says, section by section. What tells of a person is masked, but for the attributes that are revealed.
 
 use serde::Serialize;
 
@@ -36,12 +36,12 @@ pub(in crate::admin::console) fn is_masked(attribute: &Attribute) -> bool {
 }
 
 /// What a lead says; of what is masked only `revealed`.
-pub(super) fn told(lead: &Lead, revealed: Option<&str>) -> Vec<Told> {
+pub(super) fn told(lead: &Lead, revealed: &[&str]) -> Vec<Told> {
     let mut sections: Vec<Told> = Vec::new();
     for attribute in Attribute::all() {
         let Some(value) = attribute.read(lead) else { continue };
         let is_masked = is_masked(attribute);
-        let is_revealed = is_masked && revealed == Some(attribute.path);
+        let is_revealed = is_masked && revealed.contains(&attribute.path);
         let shown = (!is_masked || is_revealed).then(|| written(attribute.kind, value));
         let (section, name) = attribute.path.rsplit_once('.').unwrap_or(("lead", attribute.path));
         let line = Line { path: attribute.path, name: words(name), value: shown, revealed: is_revealed };
@@ -99,7 +99,7 @@ mod tests {
         "employmentInformation": {"employerName": "Ridgeway Bakery", "startDate": "2019-04-01"},
         "creditInformation": {"providedCreditRating": "good"}, "formCompleted": true}"#;
 
-    fn json(revealed: Option<&str>) -> String {
+    fn json(revealed: &[&str]) -> String {
         serde_json::to_string(&told(&Lead::read(LEAD).unwrap(), revealed)).unwrap()
     }
 
@@ -111,13 +111,13 @@ mod tests {
 
     #[test]
     fn only_what_was_asked_for_is_revealed() {
-        let masked = json(None);
+        let masked = json(&[]);
         for told in ["Maren", "8714", "98101", "Ridgeway", "2019"] {
             assert!(!masked.contains(told), "{told}: {masked}");
         }
         assert!(masked.contains("personalInformation.ssn") && masked.contains("loan, savings"), "{masked}");
         assert!(masked.contains("\"provided credit rating\"") && masked.contains("\"good\""), "{masked}");
-        let revealed = json(Some("personalInformation.firstName"));
+        let revealed = json(&["personalInformation.firstName"]);
         assert!(revealed.contains("Maren") && !revealed.contains("8714"), "{revealed}");
     }
 }

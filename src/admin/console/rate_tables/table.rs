@@ -1,5 +1,7 @@
 //! The page of one rate table.
 
+use std::time::Duration;
+
 use chrono::Utc;
 use serde::Serialize;
 use uuid::Uuid;
@@ -13,6 +15,9 @@ use crate::matching::explanation::{OfferWhy, SeatExplanation, TableExplanation, 
 use crate::matching::record::table_of;
 use crate::matching::{Engine, Unavailable, reading};
 use crate::store::tokens::Tokens;
+
+/// How often an open table is shown anew: it is open for seconds.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// What stands on the page.
 #[derive(Debug, Serialize)]
@@ -35,9 +40,11 @@ pub(super) struct TablePage {
     asks: Vec<Ask>,
     offers: Vec<Array>,
     without: Vec<Without>,
-    /// How many partners do not have what the lead asks for.
+    /// How many seats are for what the lead does not ask for; a partner has one for each of its product types.
     not_wanted: usize,
     told: Vec<Told>,
+    /// The masked attributes that are shown.
+    revealed: Vec<String>,
     /// The other tables of the lead.
     others: Vec<Uuid>,
 }
@@ -81,6 +88,11 @@ impl Page for TablePage {
     const SECTION: Section = Section::RateTables;
     const TEMPLATE: &'static str = "rate_table.html";
 
+    /// A table that is complete never changes again.
+    fn fresh(&self) -> Option<Duration> {
+        self.pending.then_some(FRESH)
+    }
+
     fn title(&self) -> String {
         "Rate table".to_owned()
     }
@@ -92,11 +104,7 @@ impl TablePage {
     ///
     /// # Errors
     /// [`Unavailable`], once reported, when a record cannot be read.
-    pub(super) fn read(
-        engine: &Engine,
-        uuid: Uuid,
-        revealed: Option<&str>,
-    ) -> Result<Option<Self>, Unavailable> {
+    pub(super) fn read(engine: &Engine, uuid: Uuid, revealed: &[&str]) -> Result<Option<Self>, Unavailable> {
         let (uuid, _) = table_of(uuid);
         let Some(table) = reading::table(engine, uuid)? else { return Ok(None) };
         let explained = explanation(&engine.store, &engine.texts, &engine.book(), uuid)?;
@@ -129,6 +137,7 @@ impl TablePage {
             without: judged.iter().filter(|seat| !shows(seat)).map(|seat| Without::of(seat)).collect(),
             not_wanted: not_wanted.len(),
             told: person::told(&record.lead, revealed),
+            revealed: revealed.iter().map(ToString::to_string).collect(),
             others: reading::tables_of(&engine.store, head.lead)
                 .into_iter()
                 .filter(|other| *other != uuid)

@@ -134,9 +134,10 @@ async fn one_attribute_of_a_person_is_revealed_by_our_own_form_and_audited() {
 
 #[tokio::test]
 async fn an_open_table_is_sent_anew_until_it_is_complete() {
-    let silent = partner("silent").loan("").replaced("timeout = \"10s\"", "timeout = \"1500ms\"");
+    let silence = r#"simulate = { delay = "1ms", failure_rate = 1.0, failure = "silence" }"#;
+    let silent = partner("silent").loan(silence).replaced("timeout = \"10s\"", "timeout = \"1500ms\"");
     let daemon = Daemon::with_partners(vec![silent]).start().await;
-    let table = daemon.submit(lead(&["silent=timed_out"])).await.json();
+    let table = daemon.submit(lead(&[])).await.json();
     // The first two while it is open, the third a second later.
     let sent = kept_open(&daemon, &path(&table), 3).await;
     let states: Vec<&str> = sent.split("id=\"table-state\" data-live>").skip(1).collect();

@@ -164,7 +164,7 @@ fn reload(last: &Reading) -> Check {
     let (class, state) = if last.refused_last { ("warn", "last one refused") } else { ("good", "in force") };
     let at = last.reloaded_at.map(|seconds| seconds * 1000.0);
     let figures = format!(
-        "taken in at {}, {} reloads refused since the start",
+        "taken in at {}; reloads refused since the start: {}",
         format::moment(&Value::from(at)),
         format::count(&last.reloads_refused.into())
     );

@@ -1,5 +1,5 @@
 """Looks at every page of a running daemon's console, as people do: in light, in dark, on a phone, with the keyboard alone, and
-without a script. Keeps a screenshot of each page.
+without a script; and at the page on which a lead is tried. Keeps a screenshot of each page.
 
 usage: look.py API ADMIN TOKEN LEADS SCREENSHOTS
 """
@@ -105,11 +105,34 @@ def look(page, where, words):
     for word in words:
         if word in text:
             fault(where, "personal data are shown")
+    if page.viewport_size["width"] < 500:
+        fitting(page, where)
     page.evaluate(AXE)
     result = page.evaluate("axe.run({ resultTypes: ['violations'] })")
     for violation in result["violations"]:
         places = [node["html"][:120] for node in violation["nodes"][:3]]
         fault(where, f"{violation['id']} ({violation['impact']}): {violation['help']}: {places}")
+
+
+def fitting(page, where):
+    """On a phone what is long has the whole breadth of its row, and no line of the log leaves the screen."""
+    pinched = "cells => cells.some(cell => cell.clientWidth && cell.clientWidth < 0.9 * cell.parentElement.clientWidth)"
+    if page.locator("td.whole").evaluate_all(pinched):
+        fault(where, "reasons are pinched into a column")
+    beyond = "cells => cells.some(cell => cell.getBoundingClientRect().right > innerWidth)"
+    if page.locator("table.lines td").evaluate_all(beyond):
+        fault(where, "words of the log lie beyond the screen")
+
+
+def demo(page, api, token):
+    """The page on which a lead is tried shows whole names on a phone, of offers that are ranges too."""
+    page.goto(f"{api}/demo")
+    page.get_by_label("Test token").fill(token)
+    page.get_by_role("button", name="Get offers").click()
+    expect(page.locator("#status")).to_contain_text("complete", timeout=30_000)
+    names = page.locator("#offers .who strong").evaluate_all("names => names.map(name => name.getBoundingClientRect().width)")
+    assert names and min(names) > 150, names
+    assert page.locator("#offers .rate span", has_text="–").count() > 0, "a range of payments is shown"
 
 
 def keyboard(page, admin):
@@ -264,6 +287,11 @@ def main():
                     fault(here, answer.status)
                 look(page, here, words)
                 page.screenshot(path=out / f"{name_of(path)}-{scheme}.png", full_page=True)
+            if scheme == "phone":
+                here = f"the demo ({scheme})"
+                demo(page, api, token)
+                look(page, here, [])
+                page.screenshot(path=out / f"demo-{scheme}.png", full_page=True)
             context.close()
         browser.close()
     print(f"{len(paths)} pages, {len(faults)} faults; screenshots in {out}")

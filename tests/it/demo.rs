@@ -54,6 +54,17 @@ async fn who_is_no_sandbox_or_wants_none_has_no_page() {
     assert_eq!(get(&live, "/demo").await.status, 404);
 }
 
+#[tokio::test]
+async fn an_offer_that_is_a_range_is_shown_as_one() {
+    let daemon = plan().start().await;
+    let script = text(&get(&daemon, "/demo/demo.js").await);
+    for range in
+        ["span(offer.minApr, offer.maxApr)", "amounts(offer.minMonthlyPayment, offer.maxMonthlyPayment)"]
+    {
+        assert!(script.contains(range), "{range}");
+    }
+}
+
 /// What the script does, step by step: the paths and the names that it takes from answers are there.
 #[tokio::test]
 async fn the_leads_that_the_page_can_send_are_good() {

@@ -264,6 +264,15 @@ mod tests {
     }
 
     #[test]
+    fn a_series_does_not_hide_another_of_the_same_values() {
+        let line = |name| Line { name, points: vec![(-1.0, Some(2.0)), (0.0, Some(2.0))] };
+        let drawn = lines(chart(), HALF, &[line("one"), line("other")], format::rate).unwrap().to_string();
+        let broad = drawn.find("stroke=\"#010000\" stroke-width=\"5\"").expect("the first is broad");
+        let narrow = drawn.find("stroke=\"#020000\" stroke-width=\"2\"").expect("the last is narrow");
+        assert!(broad < narrow, "and lies below: {drawn}");
+    }
+
+    #[test]
     fn nothing_can_be_drawn_too() {
         for points in [vec![], vec![(0.0, None)], vec![(-1.0, Some(0.0)), (0.0, None)]] {
             assert!(lines(chart(), WIDE, &[Line { name: "leads", points }], format::rate).is_ok());

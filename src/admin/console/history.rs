@@ -91,6 +91,10 @@ impl History {
 
     fn add(&self, mut reading: Reading) {
         let mut readings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Two may be taken at once; the one that was begun later knows more.
+        if readings.back().is_some_and(|last| last.at > reading.at) {
+            return;
+        }
         reading.refused_last = match readings.back() {
             Some(before) if reading.reloads_refused > before.reloads_refused => true,
             // The start counts as a reload that was not refused.
@@ -127,10 +131,12 @@ pub(in crate::admin) async fn watch(app: Arc<App>) {
 impl Reading {
     /// What the metrics say now.
     pub(super) fn of(app: &App) -> Self {
-        Self::now(&Figures::parse(&app.measured()))
+        // Before they are read: what is done meanwhile may not be in them.
+        let at = Utc::now().timestamp_millis();
+        Self::told(at, &Figures::parse(&app.measured()))
     }
 
-    fn now(figures: &Figures) -> Self {
+    fn told(at: i64, figures: &Figures) -> Self {
         let answers = |statuses: RangeInclusive<u16>| -> f64 {
             let of = |listener| figures.answers(HTTP_REQUESTS, &[("listener", listener)], &statuses);
             PUBLIC_LISTENERS.map(of).iter().sum()
@@ -140,7 +146,7 @@ impl Reading {
         let submits =
             SUBMIT_ROUTES.map(|route| figures.distribution(HTTP_REQUEST_SECONDS, &[("route", route)]));
         Self {
-            at: Utc::now().timestamp_millis(),
+            at,
             requests: answers(0..=u16::MAX),
             faulty: answers(400..=499),
             failed: answers(500..=u16::MAX),
@@ -184,7 +190,7 @@ offerd_http_requests_total{listener="integrations",route="unknown",status="404"}
 offerd_http_requests_total{listener="api",route="/leads/rateTables",status="503"} 5
 offerd_http_requests_total{listener="admin",route="/console",status="500"} 9
 "#;
-        let reading = Reading::now(&Figures::parse(text));
+        let reading = Reading::told(0, &Figures::parse(text));
         assert_eq!((reading.leads, reading.requests), (10.0, 136.0));
         assert_eq!(
             (reading.faulty, reading.failed),

@@ -139,6 +139,16 @@ mod tests {
     }
 
     #[test]
+    fn one_ask_is_counted_in_whole_ticks_each_once() {
+        let mut conduct = Conduct::default();
+        conduct.asks.push_back(Ask { elapsed_us: 250_000, end: End::Offered });
+        let drawn = chart("id".to_owned(), "Answers".to_owned(), &conduct, &[], 5.0).unwrap().to_string();
+        let texts = drawn.split("<text ").skip(1).filter_map(|text| text.split(['>', '<']).nth(1));
+        let ticks: Vec<&str> = texts.map(str::trim).filter(|text| text.parse::<f64>().is_ok()).collect();
+        assert_eq!(ticks, ["0", "2", "4"], "{drawn}");
+    }
+
+    #[test]
     fn a_seat_that_was_never_asked_can_be_drawn() {
         assert!(chart("id".to_owned(), "Answers".to_owned(), &Conduct::default(), &[], 5.0).is_ok());
     }

@@ -24,7 +24,7 @@ use tokio::net::TcpStream;
 /// Partners of a lead.
 const PARTNERS: usize = 20;
 /// Leads in flight on the way to the peak.
-const RAMP: [usize; 6] = [2, 4, 8, 16, 32, 64];
+const RAMP: [usize; 7] = [4, 8, 16, 32, 64, 128, 256];
 const RAMP_STEP: Duration = Duration::from_secs(1);
 /// Turns of a peak and twice of it.
 const ROUNDS: usize = 5;

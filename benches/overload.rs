@@ -51,7 +51,10 @@ fn main() {
         for _ in 0..ROUNDS {
             let peak = closed_loop(&load, in_flight, MEASURED).await;
             let offered = OVERLOAD * peak;
-            rounds.push(Round { peak, offered, answers: overload(&load, offered).await });
+            load.written.store(0, Ordering::Relaxed);
+            let (answers, end) = overload(&load, offered).await;
+            let written = load.written_until_end.load(Ordering::Relaxed);
+            rounds.push(Round { peak, offered: written as f64 / MEASURED.as_secs_f64(), answers, end });
         }
         tell(&rounds);
     });
@@ -94,7 +97,7 @@ async fn closed_loop(load: &Load, in_flight: usize, lasting: Duration) -> f64 {
     let taken = AtomicU64::new(0);
     join_all((0..in_flight).map(async |_| {
         while begun.elapsed() < lasting {
-            if load.submit().await.0 == 200 {
+            if load.submit(Instant::now()).await.0 == 200 {
                 taken.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -107,15 +110,18 @@ async fn closed_loop(load: &Load, in_flight: usize, lasting: Duration) -> f64 {
 struct Round {
     /// Leads a second.
     peak: f64,
+    /// Leads a second that were sent, which is twice the peak where the load keeps up.
     offered: f64,
     answers: Vec<Ended>,
+    /// When the last lead came.
+    end: Instant,
 }
 
 /// What became of a lead, how long it took, and when that was.
 type Ended = (u16, Duration, Instant);
 
-/// Leads at even times, whatever has become of those before; gives those that were answered while they came.
-async fn overload(load: &Arc<Load>, rate: f64) -> Vec<Ended> {
+/// Leads at even times, whatever has become of those before; gives what became of them, and when the last one came.
+async fn overload(load: &Arc<Load>, rate: f64) -> (Vec<Ended>, Instant) {
     let begun = tokio::time::Instant::now();
     let end = begun + MEASURED;
     let mut sent = 0_u32;
@@ -124,14 +130,15 @@ async fn overload(load: &Arc<Load>, rate: f64) -> Vec<Ended> {
         // A timer wakes every millisecond at best, so each time as many are sent as are due.
         let due = (begun.elapsed().as_secs_f64() * rate) as u32;
         calls.extend((sent..due).map(|_| {
-            let load = Arc::clone(load);
-            tokio::spawn(async move { load.submit().await })
+            let (load, due) = (Arc::clone(load), Instant::now());
+            tokio::spawn(async move { load.submit(due).await })
         }));
         sent = due.max(sent);
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+    load.written_until_end.store(load.written.load(Ordering::Relaxed), Ordering::Relaxed);
     let ended = join_all(calls).await.into_iter().map(|ended| ended.expect("the call ends"));
-    ended.filter(|(_, _, at)| *at < end.into_std()).collect()
+    (ended.collect(), end.into_std())
 }
 
 /// Connections that are kept, and the one request that is sent on them.
@@ -139,6 +146,10 @@ struct Load {
     address: String,
     request: String,
     idle: Mutex<Vec<TcpStream>>,
+    /// Requests that went out.
+    written: AtomicU64,
+    /// So many were there when the last one was due.
+    written_until_end: AtomicU64,
 }
 
 impl Load {
@@ -149,14 +160,19 @@ impl Load {
             "POST /leads/rateTables HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
              content-type: application/json\r\ncontent-length: {length}\r\n\r\n{LEAD}"
         );
-        Self { address, request, idle: Mutex::default() }
+        Self {
+            address,
+            request,
+            idle: Mutex::default(),
+            written: AtomicU64::new(0),
+            written_until_end: AtomicU64::new(0),
+        }
     }
 
-    /// Status 0 when there was no answer.
-    async fn submit(&self) -> Ended {
-        let sent = Instant::now();
+    /// A lead that is due now; status 0 when there was no answer.
+    async fn submit(&self, due: Instant) -> Ended {
         let status = self.exchange().await.unwrap_or(0);
-        (status, sent.elapsed(), Instant::now())
+        (status, due.elapsed(), Instant::now())
     }
 
     async fn exchange(&self) -> Option<u16> {
@@ -170,6 +186,7 @@ impl Load {
             }
         };
         stream.write_all(self.request.as_bytes()).await.ok()?;
+        self.written.fetch_add(1, Ordering::Relaxed);
         let mut answer = Vec::with_capacity(32 * 1024);
         let head = loop {
             if stream.read_buf(&mut answer).await.ok()? == 0 {
@@ -204,7 +221,8 @@ impl Round {
 
     /// The share of the peak that is still taken in.
     fn goodput(&self) -> f64 {
-        self.times(200).len() as f64 / MEASURED.as_secs_f64() / self.peak
+        let taken = self.answers.iter().filter(|(status, _, at)| *status == 200 && *at < self.end);
+        taken.count() as f64 / MEASURED.as_secs_f64() / self.peak
     }
 }
 

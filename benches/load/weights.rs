@@ -15,16 +15,22 @@ const CONNECTIONS: usize = 64;
 const BAR_OPEN: u64 = 8 * 1024;
 /// Leads that are weighed on the disk.
 const LEADS_WEIGHED: u64 = 20_000;
+/// How long leads are kept where they are not kept for ever.
+const RETENTION: Duration = Duration::from_secs(8);
+/// How often leads come, and how many each time.
+const BATCHES: usize = 5;
+const BATCH: u64 = 5_000;
 /// The longest that it may take until it is ready.
 const BAR_READY: Duration = Duration::from_secs(2);
 
 type Measure = fn(&str, &Runtime);
 
-pub const ROWS: [(&str, Measure); 6] = [
+pub const ROWS: [(&str, Measure); 7] = [
     ("memory of 10,000 open tables, 1 partner", |name, runtime| open_tables(name, runtime, 10_000, 1)),
     ("memory of 10,000 open tables, 3 partners", |name, runtime| open_tables(name, runtime, 10_000, 3)),
     ("memory of 100,000 open tables, 3 partners", |name, runtime| open_tables(name, runtime, 100_000, 3)),
     ("growth of the store per lead", growth),
+    ("size of the store under a retention", retained),
     ("start-up with 100,000 stored leads", |name, runtime| start_up(name, runtime, 100_000)),
     ("start-up with 1,000,000 stored leads", |name, runtime| start_up(name, runtime, 1_000_000)),
 ];
@@ -74,6 +80,35 @@ fn growth(name: &str, runtime: &Runtime) {
     let each = (process::on_disk(&daemon.store()) - before) / LEADS_WEIGHED;
     println!("{name:<43}{each:>6} B (a lead of {} B, its table of 20 offers)", lead().len());
     discard(daemon);
+}
+
+/// Leads come in batches, each a retention after the one before, to a daemon that keeps them for that time and to one that
+/// keeps them for ever. Files that are used again from the start, as the journal's, are not counted.
+fn retained(name: &str, runtime: &Runtime) {
+    let plan = |retention: &str| {
+        let plan = Daemon::with_partners(prompt_partners(20)).setting("limits.shed_delay", "0ms");
+        let plan = plan.setting("store.volume_age", "2s").setting("store.retention", retention);
+        runtime.block_on(plan.start())
+    };
+    let daemons = [plan(&format!("{}s", RETENTION.as_secs())), plan("0s")];
+    let records = |daemon: &Daemon| {
+        process::on_disk(&daemon.store()) - process::on_disk(&daemon.store().join("journal"))
+    };
+    let before = daemons.each_ref().map(records);
+    let mut sizes: [Vec<u64>; 2] = Default::default();
+    for _ in 0..BATCHES {
+        daemons.iter().for_each(|daemon| submit(daemon, BATCH));
+        // Until the volumes of the batch before have come of age, and the next look has dropped them.
+        runtime.block_on(tokio::time::sleep(RETENTION + Duration::from_secs(4)));
+        for ((daemon, before), sizes) in daemons.iter().zip(before).zip(&mut sizes) {
+            sizes.push(records(daemon).saturating_sub(before) >> 20);
+        }
+    }
+    let [kept, all] = sizes.map(|sizes| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", "));
+    println!(
+        "{name:<43}{kept} MiB after each of {BATCHES} batches of {BATCH} leads; kept for ever {all} MiB"
+    );
+    daemons.into_iter().for_each(discard);
 }
 
 /// Of a daemon on a store of so many leads, each with a complete table of one offer.

@@ -104,36 +104,47 @@ pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
 }
 
 async fn execute(settings: &Settings, command: Command) -> Result<(), String> {
-    let makes = matches!(command, Command::Create(_));
-    let keeper = Keeper::find(settings, makes).await?;
-    match command {
-        Command::Create(create) => {
-            let json = create.json;
-            let created = keeper.create(create.wanted(settings)?).await?;
-            if json {
-                page::print(serde_json::to_string_pretty(&created).map_err(|error| error.to_string())?);
-                return keeper.close();
-            }
-            page::print(created.token);
-            let holder = match created.holder {
-                Holder::Company(name) => format!("company {name}"),
-                Holder::Partner(key) => format!("partner {key}"),
-            };
-            eprintln!("token {} of {holder}; it is shown only now", created.id);
+    if let Command::Create(create) = command {
+        let json = create.json;
+        // Before there may be a store, so that none is made for a token that cannot be.
+        let wanted = create.wanted(settings)?;
+        if let Some(fault) = KeyRing::fault(&wanted) {
+            return Err(fault);
         }
+        let keeper = Keeper::find(settings, true).await?;
+        tell(keeper.create(wanted).await?, json)?;
+        return keeper.close();
+    }
+    let keeper = Keeper::find(settings, false).await?;
+    match command {
         Command::List { json: true } => {
             let tokens = keeper.list().await?;
             page::print(serde_json::to_string_pretty(&tokens).map_err(|error| error.to_string())?);
         }
-        Command::List { json: false } => page::print_table(table(&keeper.list().await?)),
         Command::Revoke { id } => {
             if !keeper.revoke(id).await? {
                 return Err(format!("there is no token {id}; `offerd token list` shows those there are"));
             }
             eprintln!("token {id} is revoked");
         }
+        _ => page::print_table(table(&keeper.list().await?)),
     }
     keeper.close()
+}
+
+/// Tells the token that was made: it alone on standard output, unless all is wanted as JSON.
+fn tell(created: Created, json: bool) -> Result<(), String> {
+    if json {
+        page::print(serde_json::to_string_pretty(&created).map_err(|error| error.to_string())?);
+        return Ok(());
+    }
+    page::print(created.token);
+    let holder = match created.holder {
+        Holder::Company(name) => format!("company {name}"),
+        Holder::Partner(key) => format!("partner {key}"),
+    };
+    eprintln!("token {} of {holder}; it is shown only now", created.id);
+    Ok(())
 }
 
 impl Create {

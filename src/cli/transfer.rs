@@ -79,7 +79,7 @@ pub fn import(config: Option<&Path>, arguments: &ImportArguments) -> ExitCode {
     run(config, async |settings| {
         let path = &settings.store.path;
         let mut entries = fs::read_dir(path).into_iter().flatten();
-        if entries.next().is_some() {
+        if entries.next().is_some() || Store::exists(path) {
             return Err(format!(
                 "`{}` is not empty, and lines are imported into a new store only; set another `store.path`",
                 path.display()

@@ -124,19 +124,7 @@ impl Actor for RateTableActor {
 /// Replies of partners.
 impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
     fn handle(&mut self, answered: Vec<PartnerAnswered>, ctx: &mut Context<Self>) {
-        for PartnerAnswered { seat, end, at, elapsed } in answered {
-            let seat_text = Arc::clone(&self.table().seats()[seat]);
-            let labels = [
-                ("partner", seat_text.key.clone()),
-                ("product_type", seat_text.product_type.as_str().to_owned()),
-            ];
-            histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
-            let slowest = &mut self.slowest[usize::from(self.asks.is_released(seat))];
-            *slowest = elapsed.max(*slowest);
-            self.engine.paces.note(self.table().head().test, &seat_text, elapsed, &end.outcome);
-            self.note_conduct(seat, &end, elapsed);
-            self.take_in_of(seat, end, at);
-        }
+        self.take_in_replies(answered);
         self.write(ctx);
     }
 }
@@ -158,6 +146,7 @@ impl Handler<AwaitTable> for RateTableActor {
     fn handle(&mut self, AwaitTable(until): AwaitTable, ctx: &mut Context<Self>) -> Self::Result {
         if self.has_come(until) {
             let snapshot = self.snapshot();
+            self.look_to_hurry();
             self.leave_if_done(ctx);
             return Box::pin(std::future::ready(snapshot));
         }
@@ -173,6 +162,7 @@ impl Handler<Settle> for RateTableActor {
     /// Leaves: what is pending stays recorded as pending, for recovery. The store writes what it was given before it
     /// closes.
     fn handle(&mut self, _: Settle, ctx: &mut Context<Self>) {
+        self.take_in_replies(self.replies.take());
         self.write(ctx);
         self.leave(ctx);
     }
@@ -285,6 +275,23 @@ impl RateTableActor {
         self.engine.conducts.note(key, *product_type, noted);
     }
 
+    /// Notes what partners have replied.
+    fn take_in_replies(&mut self, answered: Vec<PartnerAnswered>) {
+        for PartnerAnswered { seat, end, at, elapsed } in answered {
+            let seat_text = Arc::clone(&self.table().seats()[seat]);
+            let labels = [
+                ("partner", seat_text.key.clone()),
+                ("product_type", seat_text.product_type.as_str().to_owned()),
+            ];
+            histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
+            let slowest = &mut self.slowest[usize::from(self.asks.is_released(seat))];
+            *slowest = elapsed.max(*slowest);
+            self.engine.paces.note(self.table().head().test, &seat_text, elapsed, &end.outcome);
+            self.note_conduct(seat, &end, elapsed);
+            self.take_in_of(seat, end, at);
+        }
+    }
+
     /// Notes an outcome of now.
     fn take_in(&mut self, seat: usize, end: AskEnd) {
         self.take_in_of(seat, end, Utc::now().timestamp_millis());
@@ -309,6 +316,8 @@ impl RateTableActor {
 
     /// Every seat without an outcome has timed out.
     fn deadline_passed(&mut self, ctx: &mut Context<Self>) {
+        // What has come in time and still gathers has come in time.
+        self.take_in_replies(self.replies.take());
         for seat in 0..self.noted.len() {
             if !self.noted[seat] {
                 let end = Outcome::TimedOut.because("the deadline of the rate table came");
@@ -467,6 +476,7 @@ impl RateTableActor {
             }
         }
         self.wake_waiters();
+        self.look_to_hurry();
         if self.table().progress().settled() {
             self.settle(ctx);
         }

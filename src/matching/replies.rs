@@ -18,6 +18,9 @@ use super::messages::PartnerAnswered;
 use super::outcome::{AskEnd, Failure, Outcome};
 use crate::telemetry::traces::AskTrace;
 
+/// By how much a reply may come after its budget and still count: an answer that came in time may have to wait for a core.
+const GRACE: Duration = Duration::from_millis(50);
+
 /// Where the replies of one table arrive; cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Replies(Arc<Mutex<State>>);
@@ -45,6 +48,11 @@ impl Replies {
         let wanted = if hurried && !state.arrived.is_empty() { state.table.take() } else { None };
         drop(state);
         wanted.into_iter().for_each(Waker::wake);
+    }
+
+    /// Those that are there, however long they may still gather.
+    pub fn take(&self) -> Vec<PartnerAnswered> {
+        mem::take(&mut self.state().arrived)
     }
 
     /// The replies as the table takes them in, each time those that are there, gathered for `longest` at most. It never ends.
@@ -93,15 +101,22 @@ impl Reply {
 
     fn give(&mut self, end: AskEnd) {
         let Some(trace) = self.trace.take() else { return };
+        let (at, elapsed) = (Utc::now().timestamp_millis(), self.asked_at.elapsed());
+        // Whoever replies keeps to the budget by itself; what our own code takes for it counts too.
+        let is_late = elapsed > self.budget + GRACE && !end.outcome.is_failure();
         let end = match end {
-            AskEnd { outcome: Outcome::TimedOut, cause: None } => {
-                Outcome::TimedOut.because(format!("no answer within {} ms", self.budget.as_millis()))
-            }
+            AskEnd { outcome: Outcome::TimedOut, cause: None } => self.timed_out(),
+            _ if is_late => self.timed_out(),
             end => end,
         };
         trace.end(end.outcome.word(), !end.outcome.is_failure());
-        let (at, elapsed) = (Utc::now().timestamp_millis(), self.asked_at.elapsed());
         self.replies.arrive(PartnerAnswered { seat: self.seat, end, at, elapsed });
+    }
+}
+
+impl Reply {
+    fn timed_out(&self) -> AskEnd {
+        Outcome::TimedOut.because(format!("no answer within {} ms", self.budget.as_millis()))
     }
 }
 
@@ -129,6 +144,7 @@ impl Stream for Gathered {
         let mut state = this.replies.state();
         if state.arrived.is_empty() {
             state.table = Some(cx.waker().clone());
+            this.due = None;
             return Poll::Pending;
         }
         if !state.is_due() {
@@ -209,6 +225,48 @@ mod tests {
         assert_eq!(seats(gathered.next().now_or_never().flatten()), [0]);
         expected.remove(0).send(declined());
         assert_eq!(seats(gathered.next().now_or_never().flatten()), [1]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_long_after_its_time_is_none() {
+        let replies = Replies::default();
+        let mut expected = expected(&replies, 3);
+        let late = expected.remove(2);
+        expected.remove(0).send(Outcome::TimedOut);
+        sleep(Duration::from_secs(3)).await;
+        expected.remove(0).send(declined());
+        sleep(GRACE + Duration::from_millis(1)).await;
+        late.send(declined());
+        let ends: Vec<AskEnd> = replies.take().into_iter().map(|answered| answered.end).collect();
+        let none = Outcome::TimedOut.because("no answer within 3000 ms");
+        assert_eq!(ends, [none.clone(), declined(), none]);
+    }
+
+    #[test]
+    fn replies_of_many_threads_are_each_taken_in_once() {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
+        runtime.block_on(async {
+            for round in 0..200_usize {
+                let replies = Replies::default();
+                let mut gathered = replies.gathered(Duration::from_secs(60));
+                for reply in expected(&replies, 16) {
+                    let replies = replies.clone();
+                    tokio::spawn(async move {
+                        if (reply.seat + round).is_multiple_of(5) {
+                            replies.hurry(round.is_multiple_of(2));
+                        }
+                        reply.send(declined());
+                    });
+                }
+                let mut taken = Vec::new();
+                while taken.len() < 16 {
+                    taken.extend(seats(gathered.next().await));
+                }
+                taken.sort_unstable();
+                assert_eq!(taken, (0..16).collect::<Vec<_>>());
+            }
+        });
     }
 
     #[tokio::test(start_paused = true)]

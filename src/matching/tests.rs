@@ -295,6 +295,46 @@ fn a_first_look_at_a_table_has_what_was_gathered_written() {
 }
 
 #[test]
+fn who_was_shown_a_pending_table_at_once_finds_each_answer_when_it_has_come() {
+    paused(async {
+        let rules = Rules { gather_answers: Duration::from_secs(5), ..rules() };
+        let partners = [partner("soon").loan(&simulate("1s")), partner("late").loan(&simulate("9s"))];
+        let world = World::with_rules(&partners, rules).await;
+        let pending = world.submit(Until::Prompt).await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(loan_offers(&world.poll(uuid(&pending)).await), 1);
+    });
+}
+
+#[test]
+fn what_still_gathers_at_the_deadline_has_come_in_time() {
+    paused(async {
+        let mut rules = Rules { gather_answers: Duration::from_secs(5), ..rules() };
+        rules.time.deadline = Duration::from_secs(6);
+        let partners = [partner("soon").loan(&simulate("4s")), partner("silent").loan(&failing("silence"))];
+        let world = World::with_rules(&partners, rules).await;
+        let table = world.submit(Until::Settled).await;
+        assert_eq!((loan_offers(&table), table.pending), (1, false));
+    });
+}
+
+#[test]
+fn what_still_gathers_when_the_daemon_stops_is_written() {
+    paused(async {
+        let rules = Rules { gather_answers: Duration::from_secs(5), ..rules() };
+        let partners = [partner("soon").loan(&simulate("1s")), partner("late").loan(&simulate("9s"))];
+        let world = World::with_rules(&partners, rules).await;
+        let stopping = async {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            world.matchmaker.drain().await;
+        };
+        let (cut, ()) = tokio::join!(world.try_submit(Until::Settled), stopping);
+        assert!(cut.is_err(), "it was to be complete");
+        assert_eq!(world.matchmaker.engine().store.scan(Tree::Answers, []).count(), 1);
+    });
+}
+
+#[test]
 fn a_partner_that_panics_is_an_outcome_and_no_more() {
     paused(async {
         let world = World::of(&[partner("panics").loan(&failing("panic")), partner("prompt").loan("")]).await;

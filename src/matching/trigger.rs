@@ -8,7 +8,7 @@
 //! | `approved` | answers as it would |
 //! | `declined` | declines the person |
 //! | `declined:low_fico` | declines the person for a reason of the specification's RejectReason |
-//! | `slow` | answers as it would, after half of its time |
+//! | `slow` | answers as it would, and begins to after half of its time |
 //! | `timed_out` | never answers |
 //! | `unreachable` | cannot be reached |
 //! | `malformed` | answers with something that cannot be read |

@@ -70,6 +70,12 @@ impl Attribute {
         BY_PATH.get(path).copied()
     }
 
+    /// Whether its value is shown to people only when they ask for it: what identifies a person, and every text and day, of
+    /// which a few together do too. What is left, choices and amounts, is what partners decide by.
+    pub fn is_masked(&self) -> bool {
+        self.personal || matches!(self.kind, AttributeKind::Text | AttributeKind::Date)
+    }
+
     /// Reads the value; `None` when it is not given, or an empty text or array.
     pub fn read<'a>(&self, lead: &'a Lead) -> Option<AttributeValue<'a>> {
         (self.read)(lead)

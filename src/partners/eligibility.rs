@@ -138,7 +138,7 @@ impl Condition {
     pub fn found(&self, facts: &Facts) -> String {
         match facts.get(self.subject) {
             None => "not given".to_owned(),
-            Some(_) if self.subject.personal() => "given (personal)".to_owned(),
+            Some(_) if self.subject.is_masked() => "given (personal)".to_owned(),
             Some(value) => shown(value, self.subject.kind()),
         }
     }

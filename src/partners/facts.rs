@@ -72,8 +72,8 @@ impl Subject {
     }
 
     /// Whether its value must not be shown.
-    pub fn personal(self) -> bool {
-        self.derived().is_none() && Attribute::all()[usize::from(self.0)].personal
+    pub fn is_masked(self) -> bool {
+        self.derived().is_none() && Attribute::all()[usize::from(self.0)].is_masked()
     }
 
     fn derived(self) -> Option<(&'static str, Derived)> {

@@ -68,14 +68,15 @@ pub(super) fn rewrites(format: u32) -> bool {
     (format as usize) <= STEPS.len()
 }
 
+/// Whether a crash has come between a migrated store and its place.
+pub(super) fn is_interrupted(path: &Path) -> bool {
+    let moved = (1..FORMAT).any(|format| beside(path, &old_name(format)).exists());
+    !path.exists() && beside(path, "next").exists() && moved
+}
+
 /// Moves a migrated store to its place when a crash has come between.
 pub(super) fn finish_interrupted(path: &Path) -> Result<(), StoreError> {
-    let next = beside(path, "next");
-    let moved = (1..FORMAT).any(|format| beside(path, &old_name(format)).exists());
-    if !path.exists() && next.exists() && moved {
-        rename(&next, path)?;
-    }
-    Ok(())
+    if is_interrupted(path) { rename(&beside(path, "next"), path) } else { Ok(()) }
 }
 
 /// Rewrites a store of format `from`, and leaves the new one in its place. Gives the master key, which may be a new one.

@@ -154,12 +154,12 @@ fn note_latest(records: &Records) -> sled::Result<()> {
 
 /// Whether sled has been here.
 pub(super) fn exists(path: &Path) -> bool {
-    path.join("db").exists()
+    path.join("db").exists() || migration::is_interrupted(path)
 }
 
 /// The format that a store says it has; `None` where there is none, or a new one that has not told sled yet.
 pub(super) fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> {
-    if !exists(&options.path) {
+    if !options.path.join("db").exists() {
         return Ok(None);
     }
     let path = &options.path;

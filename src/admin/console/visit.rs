@@ -16,7 +16,7 @@ use super::super::App;
 use super::session::{Session, audited};
 use super::templates::render;
 use super::view::{Page, View, sealed, see};
-use super::{live, rate_tables::is_masked, sign_in};
+use super::{live, sign_in};
 use crate::model::Attribute;
 use crate::web::{Context, Failure, Params, Reply};
 
@@ -145,7 +145,7 @@ impl Visit {
     pub(super) fn reveal(&self, lead: Uuid) -> Result<Vec<&'static str>, Failure> {
         let wrong = || Failure::bad_request("`reveal` must name a masked attribute");
         let fields = self.form.iter().flatten().filter(|(name, _)| name == "reveal");
-        let masked = |path: &str| Attribute::named(path).filter(|attribute| is_masked(attribute));
+        let masked = |path: &str| Attribute::named(path).filter(|attribute| attribute.is_masked());
         let named = fields.map(|(_, path)| masked(path).map(|attribute| attribute.path).ok_or_else(wrong));
         let named = named.collect::<Result<BTreeSet<_>, _>>()?;
         if named.is_empty() {

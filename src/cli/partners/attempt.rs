@@ -13,13 +13,13 @@ use serde_json::Value;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::masked::{Veil, is_masked, masked};
+use super::masked::{Veil, masked};
 use super::{known, page, product_type};
 use crate::cli::lead;
 use crate::config::Settings;
 use crate::matching::lines::Lines;
 use crate::matching::question::Question;
-use crate::model::{Attribute, CreditBands, Lead, ProductType, RateTable};
+use crate::model::{CreditBands, Lead, ProductType, RateTable};
 use crate::partners::http::{Answered, Asked, Given, HttpRequest, HttpSource, MappingError, Secrets};
 use crate::partners::text::write_offer;
 use crate::partners::{Book, Facts, Quote, Seat, Terms};
@@ -138,9 +138,6 @@ fn not_asked(seat: &Seat, lead: &Lead, asked: &Asked) -> Option<String> {
     let facts = Facts::new(lead, asked.now.date_naive(), CreditBands::CURRENT);
     let failures = seat.rule.failures(&facts).into_iter().map(|condition| match condition.found(&facts) {
         found if found == "not given" => format!("`{}` is not given", condition.subject.path()),
-        _ if Attribute::named(condition.subject.path()).is_some_and(is_masked) => {
-            format!("wanted {condition}, found something else")
-        }
         found => format!("wanted {condition}, found {found}"),
     });
     let failures: Vec<String> = failures.collect();

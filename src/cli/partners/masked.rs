@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hyper::Uri;
 use serde_json::{Value, json};
 
-use crate::model::{Attribute, AttributeKind, Lead};
+use crate::model::{Attribute, Lead};
 use crate::partners::http::HttpRequest;
 
 /// What stands for a personal value: the first of these that the attribute takes.
@@ -22,19 +22,13 @@ const WITHIN_ARRAYS: [(&str, &str, &str); 3] = [
 /// Texts shorter than this are masked as whole words only.
 const SHORT: usize = 4;
 
-/// Whether an attribute is masked, which is as on the console: what identifies a person, and every text and day, of which a
-/// few together do too.
-pub fn is_masked(attribute: &Attribute) -> bool {
-    attribute.personal || matches!(attribute.kind, AttributeKind::Text | AttributeKind::Date)
-}
-
 /// The lead with placeholders in the places of its personal values, so that mappings run on it as on the lead itself.
 ///
 /// # Errors
 /// The attribute for which there is no placeholder.
 pub fn masked(lead: &Lead) -> Result<Lead, String> {
     let mut shown = as_json(lead);
-    for attribute in Attribute::all().iter().filter(|attribute| is_masked(attribute)) {
+    for attribute in Attribute::all().iter().filter(|attribute| attribute.is_masked()) {
         if let Some(place) = shown.pointer_mut(&pointer(attribute.path)) {
             *place = placeholder(attribute.path)?.into();
         }
@@ -148,14 +142,14 @@ fn json_leaves(value: &Value, found: &mut BTreeSet<String>) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Veil, as_json, is_masked, masked, placeholder, pointer};
+    use super::{Veil, as_json, masked, placeholder, pointer};
     use crate::model::{Attribute, Lead};
 
     const LEAD: &[u8] = include_bytes!("../../../tests/leads/everything.json");
 
     #[test]
     fn every_masked_attribute_has_a_placeholder() {
-        for attribute in Attribute::all().iter().filter(|attribute| is_masked(attribute)) {
+        for attribute in Attribute::all().iter().filter(|attribute| attribute.is_masked()) {
             assert!(placeholder(attribute.path).is_ok(), "{}", attribute.path);
         }
     }
@@ -166,7 +160,7 @@ mod tests {
         let shown = masked(&lead).unwrap_or_else(|fault| panic!("{fault}"));
         assert_eq!(shown.loan_information, lead.loan_information);
         let (real, shown) = (as_json(&lead), as_json(&shown));
-        let personal = Attribute::all().iter().filter(|attribute| is_masked(attribute));
+        let personal = Attribute::all().iter().filter(|attribute| attribute.is_masked());
         let mut compared = 0;
         for place in personal.map(|attribute| pointer(attribute.path)) {
             if let Some(value) = real.pointer(&place) {

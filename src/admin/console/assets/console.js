@@ -18,20 +18,35 @@ function tell(name, words) {
   state.textContent = words;
 }
 
+// Parts of the page that came while they had the focus, by their ids.
+const waiting = new Map();
+
+document.addEventListener('focusout', () => setTimeout(() => new Set(waiting.values()).forEach(place)));
+
 function take(html) {
   heard = Date.now();
+  place(html);
+  find();
+  tell('on', 'fresh' in state.dataset ? 'live' : 'in contact');
+}
+
+function place(html) {
   const next = new DOMParser().parseFromString(html, 'text/html');
   for (const fresh of next.querySelectorAll('[data-live][id]')) {
     const shown = document.getElementById(fresh.id);
-    if (!shown || shown.contains(document.activeElement)) continue;
+    if (!shown) continue;
+    // Who types or reads there is not interrupted; it is put in place when they have left.
+    if (shown.contains(document.activeElement)) {
+      waiting.set(fresh.id, html);
+      continue;
+    }
+    waiting.delete(fresh.id);
     for (const open of shown.querySelectorAll('details[open][id]')) {
       const same = fresh.querySelector('#' + CSS.escape(open.id));
       if (same) same.open = true;
     }
     if (shown.innerHTML !== fresh.innerHTML) shown.replaceChildren(...fresh.childNodes);
   }
-  find();
-  tell('on', 'fresh' in state.dataset ? 'live' : 'in contact');
 }
 
 function find() {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use self::found::{Found, Row, find, latest};
-pub(super) use self::person::{is_masked, words};
+pub(super) use self::person::words;
 use self::table::TablePage;
 use super::section::Section;
 use super::view::{Page, View};

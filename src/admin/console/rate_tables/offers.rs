@@ -102,20 +102,26 @@ fn terms(offer: &Value, details: &Value) -> Vec<(&'static str, String)> {
     }
     for (ends, name, unit) in TERMS {
         let [least, most] = ends.map(|attribute| offer[attribute].as_f64().or(details[attribute].as_f64()));
-        if let Some((least, most)) = least.or(most).zip(most.or(least))
+        if let Some(range) = unit.range(least, most)
             && !told.iter().any(|(known, _)| known == name)
         {
-            told.push((name, unit.range(least, most)));
+            told.push((name, range));
         }
     }
     told
 }
 
 impl Unit {
-    fn range(self, least: f64, most: f64) -> String {
-        let [from, to] = [least, most].map(|value| self.figure(value));
-        let range = if from == to { from } else { format!("{from}–{to}") };
-        if matches!(self, Self::Percent) { format!("{range} %") } else { range }
+    /// From the least to the most, as far as they are known.
+    fn range(self, least: Option<f64>, most: Option<f64>) -> Option<String> {
+        let range = match [least, most].map(|value| value.map(|value| self.figure(value))) {
+            [None, None] => return None,
+            [Some(from), None] => format!("from {from}"),
+            [None, Some(to)] => format!("up to {to}"),
+            [Some(from), Some(to)] if from == to => from,
+            [Some(from), Some(to)] => format!("{from}–{to}"),
+        };
+        Some(if matches!(self, Self::Percent) { format!("{range} %") } else { range })
     }
 
     fn figure(self, value: f64) -> String {
@@ -141,7 +147,7 @@ mod tests {
         let loan = &arrays[0].offers[0];
         assert_eq!((loan.partner.as_str(), loan.firmness), ("Wrenfold", Some("pre-approved")));
         let terms: Vec<String> = loan.terms.iter().map(|(name, value)| format!("{name} {value}")).collect();
-        assert_eq!(terms, ["term 36 months", "APR 9.00–10.00 %", "amount $15\u{202f}000"]);
+        assert_eq!(terms, ["term 36 months", "APR 9.00–10.00 %", "amount up to $15\u{202f}000"]);
         assert_eq!((arrays[1].name, arrays[1].offers[0].name.as_str()), ("Savings", "High"));
         assert!(super::arrays(b"none").is_empty());
     }

@@ -29,18 +29,12 @@ struct Line {
     revealed: bool,
 }
 
-/// Whether an attribute is masked: what identifies a person, and every text and day, of which a few together do too. What is
-/// left, choices and amounts, is what partners decide by.
-pub(in crate::admin::console) fn is_masked(attribute: &Attribute) -> bool {
-    attribute.personal || matches!(attribute.kind, AttributeKind::Text | AttributeKind::Date)
-}
-
 /// What a lead says; of what is masked only `revealed`.
 pub(super) fn told(lead: &Lead, revealed: &[&str]) -> Vec<Told> {
     let mut sections: Vec<Told> = Vec::new();
     for attribute in Attribute::all() {
         let Some(value) = attribute.read(lead) else { continue };
-        let is_masked = is_masked(attribute);
+        let is_masked = attribute.is_masked();
         let is_revealed = is_masked && revealed.contains(&attribute.path);
         let shown = (!is_masked || is_revealed).then(|| written(attribute.kind, value));
         let (section, name) = attribute.path.rsplit_once('.').unwrap_or(("lead", attribute.path));

@@ -1,9 +1,9 @@
 //! What twice the peak load leaves of the peak: `cargo bench --bench overload`.
 //!
-//! Runs the real binary with 20 catalog partners that answer at once, with load shedding as by default. The daemon has one
-//! half of the cores and the load the other, so that what the load costs is not taken from the daemon. A closed-loop ramp finds how
-//! many leads in flight make the peak. Then, by turns, leads arrive closed-loop, which tells the peak of that moment, and
-//! open-loop at twice its rate. Told of each round are the goodput (leads answered with 200 while it lasts) as a share of the
+//! Runs the real binary with 20 catalog partners that answer at once, twice: one daemon sheds load as by default, the other
+//! not at all. They have one half of the cores and the load the other, so that what the load costs is not taken from them. A
+//! closed-loop ramp finds how many leads in flight make the peak of the one that sheds nothing. Then, by turns, leads come to that
+//! one closed-loop, which tells the peak of that moment, and to the other open-loop at twice its rate. Told of each round are the goodput (leads answered with 200 while it lasts) as a share of the
 //! peak beside it, how long those that were turned away with 503 waited for it, and how long those that were let in took.
 //! `OFFERD_SHED_DELAY=0ms` before the command shows what becomes of it without shedding.
 
@@ -41,15 +41,18 @@ fn main() {
     // What is started has the cores of who starts it.
     keep_to(&for_daemon);
     let shed_delay = std::env::var("OFFERD_SHED_DELAY").unwrap_or_else(|_| "1ms".to_owned());
-    let plan = Daemon::with_partners(prompt_partners(PARTNERS)).setting("limits.shed_delay", &shed_delay);
-    let daemon = tokio::runtime::Runtime::new().expect("a runtime").block_on(plan.start());
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let [calm, shedding] = ["0ms", &shed_delay].map(|shed_delay| {
+        let plan = Daemon::with_partners(prompt_partners(PARTNERS)).setting("limits.shed_delay", shed_delay);
+        runtime.block_on(plan.start())
+    });
     keep_to(&for_load);
     tokio::runtime::Runtime::new().expect("a runtime").block_on(async {
-        let load = Arc::new(Load::on(&daemon));
-        let in_flight = ramp(&load).await;
+        let (calm, load) = (Load::on(&calm), Arc::new(Load::on(&shedding)));
+        let in_flight = ramp(&calm).await;
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
-            let peak = closed_loop(&load, in_flight, MEASURED).await;
+            let peak = closed_loop(&calm, in_flight, MEASURED).await;
             let offered = OVERLOAD * peak;
             load.written.store(0, Ordering::Relaxed);
             let (answers, end) = overload(&load, offered).await;

@@ -99,7 +99,7 @@ fn retained(name: &str, runtime: &Runtime) {
     for _ in 0..BATCHES {
         daemons.iter().for_each(|daemon| submit(daemon, BATCH));
         // Until the volumes of the batch before have come of age, and the next look has dropped them.
-        runtime.block_on(tokio::time::sleep(RETENTION + Duration::from_secs(4)));
+        runtime.block_on(async { tokio::time::sleep(RETENTION + Duration::from_secs(4)).await });
         for ((daemon, before), sizes) in daemons.iter().zip(before).zip(&mut sizes) {
             sizes.push(records(daemon).saturating_sub(before) >> 20);
         }

@@ -54,9 +54,9 @@ fn main() {
         for _ in 0..ROUNDS {
             let peak = closed_loop(&calm, in_flight, MEASURED).await;
             let offered = OVERLOAD * peak;
-            load.written.store(0, Ordering::Relaxed);
-            let (answers, end) = overload(&load, offered).await;
-            let written = load.written_until_end.load(Ordering::Relaxed);
+            let before = load.written.load(Ordering::Relaxed);
+            let (answers, end, written) = overload(&load, offered).await;
+            let written = written - before;
             rounds.push(Round { peak, offered: written as f64 / MEASURED.as_secs_f64(), answers, end });
         }
         tell(&rounds);
@@ -123,8 +123,9 @@ struct Round {
 /// What became of a lead, how long it took, and when that was.
 type Ended = (u16, Duration, Instant);
 
-/// Leads at even times, whatever has become of those before; gives what became of them, and when the last one came.
-async fn overload(load: &Arc<Load>, rate: f64) -> (Vec<Ended>, Instant) {
+/// Leads at even times, whatever has become of those before; gives what became of them, when the last one
+/// came, and how many had been written by then since the start.
+async fn overload(load: &Arc<Load>, rate: f64) -> (Vec<Ended>, Instant, u64) {
     let begun = tokio::time::Instant::now();
     let end = begun + MEASURED;
     let mut sent = 0_u32;
@@ -139,9 +140,9 @@ async fn overload(load: &Arc<Load>, rate: f64) -> (Vec<Ended>, Instant) {
         sent = due.max(sent);
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    load.written_until_end.store(load.written.load(Ordering::Relaxed), Ordering::Relaxed);
+    let written = load.written.load(Ordering::Relaxed);
     let ended = join_all(calls).await.into_iter().map(|ended| ended.expect("the call ends"));
-    (ended.collect(), end.into_std())
+    (ended.collect(), end.into_std(), written)
 }
 
 /// Connections that are kept, and the one request that is sent on them.
@@ -151,8 +152,6 @@ struct Load {
     idle: Mutex<Vec<TcpStream>>,
     /// Requests that went out.
     written: AtomicU64,
-    /// So many were there when the last one was due.
-    written_until_end: AtomicU64,
 }
 
 impl Load {
@@ -163,13 +162,7 @@ impl Load {
             "POST /leads/rateTables HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
              content-type: application/json\r\ncontent-length: {length}\r\n\r\n{LEAD}"
         );
-        Self {
-            address,
-            request,
-            idle: Mutex::default(),
-            written: AtomicU64::new(0),
-            written_until_end: AtomicU64::new(0),
-        }
+        Self { address, request, idle: Mutex::default(), written: AtomicU64::new(0) }
     }
 
     /// A lead that is due now; status 0 when there was no answer.

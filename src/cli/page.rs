@@ -12,24 +12,20 @@ use uuid::Uuid;
 /// An empty table that fits the terminal, with a line under its header. For a file or another program its rows are as wide
 /// as they are, so that a line is a line.
 pub fn table(header: impl Into<Row>) -> Table {
-    let mut table = Table::new();
+    let mut table = list();
     table.load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─'))).set_header(header);
-    let fits =
-        if table.width().is_some() { ContentArrangement::Dynamic } else { ContentArrangement::Disabled };
-    table.set_content_arrangement(fits);
     table
 }
 
 /// A cell whose colour says something, where there are colours: on a terminal, unless `NO_COLOR` asks for none.
 pub fn toned(text: impl ToString, color: Color) -> Cell {
     let cell = Cell::new(text);
-    let wanted = colours(std::env::var_os("NO_COLOR").as_deref(), std::io::stdout().is_terminal());
-    if wanted { cell.fg(color) } else { cell }
+    if wants_colours() { cell.fg(color) } else { cell }
 }
 
 /// A text whose colour says something, where there are colours.
 pub fn tinted(text: &str, color: Color) -> String {
-    if !colours(std::env::var_os("NO_COLOR").as_deref(), std::io::stdout().is_terminal()) {
+    if !wants_colours() {
         return text.to_owned();
     }
     let style = match color {
@@ -41,7 +37,11 @@ pub fn tinted(text: &str, color: Color) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Whether there are colours.
+/// Whether there are colours on standard output.
+fn wants_colours() -> bool {
+    colours(std::env::var_os("NO_COLOR").as_deref(), std::io::stdout().is_terminal())
+}
+
 fn colours(no_color: Option<&OsStr>, terminal: bool) -> bool {
     terminal && no_color.is_none_or(OsStr::is_empty)
 }

@@ -127,7 +127,10 @@ async fn execute(settings: &Settings, command: Command) -> Result<(), String> {
             }
             eprintln!("token {id} is revoked");
         }
-        _ => page::print_table(table(&keeper.list().await?)),
+        // A token to be made was made above.
+        Command::List { json: false } | Command::Create(_) => {
+            page::print_table(table(&keeper.list().await?));
+        }
     }
     keeper.close()
 }

@@ -2,8 +2,8 @@
 //!
 //! What is shown is durable: an answer is folded, written, and shown only when the store has acknowledged it. While one
 //! write is under way further answers wait for the next, so that the order of the record is the order of arrival. While
-//! nobody may see the table before it is complete, answers are gathered for a moment and written together: what a crash
-//! takes was shown to nobody, and its partners are asked again.
+//! nobody may see the table before it is complete, and no second look waits for them, answers [gather](super::replies) for a
+//! moment and are written together: what a crash takes was shown to nobody, and its partners are asked again.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;

@@ -12,6 +12,9 @@
 
 #[path = "../tests/it/kit/mod.rs"]
 mod kit;
+#[allow(dead_code)] // the load uses the rest
+#[path = "load/process.rs"]
+mod process;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -75,16 +78,20 @@ async fn overhead(partners: &Partners) {
     );
     let files = (0..PARTNERS).map(|nth| lender(&format!("lender_{nth}"), partners.address)).collect();
     let daemon = Arc::new(Daemon::with_partners(files).start().await);
+    let pid = daemon.pid();
     let blocking = {
         let (client, partners) = (Arc::new(bare_client()), partners.clone());
         move || blocking(Arc::clone(&daemon), Arc::clone(&client), partners.clone())
     };
     let peak = peak(&blocking).await;
     let rate = peak / 2.0;
+    process::quiet(&[pid]).await;
     open_loop(rate, WARM_UP, &blocking).await;
     let ours = open_loop(rate, MEASURED, &blocking).await;
+    process::quiet(&[pid]).await;
     let ours_alone = one_at_a_time(&blocking).await;
 
+    process::quiet(&[pid]).await;
     let clients: Arc<Vec<Bare>> = Arc::new((0..PARTNERS).map(|_| bare_client()).collect());
     let bare = {
         let partners = partners.clone();

@@ -2,14 +2,21 @@
 //!
 //! Runs the real binary with 20 catalog partners that answer at once, twice: one daemon sheds load as by default, the other
 //! not at all. They have one half of the cores and the load the other, so that what the load costs is not taken from them. A
-//! closed-loop ramp finds how many leads in flight make the peak of the one that sheds nothing. Then, by turns, leads come to that
-//! one closed-loop, which tells the peak of that moment, and to the other open-loop at twice its rate. Told of each round are the goodput (leads answered with 200 while it lasts) as a share of the
-//! peak beside it, how long those that were turned away with 503 waited for it, and how long those that were let in took.
+//! closed-loop ramp finds how many leads in flight make the peak of the one that sheds nothing. Then, by turns, leads come to
+//! that one closed-loop, which tells the peak of that moment, and to the other open-loop at twice its rate. Before each turn
+//! both have become quiet: after many leads a daemon counts them for a while, on the core of the other.
+//!
+//! Told of each round are the goodput (leads answered with 200 while it lasts) as a share of the peak beside it, how long those
+//! that were turned away with 503 waited for it, and how long those that were let in took.
 //! `OFFERD_SHED_DELAY=0ms` before the command shows what becomes of it without shedding.
 
 #[path = "../tests/it/kit/mod.rs"]
 mod kit;
+#[allow(dead_code)] // the load uses the rest
+#[path = "load/process.rs"]
+mod process;
 
+use std::io::ErrorKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -48,11 +55,14 @@ fn main() {
     });
     keep_to(&for_load);
     tokio::runtime::Runtime::new().expect("a runtime").block_on(async {
+        let pids = [calm.pid(), shedding.pid()];
         let (calm, load) = (Load::on(&calm), Arc::new(Load::on(&shedding)));
         let in_flight = ramp(&calm).await;
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
+            process::quiet(&pids).await;
             let peak = closed_loop(&calm, in_flight, MEASURED).await;
+            process::quiet(&pids).await;
             let offered = OVERLOAD * peak;
             let before = load.written.load(Ordering::Relaxed);
             let (answers, end, written) = overload(&load, offered).await;
@@ -171,9 +181,17 @@ impl Load {
         (status, due.elapsed(), Instant::now())
     }
 
+    /// A connection that the daemon has not closed since, as it does with those that are silent for long.
+    fn kept(&self) -> Option<TcpStream> {
+        let mut idle = self.idle.lock().expect("nobody panics while holding it");
+        let open = |stream: &TcpStream| {
+            stream.try_read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+        };
+        std::iter::from_fn(|| idle.pop()).find(open)
+    }
+
     async fn exchange(&self) -> Option<u16> {
-        let kept = self.idle.lock().expect("nobody panics while holding it").pop();
-        let mut stream = match kept {
+        let mut stream = match self.kept() {
             Some(stream) => stream,
             None => {
                 let stream = TcpStream::connect(&self.address).await.ok()?;

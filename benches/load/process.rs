@@ -5,6 +5,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
+/// The share of a core that quiet processes take at most, and how long that is looked at.
+const QUIET: f64 = 0.05;
+const QUIET_LOOK: Duration = Duration::from_millis(500);
+
 /// Length of the ticks in which Linux tells of CPU time; the same on every machine.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -15,6 +19,21 @@ pub fn cpu(pid: u32) -> Duration {
     let (_, fields) = stat.rsplit_once(") ").expect("a name in brackets");
     let ticks = fields.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u32>().expect("a number"));
     TICK * ticks.sum::<u32>()
+}
+
+/// Waits until processes have nothing to do: after many leads a daemon counts them for a while, and what is measured next would
+/// share the cores with that.
+pub async fn quiet(pids: &[u32]) {
+    let cpu_of_all = || pids.iter().map(|pid| cpu(*pid)).sum::<Duration>();
+    let mut before = cpu_of_all();
+    loop {
+        tokio::time::sleep(QUIET_LOOK).await;
+        let now = cpu_of_all();
+        if now - before < QUIET_LOOK.mul_f64(QUIET) {
+            return;
+        }
+        before = now;
+    }
 }
 
 /// Memory that is resident, bytes.

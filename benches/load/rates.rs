@@ -98,15 +98,20 @@ impl Row {
         let bare_call = call.to(bare.address);
         let mut sides =
             [Side::new("offerd", daemon.pid(), call), Side::new("bare warp", bare.pid(), bare_call)];
+        let pids = sides.each_ref().map(|side| side.pid);
         for side in &mut sides {
             side.ramp();
         }
         for _ in 0..TURNS {
             for side in &mut sides {
+                runtime.block_on(process::quiet(&pids));
                 side.turn();
             }
         }
-        let latencies = sides.each_ref().map(|side| side.open_loop());
+        let latencies = sides.each_ref().map(|side| {
+            runtime.block_on(process::quiet(&pids));
+            side.open_loop()
+        });
         self.print(&sides, &latencies);
         crate::discard(daemon);
     }

@@ -155,7 +155,7 @@ impl Line {
         self.wired.lane.reach(url).await
     }
 
-    /// Asks a seat, of whose offers those at `offers` fit the lead. Whatever goes wrong is told in one line of the log,
+    /// Asks a seat, of whose offers those at `offers` fit the lead, with its `rendered` request or one that is made now. Whatever goes wrong is told in one line of the log,
     /// without a word of what was sent or answered.
     ///
     /// The partner is told the span of the ask, so that it can go on with the `trace`.
@@ -164,11 +164,11 @@ impl Line {
         seat: &Seat,
         offers: &[usize],
         question: &Question,
+        rendered: Option<Rendered>,
         trace: Option<&TraceContext>,
         deadline: Instant,
     ) -> AskEnd {
-        let Some(source) = &seat.http else { return Outcome::NoOffers(NoOfferReason::Declined).into() };
-        let (outcome, cause) = match self.exchange(source, seat, offers, question, trace, deadline).await {
+        let (outcome, cause) = match self.exchange(seat, offers, question, rendered, trace, deadline).await {
             Ok(end) => return end,
             Err(trouble) => trouble.outcome(),
         };
@@ -218,20 +218,19 @@ impl Line {
 
     async fn exchange(
         &self,
-        source: &HttpSource,
         seat: &Seat,
         offers: &[usize],
         question: &Question,
+        rendered: Option<Rendered>,
         trace: Option<&TraceContext>,
         deadline: Instant,
     ) -> Result<AskEnd, Trouble> {
-        let begun = std::time::Instant::now();
-        let request = source.request(question.given(), Secrets::Real);
-        let Some(mut request) = request.map_err(|error| Trouble::Request(source.places.locate(&error)))?
-        else {
+        let Some(source) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
+        let Rendered { request, took: mut mapping } =
+            rendered.unwrap_or_else(|| Rendered::by(source, question));
+        let Some(mut request) = request? else {
             return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox).into());
         };
-        let mut mapping = begun.elapsed();
         if let Some(token) = self.token(source, question, deadline).await? {
             request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
         }
@@ -326,6 +325,34 @@ impl Line {
 
 fn offered(quotes: Vec<Quote>) -> Outcome {
     if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
+}
+
+/// A seat's request, not sent yet.
+pub struct Rendered {
+    /// `None` for a test lead of a partner that has no sandbox.
+    request: Result<Option<HttpRequest>, Trouble>,
+    took: Duration,
+}
+
+impl Rendered {
+    /// The request that puts a question to a seat; `None` when it is not asked over HTTP.
+    pub fn of(seat: &Seat, question: &Question) -> Option<Self> {
+        seat.http.as_ref().map(|source| Self::by(source, question))
+    }
+
+    fn by(source: &HttpSource, question: &Question) -> Self {
+        let begun = std::time::Instant::now();
+        let request = source.request(question.given(), Secrets::Real);
+        let request = request.map_err(|error| Trouble::Request(source.places.locate(&error)));
+        Self { request, took: begun.elapsed() }
+    }
+}
+
+/// Tells nothing of what it holds, a person's data and secrets.
+impl fmt::Debug for Rendered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rendered").field("took", &self.took).finish_non_exhaustive()
+    }
 }
 
 /// Why there is no answer that could be used. No part of what was sent or answered stands in it.

@@ -19,6 +19,8 @@ use super::configuration::Configuration;
 use super::engine::Engine;
 use super::identity::identity_key;
 use super::messages::{AwaitTable, GetRateTable, Settle, Snapshot, Until};
+use super::prepared::Prepared;
+use super::question::Question;
 use super::rate_table_actor::{RateTableActor, Start};
 use super::reading;
 use super::record::{TableHead, table_uuid};
@@ -251,7 +253,7 @@ impl Matchmaker {
         arrival: Arrival<'_>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
-        let Arrival { record, commit, repeat, mut trace } = arrival;
+        let Arrival { mut record, commit, repeat, mut trace } = arrival;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let deadline = configuration.rules.time.deadline;
@@ -267,7 +269,11 @@ impl Matchmaker {
             Some(repeat) => repeat.remember(&self.engine.store, commit, head.uuid),
             None => commit,
         };
-        if let Err(failure) = self.engine.store.commit(commit).await {
+        let lead = Arc::new(std::mem::take(&mut record.lead));
+        let question = Arc::new(Question::of(&head, Arc::clone(&lead), record.bands));
+        let written = self.engine.store.commit(commit);
+        let (written, prepared) = Prepared::meanwhile(written, question, seating.asked()).await;
+        if let Err(failure) = written {
             seating.give_back(&self.engine);
             trace.fail("not taken in");
             return Err(refusal(&record, failure));
@@ -280,9 +286,10 @@ impl Matchmaker {
             configuration,
             lead_created_at: record.created_at,
             bands: record.bands,
-            lead: Arc::new(record.lead),
+            lead,
             table: Table::new(Arc::new(head), seats),
             fits: fits.into_iter().map(Some).collect(),
+            prepared: Some(prepared),
             asks: Asks::default(),
             begun: Some(begun),
             sequence: 0,
@@ -382,6 +389,7 @@ impl Matchmaker {
             lead: Arc::new(lead.unwrap_or_default()),
             bands,
             table: stored,
+            prepared: None,
             asks: reading::asks(&self.engine.store, table)?,
             begun: None,
             sequence: reading::next_answer(&self.engine.store, table),

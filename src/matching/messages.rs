@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use bytes::Bytes;
 
+use super::lines::Rendered;
 use super::outcome::AskEnd;
 use super::question::Question;
 use super::replies::Reply;
@@ -17,6 +18,8 @@ use crate::telemetry::traces::TraceContext;
 pub struct RequestOffers {
     /// What is asked.
     pub question: Arc<Question>,
+    /// Its request, when that was made before and the partner is asked over HTTP.
+    pub rendered: Option<Rendered>,
     /// Drawn from the table's own id; decides what a simulated partner does.
     pub draw: u64,
     /// Time to answer in.

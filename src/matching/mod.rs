@@ -43,6 +43,7 @@ pub mod pace;
 pub mod partner_actor;
 pub mod partner_events;
 pub mod pausing;
+pub mod prepared;
 pub mod preview;
 pub mod progress;
 pub mod question;

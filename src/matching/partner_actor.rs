@@ -49,10 +49,10 @@ impl PartnerActor {
     /// thread that others take work from; and a panic in it drops the reply, which is an outcome.
     fn ask(&self, line: Line, request: RequestOffers) {
         let (seat, offers, most) = (Arc::clone(&self.seat), self.offers.clone(), self.most);
-        let RequestOffers { question, budget, trace, reply, .. } = request;
+        let RequestOffers { question, rendered, budget, trace, reply, .. } = request;
         let deadline = Instant::now() + budget;
         tokio::spawn(async move {
-            let end = line.ask(&seat, &offers, &question, trace.as_ref(), deadline).await;
+            let end = line.ask(&seat, &offers, &question, rendered, trace.as_ref(), deadline).await;
             let outcome = match end.outcome {
                 Outcome::Offers(quotes) => Outcome::Offers(best(&seat, quotes, most)),
                 other => other,

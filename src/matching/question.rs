@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use chrono::NaiveDate;
+use chrono::{NaiveDate, Utc};
 
+use super::record::TableHead;
 use crate::model::{CreditBands, Lead};
 use crate::partners::Facts;
 use crate::partners::http::{Asked, Given};
@@ -24,6 +25,12 @@ impl Question {
     /// A question about `lead`, priced on the day it is asked, with scores that become ratings by `bands`.
     pub fn new(lead: Arc<Lead>, bands: CreditBands, asked: Asked) -> Self {
         Self { lead, asked, today: asked.now.date_naive(), bands, given: OnceLock::new() }
+    }
+
+    /// What those are asked now who have a seat at a table.
+    pub fn of(table: &TableHead, lead: Arc<Lead>, bands: CreditBands) -> Self {
+        let TableHead { uuid: rate_table, lead: uuid, test, .. } = *table;
+        Self::new(lead, bands, Asked { lead: uuid, rate_table, test, now: Utc::now() })
     }
 
     /// The lead as rules see it.

@@ -26,6 +26,7 @@ use super::limiter::Round;
 use super::messages::{AwaitTable, GetRateTable, PartnerAnswered, RequestOffers, Settle, Snapshot, Until};
 use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use super::partner_actor::PartnerActor;
+use super::prepared::Prepared;
 use super::progress::{Due, Event, Progress, Standing};
 use super::question::Question;
 use super::record::{Answer, AnswerRecord, Ask};
@@ -33,7 +34,6 @@ use super::replies::Replies;
 use super::table::Table;
 use super::writing;
 use crate::model::{CreditBands, Lead, ProductType};
-use crate::partners::http::Asked;
 use crate::partners::{Fit, Seat, SeatText};
 use crate::planted::{Planted, planted};
 use crate::store::{Commit, CommitError};
@@ -61,6 +61,8 @@ pub struct Start {
     pub table: Table,
     /// Per seat of the table, the seat in the book and its fitting offers; `None` for one that left the book.
     pub fits: Vec<Option<Fit>>,
+    /// What those are asked who are asked first, where that was made before.
+    pub prepared: Option<Prepared>,
     /// Who was asked, as far as the head does not say so.
     pub asks: Asks,
     /// When its lead had been read; `None` when it goes on after a restart, so that its seats may have been asked before.
@@ -207,7 +209,7 @@ impl RateTableActor {
     /// Asks seats, each with its budget.
     fn ask(&mut self, seats: &[usize]) {
         let second_look_to_come = self.table().progress().standing(Standing::Held).next().is_some();
-        let question = Arc::new(self.question());
+        let mut prepared = self.start.prepared.take().unwrap_or_else(|| self.question().into());
         for &seat in seats {
             let Some(fit) = self.start.fits[seat].take() else {
                 self.take_in(seat, Outcome::Failed(Failure::Gone).into());
@@ -222,7 +224,8 @@ impl RateTableActor {
             self.asked[seat] = Some(self.asked_now(budget));
             let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
             let request = RequestOffers {
-                question: Arc::clone(&question),
+                question: Arc::clone(prepared.question()),
+                rendered: prepared.take(seat),
                 draw: self.draw(seat),
                 budget,
                 trace: trace.context(),
@@ -245,9 +248,7 @@ impl RateTableActor {
 
     /// What is asked now.
     fn question(&self) -> Question {
-        let head = self.table().head();
-        let asked = Asked { lead: head.lead, rate_table: head.uuid, test: head.test, now: Utc::now() };
-        Question::new(Arc::clone(&self.start.lead), self.start.bands, asked)
+        Question::of(self.table().head(), Arc::clone(&self.start.lead), self.start.bands)
     }
 
     /// No time is left for a seat. One that was asked before a restart was asked all the same.

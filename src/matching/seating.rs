@@ -64,6 +64,11 @@ impl Seating {
         Self { fits, round, book: book.fingerprint(), kept_out, asked }
     }
 
+    /// The seats in their order; `None` for one that is held.
+    pub fn asked(&self) -> impl Iterator<Item = Option<&Seat>> {
+        self.fits.iter().map(|fit| self.asked.contains(&fit.position).then_some(&*fit.seat))
+    }
+
     /// Gives back what was counted: the table was not written.
     pub fn give_back(&self, engine: &Engine) {
         let asked = self.fits.iter().filter(|fit| self.asked.contains(&fit.position));

@@ -2,12 +2,13 @@
 //!
 //! Runs the real binary with 20 catalog partners that answer at once, twice: one daemon sheds load as by default, the other
 //! not at all. They have one half of the cores and the load the other, so that what the load costs is not taken from them. A
-//! closed-loop ramp finds how many leads in flight make the peak of the one that sheds nothing. Then, by turns, leads come to
-//! that one closed-loop, which tells the peak of that moment, and to the other open-loop at twice its rate. Before each turn
-//! both have become quiet: after many leads a daemon counts them for a while, on the core of the other.
+//! closed-loop ramp finds how many leads in flight make the peak of the one that sheds nothing, and warms both. Then, by turns,
+//! leads come to that one closed-loop, which tells the peak of that moment, and to the other open-loop at twice its rate. Before
+//! each turn both have become quiet: after many leads a daemon counts them for a while, on the core of the other.
 //!
-//! Told of each round are the goodput (leads answered with 200 while it lasts) as a share of the peak beside it, how long those
-//! that were turned away with 503 waited for it, and how long those that were let in took.
+//! Told of each round are the goodput (leads answered with 200 while it lasts) as a share of the peak, which is the mean of the
+//! turn before and the turn after, how long those that were turned away with 503 waited for it, and how long those that were
+//! let in took.
 //! `OFFERD_SHED_DELAY=0ms` before the command shows what becomes of it without shedding.
 
 #[path = "../tests/it/kit/mod.rs"]
@@ -34,8 +35,8 @@ const PARTNERS: usize = 20;
 const RAMP: [usize; 7] = [4, 8, 16, 32, 64, 128, 256];
 const RAMP_STEP: Duration = Duration::from_secs(1);
 /// Turns of a peak and twice of it.
-const ROUNDS: usize = 5;
-const MEASURED: Duration = Duration::from_secs(5);
+const ROUNDS: usize = 12;
+const MEASURED: Duration = Duration::from_secs(3);
 /// How much more than the peak is offered.
 const OVERLOAD: f64 = 2.0;
 /// The bars: least goodput as a share of the peak, and the median of a refusal in ms.
@@ -58,16 +59,21 @@ fn main() {
         let pids = [calm.pid(), shedding.pid()];
         let (calm, load) = (Load::on(&calm), Arc::new(Load::on(&shedding)));
         let in_flight = ramp(&calm).await;
+        closed_loop(&load, in_flight, RAMP_STEP * RAMP.len() as u32).await;
+        let peak_now = async || {
+            process::quiet(&pids).await;
+            closed_loop(&calm, in_flight, MEASURED).await
+        };
         let mut rounds = Vec::new();
+        let mut before = peak_now().await;
         for _ in 0..ROUNDS {
             process::quiet(&pids).await;
-            let peak = closed_loop(&calm, in_flight, MEASURED).await;
-            process::quiet(&pids).await;
-            let offered = OVERLOAD * peak;
-            let before = load.written.load(Ordering::Relaxed);
-            let (answers, end, written) = overload(&load, offered).await;
-            let written = written - before;
-            rounds.push(Round { peak, offered: written as f64 / MEASURED.as_secs_f64(), answers, end });
+            let written_before = load.written.load(Ordering::Relaxed);
+            let (answers, end, written) = overload(&load, OVERLOAD * before).await;
+            let offered = (written - written_before) as f64 / MEASURED.as_secs_f64();
+            let after = peak_now().await;
+            rounds.push(Round { peak: f64::midpoint(before, after), offered, answers, end });
+            before = after;
         }
         tell(&rounds);
     });
@@ -261,14 +267,18 @@ fn tell(rounds: &[Round]) {
             refused[1]
         );
     }
-    let mut goodputs: Vec<f64> = rounds.iter().map(Round::goodput).collect();
-    goodputs.sort_by(f64::total_cmp);
+    let quartiles = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        [ROUNDS / 4, ROUNDS / 2, ROUNDS * 3 / 4].map(|nth| values[nth])
+    };
+    let [low, median, high] = quartiles(rounds.iter().map(|round| round.goodput() * 100.0).collect());
     println!(
-        "goodput {:.0} % of the peak at the median of {ROUNDS} rounds (bar {:.0} %), a refusal at most {} ms at the median (bar)",
-        goodputs[ROUNDS / 2] * 100.0,
-        BARS.0 * 100.0,
-        BARS.1
+        "goodput: quartiles of {ROUNDS} rounds {low:.0}, {median:.0}, {high:.0} % (bar {:.0} %)",
+        BARS.0 * 100.0
     );
+    let refused = rounds.iter().map(|round| percentile(&round.times(503), 0.5)).collect();
+    let [low, median, high] = quartiles(refused);
+    println!("median of a refusal: quartiles {low:.1}, {median:.1}, {high:.1} ms (bar {} ms)", BARS.1);
 }
 
 /// In ms; `times` are sorted.

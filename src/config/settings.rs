@@ -143,7 +143,7 @@ pub struct LimitSettings {
     pub requests_per_company: usize,
     /// Bytes of bodies under way.
     pub body_bytes: usize,
-    /// How late tasks may run before new work is turned away; zero for no limit.
+    /// How late tasks may run, or commits wait for the writer, before new work is turned away; zero for no limit.
     pub shed_delay: Duration,
 }
 

@@ -167,6 +167,8 @@ async fn live(
     let reception = http::Reception::new(&settings.api);
     let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
     tokio::spawn(app.gate.beat());
+    let writing = store.clone();
+    app.gate.heed(move || writing.backlog());
     for arbiter in &arbiters {
         arbiter.spawn(app.gate.beat());
     }

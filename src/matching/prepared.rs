@@ -66,3 +66,70 @@ impl fmt::Debug for Prepared {
         f.debug_struct("Prepared").field("question", &self.question).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+    use std::path::PathBuf;
+
+    use futures_util::FutureExt;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::model::{CreditBands, Lead};
+    use crate::partner_files::far_lender;
+    use crate::partners::Book;
+    use crate::partners::http::Asked;
+
+    fn lenders() -> Book {
+        let text = |key| far_lender(key, "https://lender.example/", "").text();
+        let files = ["amber", "birch", "cedar"].map(|key| (PathBuf::from(format!("{key}.toml")), text(key)));
+        Book::from_texts(files).expect("the partners of a test are good")
+    }
+
+    fn question() -> Arc<Question> {
+        let now = chrono::Utc::now();
+        let asked = Asked { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
+        Arc::new(Question::new(Arc::new(Lead::default()), CreditBands::CURRENT, asked))
+    }
+
+    /// Is done when it has been looked at so often.
+    async fn looks(count: usize) -> &'static str {
+        for _ in 1..count {
+            tokio::task::yield_now().await;
+        }
+        "written"
+    }
+
+    fn made(prepared: &mut Prepared) -> [bool; 3] {
+        [0, 1, 2].map(|seat| prepared.take(seat).is_some())
+    }
+
+    #[tokio::test]
+    async fn requests_are_made_while_the_disk_is_busy_and_given_once() {
+        let book = lenders();
+        let seats = book.seats().iter().map(|seat| Some(&**seat));
+        let (done, mut prepared) = Prepared::meanwhile(looks(10), question(), seats).await;
+        assert_eq!((done, made(&mut prepared)), ("written", [true; 3]));
+        assert_eq!(made(&mut prepared), [false; 3]);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_waited_for_that_is_not_made_yet() {
+        let book = lenders();
+        let seats = book.seats().iter().map(|seat| Some(&**seat));
+        let (_, mut prepared) = Prepared::meanwhile(looks(3), question(), seats.clone()).await;
+        assert_eq!(made(&mut prepared), [true, true, false]);
+        let (_, mut prepared) =
+            Prepared::meanwhile(ready(()), question(), seats).now_or_never().expect("it is done");
+        assert_eq!(made(&mut prepared), [false; 3]);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_made_for_a_seat_that_is_held() {
+        let book = lenders();
+        let seats = book.seats().iter().enumerate().map(|(nth, seat)| (nth != 1).then_some(&**seat));
+        let (_, mut prepared) = Prepared::meanwhile(looks(10), question(), seats).await;
+        assert_eq!(made(&mut prepared), [true, false, true]);
+    }
+}

@@ -14,6 +14,8 @@
 //! 7. Aside, checkpoints (`checkpoint`) make sled durable, and the journal's full files are used again. What a crash has kept from
 //!    sled is read from the journal at the next start.
 //!
+//! How long groups wait for the writer is told as the [`backlog`](Store::backlog), so that less is taken in.
+//!
 //! # What reading relies on
 //! Each value carries a version and a checksum ([`Reason`] names what can be wrong). A broken record is counted, logged
 //! once without a byte of its value, and is an error of that one record: [`Store::get`] returns it, [`Store::scan`] leaves
@@ -32,6 +34,7 @@
 //! retry of a failed sync. No method that takes or gives a type of sled.
 
 mod arrival;
+mod backlog;
 pub mod backup;
 mod broken;
 mod changes;
@@ -67,6 +70,7 @@ use std::{
     path::Path,
     sync::{Arc, Weak},
     thread,
+    time::Duration,
 };
 
 use uuid::Uuid;
@@ -164,6 +168,12 @@ impl Store {
     /// all of them are there or none. A commit is written after all that were queued before it.
     pub fn commit(&self, commit: Commit) -> impl Future<Output = Result<(), CommitError>> + Send + use<> {
         self.shared.queue.submit(commit).outcome()
+    }
+
+    /// How long commits wait for the writer just now because of its work, the time of the disk aside: the signal that more is
+    /// asked of the store than it can write.
+    pub fn backlog(&self) -> Duration {
+        self.shared.queue.backlog()
     }
 
     /// The payload of one record. Survives a kill if its commit was acknowledged; a group just applied is visible a

@@ -11,6 +11,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySen
 use tokio::sync::oneshot;
 
 use super::{
+    backlog::{Backlog, Shown},
     commit::{Commit, CommitError},
     error::StoreError,
     group::Outcome,
@@ -52,6 +53,7 @@ pub(super) struct Threaded {
     /// are busy that is a millisecond in which what has arrived is not written.
     writer: Thread,
     thread: Mutex<Option<WriterThread>>,
+    backlog: Shown,
     close_bound: Duration,
 }
 
@@ -76,8 +78,10 @@ impl Queue {
     ) -> io::Result<Self> {
         let (sender, requests) = bounded(depth.max(1));
         let (finish, finished) = bounded(1);
+        let backlog = Backlog::default();
+        let shown = backlog.shown();
         let handle = thread::Builder::new().name("store-writer".to_owned()).spawn(move || {
-            let result = run(writer, &requests, group.max(1));
+            let result = run(writer, &requests, group.max(1), backlog);
             // Nobody listens when the bound of `close` has passed.
             let _ = finish.send(result);
         })?;
@@ -85,6 +89,7 @@ impl Queue {
             sender: RwLock::new(Some(sender)),
             writer: handle.thread().clone(),
             thread: Mutex::new(Some(WriterThread { handle, finished })),
+            backlog: shown,
             close_bound,
         }))
     }
@@ -106,6 +111,14 @@ impl Queue {
                 metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
                 Answer::Ready(outcome)
             }
+        }
+    }
+
+    /// How long commits wait for the writer just now, the time of the disk aside.
+    pub(super) fn backlog(&self) -> Duration {
+        match self {
+            Self::Threaded(threaded) => threaded.backlog.wait(),
+            Self::Inline(_) => Duration::ZERO,
         }
     }
 
@@ -156,8 +169,14 @@ impl Threaded {
 }
 
 /// Writes what is queued, a group at a time, until the queue is closed and empty.
-fn run(mut writer: Writer, requests: &Receiver<Request>, group: usize) -> Result<(), String> {
-    while let Some(first) = next(&mut writer, requests) {
+fn run(
+    mut writer: Writer,
+    requests: &Receiver<Request>,
+    group: usize,
+    mut backlog: Backlog,
+) -> Result<(), String> {
+    while let Some(first) = next(&mut writer, requests, &mut backlog) {
+        backlog.waited(first.queued.elapsed(), writer.disk_took());
         metrics::gauge!(STORE_QUEUE_DEPTH).set(requests.len() as f64);
         let mut commits = Vec::new();
         let mut askers = Vec::new();
@@ -185,12 +204,12 @@ fn run(mut writer: Writer, requests: &Receiver<Request>, group: usize) -> Result
 
 /// The next request, once there is one; `None` when the queue is closed and empty. While the disk is failed, it is tried
 /// now and then.
-fn next(writer: &mut Writer, requests: &Receiver<Request>) -> Option<Request> {
+fn next(writer: &mut Writer, requests: &Receiver<Request>, backlog: &mut Backlog) -> Option<Request> {
     loop {
         match requests.try_recv() {
             Ok(request) => return Some(request),
             Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Empty) => backlog.none(),
         }
         match writer.try_again_in() {
             Some(interval) => {

@@ -32,6 +32,8 @@ pub(super) struct Writer {
     /// When a failed disk was tried last.
     tried: Option<Instant>,
     limits: Limits,
+    /// How long the disk took for the last group.
+    disk_took: Duration,
     /// Whether the length of the last volume is to be looked at.
     grown: bool,
 }
@@ -57,7 +59,17 @@ impl Writer {
         limits: Limits,
     ) -> Self {
         let checkpoints = Checkpoints::inline(Arc::clone(&records), Arc::clone(&latch));
-        Self { records, journal, checkpoints, arrivals, latch, tried: None, limits, grown: true }
+        Self {
+            records,
+            journal,
+            checkpoints,
+            arrivals,
+            latch,
+            tried: None,
+            limits,
+            disk_took: Duration::ZERO,
+            grown: true,
+        }
     }
 
     /// Has checkpoints be made on a thread of their own.
@@ -75,6 +87,7 @@ impl Writer {
         if let Some(failure) = self.latch.failure() {
             return all_failed(commits, &failure.reason);
         }
+        self.disk_took = Duration::ZERO;
         metrics::histogram!(STORE_GROUP_COMMITS).record(commits.len() as f64);
         let written = catch_unwind(AssertUnwindSafe(|| self.write(commits)));
         let failure = match written {
@@ -95,6 +108,11 @@ impl Writer {
         };
         self.tried = Some(Instant::now());
         all_failed(commits, &failure)
+    }
+
+    /// How long the disk took for the last group.
+    pub(super) fn disk_took(&self) -> Duration {
+        self.disk_took
     }
 
     /// When a failed disk is to be tried again, if it may be.
@@ -215,7 +233,9 @@ impl Writer {
             self.grown = true;
             self.checkpoints.take(full).map_err(Fault::Records)?;
         }
+        let begun = Instant::now();
         self.journal.append(&batch.0).map_err(journaled)?;
+        self.disk_took += begun.elapsed();
         Ok(self.records.apply(batch)?)
     }
 }

@@ -139,6 +139,11 @@ impl Gate {
         self.pulse.beat()
     }
 
+    /// Has new work be turned away also when this is late.
+    pub fn heed(&self, signal: impl Fn() -> Duration + Send + Sync + 'static) {
+        self.pulse.heed(signal);
+    }
+
     /// A request arrives.
     pub(super) fn visit(&self, peer: Option<Peer>, headers: &HeaderMap) -> Visit {
         if self.companies.is_none() && self.addresses.is_none() {

@@ -3,7 +3,10 @@
 //! A beat is a task that wants to run every few milliseconds and notes how much later it did: the time that every ready
 //! task waits for a thread just now. A short peak makes it late once; what CoDel calls a standing queue makes the least
 //! of the last few delays large, and only that counts.
+//!
+//! What waits in a queue of its own is no task that is late: the process [heeds](Pulse::heed) the signal of whoever keeps it.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
@@ -19,11 +22,21 @@ const REMEMBERED: usize = 3;
 /// What a beat may be late for the timer's own coarseness.
 const COARSENESS: Duration = Duration::from_millis(1);
 
-/// How late tasks run, over every thread that has a beat.
+/// How late the process is, over every thread that has a beat and every signal that is heeded.
 #[derive(Debug)]
 pub struct Pulse {
     begun: Instant,
     beats: RwLock<Vec<Arc<Beat>>>,
+    signals: RwLock<Vec<Signal>>,
+}
+
+/// Tells how late something is that has no beat.
+struct Signal(Box<dyn Fn() -> Duration + Send + Sync>);
+
+impl fmt::Debug for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Signal").field(&(self.0)()).finish()
+    }
 }
 
 /// One thread's beat, in microseconds.
@@ -38,10 +51,10 @@ struct Beat {
 impl Pulse {
     /// A pulse without a beat, which is never late.
     pub fn new() -> Arc<Self> {
-        Arc::new(Self { begun: Instant::now(), beats: RwLock::default() })
+        Arc::new(Self { begun: Instant::now(), beats: RwLock::default(), signals: RwLock::default() })
     }
 
-    /// How long ready tasks wait on the slowest thread.
+    /// How long what is ready waits where it waits longest.
     pub fn delay(&self) -> Duration {
         let now = self.micros(Instant::now());
         let beats = self.beats.read().unwrap_or_else(PoisonError::into_inner);
@@ -51,7 +64,14 @@ impl Pulse {
             let stuck = overdue.saturating_sub(BEAT.as_micros() as u64 * REMEMBERED as u64);
             beat.delay.load(Ordering::Relaxed).max(stuck)
         });
-        Duration::from_micros(delays.max().unwrap_or_default())
+        let delay = Duration::from_micros(delays.max().unwrap_or_default());
+        let signals = self.signals.read().unwrap_or_else(PoisonError::into_inner);
+        signals.iter().map(|signal| (signal.0)()).fold(delay, Duration::max)
+    }
+
+    /// Has something be looked at that has no beat of its own; it tells how late it is.
+    pub fn heed(&self, signal: impl Fn() -> Duration + Send + Sync + 'static) {
+        self.signals.write().unwrap_or_else(PoisonError::into_inner).push(Signal(Box::new(signal)));
     }
 
     /// A beat, to be spawned on the thread or runtime that it is to watch. It ends with the pulse.
@@ -66,10 +86,7 @@ impl Pulse {
     #[cfg(test)]
     pub(super) fn late(by: Duration) -> Arc<Self> {
         let pulse = Self::new();
-        drop(pulse.beat());
-        let beats = pulse.beats.read().unwrap_or_else(PoisonError::into_inner);
-        beats[0].delay.store(by.as_micros() as u64, Ordering::Relaxed);
-        drop(beats);
+        pulse.heed(move || by);
         pulse
     }
 

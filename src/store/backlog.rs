@@ -1,0 +1,78 @@
+//! How far the writer is behind: how long commits wait for it because of the work that is before them, not because of the disk.
+//!
+//! A group takes in all that is queued, so a slow disk makes groups larger and each of them wait for a sync or two, as it
+//! should. What makes commits wait beyond that is that the groups before them are more than the writer can work off.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Groups of which the least wait counts: a short peak keeps one waiting, a standing queue each.
+const REMEMBERED: usize = 3;
+
+/// Kept by the writer's thread, group by group.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    last: [Duration; REMEMBERED],
+    nth: usize,
+    shown: Arc<AtomicU64>,
+}
+
+/// What [`Backlog`] tells, for whoever wants to look.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shown(Arc<AtomicU64>);
+
+impl Backlog {
+    /// What it tells.
+    pub(super) fn shown(&self) -> Shown {
+        Shown(Arc::clone(&self.shown))
+    }
+
+    /// The first commit of a group has waited so long, of which the disk took a part for the group before.
+    pub(super) fn waited(&mut self, wait: Duration, disk: Duration) {
+        self.last[self.nth] = wait.saturating_sub(disk);
+        self.nth = (self.nth + 1) % REMEMBERED;
+        let least = self.last.iter().min().copied().unwrap_or_default();
+        self.shown.store(least.as_micros() as u64, Ordering::Relaxed);
+    }
+
+    /// Nothing waits.
+    pub(super) fn none(&mut self) {
+        self.waited(Duration::ZERO, Duration::ZERO);
+    }
+}
+
+impl Shown {
+    /// Least of what the last few groups have waited for the writer.
+    pub(super) fn wait(&self) -> Duration {
+        Duration::from_micros(self.0.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn only_what_each_group_has_waited_counts() {
+        let mut backlog = Backlog::default();
+        let shown = backlog.shown();
+        for _ in 0..REMEMBERED - 1 {
+            backlog.waited(9 * MS, 2 * MS);
+        }
+        assert_eq!(shown.wait(), Duration::ZERO, "a peak is no backlog");
+        backlog.waited(5 * MS, 2 * MS);
+        assert_eq!(shown.wait(), 3 * MS);
+        backlog.none();
+        assert_eq!(shown.wait(), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_time_of_the_disk_is_none_of_it() {
+        let mut backlog = Backlog::default();
+        (0..REMEMBERED).for_each(|_| backlog.waited(100 * MS, 101 * MS));
+        assert_eq!(backlog.shown().wait(), Duration::ZERO);
+    }
+}

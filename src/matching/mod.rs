@@ -1,8 +1,9 @@
 //! Matching: how a lead becomes a rate table.
 //!
-//! [`matchmaker`] takes the lead in ([`admission`]) under one [`configuration`], seats those who fit it ([`seating`], [`limiter`]) and starts a
-//! [`rate_table_actor`], which asks a [`partner_actor`] per seat within its [`budget`], gathers their [`replies`], reads every way an ask can
-//! end as one [`outcome`], moves the pure [`progress`] machine, folds the answers into the [`table`] and writes them
+//! [`matchmaker`] takes the lead in ([`admission`]) under one [`configuration`], seats those who fit it ([`seating`], [`limiter`]),
+//! has their requests [`prepared`] while the lead is written, and starts a [`rate_table_actor`], which asks a
+//! [`partner_actor`] per seat within its [`budget`], gathers their [`replies`], reads every way an ask can end as one
+//! [`outcome`], moves the pure [`progress`] machine, folds the answers into the [`table`] and writes them
 //! ([`writing`], [`record`]) before it shows them. [`recovery`] goes on with what a crash has left pending. [`shown`]
 //! tells whether an offer that is reported was ever shown. What happens to an offer afterwards are a [`click`] and
 //! what its partner reports ([`partner_events`]), which [`attribution`] ties to the lead. [`lines`] lead to the partners

@@ -2,7 +2,7 @@
 //!
 //! Runs the real binary with 20 catalog partners that answer at once, twice: one daemon sheds load as by default, the other
 //! not at all. They have one half of the cores and the load the other, so that what the load costs is not taken from them. A
-//! closed-loop ramp finds how many leads in flight make the peak of the one that sheds nothing, and warms both. Then, by turns,
+//! closed-loop ramp finds how many leads in flight make the peak of the one that sheds nothing; the other is warmed as long. Then, by turns,
 //! leads come to that one closed-loop, which tells the peak of that moment, and to the other open-loop at twice its rate. Before
 //! each turn both have become quiet: after many leads a daemon counts them for a while, on the core of the other.
 //!
@@ -34,7 +34,7 @@ const PARTNERS: usize = 20;
 /// Leads in flight on the way to the peak.
 const RAMP: [usize; 7] = [4, 8, 16, 32, 64, 128, 256];
 const RAMP_STEP: Duration = Duration::from_secs(1);
-/// Turns of a peak and twice of it.
+/// Turns of a peak and twice of it, a multiple of four.
 const ROUNDS: usize = 12;
 const MEASURED: Duration = Duration::from_secs(3);
 /// How much more than the peak is offered.
@@ -269,7 +269,8 @@ fn tell(rounds: &[Round]) {
     }
     let quartiles = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);
-        [ROUNDS / 4, ROUNDS / 2, ROUNDS * 3 / 4].map(|nth| values[nth])
+        // Each lies between two rounds.
+        [ROUNDS / 4, ROUNDS / 2, ROUNDS * 3 / 4].map(|nth| f64::midpoint(values[nth - 1], values[nth]))
     };
     let [low, median, high] = quartiles(rounds.iter().map(|round| round.goodput() * 100.0).collect());
     println!(

@@ -8,8 +8,9 @@
 //!    partner's place at the tables of one product type. Its rules are compiled to bitsets, so this takes microseconds.
 //!    [`matching::limiter`] leaves out the seats that are paused, closed, at a cap or over their budget.
 //! 3. The lead, its pending table and `leadCreated` are written as one commit, guarded against duplicates (else 409).
+//!    While the disk is busy the partners' requests are made ([`matching::prepared`]).
 //!    [`store`] acknowledges when its journal is on the disk. From here on the table will be complete by its deadline, whatever
-//!    happens to the client or to the process. While the disk is busy, the partners' requests are made ([`matching::prepared`]).
+//!    happens to the client or to the process.
 //! 4. A [`matching::rate_table_actor`] starts a [`matching::partner_actor`] per seat and asks each within its budget: its
 //!    catalog, or over the [`wire`] ([`matching::lines`]) a partner that lives elsewhere. What is owed to the table is a
 //!    [`matching::replies`]`::Reply`, so an ask ends in exactly one [`matching::outcome`]: offers, no offers, failed (a panic

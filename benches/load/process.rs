@@ -8,6 +8,8 @@ use std::time::Duration;
 /// The share of a core that quiet processes take at most, and how long that is looked at.
 const QUIET: f64 = 0.05;
 const QUIET_LOOK: Duration = Duration::from_millis(500);
+/// How often that is looked at.
+const QUIET_LOOKS: u32 = 120;
 
 /// Length of the ticks in which Linux tells of CPU time; the same on every machine.
 const TICK: Duration = Duration::from_millis(10);
@@ -26,7 +28,7 @@ pub fn cpu(pid: u32) -> Duration {
 pub async fn quiet(pids: &[u32]) {
     let cpu_of_all = || pids.iter().map(|pid| cpu(*pid)).sum::<Duration>();
     let mut before = cpu_of_all();
-    loop {
+    for _ in 0..QUIET_LOOKS {
         tokio::time::sleep(QUIET_LOOK).await;
         let now = cpu_of_all();
         if now - before < QUIET_LOOK.mul_f64(QUIET) {
@@ -34,6 +36,10 @@ pub async fn quiet(pids: &[u32]) {
         }
         before = now;
     }
+    println!(
+        "the server is still busy after {:?}; what follows shares its cores with that",
+        QUIET_LOOK * QUIET_LOOKS
+    );
 }
 
 /// Memory that is resident, bytes.

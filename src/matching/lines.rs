@@ -155,8 +155,8 @@ impl Line {
         self.wired.lane.reach(url).await
     }
 
-    /// Asks a seat, of whose offers those at `offers` fit the lead, with its `rendered` request or one that is made now. Whatever goes wrong is told in one line of the log,
-    /// without a word of what was sent or answered.
+    /// Asks a seat, of whose offers those at `offers` fit the lead, with its `rendered` request or one that is
+    /// made now. Whatever goes wrong is told in one line of the log, without a word of what was sent or answered.
     ///
     /// The partner is told the span of the ask, so that it can go on with the `trace`.
     pub async fn ask(

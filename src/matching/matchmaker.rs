@@ -272,7 +272,7 @@ impl Matchmaker {
         let lead = Arc::new(std::mem::take(&mut record.lead));
         let question = Arc::new(Question::of(&head, Arc::clone(&lead), record.bands));
         let written = self.engine.store.commit(commit);
-        let (written, prepared) = Prepared::meanwhile(written, question, seating.asked()).await;
+        let (written, prepared) = Prepared::meanwhile(written, question, seating.asked_afar()).await;
         if let Err(failure) = written {
             seating.give_back(&self.engine);
             trace.fail("not taken in");

@@ -45,8 +45,8 @@ impl PartnerActor {
         if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
     }
 
-    /// Has the answer of a partner that lives elsewhere given. Mappings take their time, so that is a task of its own, on a
-    /// thread that others take work from; and a panic in it drops the reply, which is an outcome.
+    /// Has the answer of a partner that lives elsewhere given. Mappings take their time, that of the answer and that of the request
+    /// where it was not made before, so it is a task of its own, on a thread that others take work from; and a panic in it drops the reply, which is an outcome.
     fn ask(&self, line: Line, request: RequestOffers) {
         let (seat, offers, most) = (Arc::clone(&self.seat), self.offers.clone(), self.most);
         let RequestOffers { question, rendered, budget, trace, reply, .. } = request;

@@ -1,7 +1,8 @@
 //! What partners are sent, made while the disk is busy with the lead.
 //!
 //! Nobody is asked before the lead is durable, but what they will be asked is known before. So their requests are made while
-//! the lead's commit is under way, as many as that leaves time for; the others are made when they are sent.
+//! the lead's commit is under way, as many as that leaves time for; the others are made when they are sent. A lead that is then
+//! refused has had them made for nothing.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -14,6 +15,9 @@ use super::lines::Rendered;
 use super::question::Question;
 use crate::partners::Seat;
 
+/// Requests that are made in one go, some half a millisecond's, before others have this thread.
+const MOST: usize = 32;
+
 /// The question of a lead, and requests that ask it.
 pub struct Prepared {
     question: Arc<Question>,
@@ -23,7 +27,7 @@ pub struct Prepared {
 
 impl Prepared {
     /// Waits for what is under way, and meanwhile makes the requests of the seats that are there to be asked, one after the
-    /// other; `None` stands for a seat that is not. A request whose mapping panics is left to its own ask, which can fail alone.
+    /// other; `None` stands for a seat that needs none. A request whose mapping panics is left to its own ask, which can fail alone.
     pub async fn meanwhile<T>(
         under_way: impl Future<Output = T>,
         question: Arc<Question>,
@@ -31,13 +35,22 @@ impl Prepared {
     ) -> (T, Self) {
         let mut under_way = pin!(under_way);
         let mut requests = Vec::new();
+        let mut left = MOST;
         for seat in seats {
+            let Some(seat) = seat else {
+                requests.push(None);
+                continue;
+            };
+            if left == 0 {
+                break;
+            }
+            left -= 1;
             let look = |cx: &mut Context<'_>| Poll::Ready(under_way.as_mut().poll(cx));
             if let Poll::Ready(done) = poll_fn(look).await {
                 return (done, Self { question, requests });
             }
-            let made = seat.map(|seat| catch_unwind(AssertUnwindSafe(|| Rendered::of(seat, &question))));
-            requests.push(made.and_then(Result::ok).flatten());
+            let made = catch_unwind(AssertUnwindSafe(|| Rendered::of(seat, &question)));
+            requests.push(made.ok().flatten());
         }
         (under_way.await, Self { question, requests })
     }

@@ -64,9 +64,10 @@ impl Seating {
         Self { fits, round, book: book.fingerprint(), kept_out, asked }
     }
 
-    /// The seats in their order; `None` for one that is held.
-    pub fn asked(&self) -> impl Iterator<Item = Option<&Seat>> {
-        self.fits.iter().map(|fit| self.asked.contains(&fit.position).then_some(&*fit.seat))
+    /// The seats in their order; `None` for one that is held, or is not asked over HTTP.
+    pub fn asked_afar(&self) -> impl Iterator<Item = Option<&Seat>> {
+        let is_asked = |fit: &&Fit| fit.seat.http.is_some() && self.asked.contains(&fit.position);
+        self.fits.iter().map(move |fit| Some(fit).filter(is_asked).map(|fit| &*fit.seat))
     }
 
     /// Gives back what was counted: the table was not written.

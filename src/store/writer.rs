@@ -32,7 +32,7 @@ pub(super) struct Writer {
     /// When a failed disk was tried last.
     tried: Option<Instant>,
     limits: Limits,
-    /// How long the disk took for the last group.
+    /// How long the journal and the key file took for the last group.
     disk_took: Duration,
     /// Whether the length of the last volume is to be looked at.
     grown: bool,
@@ -110,7 +110,7 @@ impl Writer {
         all_failed(commits, &failure)
     }
 
-    /// How long the disk took for the last group.
+    /// How long the journal and the key file, and so the disk, took for the last group.
     pub(super) fn disk_took(&self) -> Duration {
         self.disk_took
     }
@@ -221,7 +221,9 @@ impl Writer {
             self.record(batch)?;
         }
         if rewrapped {
+            let begun = Instant::now();
             self.records.sealing().forget().map_err(|error| Fault::Records(error.to_string()))?;
+            self.disk_took += begun.elapsed();
         }
         Ok(outcomes)
     }
@@ -229,11 +231,11 @@ impl Writer {
     /// First the journal, then sled: what can be read is durable.
     fn record(&mut self, batch: Batch) -> Result<(), Fault> {
         let journaled = |error: io::Error| Fault::Journal(error.to_string());
+        let begun = Instant::now();
         if let Some(full) = self.journal.roll().map_err(journaled)? {
             self.grown = true;
             self.checkpoints.take(full).map_err(Fault::Records)?;
         }
-        let begun = Instant::now();
         self.journal.append(&batch.0).map_err(journaled)?;
         self.disk_took += begun.elapsed();
         Ok(self.records.apply(batch)?)

@@ -49,7 +49,7 @@ pub struct GateRules {
     pub requests_per_company: usize,
     /// Bytes of bodies under way; 0 sets no limit.
     pub body_bytes: usize,
-    /// How late tasks may run before new work is turned away; zero sets no limit.
+    /// How late tasks may run, or what is heeded may be, before new work is turned away; zero sets no limit.
     pub shed_delay: Duration,
 }
 

@@ -49,7 +49,7 @@ struct Beat {
 }
 
 impl Pulse {
-    /// A pulse without a beat, which is never late.
+    /// A pulse without a beat or a signal, which is never late.
     pub fn new() -> Arc<Self> {
         Arc::new(Self { begun: Instant::now(), beats: RwLock::default(), signals: RwLock::default() })
     }
@@ -133,6 +133,16 @@ mod tests {
         assert!(pulse.delay() >= Duration::from_millis(19), "{:?}", pulse.delay());
         beat_late(Duration::ZERO).await;
         assert!(pulse.delay() < Duration::from_millis(2), "{:?}", pulse.delay());
+    }
+
+    #[test]
+    fn what_is_heeded_counts_beside_the_beats() {
+        let pulse = Pulse::new();
+        assert_eq!(pulse.delay(), Duration::ZERO);
+        for late_ms in [3, 7, 5] {
+            pulse.heed(move || Duration::from_millis(late_ms));
+        }
+        assert_eq!(pulse.delay(), Duration::from_millis(7));
     }
 
     #[tokio::test(start_paused = true)]

@@ -39,6 +39,28 @@ async fn its_answer_becomes_offers_and_a_click_leads_where_it_says() {
 }
 
 #[tokio::test]
+async fn each_is_sent_its_own_request_beside_one_that_is_held_back() {
+    let sides = [
+        FarSide::start(|_| offers()).await,
+        FarSide::start(|_| offers()).await,
+        FarSide::start(|_| offers()).await,
+    ];
+    let lender = |key: &str, nth: usize| far_lender(key, &sides[nth].url(&format!("/{key}")), "");
+    let held = partner("birch").second_look(3.0, "");
+    let partners = vec![lender("amber", 0), held, lender("cedar", 1), lender("damson", 2)];
+    let daemon = Daemon::with_partners(partners).start().await;
+    let mut lead: Value = serde_json::from_str(&sample("personal_loan")).unwrap();
+    lead["productTypes"] = json!(["loan", "other"]);
+    let table = daemon.submit_blocking(lead.to_string()).await.json();
+    assert_eq!(table["loanOffers"].as_array().map(Vec::len), Some(6), "{table} {}", daemon.log());
+    for (side, key) in sides.iter().zip(["amber", "cedar", "damson"]) {
+        let heads: Vec<String> = side.received().into_iter().map(|request| request.head).collect();
+        assert_eq!(heads.len(), 1, "{key}: {heads:?}");
+        assert!(heads[0].starts_with(&format!("POST /{key} ")), "{heads:?}");
+    }
+}
+
+#[tokio::test]
 async fn who_declines_says_why() {
     let far = FarSide::start(|_| Deed::Json(200, json!({"no": "low_fico"}).to_string())).await;
     let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;

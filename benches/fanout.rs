@@ -10,11 +10,10 @@
 //! Then three more partners that are dead, drip a byte a second and answer garbage: how long it takes until the healthy
 //! partners' offers can be polled, with and without the sick ones, lead by lead by turns. Breakers are at work as ever.
 
+#[path = "load/cpu.rs"]
+mod cpu;
 #[path = "../tests/it/kit/mod.rs"]
 mod kit;
-#[allow(dead_code)] // the load uses the rest
-#[path = "load/process.rs"]
-mod process;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -85,13 +84,13 @@ async fn overhead(partners: &Partners) {
     };
     let peak = peak(&blocking).await;
     let rate = peak / 2.0;
-    process::quiet(&[pid]).await;
+    cpu::quiet(&[pid]).await;
     open_loop(rate, WARM_UP, &blocking).await;
     let ours = open_loop(rate, MEASURED, &blocking).await;
-    process::quiet(&[pid]).await;
+    cpu::quiet(&[pid]).await;
     let ours_alone = one_at_a_time(&blocking).await;
 
-    process::quiet(&[pid]).await;
+    cpu::quiet(&[pid]).await;
     let clients: Arc<Vec<Bare>> = Arc::new((0..PARTNERS).map(|_| bare_client()).collect());
     let bare = {
         let partners = partners.clone();

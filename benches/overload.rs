@@ -2,20 +2,20 @@
 //!
 //! Runs the real binary with 20 catalog partners that answer at once, twice: one daemon sheds load as by default, the other
 //! not at all. They have one half of the cores and the load the other, so that what the load costs is not taken from them. A
-//! closed-loop ramp finds how many leads in flight make the peak of the one that sheds nothing; the other is warmed as long. Then, by turns,
-//! leads come to that one closed-loop, which tells the peak of that moment, and to the other open-loop at twice its rate. Before
-//! each turn both have become quiet: after many leads a daemon counts them for a while, on the core of the other.
+//! closed-loop ramp finds how many leads in flight make the peak of the one that sheds nothing; the other is warmed as long.
+//! Then, by turns, leads come to that one closed-loop, which tells the peak of that moment, and to the other open-loop at twice
+//! its rate. Before each turn both have become quiet: after many leads a daemon counts them for a while, on the core of the
+//! other.
 //!
 //! Told of each round are the goodput (leads answered with 200 while it lasts) as a share of the peak, which is the mean of the
 //! turn before and the turn after, how long those that were turned away with 503 waited for it, and how long those that were
 //! let in took.
 //! `OFFERD_SHED_DELAY=0ms` before the command shows what becomes of it without shedding.
 
+#[path = "load/cpu.rs"]
+mod cpu;
 #[path = "../tests/it/kit/mod.rs"]
 mod kit;
-#[allow(dead_code)] // the load uses the rest
-#[path = "load/process.rs"]
-mod process;
 
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,13 +61,13 @@ fn main() {
         let in_flight = ramp(&calm).await;
         closed_loop(&load, in_flight, RAMP_STEP * RAMP.len() as u32).await;
         let peak_now = async || {
-            process::quiet(&pids).await;
+            cpu::quiet(&pids).await;
             closed_loop(&calm, in_flight, MEASURED).await
         };
         let mut rounds = Vec::new();
         let mut before = peak_now().await;
         for _ in 0..ROUNDS {
-            process::quiet(&pids).await;
+            cpu::quiet(&pids).await;
             let written_before = load.written.load(Ordering::Relaxed);
             let (answers, end, written) = overload(&load, OVERLOAD * before).await;
             let offered = (written - written_before) as f64 / MEASURED.as_secs_f64();

@@ -9,6 +9,7 @@
 //! that has a million leads, and how soon the pages of its console are answered. `cargo bench --bench load -- submit` runs the rows whose names contain that.
 
 mod bare;
+mod cpu;
 mod generator;
 #[path = "../../tests/it/kit/mod.rs"]
 mod kit;

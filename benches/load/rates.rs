@@ -17,7 +17,7 @@ use crate::bare::Bare;
 use crate::generator::{Call, Until, closed_loop, open_loop};
 use crate::kit::partners::prompt_partners;
 use crate::kit::{Answer, Daemon};
-use crate::{lead, process};
+use crate::{cpu, lead};
 
 /// Connections on the way to the peak.
 const RAMP: [usize; 3] = [8, 32, 128];
@@ -104,12 +104,12 @@ impl Row {
         }
         for _ in 0..TURNS {
             for side in &mut sides {
-                runtime.block_on(process::quiet(&pids));
+                runtime.block_on(cpu::quiet(&pids));
                 side.turn();
             }
         }
         let latencies = sides.each_ref().map(|side| {
-            runtime.block_on(process::quiet(&pids));
+            runtime.block_on(cpu::quiet(&pids));
             side.open_loop()
         });
         self.print(&sides, &latencies);
@@ -168,9 +168,9 @@ impl Side {
     }
 
     fn turn(&mut self) {
-        let before = process::cpu(self.pid);
+        let before = cpu::used(self.pid);
         let (requests, took) = closed_loop(&self.call, self.connections, Until::Elapsed(TURN));
-        self.cpu += process::cpu(self.pid) - before;
+        self.cpu += cpu::used(self.pid) - before;
         self.requests += requests;
         self.took += took;
     }

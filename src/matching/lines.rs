@@ -194,8 +194,8 @@ impl Line {
         question: &Question,
         deadline: Instant,
     ) -> Result<Option<Reply>, String> {
-        let request = source.request(question.given(), Secrets::Real);
-        let Some(mut request) = request.map_err(|error| source.places.locate(&error))? else {
+        let Rendered { request, .. } = Rendered::by(source, question);
+        let Some(mut request) = request.map_err(|trouble| trouble.outcome().1)? else {
             return Ok(None);
         };
         if let Some(token) =

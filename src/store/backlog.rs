@@ -29,7 +29,8 @@ impl Backlog {
         Shown(Arc::clone(&self.shown))
     }
 
-    /// The first commit of a group has waited so long, of which the disk took a part for the group before.
+    /// The first commit of a group has waited so long; for the group before, the disk took so long. Work that lasts as long as
+    /// that again is how a writer keeps up.
     pub(super) fn waited(&mut self, wait: Duration, disk: Duration) {
         self.last[self.nth] = wait.saturating_sub(disk * 2);
         self.nth = (self.nth + 1) % REMEMBERED;

@@ -18,7 +18,6 @@ mod clients;
 mod ledger;
 mod lenders;
 #[path = "../../load/process.rs"]
-#[allow(dead_code)] // the load uses the rest
 mod process;
 mod report;
 mod samples;

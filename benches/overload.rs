@@ -4,12 +4,12 @@
 //! not at all. They have one half of the cores and the load the other, so that what the load costs is not taken from them. A
 //! closed-loop ramp finds how many leads in flight make the peak of the one that sheds nothing; the other is warmed as long.
 //! Then, by turns, leads come to that one closed-loop, which tells the peak of that moment, and to the other open-loop at twice
-//! its rate. Before each turn both have become quiet: after many leads a daemon counts them for a while, on the core of the
-//! other.
+//! its rate. Each turn has a warm-up that does not count. Before each both have become quiet: after many leads a daemon counts
+//! them for a while, on the core of the other.
 //!
-//! Told of each round are the goodput (leads answered with 200 while it lasts) as a share of the peak, which is the mean of the
-//! turn before and the turn after, how long those that were turned away with 503 waited for it, and how long those that were
-//! let in took.
+//! Told of each round are the goodput (leads answered with 200 while it is measured) as a share of the peak, which is the mean
+//! of the turn before and the turn after, how long those that were turned away with 503 waited for it, how long those that were
+//! let in took, and the CPU time that the daemon took as a share of what one core has.
 //! `OFFERD_SHED_DELAY=0ms` before the command shows what becomes of it without shedding.
 
 #[path = "load/cpu.rs"]
@@ -18,11 +18,10 @@ mod cpu;
 mod kit;
 
 use std::io::ErrorKind;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use kit::Daemon;
 use kit::partners::prompt_partners;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -31,12 +30,15 @@ use tokio::net::TcpStream;
 
 /// Partners of a lead.
 const PARTNERS: usize = 20;
-/// Leads in flight on the way to the peak.
-const RAMP: [usize; 7] = [4, 8, 16, 32, 64, 128, 256];
+/// Leads in flight on the way to the peak, and how often that way is taken.
+const RAMP: [usize; 5] = [16, 32, 64, 128, 256];
+const RAMPS: usize = 4;
 const RAMP_STEP: Duration = Duration::from_secs(1);
-/// Turns of a peak and twice of it, a multiple of four.
-const ROUNDS: usize = 12;
-const MEASURED: Duration = Duration::from_secs(3);
+/// Turns of a peak and twice of it, a multiple of four. Many short ones, since what the machine can do drifts within seconds.
+const ROUNDS: usize = 24;
+/// Until connections are open and the daemon has seen what comes.
+const WARM_UP: Duration = Duration::from_millis(500);
+const MEASURED: Duration = Duration::from_millis(1500);
 /// How much more than the peak is offered.
 const OVERLOAD: f64 = 2.0;
 /// The bars: least goodput as a share of the peak, and the median of a refusal in ms.
@@ -57,9 +59,9 @@ fn main() {
     keep_to(&for_load);
     tokio::runtime::Runtime::new().expect("a runtime").block_on(async {
         let pids = [calm.pid(), shedding.pid()];
-        let (calm, load) = (Load::on(&calm), Arc::new(Load::on(&shedding)));
+        let [calm, shedding] = [&calm, &shedding].map(|daemon| Arc::new(Load::on(daemon)));
         let in_flight = ramp(&calm).await;
-        closed_loop(&load, in_flight, RAMP_STEP * RAMP.len() as u32).await;
+        closed_loop(&shedding, in_flight, RAMP_STEP * (RAMP.len() * RAMPS) as u32).await;
         let peak_now = async || {
             cpu::quiet(&pids).await;
             closed_loop(&calm, in_flight, MEASURED).await
@@ -68,11 +70,9 @@ fn main() {
         let mut before = peak_now().await;
         for _ in 0..ROUNDS {
             cpu::quiet(&pids).await;
-            let written_before = load.written.load(Ordering::Relaxed);
-            let (answers, end, written) = overload(&load, OVERLOAD * before).await;
-            let offered = (written - written_before) as f64 / MEASURED.as_secs_f64();
+            let overload = open_loop(&shedding, OVERLOAD * before.goodput(), MEASURED).await;
             let after = peak_now().await;
-            rounds.push(Round { peak: f64::midpoint(before, after), offered, answers, end });
+            rounds.push(Round { peaks: [before, after.clone()], overload });
             before = after;
         }
         tell(&rounds);
@@ -99,75 +99,137 @@ fn keep_to(cores: &CpuSet) {
 
 /// How many leads in flight make the most leads a second.
 async fn ramp(load: &Load) -> usize {
-    let mut best = (0.0, RAMP[0]);
-    for in_flight in RAMP {
-        let rate = closed_loop(load, in_flight, RAMP_STEP).await;
+    let mut rates = RAMP.map(|_| 0.0);
+    for _ in 0..RAMPS {
+        for (rate, in_flight) in rates.iter_mut().zip(RAMP) {
+            *rate += closed_loop(load, in_flight, RAMP_STEP).await.goodput() / RAMPS as f64;
+        }
+    }
+    for (rate, in_flight) in rates.iter().zip(RAMP) {
         println!("{in_flight:>4} in flight: {rate:.0} leads a second");
-        if rate > best.0 {
-            best = (rate, in_flight);
-        }
     }
-    best.1
+    let best = rates.iter().zip(RAMP).max_by(|(one, _), (other, _)| one.total_cmp(other));
+    best.expect("the ramp has steps").1
 }
 
-/// Leads a second that are taken in when each follows upon the answer of one before.
-async fn closed_loop(load: &Load, in_flight: usize, lasting: Duration) -> f64 {
+/// Leads each of which follows upon the answer of one before.
+async fn closed_loop(load: &Load, in_flight: usize, lasting: Duration) -> Turn {
+    let mut turn = Turn::lasting(lasting);
+    let client = async || {
+        let mut ended = Vec::new();
+        while Instant::now() < turn.end {
+            ended.push(load.submit(Instant::now()).await);
+        }
+        ended
+    };
+    let (busy, ended) = join(turn.busy(load.pid), join_all((0..in_flight).map(|_| client()))).await;
+    turn.busy = busy;
+    turn.ended = ended.into_iter().flatten().collect();
+    turn
+}
+
+/// Leads at even times, whatever has become of those before.
+async fn open_loop(load: &Arc<Load>, rate: f64, lasting: Duration) -> Turn {
+    let mut turn = Turn::lasting(lasting);
     let begun = Instant::now();
-    let taken = AtomicU64::new(0);
-    join_all((0..in_flight).map(async |_| {
-        while begun.elapsed() < lasting {
-            if load.submit(Instant::now()).await.0 == 200 {
-                taken.fetch_add(1, Ordering::Relaxed);
-            }
+    let clients = async {
+        let mut clients = Vec::new();
+        while Instant::now() < turn.end {
+            // A timer wakes every millisecond at best, so each time as many are sent as are due.
+            let due = (begun.elapsed().as_secs_f64() * rate) as usize;
+            clients.extend((clients.len()..due).map(|_| {
+                let (load, due) = (Arc::clone(load), Instant::now());
+                tokio::spawn(async move { load.submit(due).await })
+            }));
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
-    }))
-    .await;
-    taken.into_inner() as f64 / begun.elapsed().as_secs_f64()
+        join_all(clients).await
+    };
+    let (busy, ended) = join(turn.busy(load.pid), clients).await;
+    turn.busy = busy;
+    turn.ended = ended.into_iter().map(|ended| ended.expect("the call ends")).collect();
+    turn
 }
 
-/// A turn.
+/// A peak, twice of it, and a peak again.
 struct Round {
-    /// Leads a second.
-    peak: f64,
-    /// Leads a second that were sent, which is twice the peak where the load keeps up.
-    offered: f64,
-    answers: Vec<Ended>,
-    /// When the last lead came.
-    end: Instant,
+    peaks: [Turn; 2],
+    overload: Turn,
 }
 
-/// What became of a lead, how long it took, and when that was.
-type Ended = (u16, Duration, Instant);
+/// Leads that came one way for a while, and what became of them.
+#[derive(Clone)]
+struct Turn {
+    /// When the warm-up is over.
+    begin: Instant,
+    end: Instant,
+    ended: Vec<Ended>,
+    /// Cores that the daemon took, on the average.
+    busy: f64,
+}
 
-/// Leads at even times, whatever has become of those before; gives what became of them, when the last one
-/// came, and how many had been written by then since the start.
-async fn overload(load: &Arc<Load>, rate: f64) -> (Vec<Ended>, Instant, u64) {
-    let begun = tokio::time::Instant::now();
-    let end = begun + MEASURED;
-    let mut sent = 0_u32;
-    let mut calls = Vec::new();
-    while tokio::time::Instant::now() < end {
-        // A timer wakes every millisecond at best, so each time as many are sent as are due.
-        let due = (begun.elapsed().as_secs_f64() * rate) as u32;
-        calls.extend((sent..due).map(|_| {
-            let (load, due) = (Arc::clone(load), Instant::now());
-            tokio::spawn(async move { load.submit(due).await })
-        }));
-        sent = due.max(sent);
-        tokio::time::sleep(Duration::from_millis(1)).await;
+/// What became of a lead.
+#[derive(Clone, Copy)]
+struct Ended {
+    /// 0 when there was no answer.
+    status: u16,
+    due: Instant,
+    /// When its last byte had been written.
+    sent: Option<Instant>,
+    at: Instant,
+}
+
+impl Turn {
+    fn lasting(lasting: Duration) -> Self {
+        let begin = Instant::now() + WARM_UP;
+        Self { begin, end: begin + lasting, ended: Vec::new(), busy: 0.0 }
     }
-    let written = load.written.load(Ordering::Relaxed);
-    let ended = join_all(calls).await.into_iter().map(|ended| ended.expect("the call ends"));
-    (ended.collect(), end.into_std(), written)
+
+    /// Cores that a process takes while it is measured.
+    async fn busy(&self, pid: u32) -> f64 {
+        tokio::time::sleep_until(self.begin.into()).await;
+        let before = cpu::used(pid);
+        tokio::time::sleep_until(self.end.into()).await;
+        (cpu::used(pid) - before).as_secs_f64() / (self.end - self.begin).as_secs_f64()
+    }
+
+    /// How often a second something happened to a lead.
+    fn rate(&self, happened: impl Fn(&Ended) -> Option<Instant>) -> f64 {
+        let times = self.ended.iter().filter_map(happened);
+        let measured = times.filter(|at| (self.begin..self.end).contains(at));
+        measured.count() as f64 / (self.end - self.begin).as_secs_f64()
+    }
+
+    /// Leads a second that were answered with 200.
+    fn goodput(&self) -> f64 {
+        self.rate(|lead| (lead.status == 200).then_some(lead.at))
+    }
+
+    /// Leads a second that were sent.
+    fn offered(&self) -> f64 {
+        self.rate(|lead| lead.sent)
+    }
+
+    /// How long the answers of a status took to leads that were due while it was measured, the shortest first.
+    fn times(&self, status: u16) -> Vec<Duration> {
+        let due = self.ended.iter().filter(|lead| lead.status == status && lead.due >= self.begin);
+        let mut times: Vec<Duration> = due.map(|lead| lead.at - lead.due).collect();
+        times.sort();
+        times
+    }
+
+    /// Leads that were answered with neither 200 nor 503.
+    fn others(&self) -> usize {
+        self.ended.iter().filter(|lead| ![200, 503].contains(&lead.status)).count()
+    }
 }
 
 /// Connections that are kept, and the one request that is sent on them.
 struct Load {
+    pid: u32,
     address: String,
     request: String,
     idle: Mutex<Vec<TcpStream>>,
-    /// Requests that went out.
-    written: AtomicU64,
 }
 
 impl Load {
@@ -178,13 +240,14 @@ impl Load {
             "POST /leads/rateTables HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
              content-type: application/json\r\ncontent-length: {length}\r\n\r\n{LEAD}"
         );
-        Self { address, request, idle: Mutex::default(), written: AtomicU64::new(0) }
+        Self { pid: daemon.pid(), address, request, idle: Mutex::default() }
     }
 
-    /// A lead that is due now; status 0 when there was no answer.
+    /// A lead that is due now.
     async fn submit(&self, due: Instant) -> Ended {
-        let status = self.exchange().await.unwrap_or(0);
-        (status, due.elapsed(), Instant::now())
+        let mut sent = None;
+        let status = self.exchange(&mut sent).await.unwrap_or(0);
+        Ended { status, due, sent, at: Instant::now() }
     }
 
     /// A connection that the daemon has not closed since, as it does with those that are silent for long.
@@ -196,7 +259,8 @@ impl Load {
         std::iter::from_fn(|| idle.pop()).find(open)
     }
 
-    async fn exchange(&self) -> Option<u16> {
+    /// Sends the request and reads the whole answer; gives its status.
+    async fn exchange(&self, sent: &mut Option<Instant>) -> Option<u16> {
         let mut stream = match self.kept() {
             Some(stream) => stream,
             None => {
@@ -206,7 +270,7 @@ impl Load {
             }
         };
         stream.write_all(self.request.as_bytes()).await.ok()?;
-        self.written.fetch_add(1, Ordering::Relaxed);
+        *sent = Some(Instant::now());
         let mut answer = Vec::with_capacity(32 * 1024);
         let head = loop {
             if stream.read_buf(&mut answer).await.ok()? == 0 {
@@ -231,40 +295,40 @@ impl Load {
 }
 
 impl Round {
-    /// How long the answers of a status took, the shortest first.
-    fn times(&self, wanted: u16) -> Vec<Duration> {
-        let answers = self.answers.iter().filter(|(status, ..)| *status == wanted);
-        let mut times: Vec<Duration> = answers.map(|(_, took, _)| *took).collect();
-        times.sort();
-        times
+    /// Leads a second.
+    fn peak(&self) -> f64 {
+        f64::midpoint(self.peaks[0].goodput(), self.peaks[1].goodput())
     }
 
     /// The share of the peak that is still taken in.
     fn goodput(&self) -> f64 {
-        let taken = self.answers.iter().filter(|(status, _, at)| *status == 200 && *at < self.end);
-        taken.count() as f64 / MEASURED.as_secs_f64() / self.peak
+        self.overload.goodput() / self.peak()
     }
 }
 
 fn tell(rounds: &[Round]) {
     println!(
-        "\n{:<10}{:>10}{:>9}{:>12}{:>10}{:>12}{:>10}{:>9}",
-        "peak", "offered", "goodput", "taken: p50", "p99 ms", "503: p50", "p99 ms", "others"
+        "\n{:<8}{:>9}{:>9}{:>9}{:>12}{:>9}{:>12}{:>9}{:>9}{:>9}",
+        "peak", "core", "offered", "core", "taken: p50", "p99 ms", "503: p50", "p99 ms", "others", "goodput"
     );
     for round in rounds {
-        let (taken, refused) = (round.times(200), round.times(503));
-        let others = round.answers.len() - taken.len() - refused.len();
-        let [taken, refused] =
-            [taken, refused].map(|times| [0.5, 0.99].map(|share| percentile(&times, share)));
+        let overload = &round.overload;
+        let [taken, refused] = [200, 503].map(|status| {
+            let times = overload.times(status);
+            [0.5, 0.99].map(|share| percentile(&times, share))
+        });
         println!(
-            "{:<10.0}{:>10.0}{:>7.0} %{:>12.2}{:>10.2}{:>12.2}{:>10.2}{others:>9}",
-            round.peak,
-            round.offered,
-            round.goodput() * 100.0,
+            "{:<8.0}{:>7.0} %{:>9.0}{:>7.0} %{:>12.2}{:>9.2}{:>12.2}{:>9.2}{:>9}{:>7.0} %",
+            round.peak(),
+            f64::midpoint(round.peaks[0].busy, round.peaks[1].busy) * 100.0,
+            overload.offered(),
+            overload.busy * 100.0,
             taken[0],
             taken[1],
             refused[0],
-            refused[1]
+            refused[1],
+            overload.others(),
+            round.goodput() * 100.0
         );
     }
     let quartiles = |mut values: Vec<f64>| {
@@ -277,7 +341,7 @@ fn tell(rounds: &[Round]) {
         "goodput: quartiles of {ROUNDS} rounds {low:.0}, {median:.0}, {high:.0} % (bar {:.0} %)",
         BARS.0 * 100.0
     );
-    let refused = rounds.iter().map(|round| percentile(&round.times(503), 0.5)).collect();
+    let refused = rounds.iter().map(|round| percentile(&round.overload.times(503), 0.5)).collect();
     let [low, median, high] = quartiles(refused);
     println!("median of a refusal: quartiles {low:.1}, {median:.1}, {high:.1} ms (bar {} ms)", BARS.1);
 }

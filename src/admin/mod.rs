@@ -49,8 +49,8 @@ use crate::run_file::RunFile;
 use crate::telemetry::metrics;
 use crate::telemetry::tail::Tail;
 use crate::web::{
-    Authenticate, Caller, Context, Cors, Editions, Failure, Gate, Handler, Listener, Principal, Reply, Route,
-    Router, Scope, Surface, Token, Welcome, handler, service,
+    AnswerMeter, Authenticate, Caller, Context, Cors, Editions, Failure, Gate, Handler, Listener, Principal,
+    Reply, Route, Router, Scope, Surface, Token, Welcome, handler, service,
 };
 
 /// What the admin pages are made with.
@@ -238,7 +238,7 @@ pub fn start(listener: Listener, app: App) -> Admin {
     let nobody = Welcome { cors: Cors::new(&[]), vendors: Vec::new() };
     let app = Arc::new(app);
     let surface = Surface {
-        listener: "admin",
+        meter: AnswerMeter::of("admin"),
         app: Arc::clone(&app),
         router: Router::new(&[ROUTES, console::ROUTES].concat()),
         gate: Arc::new(Gate::open()),

@@ -161,7 +161,6 @@ async fn live(
     let admin = admin::start(admin_listener, admin_app);
 
     let retaining = tokio::spawn(retention::retain(store.clone(), settings.store.clone()));
-    tokio::spawn(funnel::keep(Arc::clone(&engine)));
 
     let (stop, stopping) = watch::channel(false);
     let reception = http::Reception::new(&settings.api);
@@ -172,6 +171,8 @@ async fn live(
     }
     let writing = store.clone();
     app.gate.heed(move || writing.backlog());
+    let gate = Arc::clone(&app.gate);
+    tokio::spawn(funnel::keep(Arc::clone(&engine), move || gate.lateness()));
     let api = tokio::spawn(http::serve_api(api, Arc::clone(&app), &reception, stopped(stopping.clone())));
     let integrations =
         tokio::spawn(http::serve_integrations(integrations, app, &reception, stopped(stopping)));

@@ -34,8 +34,8 @@ use crate::store::Clock;
 use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
 use crate::web::{
-    Authenticate, Caller, Drained, Gate, GateRules, Identity, Limits, Listener, Principal, Pulse, Rate,
-    Router, SigningKey, Surface, Token, service,
+    AnswerMeter, Authenticate, Caller, Drained, Gate, GateRules, Identity, Limits, Listener, Principal,
+    Pulse, Rate, Router, SigningKey, Surface, Token, service,
 };
 
 /// What the handlers work with.
@@ -190,7 +190,7 @@ fn surface(
     reception: &Reception,
 ) -> Surface<App> {
     Surface {
-        listener,
+        meter: AnswerMeter::of(listener),
         gate: Arc::clone(&app.gate),
         app,
         router: Router::new(routes),

@@ -1,13 +1,10 @@
-//! What every request gets around its handler: an id, a panic boundary, CORS, cache rules, metrics, a log
-//! line.
+//! What every request gets around its handler: a task of its own, a panic boundary, and the decision who answers.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures_util::FutureExt;
-use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue, ORIGIN};
-use hyper::{Method, StatusCode};
+use hyper::Method;
 use tracing::Instrument;
 use uuid::Uuid;
 use warp::reply::Response;
@@ -15,6 +12,7 @@ use warp::reply::Response;
 use super::arrival::Arrival;
 use super::caller::{self, Authenticate};
 use super::edition::Edition;
+use super::exchange::Exchange;
 use super::failure::Failure;
 use super::gate::Visit;
 use super::handler::{Context, Handler};
@@ -24,10 +22,6 @@ use super::respond::{HeldTags, Reply};
 use super::router::Found;
 use super::surface::Surface;
 use super::welcome::Welcome;
-use crate::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
-
-/// Names the id in answers, and in the log.
-pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
 /// The route of a path that has none, in metrics and logs: the path itself is the client's to choose.
 const UNKNOWN_ROUTE: &str = "unknown";
@@ -41,7 +35,7 @@ where
     A: Authenticate + Send + Sync + 'static,
 {
     let id = Uuid::now_v7();
-    let span = tracing::error_span!("request", request_id = %id, listener = surface.listener);
+    let span = tracing::error_span!("request", request_id = %id, listener = surface.meter.listener());
     let work = AssertUnwindSafe(exchange(surface, id, arrival)).catch_unwind();
     let mut work = Box::pin(work.instrument(span));
     let ended = match work.as_mut().now_or_never() {
@@ -57,33 +51,24 @@ async fn exchange<A>(surface: Arc<Surface<A>>, id: Uuid, arrival: Arrival) -> Re
 where
     A: Authenticate + Send + Sync + 'static,
 {
-    let begun = Instant::now();
     let welcome = Arc::clone(&surface.welcome.borrow());
-    let method = arrival.method.clone();
-    let origin = arrival.headers.get(ORIGIN).cloned();
-    let held = HeldTags::of(&method, &arrival.headers);
-    let mut visit = surface.gate.visit(arrival.peer, &arrival.headers);
+    let held = HeldTags::of(&arrival.method, &arrival.headers);
     let found = surface.router.find(&arrival.path);
     let route = match &found {
         Found::Resource(resource, _) => resource.template(),
         Found::Nothing | Found::Undecodable => UNKNOWN_ROUTE,
     };
+    let exchange = Exchange::begin(id, &arrival.method, &arrival.headers, route);
+    let mut visit = surface.gate.visit(arrival.peer, &arrival.headers);
 
     let work = dispatch(&surface, &welcome, id, arrival, found, &mut visit);
     let outcome = AssertUnwindSafe(work).catch_unwind().await;
     let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
     // Who was turned away holds nothing any more.
     let passage = visit.passage();
-    let mut response =
+    let response =
         answer.map_or_else(Failure::into_response, |reply| reply.holding(passage).into_response(&held));
-
-    let headers = response.headers_mut();
-    welcome.cors.mark(headers, origin.as_ref());
-    visit.mark(headers);
-    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    headers.insert(REQUEST_ID, request_id(id));
-    record(surface.listener, route, &method, response.status(), begun);
-    response
+    exchange.seal(&surface, &welcome, &visit, response)
 }
 
 /// Decides who answers: the preflight, the gate, the router, the caller's rights and the edition may, before
@@ -111,7 +96,7 @@ async fn dispatch<A: Authenticate>(
             _ => Err(Failure::method_not_allowed(resource.allow())),
         };
     };
-    surface.gate.shed(visit, &route.method)?;
+    surface.gate.begin_work(visit, &route.method);
     let query = percent::decode_query(&arrival.query);
     let principal =
         caller::identify(route.scope, &arrival.headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
@@ -134,18 +119,4 @@ async fn dispatch<A: Authenticate>(
 fn panicked(route: &'static str) -> Failure {
     tracing::error!(route, "handler panicked");
     Failure::internal()
-}
-
-pub(super) fn request_id(id: Uuid) -> HeaderValue {
-    HeaderValue::try_from(id.to_string()).expect("a uuid is visible ASCII")
-}
-
-fn record(listener: &'static str, route: &'static str, method: &Method, status: StatusCode, begun: Instant) {
-    let elapsed = begun.elapsed();
-    let code = status.as_str().to_owned();
-    metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => code).increment(1);
-    metrics::histogram!(HTTP_REQUEST_SECONDS, "listener" => listener, "route" => route)
-        .record(elapsed.as_secs_f64());
-    let elapsed_ms = elapsed.as_secs_f64() * 1e3;
-    tracing::debug!(%method, route, status = status.as_u16(), elapsed_ms, "request answered");
 }

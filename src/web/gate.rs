@@ -1,5 +1,5 @@
-//! Who gets past: how often one client may ask, how much may be under way at once, and what is turned away when the
-//! process is late. Everything is decided before the body is read, so turning away costs little.
+//! Who gets past: how often one client may ask, how much may be under way at once, and whether new work is turned away since
+//! the process is late. Everything is decided before the body is read, so turning away costs little.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -144,6 +144,11 @@ impl Gate {
         self.pulse.heed(signal);
     }
 
+    /// How late the process is.
+    pub fn lateness(&self) -> Duration {
+        self.pulse.delay()
+    }
+
     /// A request arrives.
     pub(super) fn visit(&self, peer: Option<Peer>, headers: &HeaderMap) -> Visit {
         if self.companies.is_none() && self.addresses.is_none() {
@@ -167,19 +172,26 @@ impl Gate {
         Ok(())
     }
 
-    /// Turns new work away while the process is late. What only reads goes on: a client that polls has its lead in.
-    ///
-    /// # Errors
-    /// 503.
-    pub(super) fn shed(&self, visit: &mut Visit, method: &Method) -> Result<(), Failure> {
-        let reads = method == Method::GET || method == Method::HEAD;
-        if reads || self.rules.shed_delay.is_zero() {
-            return Ok(());
+    /// Whether new work is turned away just now, because the process is late. What only reads goes on: a client that polls has
+    /// its lead in.
+    pub(super) fn sheds(&self, method: &Method) -> bool {
+        !reads(method)
+            && !self.rules.shed_delay.is_zero()
+            && self.working.load(Ordering::Relaxed) >= NEVER_SHED
+            && self.lateness() > self.rules.shed_delay
+    }
+
+    /// The refusal of a request that is shed: 503.
+    pub(super) fn late() -> Failure {
+        turned_away("late")
+    }
+
+    /// Takes a place among those that bring new work.
+    pub(super) fn begin_work(&self, visit: &mut Visit, method: &Method) {
+        if !reads(method) {
+            self.working.fetch_add(1, Ordering::Relaxed);
+            visit.passage._work = Some(Work(Arc::clone(&self.working)));
         }
-        let others = self.working.fetch_add(1, Ordering::Relaxed);
-        visit.passage._work = Some(Work(Arc::clone(&self.working)));
-        let late = others >= NEVER_SHED && self.pulse.delay() > self.rules.shed_delay;
-        if late { Err(turned_away("late")) } else { Ok(()) }
     }
 
     /// Counts a request for its company, and for what the company has under way.
@@ -249,6 +261,10 @@ impl Visit {
         counter!(HTTP_REQUESTS_REFUSED, "reason" => reason).increment(1);
         Err(Failure::too_many_requests(wait_s))
     }
+}
+
+fn reads(method: &Method) -> bool {
+    method == Method::GET || method == Method::HEAD
 }
 
 fn turned_away(reason: &'static str) -> Failure {

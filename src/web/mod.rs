@@ -4,16 +4,17 @@
 //!
 //! 1. [`listener`] accepts the connection (no delay, a cap, a limit on the head's time and size) and notes
 //!    the peer.
-//! 2. `arrival`, the one warp filter, takes the request apart; `envelope` gives it an id and a task of its
+//! 2. `door` turns new work away while the process is late (503).
+//! 3. `arrival`, the one warp filter, takes the request apart; `envelope` gives it an id and a task of its
 //!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
-//! 3. [`gate`] counts it for its address (429), for those under way and, once the caller is known, for the
-//!    company; new work is turned away while the process is late (503). No body is read before.
-//! 4. [`router`] finds the row of the route table, or answers 404, 405, or `OPTIONS`; [`cors`] answers
+//! 4. [`gate`] counts it for its address (429), for those under way and, once the caller is known, for the
+//!    company. No body is read before.
+//! 5. [`router`] finds the row of the route table, or answers 404, 405, or `OPTIONS`; [`cors`] answers
 //!    preflights.
-//! 5. [`caller`] asks for the token, or the [`signature`], that the row's [`Scope`] wants, [`edition`] whether the row is part of
+//! 6. [`caller`] asks for the token, or the [`signature`], that the row's [`Scope`] wants, [`edition`] whether the row is part of
 //!    what `Accept` asks for.
-//! 6. The [`Handler`] reads the body through [`request`], the query through [`query`], and gives a [`Reply`] or
-//!    a [`Failure`]; each is turned into an answer by one function, which `envelope` seals with id, CORS, cache
+//! 7. The [`Handler`] reads the body through [`request`], the query through [`query`], and gives a [`Reply`] or
+//!    a [`Failure`]; each is turned into an answer by one function, which `exchange` seals with id, CORS, cache
 //!    rules, metrics and a log line.
 //!
 //! Invariants: only this module names warp; no filter rejects, so there is nothing to recover
@@ -40,12 +41,15 @@
 
 mod activity;
 pub mod allowance;
+pub mod answer_meter;
 mod arrival;
 pub mod caller;
 mod client_address;
 pub mod cors;
+mod door;
 pub mod edition;
 mod envelope;
+mod exchange;
 pub mod failure;
 pub mod gate;
 pub mod handler;
@@ -71,10 +75,11 @@ mod welcome;
 mod tests;
 
 pub use allowance::Rate;
+pub use answer_meter::AnswerMeter;
 pub use caller::{Authenticate, Caller, Principal, Scope, SigningKey, Token};
 pub use cors::Cors;
 pub use edition::{Edition, Editions};
-pub use envelope::REQUEST_ID;
+pub use exchange::REQUEST_ID;
 pub use failure::Failure;
 pub use gate::{Gate, GateRules};
 pub(crate) use handler::handler;

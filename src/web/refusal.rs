@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 use warp::reply::Response;
 
-use super::envelope::{REQUEST_ID, request_id};
+use super::exchange::{REQUEST_ID, request_id};
 use super::failure::Failure;
 use crate::telemetry::metrics::HTTP_CONNECTIONS_REFUSED;
 

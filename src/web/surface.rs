@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::{Either, ready};
 use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper::{Request, Uri};
@@ -9,8 +10,10 @@ use hyper_util::service::TowerToHyperService;
 use tokio::sync::watch;
 use warp::Filter;
 
+use super::answer_meter::AnswerMeter;
 use super::arrival::arrival;
 use super::caller::Authenticate;
+use super::door;
 use super::envelope;
 use super::gate::Gate;
 use super::handler::Handler;
@@ -20,8 +23,8 @@ use super::welcome::Welcome;
 
 /// What a public listener serves.
 pub struct Surface<A> {
-    /// The listener's name in metrics and logs.
-    pub listener: &'static str,
+    /// Counts its answers, by the listener's name.
+    pub meter: AnswerMeter,
     /// The application that handlers are given.
     pub app: Arc<A>,
     /// The compiled route table.
@@ -38,9 +41,13 @@ where
     A: Authenticate + Send + Sync + 'static,
 {
     let surface = Arc::new(surface);
-    let answered = arrival().then(move |arrival| envelope::answer(Arc::clone(&surface), arrival));
+    let inside = Arc::clone(&surface);
+    let answered = arrival().then(move |arrival| envelope::answer(Arc::clone(&inside), arrival));
     let warped = TowerToHyperService::new(warp::service(answered));
-    service_fn(move |request| warped.call(with_path(request)))
+    service_fn(move |request| match door::turned_away(&surface, &request) {
+        Some(refusal) => Either::Left(ready(Ok(refusal))),
+        None => Either::Right(warped.call(with_path(request))),
+    })
 }
 
 /// A target that is only a host, as proxies are sent (`CONNECT offers.example:443`), has no path, and warp panics on it. It

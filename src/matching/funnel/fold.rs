@@ -72,17 +72,19 @@ struct Draft {
     more: bool,
 }
 
+/// How late the process may be for the fold to take more than a step now and then.
+const LATE: Duration = Duration::from_millis(1);
+
 /// Follows the feeds for as long as the store takes commits. While it catches up it rests for as long as a step took, so
-/// that it has half a core at most.
-pub async fn keep(engine: Arc<Engine>) {
+/// that it has half a core at most; while the process is late it takes a step as seldom as when there is nothing to count,
+/// since the leads of the moment come first.
+pub async fn keep(engine: Arc<Engine>, lateness: impl Fn() -> Duration) {
     let fold = Fold::of(engine.store.clone(), engine.texts.clone());
     loop {
         let begun = Instant::now();
         let pause = match fold.round().await {
-            Ok(Step::More) => begun.elapsed(),
-            Ok(Step::CaughtUp | Step::Nothing) | Err(CommitError::Busy | CommitError::Guard { .. }) => {
-                LOOK_AGAIN
-            }
+            Ok(step) => rest(step, begun.elapsed(), lateness()),
+            Err(CommitError::Busy | CommitError::Guard { .. }) => LOOK_AGAIN,
             Err(CommitError::Closed) => return,
             Err(failure) => {
                 error!(%failure, "the funnel is counted no further");
@@ -90,6 +92,14 @@ pub async fn keep(engine: Arc<Engine>) {
             }
         };
         tokio::time::sleep(pause).await;
+    }
+}
+
+/// How long to rest after a step that took so long.
+fn rest(step: Step, took: Duration, lateness: Duration) -> Duration {
+    match step {
+        Step::More if lateness <= LATE => took,
+        _ => LOOK_AGAIN,
     }
 }
 
@@ -406,4 +416,20 @@ fn day_of(millis: i64) -> NaiveDate {
 /// Reads on a thread that may block.
 async fn blocking<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Result<T, CommitError> {
     tokio::task::spawn_blocking(read).await.map_err(|error| CommitError::Failed(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn it_catches_up_with_half_a_core_unless_the_process_is_late() {
+        assert_eq!(rest(Step::More, 7 * MS, Duration::ZERO), 7 * MS);
+        assert_eq!(rest(Step::More, 7 * MS, LATE + MS), LOOK_AGAIN, "the leads of the moment come first");
+        for step in [Step::CaughtUp, Step::Nothing] {
+            assert_eq!(rest(step, 7 * MS, Duration::ZERO), LOOK_AGAIN);
+        }
+    }
 }

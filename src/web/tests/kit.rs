@@ -14,8 +14,8 @@ use uuid::Uuid;
 
 use crate::model::TokenKind;
 use crate::web::{
-    Authenticate, Caller, Context, Cors, Drained, Edition, Editions, Failure, Gate, Handler, Limits,
-    Listener, Principal, Reply, Route, Router, Scope, Surface, Token, Welcome, handler, service,
+    AnswerMeter, Authenticate, Caller, Context, Cors, Drained, Edition, Editions, Failure, Gate, Handler,
+    Limits, Listener, Principal, Reply, Route, Router, Scope, Surface, Token, Welcome, handler, service,
 };
 
 pub(super) const PUBLISHABLE: &str =
@@ -183,7 +183,7 @@ pub(super) fn serve(listener: Listener, gate: Gate, body_timeout: Duration, orig
     let origins: Vec<String> = origins.iter().map(|&origin| origin.to_owned()).collect();
     let vendors = vec!["offerd".to_owned()];
     let surface = Surface {
-        listener: "test",
+        meter: AnswerMeter::of("test"),
         app: Arc::clone(&app),
         router: Router::new(ROUTES),
         gate: Arc::new(gate),

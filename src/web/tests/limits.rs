@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::kit::{BODY_CAP_BYTES, CONFIDENTIAL, PUBLISHABLE, UNISSUED, bind, limits, serve, start_behind};
+use super::kit::{
+    BODY_CAP_BYTES, CONFIDENTIAL, Client, PUBLISHABLE, Server, UNISSUED, bind, limits, serve, start_behind,
+};
 use crate::web::pulse::Pulse;
 use crate::web::{Gate, GateRules, Limits, Rate};
 
@@ -14,6 +16,18 @@ fn slow(burst: u32) -> Option<Rate> {
 
 fn gate(rules: GateRules) -> Gate {
     Gate::new(rules, Pulse::new())
+}
+
+/// So many requests that bring new work, all under way.
+async fn occupy(server: &Server, requests: usize) -> Vec<Client> {
+    let mut under_way = Vec::new();
+    for _ in 0..requests {
+        let mut client = server.connect().await;
+        client.send("POST /gated HTTP/1.1\r\nHost: test\r\nContent-Length: 20\r\n\r\n").await;
+        server.app.entered.acquire().await.unwrap().forget();
+        under_way.push(client);
+    }
+    under_way
 }
 
 fn loopback() -> Vec<ipnet::IpNet> {
@@ -185,16 +199,47 @@ async fn a_late_process_turns_new_work_away_unread_and_goes_on_answering_polls()
 }
 
 #[tokio::test]
+async fn what_is_turned_away_for_lateness_counts_and_is_sealed_as_every_request_is() {
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let _local = metrics::set_default_local_recorder(&recorder);
+    let rules = GateRules {
+        shed_delay: Duration::from_millis(10),
+        per_address: slow(32 + 4),
+        ..GateRules::default()
+    };
+    let gate = Gate::new(rules, Pulse::late(Duration::from_millis(11)));
+    let server = serve(bind(Limits { connections: 64, ..limits() }), gate, limits().drain, &["*"]);
+    let _waiting = occupy(&server, 32).await;
+
+    let mut client = server.connect().await;
+    assert_eq!(client.ask("POST /nowhere", &[], "").await.status, 404, "which is no new work");
+    assert_eq!(client.ask("DELETE /gated", &[], "").await.status, 405, "nor is this");
+    for left in [1, 0] {
+        let late = client.ask("POST /gated", &[("Origin", "https://shop.example")], "").await;
+        assert_eq!((late.status, late.fault().0.as_str()), (503, "unavailable"));
+        let standing = late.header("ratelimit").unwrap();
+        assert!(standing.starts_with(&format!(r#""address";r={left};t="#)), "{standing}");
+        assert!(late.header("request-id").is_some());
+        assert_eq!(late.header("cache-control"), Some("no-store"));
+        assert_eq!(late.header("access-control-allow-origin"), Some("https://shop.example"));
+    }
+    assert_eq!(client.ask("POST /gated", &[], "").await.status, 429, "a flood is told that it is one");
+
+    let rendered = recorder.handle().render();
+    for line in [
+        r#"offerd_http_requests_total{listener="test",route="/gated",status="503"} 2"#,
+        r#"offerd_http_requests_total{listener="test",route="/gated",status="429"} 1"#,
+        r#"offerd_http_requests_refused_total{reason="late"} 2"#,
+    ] {
+        assert!(rendered.contains(line), "{line} is missing in:\n{rendered}");
+    }
+}
+
+#[tokio::test]
 async fn a_process_that_is_hardly_late_turns_nothing_away() {
     let rules = GateRules { shed_delay: Duration::from_millis(10), ..GateRules::default() };
     let gate = Gate::new(rules, Pulse::late(Duration::from_millis(9)));
     let server = serve(bind(Limits { connections: 64, ..limits() }), gate, limits().drain, &["*"]);
-    let mut clients = Vec::new();
-    for _ in 0..40 {
-        let mut client = server.connect().await;
-        client.send("POST /gated HTTP/1.1\r\nHost: test\r\nContent-Length: 20\r\n\r\n").await;
-        server.app.entered.acquire().await.unwrap().forget();
-        clients.push(client);
-    }
+    let clients = occupy(&server, 40).await;
     server.app.gate.add_permits(clients.len());
 }

@@ -12,9 +12,9 @@ use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use offerd::model::TokenKind;
 use offerd::web::{
-    Authenticate, Caller, Context, Cors, Edition, Editions, Failure, Gate, GateRules, Handler, HttpService,
-    Peer, Principal, Pulse, Rate, Reply, Route, Router, Scope, SigningKey, Surface, Token, Welcome, query,
-    service,
+    AnswerMeter, Authenticate, Caller, Context, Cors, Edition, Editions, Failure, Gate, GateRules, Handler,
+    HttpService, Peer, Principal, Pulse, Rate, Reply, Route, Router, Scope, SigningKey, Surface, Token,
+    Welcome, query, service,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
@@ -119,7 +119,7 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
 
 fn served() -> impl HttpService {
     service(Surface {
-        listener: "fuzz",
+        meter: AnswerMeter::of("fuzz"),
         app: Arc::clone(&SHARED.app),
         router: Router::new(ROUTES),
         gate: Arc::clone(&SHARED.gate),

@@ -1,0 +1,65 @@
+//! What is counted of the answers of a listener.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+use hyper::StatusCode;
+use metrics::{Counter, Histogram};
+
+use crate::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
+
+/// Counts the answers of one listener. To look a metric up by its labels takes longer than to count, so that is done once for
+/// each kind of answer.
+pub struct AnswerMeter {
+    listener: &'static str,
+    kinds: RwLock<HashMap<Kind, Counted>>,
+}
+
+/// A route's template, and how it was answered. There are as many as the route table and its statuses make.
+type Kind = (&'static str, StatusCode);
+
+#[derive(Clone)]
+struct Counted {
+    answers: Counter,
+    seconds: Histogram,
+}
+
+impl fmt::Debug for AnswerMeter {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("AnswerMeter").field(&self.listener).finish()
+    }
+}
+
+impl AnswerMeter {
+    /// A meter of a listener, by its name in metrics and logs.
+    pub fn of(listener: &'static str) -> Self {
+        Self { listener, kinds: RwLock::default() }
+    }
+
+    /// The listener's name.
+    pub fn listener(&self) -> &'static str {
+        self.listener
+    }
+
+    /// A route was answered, and that took so long.
+    pub(super) fn answered(&self, route: &'static str, status: StatusCode, took: Duration) {
+        let kind = (route, status);
+        let known = self.kinds.read().unwrap_or_else(PoisonError::into_inner).get(&kind).cloned();
+        let counted = known.unwrap_or_else(|| {
+            let mut kinds = self.kinds.write().unwrap_or_else(PoisonError::into_inner);
+            kinds.entry(kind).or_insert_with(|| self.look_up(kind)).clone()
+        });
+        counted.answers.increment(1);
+        counted.seconds.record(took.as_secs_f64());
+    }
+
+    fn look_up(&self, (route, status): Kind) -> Counted {
+        let (listener, status) = (self.listener, status.as_str().to_owned());
+        Counted {
+            answers: metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => status),
+            seconds: metrics::histogram!(HTTP_REQUEST_SECONDS, "listener" => listener, "route" => route),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Turns new work away while the process is late, before a request is taken apart: refusing must cost next to nothing, or it
+//! is what the process is late with.
+
+use hyper::Request;
+use tracing::debug_span;
+use uuid::Uuid;
+use warp::reply::Response;
+
+use super::exchange::Exchange;
+use super::gate::Gate;
+use super::peer::Peer;
+use super::router::Found;
+use super::surface::Surface;
+
+/// The answer to a request that brings new work while the process is late; `None` lets it in.
+///
+/// It counts for its address all the same, and is refused for that first, so that a flood is told as much.
+pub(super) fn turned_away<A, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
+    let (method, headers) = (request.method(), request.headers());
+    if !surface.gate.sheds(method) {
+        return None;
+    }
+    let Found::Resource(resource, _) = surface.router.find(request.uri().path()) else { return None };
+    resource.route(method)?;
+
+    let id = Uuid::now_v7();
+    let _span = debug_span!("request", request_id = %id, listener = surface.meter.listener()).entered();
+    let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), headers);
+    let failure = surface.gate.let_in(&mut visit).err().unwrap_or_else(Gate::late);
+    let exchange = Exchange::begin(id, method, headers, resource.template());
+    let welcome = surface.welcome.borrow();
+    Some(exchange.seal(surface, &welcome, &visit, failure.into_response()))
+}

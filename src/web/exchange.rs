@@ -1,0 +1,64 @@
+//! A request between its arrival and its answer, and what every answer carries: an id, CORS, cache rules, allowances; and that
+//! it is counted and logged.
+
+use std::time::Instant;
+
+use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue, ORIGIN};
+use hyper::{HeaderMap, Method, StatusCode};
+use uuid::Uuid;
+use warp::reply::Response;
+
+use super::answer_meter::AnswerMeter;
+use super::gate::Visit;
+use super::surface::Surface;
+use super::welcome::Welcome;
+
+/// Names the id in answers, and in the log.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+
+/// A request that is being answered: what its answer is sealed with.
+pub(super) struct Exchange {
+    id: Uuid,
+    begun: Instant,
+    method: Method,
+    route: &'static str,
+    origin: Option<HeaderValue>,
+}
+
+impl Exchange {
+    /// A request arrives for a route, by its template.
+    pub(super) fn begin(id: Uuid, method: &Method, headers: &HeaderMap, route: &'static str) -> Self {
+        let origin = headers.get(ORIGIN).cloned();
+        Self { id, begun: Instant::now(), method: method.clone(), route, origin }
+    }
+
+    /// Puts on an answer what every answer carries, counts it and logs it.
+    pub(super) fn seal<A>(
+        self,
+        surface: &Surface<A>,
+        welcome: &Welcome,
+        visit: &Visit,
+        mut response: Response,
+    ) -> Response {
+        let headers = response.headers_mut();
+        welcome.cors.mark(headers, self.origin.as_ref());
+        visit.mark(headers);
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        headers.insert(REQUEST_ID, request_id(self.id));
+        self.record(&surface.meter, response.status());
+        response
+    }
+
+    fn record(self, meter: &AnswerMeter, status: StatusCode) {
+        let Self { method, route, begun, .. } = self;
+        let elapsed = begun.elapsed();
+        meter.answered(route, status, elapsed);
+        let elapsed_ms = elapsed.as_secs_f64() * 1e3;
+        tracing::debug!(%method, route, status = status.as_u16(), elapsed_ms, "request answered");
+    }
+}
+
+/// An id as a header.
+pub(super) fn request_id(id: Uuid) -> HeaderValue {
+    HeaderValue::try_from(id.to_string()).expect("a uuid is visible ASCII")
+}

@@ -5,7 +5,7 @@
 //! closed-loop ramp finds how many leads in flight make the peak of the one that sheds nothing; the other is warmed as long.
 //! Then, by turns, leads come to that one closed-loop, which tells the peak of that moment, and to the other open-loop at twice
 //! its rate. Each turn has a warm-up that does not count. Before each both have become quiet: after many leads a daemon counts
-//! them for a while, on the core of the other.
+//! them for a while, on the core of the other. While it is late it counts little, at the peak as beyond it.
 //!
 //! Told of each round are the goodput (leads answered with 200 while it is measured) as a share of the peak, which is the mean
 //! of the turn before and the turn after, how long those that were turned away with 503 waited for it, how long those that were
@@ -61,21 +61,23 @@ fn main() {
         let pids = [calm.pid(), shedding.pid()];
         let [calm, shedding] = [&calm, &shedding].map(|daemon| Arc::new(Load::on(daemon)));
         let in_flight = ramp(&calm).await;
-        closed_loop(&shedding, in_flight, RAMP_STEP * (RAMP.len() * RAMPS) as u32).await;
+        closed_loop(&shedding, in_flight, (WARM_UP + RAMP_STEP) * (RAMP.len() * RAMPS) as u32).await;
         let peak_now = async || {
             cpu::quiet(&pids).await;
-            closed_loop(&calm, in_flight, MEASURED).await
+            let peak = closed_loop(&calm, in_flight, MEASURED).await;
+            assert_eq!(peak.others(&[200]), 0, "who sheds nothing takes every lead in");
+            peak
         };
-        let mut rounds = Vec::new();
-        let mut before = peak_now().await;
+        let mut peaks = vec![peak_now().await];
+        let mut overloads = Vec::new();
         for _ in 0..ROUNDS {
             cpu::quiet(&pids).await;
-            let overload = open_loop(&shedding, OVERLOAD * before.goodput(), MEASURED).await;
-            let after = peak_now().await;
-            rounds.push(Round { peaks: [before, after.clone()], overload });
-            before = after;
+            let peak = peaks.last().map_or(0.0, Turn::goodput);
+            overloads.push(open_loop(&shedding, OVERLOAD * peak, MEASURED).await);
+            peaks.push(peak_now().await);
         }
-        tell(&rounds);
+        let rounds = overloads.iter().zip(peaks.windows(2));
+        tell(&rounds.map(|(overload, around)| Round { around, overload }).collect::<Vec<_>>());
     });
 }
 
@@ -98,7 +100,7 @@ fn keep_to(cores: &CpuSet) {
 }
 
 /// How many leads in flight make the most leads a second.
-async fn ramp(load: &Load) -> usize {
+async fn ramp(load: &Arc<Load>) -> usize {
     let mut rates = RAMP.map(|_| 0.0);
     for _ in 0..RAMPS {
         for (rate, in_flight) in rates.iter_mut().zip(RAMP) {
@@ -113,63 +115,67 @@ async fn ramp(load: &Load) -> usize {
 }
 
 /// Leads each of which follows upon the answer of one before.
-async fn closed_loop(load: &Load, in_flight: usize, lasting: Duration) -> Turn {
-    let mut turn = Turn::lasting(lasting);
-    let client = async || {
-        let mut ended = Vec::new();
-        while Instant::now() < turn.end {
-            ended.push(load.submit(Instant::now()).await);
-        }
-        ended
-    };
-    let (busy, ended) = join(turn.busy(load.pid), join_all((0..in_flight).map(|_| client()))).await;
-    turn.busy = busy;
-    turn.ended = ended.into_iter().flatten().collect();
-    turn
+async fn closed_loop(load: &Arc<Load>, in_flight: usize, lasting: Duration) -> Turn {
+    let window = Window::of(lasting);
+    let clients = (0..in_flight).map(|_| {
+        let load = Arc::clone(load);
+        tokio::spawn(async move {
+            let mut ended = Vec::new();
+            while Instant::now() < window.end {
+                ended.push(load.submit(Instant::now()).await);
+            }
+            ended
+        })
+    });
+    let (busy, ended) = join(window.busy(load.pid), join_all(clients)).await;
+    let ended = ended.into_iter().flat_map(|ended| ended.expect("the calls end"));
+    Turn { window, ended: ended.collect(), busy }
 }
 
 /// Leads at even times, whatever has become of those before.
 async fn open_loop(load: &Arc<Load>, rate: f64, lasting: Duration) -> Turn {
-    let mut turn = Turn::lasting(lasting);
+    let window = Window::of(lasting);
     let begun = Instant::now();
     let clients = async {
         let mut clients = Vec::new();
-        while Instant::now() < turn.end {
+        while Instant::now() < window.end {
             // A timer wakes every millisecond at best, so each time as many are sent as are due.
             let due = (begun.elapsed().as_secs_f64() * rate) as usize;
-            clients.extend((clients.len()..due).map(|_| {
-                let (load, due) = (Arc::clone(load), Instant::now());
+            clients.extend((clients.len()..due).map(|nth| {
+                let (load, due) = (Arc::clone(load), begun + Duration::from_secs_f64(nth as f64 / rate));
                 tokio::spawn(async move { load.submit(due).await })
             }));
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         join_all(clients).await
     };
-    let (busy, ended) = join(turn.busy(load.pid), clients).await;
-    turn.busy = busy;
-    turn.ended = ended.into_iter().map(|ended| ended.expect("the call ends")).collect();
-    turn
+    let (busy, ended) = join(window.busy(load.pid), clients).await;
+    let ended = ended.into_iter().map(|ended| ended.expect("the call ends"));
+    Turn { window, ended: ended.collect(), busy }
 }
 
-/// A peak, twice of it, and a peak again.
-struct Round {
-    peaks: [Turn; 2],
-    overload: Turn,
+/// Twice the peak, and the peaks before and after.
+struct Round<'a> {
+    around: &'a [Turn],
+    overload: &'a Turn,
+}
+
+/// When it is measured: behind a warm-up.
+#[derive(Clone, Copy)]
+struct Window {
+    begin: Instant,
+    end: Instant,
 }
 
 /// Leads that came one way for a while, and what became of them.
-#[derive(Clone)]
 struct Turn {
-    /// When the warm-up is over.
-    begin: Instant,
-    end: Instant,
+    window: Window,
     ended: Vec<Ended>,
     /// Cores that the daemon took, on the average.
     busy: f64,
 }
 
 /// What became of a lead.
-#[derive(Clone, Copy)]
 struct Ended {
     /// 0 when there was no answer.
     status: u16,
@@ -179,25 +185,27 @@ struct Ended {
     at: Instant,
 }
 
-impl Turn {
-    fn lasting(lasting: Duration) -> Self {
+impl Window {
+    fn of(lasting: Duration) -> Self {
         let begin = Instant::now() + WARM_UP;
-        Self { begin, end: begin + lasting, ended: Vec::new(), busy: 0.0 }
+        Self { begin, end: begin + lasting }
     }
 
     /// Cores that a process takes while it is measured.
-    async fn busy(&self, pid: u32) -> f64 {
+    async fn busy(self, pid: u32) -> f64 {
         tokio::time::sleep_until(self.begin.into()).await;
-        let before = cpu::used(pid);
+        let (before, begin) = (cpu::used(pid), Instant::now());
         tokio::time::sleep_until(self.end.into()).await;
-        (cpu::used(pid) - before).as_secs_f64() / (self.end - self.begin).as_secs_f64()
+        (cpu::used(pid) - before).as_secs_f64() / begin.elapsed().as_secs_f64()
     }
+}
 
+impl Turn {
     /// How often a second something happened to a lead.
     fn rate(&self, happened: impl Fn(&Ended) -> Option<Instant>) -> f64 {
-        let times = self.ended.iter().filter_map(happened);
-        let measured = times.filter(|at| (self.begin..self.end).contains(at));
-        measured.count() as f64 / (self.end - self.begin).as_secs_f64()
+        let Window { begin, end } = self.window;
+        let measured = self.ended.iter().filter_map(happened).filter(|at| (begin..end).contains(at));
+        measured.count() as f64 / (end - begin).as_secs_f64()
     }
 
     /// Leads a second that were answered with 200.
@@ -212,15 +220,15 @@ impl Turn {
 
     /// How long the answers of a status took to leads that were due while it was measured, the shortest first.
     fn times(&self, status: u16) -> Vec<Duration> {
-        let due = self.ended.iter().filter(|lead| lead.status == status && lead.due >= self.begin);
+        let due = self.ended.iter().filter(|lead| lead.status == status && lead.due >= self.window.begin);
         let mut times: Vec<Duration> = due.map(|lead| lead.at - lead.due).collect();
         times.sort();
         times
     }
 
-    /// Leads that were answered with neither 200 nor 503.
-    fn others(&self) -> usize {
-        self.ended.iter().filter(|lead| ![200, 503].contains(&lead.status)).count()
+    /// Leads that were answered with something else.
+    fn others(&self, expected: &[u16]) -> usize {
+        self.ended.iter().filter(|lead| !expected.contains(&lead.status)).count()
     }
 }
 
@@ -294,10 +302,15 @@ impl Load {
     }
 }
 
-impl Round {
+impl Round<'_> {
     /// Leads a second.
     fn peak(&self) -> f64 {
-        f64::midpoint(self.peaks[0].goodput(), self.peaks[1].goodput())
+        self.mean(Turn::goodput)
+    }
+
+    /// Of the peaks.
+    fn mean(&self, figure: impl Fn(&Turn) -> f64) -> f64 {
+        self.around.iter().map(figure).sum::<f64>() / self.around.len() as f64
     }
 
     /// The share of the peak that is still taken in.
@@ -306,13 +319,13 @@ impl Round {
     }
 }
 
-fn tell(rounds: &[Round]) {
+fn tell(rounds: &[Round<'_>]) {
     println!(
         "\n{:<8}{:>9}{:>9}{:>9}{:>12}{:>9}{:>12}{:>9}{:>9}{:>9}",
         "peak", "core", "offered", "core", "taken: p50", "p99 ms", "503: p50", "p99 ms", "others", "goodput"
     );
     for round in rounds {
-        let overload = &round.overload;
+        let overload = round.overload;
         let [taken, refused] = [200, 503].map(|status| {
             let times = overload.times(status);
             [0.5, 0.99].map(|share| percentile(&times, share))
@@ -320,14 +333,14 @@ fn tell(rounds: &[Round]) {
         println!(
             "{:<8.0}{:>7.0} %{:>9.0}{:>7.0} %{:>12.2}{:>9.2}{:>12.2}{:>9.2}{:>9}{:>7.0} %",
             round.peak(),
-            f64::midpoint(round.peaks[0].busy, round.peaks[1].busy) * 100.0,
+            round.mean(|peak| peak.busy) * 100.0,
             overload.offered(),
             overload.busy * 100.0,
             taken[0],
             taken[1],
             refused[0],
             refused[1],
-            overload.others(),
+            overload.others(&[200, 503]),
             round.goodput() * 100.0
         );
     }

@@ -11,23 +11,24 @@ pub struct Shares {
     held: Arc<Mutex<HashMap<Uuid, usize>>>,
 }
 
-/// One piece held by a company, given back on drop.
+/// What is held by a company, given back on drop.
 #[derive(Debug)]
 pub struct Share {
     company: Uuid,
+    pieces: usize,
     held: Arc<Mutex<HashMap<Uuid, usize>>>,
 }
 
 impl Shares {
-    /// One more for a company; `None` when it holds `most` or more. 0 sets no limit.
-    pub fn take(&self, company: Uuid, most: usize) -> Option<Share> {
+    /// So many more for a company; `None` when it would hold more than `most`. 0 sets no limit.
+    pub fn take(&self, company: Uuid, pieces: usize, most: usize) -> Option<Share> {
         let mut held = lock(&self.held);
-        let count = held.get(&company).copied().unwrap_or_default();
-        if most != 0 && count >= most {
+        let count = held.get(&company).copied().unwrap_or_default().saturating_add(pieces);
+        if most != 0 && count > most {
             return None;
         }
-        held.insert(company, count + 1);
-        Some(Share { company, held: Arc::clone(&self.held) })
+        held.insert(company, count);
+        Some(Share { company, pieces, held: Arc::clone(&self.held) })
     }
 }
 
@@ -35,7 +36,7 @@ impl Drop for Share {
     fn drop(&mut self) {
         let mut held = lock(&self.held);
         match held.get_mut(&self.company) {
-            Some(count) if *count > 1 => *count -= 1,
+            Some(count) if *count > self.pieces => *count -= self.pieces,
             _ => drop(held.remove(&self.company)),
         }
     }
@@ -56,11 +57,12 @@ mod tests {
     fn a_company_gets_its_share_whatever_another_holds() {
         let shares = Shares::default();
         let (one, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
-        let held = [shares.take(one, 2).unwrap(), shares.take(one, 2).unwrap()];
-        assert!(shares.take(one, 2).is_none());
-        let others = shares.take(other, 2).unwrap();
+        let held = [shares.take(one, 3, 5).unwrap(), shares.take(one, 2, 5).unwrap()];
+        assert!(shares.take(one, 1, 5).is_none());
+        let others = shares.take(other, 5, 5).unwrap();
         drop(held);
-        assert!(shares.take(one, 2).is_some());
+        assert!(shares.take(one, 6, 5).is_none());
+        assert!(shares.take(one, 5, 5).is_some());
         drop(others);
         assert!(lock(&shares.held).is_empty(), "who holds nothing is forgotten");
     }
@@ -68,28 +70,30 @@ mod tests {
     #[test]
     fn no_limit_is_none() {
         let shares = Shares::default();
-        let held: Vec<_> = (0..100).map_while(|_| shares.take(Uuid::nil(), 0)).collect();
+        let held: Vec<_> = (0..100).map_while(|_| shares.take(Uuid::nil(), 1, 0)).collect();
         assert_eq!(held.len(), 100);
     }
 
     proptest! {
-        /// Whoever takes and gives back in whatever order: a company gets one more exactly while it holds fewer than it
-        /// may, and nothing is remembered that is not held.
+        /// Whoever takes and gives back in whatever order: a company gets more exactly while it holds no more than it may
+        /// then, and nothing is remembered that is not held.
         #[test]
         fn what_is_counted_is_what_is_held(
-            steps in prop::collection::vec((0_u128..3, 0_usize..4, any::<bool>()), 1..200),
+            steps in prop::collection::vec((0_u128..3, 1_usize..4, 0_usize..9, any::<bool>()), 1..200),
         ) {
             let shares = Shares::default();
             let mut held: Vec<(u128, Share)> = Vec::new();
-            for (company, most, gives_back) in steps {
-                let has = |held: &[(u128, Share)]| held.iter().filter(|(of, _)| *of == company).count();
+            for (company, pieces, most, gives_back) in steps {
+                let has = |held: &[(u128, Share)]| -> usize {
+                    held.iter().filter(|(of, _)| *of == company).map(|(_, share)| share.pieces).sum()
+                };
                 if gives_back {
                     if let Some(at) = held.iter().position(|(of, _)| *of == company) {
                         held.swap_remove(at);
                     }
                 } else {
-                    let share = shares.take(Uuid::from_u128(company), most);
-                    prop_assert_eq!(share.is_some(), most == 0 || has(&held) < most);
+                    let share = shares.take(Uuid::from_u128(company), pieces, most);
+                    prop_assert_eq!(share.is_some(), most == 0 || has(&held) + pieces <= most);
                     held.extend(share.map(|share| (company, share)));
                 }
                 let counted = lock(&shares.held).get(&Uuid::from_u128(company)).copied();

@@ -3,11 +3,12 @@
 use std::fs;
 use std::time::Duration;
 
-/// The share of a core that quiet processes take at most, and how long that is looked at.
+/// The share of a core that quiet processes take at most, and how long that is looked at: longer than a daemon rests before it
+/// looks whether there is more to count.
 const QUIET: f64 = 0.05;
-const QUIET_LOOK: Duration = Duration::from_millis(500);
+const QUIET_LOOK: Duration = Duration::from_millis(1_200);
 /// How often that is looked at.
-const QUIET_LOOKS: u32 = 120;
+const QUIET_LOOKS: u32 = 50;
 
 /// Length of the ticks in which Linux tells of CPU time; the same on every machine.
 const TICK: Duration = Duration::from_millis(10);

@@ -230,6 +230,10 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
         ),
         // A body that fits alone must have room.
         body_bytes: count("limits.body_bytes", raw.body_bytes, max_body_bytes, 1 << 40, found),
+        body_bytes_per_company: match raw.body_bytes_per_company {
+            0 => 0,
+            bytes => count("limits.body_bytes_per_company", bytes, max_body_bytes, 1 << 40, found),
+        },
         shed_delay: duration("limits.shed_delay", raw.shed_delay, Duration::ZERO, MINUTE, found),
     }
 }

@@ -76,6 +76,7 @@ pub(super) struct RawLimits {
     pub requests: i64,
     pub requests_per_company: i64,
     pub body_bytes: i64,
+    pub body_bytes_per_company: i64,
     pub shed_delay: HumanDuration,
 }
 

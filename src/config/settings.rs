@@ -143,6 +143,8 @@ pub struct LimitSettings {
     pub requests_per_company: usize,
     /// Bytes of bodies under way.
     pub body_bytes: usize,
+    /// Those of one company; 0 for no limit of its own.
+    pub body_bytes_per_company: usize,
     /// How late tasks may run, or commits wait for the writer, before new work is turned away; zero for no limit.
     pub shed_delay: Duration,
 }

@@ -126,6 +126,7 @@ fn gate_rules(limits: &LimitSettings) -> GateRules {
         requests: limits.requests,
         requests_per_company: limits.requests_per_company,
         body_bytes: limits.body_bytes,
+        body_bytes_per_company: limits.body_bytes_per_company,
         shed_delay: limits.shed_delay,
     }
 }

@@ -53,7 +53,7 @@ impl Admission {
     /// A place for a new table of a company; `None`, once counted, when there is none.
     pub fn admit(&self, company: Uuid, most: MostTables) -> Option<Place> {
         let full = |reason: &'static str| counter!(SUBMITS_REFUSED, "reason" => reason).increment(1);
-        let Some(share) = self.shares.take(company, most.of_one) else {
+        let Some(share) = self.shares.take(company, 1, most.of_one) else {
             full("company_full");
             return None;
         };
@@ -67,7 +67,7 @@ impl Admission {
     /// A place for a table that was taken in before a crash, even where its company has more than it may begin.
     pub fn readmit(&self, company: Uuid, most: MostTables) -> Option<Place> {
         let seat = self.seat(most.of_all)?;
-        Some(Place { _seat: seat, _share: self.shares.take(company, most.of_one) })
+        Some(Place { _seat: seat, _share: self.shares.take(company, 1, most.of_one) })
     }
 
     /// Lets nobody in any more.

@@ -20,10 +20,16 @@ pub struct AnswerMeter {
 /// A route's template, and how it was answered. There are as many as the route table and its statuses make.
 type Kind = (&'static str, StatusCode);
 
-#[derive(Clone)]
 struct Counted {
     answers: Counter,
     seconds: Histogram,
+}
+
+impl Counted {
+    fn count(&self, took: Duration) {
+        self.answers.increment(1);
+        self.seconds.record(took.as_secs_f64());
+    }
 }
 
 impl fmt::Debug for AnswerMeter {
@@ -46,13 +52,11 @@ impl AnswerMeter {
     /// A route was answered, and that took so long.
     pub(super) fn answered(&self, route: &'static str, status: StatusCode, took: Duration) {
         let kind = (route, status);
-        let known = self.kinds.read().unwrap_or_else(PoisonError::into_inner).get(&kind).cloned();
-        let counted = known.unwrap_or_else(|| {
-            let mut kinds = self.kinds.write().unwrap_or_else(PoisonError::into_inner);
-            kinds.entry(kind).or_insert_with(|| self.look_up(kind)).clone()
-        });
-        counted.answers.increment(1);
-        counted.seconds.record(took.as_secs_f64());
+        if let Some(known) = self.kinds.read().unwrap_or_else(PoisonError::into_inner).get(&kind) {
+            return known.count(took);
+        }
+        let mut kinds = self.kinds.write().unwrap_or_else(PoisonError::into_inner);
+        kinds.entry(kind).or_insert_with(|| self.look_up(kind)).count(took);
     }
 
     fn look_up(&self, (route, status): Kind) -> Counted {

@@ -1,4 +1,4 @@
-//! The one warp filter: it takes a request apart and decides nothing.
+//! The one warp filter: it takes a request that passed the door apart and decides nothing.
 
 use std::pin::Pin;
 

@@ -40,6 +40,16 @@ pub enum Principal {
     Partner(Arc<str>),
 }
 
+impl Principal {
+    /// The company; `None` for a partner.
+    pub fn company(&self) -> Option<Uuid> {
+        match self {
+            Self::Company(caller) => Some(caller.company),
+            Self::Partner(_) => None,
+        }
+    }
+}
+
 /// The company behind a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {

@@ -1,8 +1,9 @@
 //! Turns new work away while the process is late, before a request is taken apart: refusing must cost next to nothing, or it
 //! is what the process is late with.
+//!
+//! It stands outside of the panic boundary, so nothing here may panic, whatever was sent.
 
 use hyper::Request;
-use tracing::debug_span;
 use uuid::Uuid;
 use warp::reply::Response;
 
@@ -21,13 +22,13 @@ pub(super) fn turned_away<A, B>(surface: &Surface<A>, request: &Request<B>) -> O
         return None;
     }
     let Found::Resource(resource, _) = surface.router.find(request.uri().path()) else { return None };
+    // What else a path is asked for, such as its methods, is no work.
     resource.route(method)?;
 
-    let id = Uuid::now_v7();
-    let _span = debug_span!("request", request_id = %id, listener = surface.meter.listener()).entered();
+    let exchange = Exchange::begin(Uuid::now_v7(), method, headers);
+    let _span = exchange.span_of_answer(surface.meter.listener()).entered();
     let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), headers);
-    let failure = surface.gate.let_in(&mut visit).err().unwrap_or_else(Gate::late);
-    let exchange = Exchange::begin(id, method, headers, resource.template());
+    let failure = surface.gate.let_in(&mut visit).err().unwrap_or_else(Gate::refuse_late);
     let welcome = surface.welcome.borrow();
-    Some(exchange.seal(surface, &welcome, &visit, failure.into_response()))
+    Some(exchange.seal(surface, &welcome, &visit, resource.template(), failure.into_response()))
 }

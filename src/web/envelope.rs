@@ -1,4 +1,4 @@
-//! What every request gets around its handler: a task of its own, a panic boundary, and the decision who answers.
+//! What every request that passes the door gets around its handler: a task of its own, a panic boundary, and the decision who answers.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use warp::reply::Response;
 
 use super::arrival::Arrival;
-use super::caller::{self, Authenticate};
+use super::caller::{self, Authenticate, Principal};
 use super::edition::Edition;
 use super::exchange::Exchange;
 use super::failure::Failure;
@@ -36,7 +36,7 @@ where
 {
     let id = Uuid::now_v7();
     let span = tracing::error_span!("request", request_id = %id, listener = surface.meter.listener());
-    let work = AssertUnwindSafe(exchange(surface, id, arrival)).catch_unwind();
+    let work = AssertUnwindSafe(carry_out(surface, id, arrival)).catch_unwind();
     let mut work = Box::pin(work.instrument(span));
     let ended = match work.as_mut().now_or_never() {
         Some(ended) => ended.ok(),
@@ -47,10 +47,11 @@ where
 }
 
 /// Runs one request to its end and seals the answer.
-async fn exchange<A>(surface: Arc<Surface<A>>, id: Uuid, arrival: Arrival) -> Response
+async fn carry_out<A>(surface: Arc<Surface<A>>, id: Uuid, arrival: Arrival) -> Response
 where
     A: Authenticate + Send + Sync + 'static,
 {
+    let exchange = Exchange::begin(id, &arrival.method, &arrival.headers);
     let welcome = Arc::clone(&surface.welcome.borrow());
     let held = HeldTags::of(&arrival.method, &arrival.headers);
     let found = surface.router.find(&arrival.path);
@@ -58,7 +59,6 @@ where
         Found::Resource(resource, _) => resource.template(),
         Found::Nothing | Found::Undecodable => UNKNOWN_ROUTE,
     };
-    let exchange = Exchange::begin(id, &arrival.method, &arrival.headers, route);
     let mut visit = surface.gate.visit(arrival.peer, &arrival.headers);
 
     let work = dispatch(&surface, &welcome, id, arrival, found, &mut visit);
@@ -68,7 +68,7 @@ where
     let passage = visit.passage();
     let response =
         answer.map_or_else(Failure::into_response, |reply| reply.holding(passage).into_response(&held));
-    exchange.seal(&surface, &welcome, &visit, response)
+    exchange.seal(&surface, &welcome, &visit, route, response)
 }
 
 /// Decides who answers: the preflight, the gate, the router, the caller's rights and the edition may, before
@@ -96,7 +96,7 @@ async fn dispatch<A: Authenticate>(
             _ => Err(Failure::method_not_allowed(resource.allow())),
         };
     };
-    surface.gate.begin_work(visit, &route.method);
+    surface.gate.shed(visit, &route.method)?;
     let query = percent::decode_query(&arrival.query);
     let principal =
         caller::identify(route.scope, &arrival.headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
@@ -111,7 +111,8 @@ async fn dispatch<A: Authenticate>(
         None if resource.is_image() => Vec::new(),
         None => return Err(Failure::bad_request("Query string is not percent-encoded UTF-8")),
     };
-    let request = Request::new(id, arrival, query, surface.gate.bodies());
+    let company = principal.as_ref().and_then(Principal::company);
+    let request = Request::new(id, arrival, query, company, surface.gate.bodies());
     (route.handler)(Context { app: Arc::clone(&surface.app), request, params, principal, edition }).await
 }
 

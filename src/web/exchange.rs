@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue, ORIGIN};
 use hyper::{HeaderMap, Method, StatusCode};
+use tracing::Span;
 use uuid::Uuid;
 use warp::reply::Response;
 
@@ -21,23 +22,28 @@ pub(super) struct Exchange {
     id: Uuid,
     begun: Instant,
     method: Method,
-    route: &'static str,
     origin: Option<HeaderValue>,
 }
 
 impl Exchange {
-    /// A request arrives for a route, by its template.
-    pub(super) fn begin(id: Uuid, method: &Method, headers: &HeaderMap, route: &'static str) -> Self {
+    /// A request arrives.
+    pub(super) fn begin(id: Uuid, method: &Method, headers: &HeaderMap) -> Self {
         let origin = headers.get(ORIGIN).cloned();
-        Self { id, begun: Instant::now(), method: method.clone(), route, origin }
+        Self { id, begun: Instant::now(), method: method.clone(), origin }
     }
 
-    /// Puts on an answer what every answer carries, counts it and logs it.
+    /// The span of a request that is answered before anything is logged but its answer: without that line it costs nothing.
+    pub(super) fn span_of_answer(&self, listener: &'static str) -> Span {
+        tracing::debug_span!("request", request_id = %self.id, listener)
+    }
+
+    /// Puts on the answer of a route, by its template, what every answer carries, counts it and logs it.
     pub(super) fn seal<A>(
         self,
         surface: &Surface<A>,
         welcome: &Welcome,
         visit: &Visit,
+        route: &'static str,
         mut response: Response,
     ) -> Response {
         let headers = response.headers_mut();
@@ -45,12 +51,12 @@ impl Exchange {
         visit.mark(headers);
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         headers.insert(REQUEST_ID, request_id(self.id));
-        self.record(&surface.meter, response.status());
+        self.record(&surface.meter, route, response.status());
         response
     }
 
-    fn record(self, meter: &AnswerMeter, status: StatusCode) {
-        let Self { method, route, begun, .. } = self;
+    fn record(self, meter: &AnswerMeter, route: &'static str, status: StatusCode) {
+        let Self { method, begun, .. } = self;
         let elapsed = begun.elapsed();
         meter.answered(route, status, elapsed);
         let elapsed_ms = elapsed.as_secs_f64() * 1e3;

@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
 use super::allowance::{Allowances, Rate, Standing};
+use super::bodies::Bodies;
 use super::caller::Principal;
 use super::client_address::{client_address, household, is_in};
 use super::failure::Failure;
@@ -49,6 +50,8 @@ pub struct GateRules {
     pub requests_per_company: usize,
     /// Bytes of bodies under way; 0 sets no limit.
     pub body_bytes: usize,
+    /// Those of one company; 0 sets no limit.
+    pub body_bytes_per_company: usize,
     /// How late tasks may run, or what is heeded may be, before new work is turned away; zero sets no limit.
     pub shed_delay: Duration,
 }
@@ -62,7 +65,7 @@ pub struct Gate {
     shares: Shares,
     /// Requests under way that bring new work.
     working: Arc<AtomicUsize>,
-    bodies: Arc<Semaphore>,
+    bodies: Bodies,
     pulse: Arc<Pulse>,
 }
 
@@ -107,23 +110,17 @@ impl Drop for Work {
     }
 }
 
-/// A part of the memory for bodies, held until it is dropped.
-#[derive(Debug)]
-pub(super) struct BodyRoom {
-    _permit: OwnedSemaphorePermit,
-}
-
 impl Gate {
     /// A gate by its rules. `pulse` tells how late the process is.
     pub fn new(rules: GateRules, pulse: Arc<Pulse>) -> Self {
-        let or_endless = |most: usize| if most == 0 { Semaphore::MAX_PERMITS } else { most };
+        let requests = if rules.requests == 0 { usize::MAX } else { rules.requests };
         Self {
             companies: rules.per_company.map(|rate| Allowances::new("company", rate)),
             addresses: rules.per_address.map(|rate| Allowances::new("address", rate)),
-            requests: Arc::new(Semaphore::new(or_endless(rules.requests).min(Semaphore::MAX_PERMITS))),
+            requests: Arc::new(Semaphore::new(requests.min(Semaphore::MAX_PERMITS))),
             shares: Shares::default(),
             working: Arc::default(),
-            bodies: Arc::new(Semaphore::new(or_endless(rules.body_bytes).min(Semaphore::MAX_PERMITS))),
+            bodies: Bodies::new(rules.body_bytes, rules.body_bytes_per_company),
             pulse,
             rules,
         }
@@ -172,26 +169,34 @@ impl Gate {
         Ok(())
     }
 
-    /// Whether new work is turned away just now, because the process is late. What only reads goes on: a client that polls has
-    /// its lead in.
+    /// Whether new work is turned away just now, because the process is late.
     pub(super) fn sheds(&self, method: &Method) -> bool {
-        !reads(method)
-            && !self.rules.shed_delay.is_zero()
-            && self.working.load(Ordering::Relaxed) >= NEVER_SHED
-            && self.lateness() > self.rules.shed_delay
+        !reads(method) && self.is_late_with(self.working.load(Ordering::Relaxed))
     }
 
-    /// The refusal of a request that is shed: 503.
-    pub(super) fn late() -> Failure {
+    /// Turns new work away while the process is late, or takes a place for it. What only reads goes on: a client that polls has
+    /// its lead in.
+    ///
+    /// # Errors
+    /// 503.
+    pub(super) fn shed(&self, visit: &mut Visit, method: &Method) -> Result<(), Failure> {
+        if reads(method) {
+            return Ok(());
+        }
+        let others = self.working.fetch_add(1, Ordering::Relaxed);
+        visit.passage._work = Some(Work(Arc::clone(&self.working)));
+        if self.is_late_with(others) { Err(Self::refuse_late()) } else { Ok(()) }
+    }
+
+    /// What is said to new work that is turned away for lateness; counted.
+    pub(super) fn refuse_late() -> Failure {
         turned_away("late")
     }
 
-    /// Takes a place among those that bring new work.
-    pub(super) fn begin_work(&self, visit: &mut Visit, method: &Method) {
-        if !reads(method) {
-            self.working.fetch_add(1, Ordering::Relaxed);
-            visit.passage._work = Some(Work(Arc::clone(&self.working)));
-        }
+    /// Whether the process is late, and with so many at work is not left to itself.
+    fn is_late_with(&self, at_work: usize) -> bool {
+        let most = self.rules.shed_delay;
+        !most.is_zero() && at_work >= NEVER_SHED && self.lateness() > most
     }
 
     /// Counts a request for its company, and for what the company has under way.
@@ -212,27 +217,14 @@ impl Gate {
             visit.count(companies.take(&account), "company_rate")?;
         }
         let Account::Company(company) = account else { return Ok(()) };
-        let share = self.shares.take(company, self.rules.requests_per_company);
-        visit.passage._share = Some(share.ok_or_else(|| {
-            counter!(HTTP_REQUESTS_REFUSED, "reason" => "company_requests").increment(1);
-            Failure::too_many_requests(RETRY_AFTER_LOAD_S)
-        })?);
+        let share = self.shares.take(company, 1, self.rules.requests_per_company);
+        visit.passage._share = Some(share.ok_or_else(|| asks_too_much("company_requests"))?);
         Ok(())
     }
 
-    /// Room for a body that will be `bytes` long at most.
-    ///
-    /// # Errors
-    /// 503.
-    pub(super) fn room(bodies: &Arc<Semaphore>, bytes: usize) -> Result<BodyRoom, Failure> {
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let room = Arc::clone(bodies).try_acquire_many_owned(bytes);
-        room.map(|permit| BodyRoom { _permit: permit }).map_err(|_| turned_away("body_bytes"))
-    }
-
     /// The memory for bodies.
-    pub(super) fn bodies(&self) -> Arc<Semaphore> {
-        Arc::clone(&self.bodies)
+    pub(super) fn bodies(&self) -> Bodies {
+        self.bodies.clone()
     }
 }
 
@@ -267,7 +259,14 @@ fn reads(method: &Method) -> bool {
     method == Method::GET || method == Method::HEAD
 }
 
-fn turned_away(reason: &'static str) -> Failure {
+/// 429, counted: one caller has as much under way as it may.
+pub(super) fn asks_too_much(reason: &'static str) -> Failure {
+    counter!(HTTP_REQUESTS_REFUSED, "reason" => reason).increment(1);
+    Failure::too_many_requests(RETRY_AFTER_LOAD_S)
+}
+
+/// 503, counted: all callers together have.
+pub(super) fn turned_away(reason: &'static str) -> Failure {
     counter!(HTTP_REQUESTS_REFUSED, "reason" => reason).increment(1);
     Failure::overloaded(RETRY_AFTER_LOAD_S)
 }

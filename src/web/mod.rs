@@ -4,11 +4,11 @@
 //!
 //! 1. [`listener`] accepts the connection (no delay, a cap, a limit on the head's time and size) and notes
 //!    the peer.
-//! 2. `door` turns new work away while the process is late (503).
+//! 2. `door` turns new work away while the process is late (503, or the 429 of step 4 for one who asks too often).
 //! 3. `arrival`, the one warp filter, takes the request apart; `envelope` gives it an id and a task of its
 //!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
 //! 4. [`gate`] counts it for its address (429), for those under way and, once the caller is known, for the
-//!    company. No body is read before.
+//!    company; it turns away as the door does what got past that meanwhile. No body is read before.
 //! 5. [`router`] finds the row of the route table, or answers 404, 405, or `OPTIONS`; [`cors`] answers
 //!    preflights.
 //! 6. [`caller`] asks for the token, or the [`signature`], that the row's [`Scope`] wants, [`edition`] whether the row is part of
@@ -43,6 +43,7 @@ mod activity;
 pub mod allowance;
 pub mod answer_meter;
 mod arrival;
+mod bodies;
 pub mod caller;
 mod client_address;
 pub mod cors;

@@ -1,18 +1,16 @@
 //! A request as handlers see it: decoded, with a body that is read on demand, under a cap.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, TRANSFER_ENCODING};
 use hyper::{HeaderMap, Method};
-use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use super::arrival::{Arrival, BodyStream};
+use super::bodies::{Bodies, Room};
 use super::failure::Failure;
-use super::gate::{BodyRoom, Gate};
 use super::peer::Peer;
 
 /// One request. Deliberately not `Debug`: headers hold the token, the body holds a person.
@@ -31,10 +29,12 @@ pub struct Request {
     pub peer: Option<Peer>,
     body: Option<BodyStream>,
     put_back: Option<Bytes>,
+    /// The company that sent it, if it is one's.
+    company: Option<Uuid>,
     /// The memory for bodies, of all requests.
-    bodies: Arc<Semaphore>,
+    bodies: Bodies,
     /// This one's part of it, held until the request is answered.
-    room: Option<BodyRoom>,
+    room: Option<Room>,
 }
 
 impl Request {
@@ -43,10 +43,12 @@ impl Request {
         id: Uuid,
         arrival: Arrival,
         query: Vec<(String, String)>,
-        bodies: Arc<Semaphore>,
+        company: Option<Uuid>,
+        bodies: Bodies,
     ) -> Self {
         let Arrival { method, path, query: _, headers, peer, body } = arrival;
-        Self { id, method, path, query, headers, peer, body: Some(body), put_back: None, bodies, room: None }
+        let body = Some(body);
+        Self { id, method, path, query, headers, peer, body, put_back: None, company, bodies, room: None }
     }
 
     /// The first query parameter of this name.
@@ -98,8 +100,8 @@ impl Request {
             return Err(Failure::too_large(cap_bytes));
         }
         let announced = content_length(&self.headers).and_then(|length| usize::try_from(length).ok());
-        self.room =
-            Some(Gate::room(&self.bodies, announced.map_or(cap_bytes, |length| length.min(cap_bytes)))?);
+        let most = announced.map_or(cap_bytes, |length| length.min(cap_bytes));
+        self.room = Some(self.bodies.room(self.company, most)?);
         let reading = tokio::time::timeout(timeout, collect(body, cap_bytes));
         reading.await.map_err(|_| Failure::timeout())?
     }

@@ -29,6 +29,10 @@ const STEP: usize = 64;
 /// Between two looks at the feeds when everything is counted.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
+/// How late the process may be before the fold makes room, and how often as long as a step took it rests then.
+const LATE: Duration = Duration::from_millis(1);
+const REST_WHEN_LATE: u32 = 19;
+
 /// How far the feeds of a company are counted: the arrival of the first record that is not, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Cursor {
@@ -72,12 +76,8 @@ struct Draft {
     more: bool,
 }
 
-/// How late the process may be for the fold to take more than a step now and then.
-const LATE: Duration = Duration::from_millis(1);
-
 /// Follows the feeds for as long as the store takes commits. While it catches up it rests for as long as a step took, so
-/// that it has half a core at most; while the process is late it takes a step as seldom as when there is nothing to count,
-/// since the leads of the moment come first.
+/// that it has half a core at most; while the process is late it has a twentieth, since the leads of the moment come first.
 pub async fn keep(engine: Arc<Engine>, lateness: impl Fn() -> Duration) {
     let fold = Fold::of(engine.store.clone(), engine.texts.clone());
     loop {
@@ -98,8 +98,9 @@ pub async fn keep(engine: Arc<Engine>, lateness: impl Fn() -> Duration) {
 /// How long to rest after a step that took so long.
 fn rest(step: Step, took: Duration, lateness: Duration) -> Duration {
     match step {
-        Step::More if lateness <= LATE => took,
-        _ => LOOK_AGAIN,
+        Step::More if lateness > LATE => (took * REST_WHEN_LATE).min(LOOK_AGAIN),
+        Step::More => took,
+        Step::CaughtUp | Step::Nothing => LOOK_AGAIN,
     }
 }
 
@@ -426,8 +427,9 @@ mod tests {
 
     #[test]
     fn it_catches_up_with_half_a_core_unless_the_process_is_late() {
-        assert_eq!(rest(Step::More, 7 * MS, Duration::ZERO), 7 * MS);
-        assert_eq!(rest(Step::More, 7 * MS, LATE + MS), LOOK_AGAIN, "the leads of the moment come first");
+        assert_eq!(rest(Step::More, 7 * MS, LATE), 7 * MS);
+        assert_eq!(rest(Step::More, 7 * MS, LATE + MS), 133 * MS, "the leads of the moment come first");
+        assert_eq!(rest(Step::More, 70 * MS, LATE + MS), LOOK_AGAIN, "but never is it put off for longer");
         for step in [Step::CaughtUp, Step::Nothing] {
             assert_eq!(rest(step, 7 * MS, Duration::ZERO), LOOK_AGAIN);
         }

@@ -170,6 +170,31 @@ async fn a_body_without_room_is_refused_and_one_with_room_arrives() {
     assert_eq!(server.connect().await.ask("POST /echo", &[], "[]").await.status, 201);
 }
 
+#[tokio::test]
+async fn a_company_has_a_part_of_the_room_for_bodies_and_leaves_the_rest_to_others() {
+    let rules = GateRules { body_bytes_per_company: BODY_CAP_BYTES, ..GateRules::default() };
+    let server = start_behind(gate(rules));
+    let mut slow = server.connect().await;
+    slow.send(&format!(
+        "POST /told HTTP/1.1\r\nHost: test\r\nAuthorization: {PUBLISHABLE}\r\n\
+         Content-Length: {BODY_CAP_BYTES}\r\n\r\n["
+    ))
+    .await;
+    let ask = async |token| server.connect().await.ask("POST /told", &[("Authorization", token)], "[]").await;
+    // The first has its room once a second one has none.
+    let refused = loop {
+        match ask(PUBLISHABLE).await {
+            refused if refused.status == 429 => break refused,
+            _ => tokio::task::yield_now().await,
+        }
+    };
+    assert_eq!((refused.fault().0.as_str(), refused.header("retry-after")), ("unavailable", Some("1")));
+    assert_eq!(server.connect().await.ask("POST /echo", &[], "[]").await.status, 201, "others go on");
+    slow.send(&format!("{}]", " ".repeat(BODY_CAP_BYTES - 2))).await;
+    assert_eq!(slow.answer(false).await.status, 201);
+    assert_eq!(ask(PUBLISHABLE).await.status, 201, "the room is given back");
+}
+
 /// The answer comes although the body never does, so nobody reads it first.
 #[tokio::test]
 async fn a_late_process_turns_new_work_away_unread_and_goes_on_answering_polls() {
@@ -196,6 +221,8 @@ async fn a_late_process_turns_new_work_away_unread_and_goes_on_answering_polls()
     for mut client in waiting {
         assert_eq!(client.answer(false).await.status, 200, "those that were let in finish");
     }
+    server.app.gate.add_permits(1);
+    assert_eq!(server.ask("POST /gated", &[]).await.status, 200, "their places are given back");
 }
 
 #[tokio::test]
@@ -204,7 +231,7 @@ async fn what_is_turned_away_for_lateness_counts_and_is_sealed_as_every_request_
     let _local = metrics::set_default_local_recorder(&recorder);
     let rules = GateRules {
         shed_delay: Duration::from_millis(10),
-        per_address: slow(32 + 4),
+        per_address: slow(32 + 5),
         ..GateRules::default()
     };
     let gate = Gate::new(rules, Pulse::late(Duration::from_millis(11)));
@@ -214,6 +241,9 @@ async fn what_is_turned_away_for_lateness_counts_and_is_sealed_as_every_request_
     let mut client = server.connect().await;
     assert_eq!(client.ask("POST /nowhere", &[], "").await.status, 404, "which is no new work");
     assert_eq!(client.ask("DELETE /gated", &[], "").await.status, 405, "nor is this");
+    let preflight = [("Origin", "https://shop.example"), ("Access-Control-Request-Method", "POST")];
+    assert_eq!(client.ask("OPTIONS /gated", &preflight, "").await.status, 204, "which does not even count");
+    assert_eq!(client.ask("POST /leads/rateTables", &[], "").await.status, 503, "whoever sends it");
     for left in [1, 0] {
         let late = client.ask("POST /gated", &[("Origin", "https://shop.example")], "").await;
         assert_eq!((late.status, late.fault().0.as_str()), (503, "unavailable"));
@@ -229,7 +259,7 @@ async fn what_is_turned_away_for_lateness_counts_and_is_sealed_as_every_request_
     for line in [
         r#"offerd_http_requests_total{listener="test",route="/gated",status="503"} 2"#,
         r#"offerd_http_requests_total{listener="test",route="/gated",status="429"} 1"#,
-        r#"offerd_http_requests_refused_total{reason="late"} 2"#,
+        r#"offerd_http_requests_refused_total{reason="late"} 3"#,
     ] {
         assert!(rendered.contains(line), "{line} is missing in:\n{rendered}");
     }

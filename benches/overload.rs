@@ -2,14 +2,15 @@
 //!
 //! Runs the real binary with 20 catalog partners that answer at once, twice: one daemon sheds load as by default, the other
 //! not at all. They have one half of the cores and the load the other, so that what the load costs is not taken from them. A
-//! closed-loop ramp finds how many leads in flight make the peak of the one that sheds nothing; the other is warmed as long.
-//! Then, by turns, leads come to that one closed-loop, which tells the peak of that moment, and to the other open-loop at twice
-//! its rate. Each turn has a warm-up that does not count. Before each both have become quiet: after many leads a daemon counts
+//! closed-loop ramp finds how many leads in flight make the most of the one that sheds nothing; the other is warmed as long.
+//! Then, by turns, leads come to that one closed-loop, which tells the capacity of that moment, and to the other open-loop at
+//! that rate, which tells its peak, and at twice the rate. Each turn has a warm-up that does not count. Before each both have become quiet: after many leads a daemon counts
 //! them for a while, on the core of the other. While it is late it counts little, at the peak as beyond it.
 //!
-//! Told of each round are the goodput (leads answered with 200 while it is measured) as a share of the peak, which is the mean
-//! of the turn before and the turn after, how long those that were turned away with 503 waited for it, how long those that were
-//! let in took, and the CPU time that the daemon took as a share of what one core has.
+//! Told of each round are the goodput (leads answered with 200 while it is measured) at the peak and at twice of it as shares of
+//! the capacity, which is the mean of the turn before and the turn after, and the one as a share of the other; of twice the peak
+//! how long those that were turned away with 503 waited for it, how long those that were let in took, and the CPU time that the
+//! daemon took as a share of what one core has.
 //! `OFFERD_SHED_DELAY=0ms` before the command shows what becomes of it without shedding.
 
 #[path = "load/cpu.rs"]
@@ -34,14 +35,14 @@ const PARTNERS: usize = 20;
 const RAMP: [usize; 5] = [16, 32, 64, 128, 256];
 const RAMPS: usize = 4;
 const RAMP_STEP: Duration = Duration::from_secs(1);
-/// Turns of a peak and twice of it, a multiple of four. Many short ones, since what the machine can do drifts within seconds.
-const ROUNDS: usize = 24;
+/// Turns of each kind, a multiple of four. Many short ones, since what the machine can do drifts within seconds.
+const ROUNDS: usize = 20;
 /// Until connections are open and the daemon has seen what comes.
 const WARM_UP: Duration = Duration::from_millis(500);
 const MEASURED: Duration = Duration::from_millis(1500);
-/// How much more than the peak is offered.
-const OVERLOAD: f64 = 2.0;
-/// The bars: least goodput as a share of the peak, and the median of a refusal in ms.
+/// How much of the capacity is offered at the peak, and in overload.
+const OFFERED: [f64; 2] = [1.0, 2.0];
+/// The bars: least goodput in overload as a share of that at the peak, and the median of a refusal in ms.
 const BARS: (f64, f64) = (0.9, 5.0);
 
 const LEAD: &str = r#"{"productTypes":["savings"],"personalInformation":{"zipcode":"98101"},"savingsInformation":{"minDepositAmount":5000}}"#;
@@ -62,22 +63,33 @@ fn main() {
         let [calm, shedding] = [&calm, &shedding].map(|daemon| Arc::new(Load::on(daemon)));
         let in_flight = ramp(&calm).await;
         closed_loop(&shedding, in_flight, (WARM_UP + RAMP_STEP) * (RAMP.len() * RAMPS) as u32).await;
-        let peak_now = async || {
+        let capacity_now = async || {
             cpu::quiet(&pids).await;
-            let peak = closed_loop(&calm, in_flight, MEASURED).await;
-            assert_eq!(peak.others(&[200]), 0, "who sheds nothing takes every lead in");
-            peak
+            let turn = closed_loop(&calm, in_flight, MEASURED).await;
+            assert_eq!(turn.others(&[200]), 0, "who sheds nothing takes every lead in");
+            turn
         };
-        let mut peaks = vec![peak_now().await];
-        let mut overloads = Vec::new();
-        for _ in 0..ROUNDS {
-            cpu::quiet(&pids).await;
-            let peak = peaks.last().map_or(0.0, Turn::goodput);
-            overloads.push(open_loop(&shedding, OVERLOAD * peak, MEASURED).await);
-            peaks.push(peak_now().await);
+        let mut capacities = vec![capacity_now().await];
+        let mut loads = Vec::new();
+        for nth in 0..ROUNDS {
+            let capacity = capacities.last().map_or(0.0, Turn::goodput);
+            let load = async |offered| {
+                cpu::quiet(&pids).await;
+                open_loop(&shedding, offered * capacity, MEASURED).await
+            };
+            // Neither is always the nearer one to the turn before.
+            loads.push(if nth % 2 == 0 {
+                let peak = load(OFFERED[0]).await;
+                (peak, load(OFFERED[1]).await)
+            } else {
+                let overload = load(OFFERED[1]).await;
+                (load(OFFERED[0]).await, overload)
+            });
+            capacities.push(capacity_now().await);
         }
-        let rounds = overloads.iter().zip(peaks.windows(2));
-        tell(&rounds.map(|(overload, around)| Round { around, overload }).collect::<Vec<_>>());
+        let rounds = loads.iter().zip(capacities.windows(2));
+        let rounds = rounds.map(|((peak, overload), around)| Round { around, peak, overload });
+        tell(&rounds.collect::<Vec<_>>());
     });
 }
 
@@ -154,9 +166,10 @@ async fn open_loop(load: &Arc<Load>, rate: f64, lasting: Duration) -> Turn {
     Turn { window, ended: ended.collect(), busy }
 }
 
-/// Twice the peak, and the peaks before and after.
+/// The peak and twice of it, and the capacity before and after.
 struct Round<'a> {
     around: &'a [Turn],
+    peak: &'a Turn,
     overload: &'a Turn,
 }
 
@@ -304,25 +317,24 @@ impl Load {
 
 impl Round<'_> {
     /// Leads a second.
-    fn peak(&self) -> f64 {
-        self.mean(Turn::goodput)
-    }
-
-    /// Of the peaks.
-    fn mean(&self, figure: impl Fn(&Turn) -> f64) -> f64 {
-        self.around.iter().map(figure).sum::<f64>() / self.around.len() as f64
-    }
-
-    /// The share of the peak that is still taken in.
-    fn goodput(&self) -> f64 {
-        self.overload.goodput() / self.peak()
+    fn capacity(&self) -> f64 {
+        self.around.iter().map(Turn::goodput).sum::<f64>() / self.around.len() as f64
     }
 }
 
 fn tell(rounds: &[Round<'_>]) {
     println!(
-        "\n{:<8}{:>9}{:>9}{:>9}{:>12}{:>9}{:>12}{:>9}{:>9}{:>9}",
-        "peak", "core", "offered", "core", "taken: p50", "p99 ms", "503: p50", "p99 ms", "others", "goodput"
+        "\n{:<10}{:>8}{:>16}{:>9}{:>9}{:>12}{:>9}{:>12}{:>9}{:>8}",
+        "capacity",
+        "at peak",
+        "at twice: sent",
+        "goodput",
+        "core",
+        "taken: p50",
+        "p99 ms",
+        "503: p50",
+        "p99 ms",
+        "others"
     );
     for round in rounds {
         let overload = round.overload;
@@ -331,31 +343,37 @@ fn tell(rounds: &[Round<'_>]) {
             [0.5, 0.99].map(|share| percentile(&times, share))
         });
         println!(
-            "{:<8.0}{:>7.0} %{:>9.0}{:>7.0} %{:>12.2}{:>9.2}{:>12.2}{:>9.2}{:>9}{:>7.0} %",
-            round.peak(),
-            round.mean(|peak| peak.busy) * 100.0,
+            "{:<10.0}{:>6.0} %{:>16.0}{:>7.0} %{:>7.0} %{:>12.2}{:>9.2}{:>12.2}{:>9.2}{:>8}",
+            round.capacity(),
+            round.peak.goodput() / round.capacity() * 100.0,
             overload.offered(),
+            overload.goodput() / round.capacity() * 100.0,
             overload.busy * 100.0,
             taken[0],
             taken[1],
             refused[0],
             refused[1],
             overload.others(&[200, 503]),
-            round.goodput() * 100.0
         );
     }
-    let quartiles = |mut values: Vec<f64>| {
+    let quartiles = |figure: &dyn Fn(&Round<'_>) -> f64| {
+        let mut values: Vec<f64> = rounds.iter().map(figure).collect();
         values.sort_by(f64::total_cmp);
         // Each lies between two rounds.
         [ROUNDS / 4, ROUNDS / 2, ROUNDS * 3 / 4].map(|nth| f64::midpoint(values[nth - 1], values[nth]))
     };
-    let [low, median, high] = quartiles(rounds.iter().map(|round| round.goodput() * 100.0).collect());
-    println!(
-        "goodput: quartiles of {ROUNDS} rounds {low:.0}, {median:.0}, {high:.0} % (bar {:.0} %)",
-        BARS.0 * 100.0
-    );
-    let refused = rounds.iter().map(|round| percentile(&round.overload.times(503), 0.5)).collect();
-    let [low, median, high] = quartiles(refused);
+    let share = |name: &str, figure: &dyn Fn(&Round<'_>) -> f64| {
+        let [low, median, high] = quartiles(&|round| figure(round) * 100.0);
+        println!("{name}: quartiles of {ROUNDS} rounds {low:.0}, {median:.0}, {high:.0} %");
+    };
+    println!("\ngoodput");
+    share("  at the peak, of the capacity", &|round| round.peak.goodput() / round.capacity());
+    share("  at twice the peak, of the capacity", &|round| round.overload.goodput() / round.capacity());
+    share("  at twice the peak, of that at the peak", &|round| {
+        round.overload.goodput() / round.peak.goodput()
+    });
+    println!("  bar: {:.0} %", BARS.0 * 100.0);
+    let [low, median, high] = quartiles(&|round| percentile(&round.overload.times(503), 0.5));
     println!("median of a refusal: quartiles {low:.1}, {median:.1}, {high:.1} ms (bar {} ms)", BARS.1);
 }
 

@@ -4,12 +4,13 @@
 //! not at all. They have one half of the cores and the load the other, so that what the load costs is not taken from them. A
 //! closed-loop ramp finds how many leads in flight make the most of the one that sheds nothing; the other is warmed as long.
 //! Then, by turns, leads come to that one closed-loop, which tells the capacity of that moment, and to the other open-loop at
-//! that rate, which tells its peak, and at twice the rate. Each turn has a warm-up that does not count. Before each both have become quiet: after many leads a daemon counts
-//! them for a while, on the core of the other. While it is late it counts little, at the peak as beyond it.
+//! that rate and at twice of it. Each turn has a warm-up that does not count. Before each both have become quiet: after many
+//! leads a daemon counts them for a while, on the core of the other. While it is late it counts little, at the capacity as
+//! beyond it.
 //!
-//! Told of each round are the goodput (leads answered with 200 while it is measured) at the peak and at twice of it as shares of
-//! the capacity, which is the mean of the turn before and the turn after, and the one as a share of the other; of twice the peak
-//! how long those that were turned away with 503 waited for it, how long those that were let in took, and the CPU time that the
+//! Told of each round are the goodput (leads answered with 200 while it is measured) at once and at twice the capacity as shares
+//! of it, which is the mean of the turn before and the turn after, and the one as a share of the other. The bar holds for the
+//! share of the capacity: at once of it the daemon that sheds turns leads away already. Of twice the capacity it is told how long those that were turned away with 503 waited for it, how long those that were let in took, and the CPU time that the
 //! daemon took as a share of what one core has.
 //! `OFFERD_SHED_DELAY=0ms` before the command shows what becomes of it without shedding.
 
@@ -40,9 +41,9 @@ const ROUNDS: usize = 20;
 /// Until connections are open and the daemon has seen what comes.
 const WARM_UP: Duration = Duration::from_millis(500);
 const MEASURED: Duration = Duration::from_millis(1500);
-/// How much of the capacity is offered at the peak, and in overload.
+/// How much of the capacity is offered, at first and in overload.
 const OFFERED: [f64; 2] = [1.0, 2.0];
-/// The bars: least goodput in overload as a share of that at the peak, and the median of a refusal in ms.
+/// The bars: least goodput in overload as a share of the capacity, and the median of a refusal in ms.
 const BARS: (f64, f64) = (0.9, 5.0);
 
 const LEAD: &str = r#"{"productTypes":["savings"],"personalInformation":{"zipcode":"98101"},"savingsInformation":{"minDepositAmount":5000}}"#;
@@ -79,8 +80,8 @@ fn main() {
             };
             // Neither is always the nearer one to the turn before.
             loads.push(if nth % 2 == 0 {
-                let peak = load(OFFERED[0]).await;
-                (peak, load(OFFERED[1]).await)
+                let once = load(OFFERED[0]).await;
+                (once, load(OFFERED[1]).await)
             } else {
                 let overload = load(OFFERED[1]).await;
                 (load(OFFERED[0]).await, overload)
@@ -88,7 +89,7 @@ fn main() {
             capacities.push(capacity_now().await);
         }
         let rounds = loads.iter().zip(capacities.windows(2));
-        let rounds = rounds.map(|((peak, overload), around)| Round { around, peak, overload });
+        let rounds = rounds.map(|((once, overload), around)| Round { around, once, overload });
         tell(&rounds.collect::<Vec<_>>());
     });
 }
@@ -166,10 +167,10 @@ async fn open_loop(load: &Arc<Load>, rate: f64, lasting: Duration) -> Turn {
     Turn { window, ended: ended.collect(), busy }
 }
 
-/// The peak and twice of it, and the capacity before and after.
+/// The capacity before and after, and what became of as many leads and of twice as many.
 struct Round<'a> {
     around: &'a [Turn],
-    peak: &'a Turn,
+    once: &'a Turn,
     overload: &'a Turn,
 }
 
@@ -326,7 +327,7 @@ fn tell(rounds: &[Round<'_>]) {
     println!(
         "\n{:<10}{:>8}{:>16}{:>9}{:>9}{:>12}{:>9}{:>12}{:>9}{:>8}",
         "capacity",
-        "at peak",
+        "at once",
         "at twice: sent",
         "goodput",
         "core",
@@ -345,7 +346,7 @@ fn tell(rounds: &[Round<'_>]) {
         println!(
             "{:<10.0}{:>6.0} %{:>16.0}{:>7.0} %{:>7.0} %{:>12.2}{:>9.2}{:>12.2}{:>9.2}{:>8}",
             round.capacity(),
-            round.peak.goodput() / round.capacity() * 100.0,
+            round.once.goodput() / round.capacity() * 100.0,
             overload.offered(),
             overload.goodput() / round.capacity() * 100.0,
             overload.busy * 100.0,
@@ -367,12 +368,10 @@ fn tell(rounds: &[Round<'_>]) {
         println!("{name}: quartiles of {ROUNDS} rounds {low:.0}, {median:.0}, {high:.0} %");
     };
     println!("\ngoodput");
-    share("  at the peak, of the capacity", &|round| round.peak.goodput() / round.capacity());
-    share("  at twice the peak, of the capacity", &|round| round.overload.goodput() / round.capacity());
-    share("  at twice the peak, of that at the peak", &|round| {
-        round.overload.goodput() / round.peak.goodput()
-    });
-    println!("  bar: {:.0} %", BARS.0 * 100.0);
+    share("  at once, of the capacity", &|round| round.once.goodput() / round.capacity());
+    share("  at twice, of that at once", &|round| round.overload.goodput() / round.once.goodput());
+    share("  at twice, of the capacity", &|round| round.overload.goodput() / round.capacity());
+    println!("  bar of the last: {:.0} %", BARS.0 * 100.0);
     let [low, median, high] = quartiles(&|round| percentile(&round.overload.times(503), 0.5));
     println!("median of a refusal: quartiles {low:.1}, {median:.1}, {high:.1} ms (bar {} ms)", BARS.1);
 }

@@ -28,8 +28,7 @@ pub(super) struct Room {
 impl Bodies {
     /// So many bytes for all, and for each company; 0 sets no limit.
     pub(super) fn new(of_all: usize, of_one: usize) -> Self {
-        let permits = if of_all == 0 { Semaphore::MAX_PERMITS } else { of_all.min(Semaphore::MAX_PERMITS) };
-        Self { all: Arc::new(Semaphore::new(permits)), shares: Shares::default(), of_one }
+        Self { all: gate::places(of_all), shares: Shares::default(), of_one }
     }
 
     /// Room for a body that will be `bytes` long at most, of a company if one sends it.

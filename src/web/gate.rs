@@ -113,11 +113,10 @@ impl Drop for Work {
 impl Gate {
     /// A gate by its rules. `pulse` tells how late the process is.
     pub fn new(rules: GateRules, pulse: Arc<Pulse>) -> Self {
-        let requests = if rules.requests == 0 { usize::MAX } else { rules.requests };
         Self {
             companies: rules.per_company.map(|rate| Allowances::new("company", rate)),
             addresses: rules.per_address.map(|rate| Allowances::new("address", rate)),
-            requests: Arc::new(Semaphore::new(requests.min(Semaphore::MAX_PERMITS))),
+            requests: places(rules.requests),
             shares: Shares::default(),
             working: Arc::default(),
             bodies: Bodies::new(rules.body_bytes, rules.body_bytes_per_company),
@@ -257,6 +256,12 @@ impl Visit {
 
 fn reads(method: &Method) -> bool {
     method == Method::GET || method == Method::HEAD
+}
+
+/// So many places; 0 sets no limit.
+pub(super) fn places(most: usize) -> Arc<Semaphore> {
+    let most = if most == 0 { usize::MAX } else { most };
+    Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))
 }
 
 /// 429, counted: one caller has as much under way as it may.

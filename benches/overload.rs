@@ -3,15 +3,17 @@
 //! Runs the real binary with 20 catalog partners that answer at once, twice: one daemon sheds load as by default, the other
 //! not at all. They have one half of the cores and the load the other, so that what the load costs is not taken from them. A
 //! closed-loop ramp finds how many leads in flight make the most of the one that sheds nothing; the other is warmed as long.
-//! Then, by turns, leads come to that one closed-loop, which tells the capacity of that moment, and to the other open-loop at
-//! that rate and at twice of it. Each turn has a warm-up that does not count. Before each both have become quiet: after many
-//! leads a daemon counts them for a while, on the core of the other. While it is late it counts little, at the capacity as
-//! beyond it.
+//! Then, by turns, leads come to that one closed-loop, which tells the peak of that moment, and to the other open-loop at twice
+//! that rate. Each turn has a warm-up that does not count. Before each both have become quiet: after many leads a daemon counts
+//! them for a while, on the core of the other. While it is late it counts little, at the peak as beyond it.
 //!
-//! Told of each round are the goodput (leads answered with 200 while it is measured) at once and at twice the capacity as shares
-//! of it, which is the mean of the turn before and the turn after, and the one as a share of the other. The bar holds for the
-//! share of the capacity: at once of it the daemon that sheds turns leads away already. Of twice the capacity it is told how long those that were turned away with 503 waited for it, how long those that were let in took, and the CPU time that the
-//! daemon took as a share of what one core has.
+//! The load does not sleep while it has a turn: to wake a sleeping core is work for the core that sends to it (in a virtual
+//! machine an exit to its host), which clients on other machines would not cost the daemon. `OFFERD_LOAD_SLEEPS=1` before the
+//! command has it sleep.
+//!
+//! Told of each round are the goodput (leads answered with 200 while it is measured) at twice the peak as a share of the peak,
+//! which is the mean of the turn before and the turn after; how long leads that were turned away with 503 waited for it and how
+//! long those that were let in took; and the CPU time that the daemon took as a share of what one core has.
 //! `OFFERD_SHED_DELAY=0ms` before the command shows what becomes of it without shedding.
 
 #[path = "load/cpu.rs"]
@@ -34,16 +36,16 @@ use tokio::net::TcpStream;
 const PARTNERS: usize = 20;
 /// Leads in flight on the way to the peak, and how often that way is taken.
 const RAMP: [usize; 5] = [16, 32, 64, 128, 256];
-const RAMPS: usize = 4;
+const RAMPS: usize = 6;
 const RAMP_STEP: Duration = Duration::from_secs(1);
 /// Turns of each kind, a multiple of four. Many short ones, since what the machine can do drifts within seconds.
-const ROUNDS: usize = 20;
+const ROUNDS: usize = 40;
 /// Until connections are open and the daemon has seen what comes.
 const WARM_UP: Duration = Duration::from_millis(500);
 const MEASURED: Duration = Duration::from_millis(1500);
-/// How much of the capacity is offered, at first and in overload.
-const OFFERED: [f64; 2] = [1.0, 2.0];
-/// The bars: least goodput in overload as a share of the capacity, and the median of a refusal in ms.
+/// How many times the peak is offered in overload.
+const OFFERED: f64 = 2.0;
+/// The bars: least goodput in overload as a share of the peak, and the median of a refusal in ms.
 const BARS: (f64, f64) = (0.9, 5.0);
 
 const LEAD: &str = r#"{"productTypes":["savings"],"personalInformation":{"zipcode":"98101"},"savingsInformation":{"minDepositAmount":5000}}"#;
@@ -64,33 +66,25 @@ fn main() {
         let [calm, shedding] = [&calm, &shedding].map(|daemon| Arc::new(Load::on(daemon)));
         let in_flight = ramp(&calm).await;
         closed_loop(&shedding, in_flight, (WARM_UP + RAMP_STEP) * (RAMP.len() * RAMPS) as u32).await;
-        let capacity_now = async || {
+        let peak_now = async || {
             cpu::quiet(&pids).await;
             let turn = closed_loop(&calm, in_flight, MEASURED).await;
             assert_eq!(turn.others(&[200]), 0, "who sheds nothing takes every lead in");
-            turn
+            turn.goodput()
         };
-        let mut capacities = vec![capacity_now().await];
-        let mut loads = Vec::new();
-        for nth in 0..ROUNDS {
-            let capacity = capacities.last().map_or(0.0, Turn::goodput);
-            let load = async |offered| {
-                cpu::quiet(&pids).await;
-                open_loop(&shedding, offered * capacity, MEASURED).await
-            };
-            // Neither is always the nearer one to the turn before.
-            loads.push(if nth % 2 == 0 {
-                let once = load(OFFERED[0]).await;
-                (once, load(OFFERED[1]).await)
-            } else {
-                let overload = load(OFFERED[1]).await;
-                (load(OFFERED[0]).await, overload)
-            });
-            capacities.push(capacity_now().await);
+        tell_columns();
+        let mut rounds = Vec::new();
+        let mut before = peak_now().await;
+        for _ in 0..ROUNDS {
+            cpu::quiet(&pids).await;
+            let overload = open_loop(&shedding, OFFERED * before, MEASURED).await;
+            let after = peak_now().await;
+            let round = Round { peak: f64::midpoint(before, after), overload };
+            round.tell();
+            rounds.push(round);
+            before = after;
         }
-        let rounds = loads.iter().zip(capacities.windows(2));
-        let rounds = rounds.map(|((once, overload), around)| Round { around, once, overload });
-        tell(&rounds.collect::<Vec<_>>());
+        sum_up(&rounds);
     });
 }
 
@@ -140,6 +134,7 @@ async fn closed_loop(load: &Arc<Load>, in_flight: usize, lasting: Duration) -> T
             ended
         })
     });
+    tokio::spawn(window.stay_awake());
     let (busy, ended) = join(window.busy(load.pid), join_all(clients)).await;
     let ended = ended.into_iter().flat_map(|ended| ended.expect("the calls end"));
     Turn { window, ended: ended.collect(), busy }
@@ -162,16 +157,17 @@ async fn open_loop(load: &Arc<Load>, rate: f64, lasting: Duration) -> Turn {
         }
         join_all(clients).await
     };
+    tokio::spawn(window.stay_awake());
     let (busy, ended) = join(window.busy(load.pid), clients).await;
     let ended = ended.into_iter().map(|ended| ended.expect("the call ends"));
     Turn { window, ended: ended.collect(), busy }
 }
 
-/// The capacity before and after, and what became of as many leads and of twice as many.
-struct Round<'a> {
-    around: &'a [Turn],
-    once: &'a Turn,
-    overload: &'a Turn,
+/// The peak, and what became of twice as many leads.
+struct Round {
+    /// Leads a second, in the middle of the turns before and after.
+    peak: f64,
+    overload: Turn,
 }
 
 /// When it is measured: behind a warm-up.
@@ -203,6 +199,14 @@ impl Window {
     fn of(lasting: Duration) -> Self {
         let begin = Instant::now() + WARM_UP;
         Self { begin, end: begin + lasting }
+    }
+
+    /// Keeps the load from sleeping for so long.
+    async fn stay_awake(self) {
+        let sleeps = std::env::var_os("OFFERD_LOAD_SLEEPS").is_some();
+        while !sleeps && Instant::now() < self.end {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Cores that a process takes while it is measured.
@@ -316,39 +320,28 @@ impl Load {
     }
 }
 
-impl Round<'_> {
-    /// Leads a second.
-    fn capacity(&self) -> f64 {
-        self.around.iter().map(Turn::goodput).sum::<f64>() / self.around.len() as f64
+impl Round {
+    /// The goodput in overload, as a share of the peak.
+    fn share(&self) -> f64 {
+        self.overload.goodput() / self.peak
     }
-}
 
-fn tell(rounds: &[Round<'_>]) {
-    println!(
-        "\n{:<10}{:>8}{:>16}{:>9}{:>9}{:>12}{:>9}{:>12}{:>9}{:>8}",
-        "capacity",
-        "at once",
-        "at twice: sent",
-        "goodput",
-        "core",
-        "taken: p50",
-        "p99 ms",
-        "503: p50",
-        "p99 ms",
-        "others"
-    );
-    for round in rounds {
-        let overload = round.overload;
+    /// How long a refusal took at the median, in ms.
+    fn refusal(&self) -> f64 {
+        percentile(&self.overload.times(503), 0.5)
+    }
+
+    fn tell(&self) {
+        let overload = &self.overload;
         let [taken, refused] = [200, 503].map(|status| {
             let times = overload.times(status);
             [0.5, 0.99].map(|share| percentile(&times, share))
         });
         println!(
-            "{:<10.0}{:>6.0} %{:>16.0}{:>7.0} %{:>7.0} %{:>12.2}{:>9.2}{:>12.2}{:>9.2}{:>8}",
-            round.capacity(),
-            round.once.goodput() / round.capacity() * 100.0,
+            "{:<10.0}{:>16.0}{:>7.0} %{:>7.0} %{:>12.2}{:>9.2}{:>12.2}{:>9.2}{:>8}",
+            self.peak,
             overload.offered(),
-            overload.goodput() / round.capacity() * 100.0,
+            self.share() * 100.0,
             overload.busy * 100.0,
             taken[0],
             taken[1],
@@ -357,22 +350,26 @@ fn tell(rounds: &[Round<'_>]) {
             overload.others(&[200, 503]),
         );
     }
-    let quartiles = |figure: &dyn Fn(&Round<'_>) -> f64| {
+}
+
+fn tell_columns() {
+    println!(
+        "\n{:<10}{:>16}{:>9}{:>9}{:>12}{:>9}{:>12}{:>9}{:>8}",
+        "peak", "at twice: sent", "goodput", "core", "taken: p50", "p99 ms", "503: p50", "p99 ms", "others"
+    );
+}
+
+fn sum_up(rounds: &[Round]) {
+    let quartiles = |figure: fn(&Round) -> f64| {
         let mut values: Vec<f64> = rounds.iter().map(figure).collect();
         values.sort_by(f64::total_cmp);
         // Each lies between two rounds.
         [ROUNDS / 4, ROUNDS / 2, ROUNDS * 3 / 4].map(|nth| f64::midpoint(values[nth - 1], values[nth]))
     };
-    let share = |name: &str, figure: &dyn Fn(&Round<'_>) -> f64| {
-        let [low, median, high] = quartiles(&|round| figure(round) * 100.0);
-        println!("{name}: quartiles of {ROUNDS} rounds {low:.0}, {median:.0}, {high:.0} %");
-    };
-    println!("\ngoodput");
-    share("  at once, of the capacity", &|round| round.once.goodput() / round.capacity());
-    share("  at twice, of that at once", &|round| round.overload.goodput() / round.once.goodput());
-    share("  at twice, of the capacity", &|round| round.overload.goodput() / round.capacity());
-    println!("  bar of the last: {:.0} %", BARS.0 * 100.0);
-    let [low, median, high] = quartiles(&|round| percentile(&round.overload.times(503), 0.5));
+    let [low, median, high] = quartiles(|round| round.share() * 100.0);
+    let bar = BARS.0 * 100.0;
+    println!("\ngoodput at twice the peak: quartiles {low:.0}, {median:.0}, {high:.0} % (bar {bar:.0} %)");
+    let [low, median, high] = quartiles(Round::refusal);
     println!("median of a refusal: quartiles {low:.1}, {median:.1}, {high:.1} ms (bar {} ms)", BARS.1);
 }
 

@@ -8,7 +8,6 @@ use uuid::Uuid;
 use warp::reply::Response;
 
 use super::exchange::Exchange;
-use super::gate::Gate;
 use super::peer::Peer;
 use super::router::Found;
 use super::surface::Surface;
@@ -28,7 +27,10 @@ pub(super) fn turned_away<A, B>(surface: &Surface<A>, request: &Request<B>) -> O
     let exchange = Exchange::begin(Uuid::now_v7(), method, headers);
     let _span = exchange.span_of_answer(surface.meter.listener()).entered();
     let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), headers);
-    let failure = surface.gate.let_in(&mut visit).err().unwrap_or_else(Gate::refuse_late);
+    let answer = match surface.gate.let_in(&mut visit) {
+        Ok(()) => surface.gate.refuse_late(),
+        Err(failure) => failure.into_response(),
+    };
     let welcome = surface.welcome.borrow();
-    Some(exchange.seal(surface, &welcome, &visit, resource.template(), failure.into_response()))
+    Some(exchange.seal(surface, &welcome, &visit, resource.template(), answer))
 }

@@ -2,10 +2,11 @@
 //! answers.
 
 use hyper::StatusCode;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use uuid::Uuid;
 use warp::reply::Response;
 
+use super::stock_answer::StockAnswer;
 use crate::model::{ApiError, ErrorType};
 
 /// A failed request. Constructors are named by meaning; the status follows from it.
@@ -156,12 +157,7 @@ impl Failure {
 
     /// The one place where a failure becomes an answer.
     pub fn into_response(self) -> Response {
-        let body = serde_json::to_vec(&self.errors).expect("strings and maps of strings always serialise");
-        let mut response = Response::new(body.into());
-        *response.status_mut() = self.status;
-        response.headers_mut().extend(self.headers);
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        response
+        StockAnswer::from(self).give()
     }
 
     fn of(status: StatusCode, error: ApiError) -> Self {

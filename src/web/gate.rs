@@ -9,9 +9,10 @@ use std::time::Duration;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method};
 use ipnet::IpNet;
-use metrics::counter;
+use metrics::{Counter, counter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
+use warp::reply::Response;
 
 use super::allowance::{Allowances, Rate, Standing};
 use super::bodies::Bodies;
@@ -20,6 +21,7 @@ use super::client_address::{client_address, household, is_in};
 use super::failure::Failure;
 use super::peer::Peer;
 use super::pulse::Pulse;
+use super::stock_answer::StockAnswer;
 use crate::shares::{Share, Shares};
 use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 
@@ -28,6 +30,9 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 
 /// Seconds after which who was turned away for load may come again.
 const RETRY_AFTER_LOAD_S: u32 = 1;
+
+/// The reason to turn new work away while the process is late.
+const LATE: &str = "late";
 
 /// Requests that bring new work and are let in however late the process is. So few make no queue, and it does not starve
 /// when it is late for another's sake.
@@ -67,6 +72,9 @@ pub struct Gate {
     working: Arc<AtomicUsize>,
     bodies: Bodies,
     pulse: Arc<Pulse>,
+    /// What is said to new work while the process is late, and how often that was.
+    late: StockAnswer,
+    refused_late: Counter,
 }
 
 impl std::fmt::Debug for Gate {
@@ -121,6 +129,8 @@ impl Gate {
             working: Arc::default(),
             bodies: Bodies::new(rules.body_bytes, rules.body_bytes_per_company),
             pulse,
+            late: Failure::overloaded(RETRY_AFTER_LOAD_S).into(),
+            refused_late: refused(LATE),
             rules,
         }
     }
@@ -184,12 +194,13 @@ impl Gate {
         }
         let others = self.working.fetch_add(1, Ordering::Relaxed);
         visit.passage._work = Some(Work(Arc::clone(&self.working)));
-        if self.is_late_with(others) { Err(Self::refuse_late()) } else { Ok(()) }
+        if self.is_late_with(others) { Err(turned_away(LATE)) } else { Ok(()) }
     }
 
     /// What is said to new work that is turned away for lateness; counted.
-    pub(super) fn refuse_late() -> Failure {
-        turned_away("late")
+    pub(super) fn refuse_late(&self) -> Response {
+        self.refused_late.increment(1);
+        self.late.give()
     }
 
     /// Whether the process is late, and with so many at work is not left to itself.
@@ -249,7 +260,7 @@ impl Visit {
     fn count(&mut self, standing: Standing, reason: &'static str) -> Result<(), Failure> {
         self.standings.push(standing);
         let Some(wait_s) = standing.retry_after_s else { return Ok(()) };
-        counter!(HTTP_REQUESTS_REFUSED, "reason" => reason).increment(1);
+        refused(reason).increment(1);
         Err(Failure::too_many_requests(wait_s))
     }
 }
@@ -266,12 +277,17 @@ pub(super) fn places(most: usize) -> Arc<Semaphore> {
 
 /// 429, counted: one caller has as much under way as it may.
 pub(super) fn asks_too_much(reason: &'static str) -> Failure {
-    counter!(HTTP_REQUESTS_REFUSED, "reason" => reason).increment(1);
+    refused(reason).increment(1);
     Failure::too_many_requests(RETRY_AFTER_LOAD_S)
 }
 
 /// 503, counted: all callers together have.
 pub(super) fn turned_away(reason: &'static str) -> Failure {
-    counter!(HTTP_REQUESTS_REFUSED, "reason" => reason).increment(1);
+    refused(reason).increment(1);
     Failure::overloaded(RETRY_AFTER_LOAD_S)
+}
+
+/// Requests that were refused for a reason.
+fn refused(reason: &'static str) -> Counter {
+    counter!(HTTP_REQUESTS_REFUSED, "reason" => reason)
 }

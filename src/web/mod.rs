@@ -67,6 +67,7 @@ pub mod request;
 pub mod respond;
 pub mod router;
 pub mod signature;
+mod stock_answer;
 pub mod surface;
 pub mod tls;
 mod unstalled;

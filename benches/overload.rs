@@ -9,7 +9,7 @@
 //!
 //! The load does not sleep while it has a turn: to wake a sleeping core is work for the core that sends to it (in a virtual
 //! machine an exit to its host), which clients on other machines would not cost the daemon. `OFFERD_LOAD_SLEEPS=1` before the
-//! command has it sleep.
+//! command has it sleep, as it must where there is one core only, or the daemon goes short of it.
 //!
 //! Told of each round are the goodput (leads answered with 200 while it is measured) at twice the peak as a share of the peak,
 //! which is the mean of the turn before and the turn after; how long leads that were turned away with 503 waited for it and how

@@ -48,7 +48,7 @@
 //! | [`declaration`] | how files written by an operator are read: every fault at once, with file, line and key |
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
-//! | [`store`] | the record: one writer thread, a journal, checksums, volumes by time; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
+//! | [`store`] | the record: one writer thread, a journal, record files by time and what finds records in them; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
 //! | [`matching`] | actors, progress, budgets, ranking, recovery; explanation, replay and totals of what is stored |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
@@ -69,13 +69,14 @@
 //! # Invariants
 //!
 //! - Imports go along the arrows only; `tests/it/architecture.rs` holds them.
-//! - Only `store` names sled, only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
+//! - Only `store/index.rs` names sled (and `store/older.rs`, which reads stores of before), only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
 //!   threads) names actix.
 //! - Only `telemetry` names OpenTelemetry: others begin and end spans by its own nouns, and a lead never waits for one.
 //! - Only `model` and `http` name utoipa: a schema stands beside what reads and writes its noun, an operation beside its
 //!   route. A route without an operation fails a test.
-//! - What was acknowledged is on the disk; what is shown is acknowledged.
-//! - What grows with every lead lies in volumes by time, so that what is old can go as a whole and a start reads the last one.
+//! - What was acknowledged is on the disk, in files that are only appended to; what is shown is acknowledged. Whatever sled wrote can
+//!   be thrown away.
+//! - What grows with every lead lies in volumes by time, so that what is old can go as a whole and a start opens the last one.
 //! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`matching::progress`]).
 //! - What a cap counts is derived from what is stored, so a restart counts the same ([`matching::limiter`]).
 //! - A rate table is computed under one [`matching::configuration`], book and lines and rules, whatever is reloaded.

@@ -20,6 +20,11 @@ pub struct StoreReport {
     pub sound: bool,
     /// Sound records, tree by tree.
     pub trees: Vec<TreeCount>,
+    /// Leads that were taken in and are not erased, and cannot be read.
+    pub leads_broken: u64,
+    /// What of the store's files is not as it was written, each in a sentence.
+    #[serde(default)]
+    pub damaged: Vec<String>,
     /// Records that cannot be read.
     pub broken: Vec<Broken>,
     /// Pieces of large values that no value owns; they take space and do no harm.
@@ -80,6 +85,8 @@ impl From<CheckReport> for StoreReport {
             trees: trees
                 .map(|(tree, records)| TreeCount { tree: tree.name().to_owned(), records: *records })
                 .collect(),
+            leads_broken: report.leads_broken,
+            damaged: report.damages.iter().map(ToString::to_string).collect(),
             broken: broken.collect(),
             stray_parts: report.stray_parts,
             unknown_keys: report.unknown_keys,

@@ -214,7 +214,7 @@ fn open_store(settings: &Settings) -> Result<Store, String> {
 fn is_there(store: &Path) -> Result<bool, String> {
     let cannot =
         |error| format!("`store.path` ({}) cannot be looked into: {error}; {PERMIT}", whole(store).display());
-    store.join("db").try_exists().map(|_| Store::exists(store)).map_err(cannot)
+    store.join("lock").try_exists().map(|_| Store::exists(store)).map_err(cannot)
 }
 
 /// What to do where this user may not.

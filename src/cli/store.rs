@@ -11,6 +11,7 @@ use super::client::Client;
 use super::{page, progress};
 use crate::admin::store::StoreReport;
 use crate::config::Settings;
+use crate::store::Tree;
 
 /// What to do with the store.
 #[derive(Debug, Subcommand)]
@@ -38,7 +39,7 @@ pub fn run(config: Option<&Path>, command: &Command) -> ExitCode {
     match super::block_on(check(&settings)).and_then(|report| print(&report, json).map(|()| report.sound)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => super::fail(
-            "the store is not sound: what is named cannot be read, everything else can; a backup of before may have it",
+            "the store is not sound: what is named cannot be read, everything else can; `offerd store salvage` makes a good store of what is left, and of the last backup",
         ),
         Err(message) => super::fail(message),
     }
@@ -79,13 +80,18 @@ fn print(report: &StoreReport, json: bool) -> Result<(), String> {
     }
     let mut table = page::table(["tree", "sound", "broken"]);
     for count in &report.trees {
-        let broken = report.broken.iter().filter(|record| record.tree == count.tree).count();
+        let found = report.broken.iter().filter(|record| record.tree == count.tree).count() as u64;
+        // Of leads it is known also how many are not there at all.
+        let broken = if count.tree == Tree::Leads.name() { report.leads_broken.max(found) } else { found };
         table.add_row([count.tree.clone(), count.records.to_string(), broken.to_string()]);
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     page::print_table(table);
+    for damage in &report.damaged {
+        page::print(damage);
+    }
     for record in &report.broken {
         page::print(format_args!("{} {}: {}", record.tree, record.key, record.reason));
     }

@@ -24,9 +24,7 @@ pub(super) async fn retain(store: Store, settings: StoreSettings) {
         if !settings.retention.is_zero() {
             drop_old(&store, settings.retention).await;
         }
-        if let Ok(bytes) = store.bytes() {
-            metrics::gauge!(STORE_BYTES).set(bytes as f64);
-        }
+        metrics::gauge!(STORE_BYTES).set(store.bytes() as f64);
     }
 }
 

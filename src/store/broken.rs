@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, error::Error, fmt, sync::Mutex};
 
-use super::{frame::Reason, trees::Tree};
+use super::{disk::DiskError, frame::Reason, trees::Tree};
 use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
 
 /// How many broken records are remembered, so that each is reported once.
@@ -24,7 +24,7 @@ pub struct BrokenRecord {
 pub enum ReadError {
     /// The record is there and broken; others are readable.
     Broken(BrokenRecord),
-    /// The disk, or sled, failed.
+    /// The disk failed.
     Disk(String),
 }
 
@@ -55,8 +55,8 @@ impl fmt::Display for ReadError {
 
 impl Error for ReadError {}
 
-impl From<sled::Error> for ReadError {
-    fn from(error: sled::Error) -> Self {
+impl From<DiskError> for ReadError {
+    fn from(error: DiskError) -> Self {
         Self::Disk(error.to_string())
     }
 }

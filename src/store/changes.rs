@@ -6,8 +6,6 @@
 //! ```
 //! A record that is removed has the length `FFFFFFFF` and no value.
 
-use sled::IVec;
-
 use super::volumes::{BASE, Number};
 
 /// What becomes of one record.
@@ -15,10 +13,10 @@ use super::volumes::{BASE, Number};
 pub(super) struct Change {
     /// Where it lies.
     pub(super) volume: Number,
-    /// Its key in sled.
-    pub(super) key: IVec,
-    /// Its value in sled; nothing when there is to be no record any more.
-    pub(super) value: Option<IVec>,
+    /// Its key in the index.
+    pub(super) key: Vec<u8>,
+    /// Its raw value; nothing when there is to be no record any more.
+    pub(super) value: Option<Vec<u8>>,
 }
 
 /// The length that says that a record is removed.
@@ -27,7 +25,7 @@ const REMOVED: u32 = u32::MAX;
 /// Adds a change to a body.
 pub(super) fn push(body: &mut Vec<u8>, volume: Number, key: &[u8], value: Option<&[u8]>) {
     let key_length = u16::try_from(key.len()).expect("keys of trees are some dozens of bytes long");
-    let length = |value: &[u8]| u32::try_from(value.len()).expect("sled holds pieces of some kilobytes");
+    let length = |value: &[u8]| u32::try_from(value.len()).expect("a value is within its limit of 16 MiB");
     body.extend_from_slice(&volume.to_be_bytes());
     body.extend_from_slice(&key_length.to_be_bytes());
     body.extend_from_slice(&value.map_or(REMOVED, length).to_be_bytes());
@@ -66,7 +64,7 @@ fn read_next(volume: Number, body: &[u8]) -> Option<(Change, &[u8])> {
         REMOVED => (None, rest),
         length => rest.split_at_checked(length as usize).map(|(value, rest)| (Some(value), rest))?,
     };
-    Some((Change { volume, key: IVec::from(key), value: value.map(IVec::from) }, rest))
+    Some((Change { volume, key: key.to_vec(), value: value.map(<[u8]>::to_vec) }, rest))
 }
 
 #[cfg(test)]
@@ -77,8 +75,8 @@ mod tests {
     fn changes_are_read_as_they_were_pushed() {
         let change = |volume, key: &[u8], value: Option<&[u8]>| Change {
             volume,
-            key: IVec::from(key),
-            value: value.map(IVec::from),
+            key: key.to_vec(),
+            value: value.map(<[u8]>::to_vec),
         };
         let pushed =
             [change(0, b"key", Some(b"value")), change(7, b"gone", None), change(u32::MAX, b"", Some(b""))];

@@ -1,13 +1,17 @@
-//! Walking the whole store, for `offerd store check` and the console.
+//! Walking the whole store, for `offerd store check` and the console: first the files, byte for byte, then the records in them.
 
 use std::ops::Bound;
 
 use super::{
     broken::{BrokenRecord, ReadError},
+    damage::Damage,
+    disk::DiskError,
     frame::{Frame, part_owner},
     journal,
     records::{RawValues, Records, Within, read_record},
+    sealing::data_key,
     trees::{TREES, Tree},
+    volumes::volume::for_each_entry,
 };
 
 /// What a walk over every record found.
@@ -21,6 +25,12 @@ pub struct CheckReport {
     pub stray_parts: u64,
     /// Keys whose first byte is no tree's.
     pub unknown_keys: u64,
+    /// Leads of which the record is sound.
+    pub leads_sound: u64,
+    /// Leads that were taken in and are neither erased nor dropped, of which the record cannot be read or is not there.
+    pub leads_broken: u64,
+    /// What of the files is not as it was written.
+    pub damages: Vec<Damage>,
     /// Damaged files of the journal that were set aside at a start, by their names in the directory `damaged` of the
     /// store. Who has looked at one removes it.
     pub set_aside: Vec<String>,
@@ -29,7 +39,13 @@ pub struct CheckReport {
 impl CheckReport {
     /// Tells whether everything is as it was written.
     pub fn is_sound(&self) -> bool {
-        self.broken.is_empty() && self.stray_parts == 0 && self.unknown_keys == 0 && self.set_aside.is_empty()
+        let is_whole = |damage: &Damage| !damage.costs_records();
+        self.broken.is_empty()
+            && self.leads_broken == 0
+            && self.stray_parts == 0
+            && self.unknown_keys == 0
+            && self.set_aside.is_empty()
+            && self.damages.iter().all(is_whole)
     }
 
     /// How many sound records a tree holds.
@@ -38,40 +54,89 @@ impl CheckReport {
     }
 }
 
-/// Reads every record there is. Fails only when sled cannot go on.
-pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
+/// Reads every file and every record there is, and tells now and then how many bytes it has read. Fails only when an index cannot
+/// go on.
+pub(super) fn check(records: &Records, read: &mut dyn FnMut(u64)) -> Result<CheckReport, ReadError> {
     let mut report = CheckReport {
         counts: TREES.iter().map(|row| (row.tree, 0)).collect(),
         broken: Vec::new(),
         stray_parts: 0,
         unknown_keys: 0,
+        leads_sound: 0,
+        leads_broken: 0,
+        damages: Vec::new(),
         set_aside: journal::set_aside(records.volumes().store()),
     };
     for number in records.volumes().numbers() {
-        let within = Within { volumes: records.volumes(), number };
-        for entry in records.walk(number, &Bound::Unbounded)? {
-            let (sled_key, _) = entry?;
-            let of_tree = sled_key.split_first().and_then(|(p, key)| Some((Tree::of_prefix(*p)?, key)));
-            let Some((tree, key)) = of_tree else {
-                report.unknown_keys += 1;
-                continue;
-            };
-            if tree == Tree::Parts && records.still(|| is_stray(&within, key))? {
-                report.stray_parts += 1;
-                continue;
-            }
-            match records.still(|| read_record(&within, records.sealing(), tree, key))? {
-                Ok(Some(_)) => report.counts[tree as usize].1 += 1,
-                // Removed since the walk met it.
-                Ok(None) => {}
-                Err(record) => {
-                    records.report(&record);
-                    report.broken.push(record);
-                }
+        check_files(records, number, read)?;
+        check_records(records, number, &mut report)?;
+    }
+    check_leads(records, &mut report)?;
+    report.damages = records.volumes().damages().all();
+    Ok(report)
+}
+
+fn check_files(records: &Records, number: u32, read: &mut dyn FnMut(u64)) -> Result<(), ReadError> {
+    let Some(volume) = records.volumes().volume(number)? else { return Ok(()) };
+    for_each_entry(volume.files(), records.volumes().damages(), |entry| {
+        read(u64::from(entry.locator.length));
+        Ok::<_, DiskError>(())
+    })?;
+    Ok(())
+}
+
+fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
+    let within = Within { volumes: records.volumes(), number };
+    for entry in records.walk(number, &Bound::Unbounded)? {
+        let (sled_key, _) = entry?;
+        let of_tree = sled_key.split_first().and_then(|(p, key)| Some((Tree::of_prefix(*p)?, key)));
+        let Some((tree, key)) = of_tree else {
+            report.unknown_keys += 1;
+            continue;
+        };
+        if tree == Tree::Parts && records.still(|| is_stray(&within, key))? {
+            report.stray_parts += 1;
+            continue;
+        }
+        match records.still(|| read_record(&within, records.sealing(), tree, key))? {
+            Ok(Some(_)) => report.counts[tree as usize].1 += 1,
+            // Removed since the walk met it.
+            Ok(None) => {}
+            Err(record) => {
+                records.report(&record);
+                report.broken.push(record);
             }
         }
     }
-    Ok(report)
+    Ok(())
+}
+
+/// Looks for the record of each lead that has a data key: what is missing of a volume that is damaged can be told by nothing else.
+fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadError> {
+    let damages = records.volumes().damages().all();
+    let is_damaged = |volume| {
+        damages.iter().any(|damage| damage.costs_records() && damage.volume == Some(volume))
+    };
+    let prefix = Tree::LeadKeys.sled_key(&[]);
+    for entry in records.walk_base_from(&prefix) {
+        let (key, raw) = entry?;
+        let Some(place) = key.strip_prefix(&prefix[..]) else { break };
+        let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(place), Frame::open(&raw)) else {
+            report.leads_broken += 1;
+            continue;
+        };
+        if data_key::is_destroyed(kept) {
+            continue;
+        }
+        match records.get(Tree::Leads, lead.as_bytes()) {
+            Ok(Some(_)) => report.leads_sound += 1,
+            // A data key may be there for no more than what was seen of a lead.
+            Ok(None) if !is_damaged(data_key::volume_of(kept)) => {}
+            Ok(None) | Err(ReadError::Broken(_)) => report.leads_broken += 1,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Tells whether the piece is there and its record does not count it. A broken record's pieces are not stray.

@@ -1,8 +1,8 @@
-//! Checkpoints: sled is made durable, and the journal's full segments are needed no more.
+//! Checkpoints: the record files are synced, and the journal's full segments are needed no more.
 //!
 //! A thread of its own does it, while the writer goes on. It is asked for each segment that is full; when it falls
 //! [`BEHIND`] by some, the writer waits, so that a start after a crash never has much to read. After it, volumes that are worked on no more
-//! give their memory back.
+//! are closed.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -42,7 +42,7 @@ impl Checkpoints {
         Ok(self)
     }
 
-    /// Takes a full segment, of which sled was given everything.
+    /// Takes a full segment, of which the record files were given everything.
     pub(super) fn take(&self, full: Closed) -> Result<(), String> {
         match &self.thread {
             Some((sender, _)) => sender.send(full).map_err(|_| "the checkpoints ended".to_owned()),
@@ -82,5 +82,5 @@ fn checkpoint(records: &Records, full: impl IntoIterator<Item = Closed>) -> Resu
     records.make_durable().map_err(|error| error.to_string())?;
     full.into_iter().try_for_each(Closed::retire).map_err(|error| error.to_string())?;
     metrics::histogram!(STORE_CHECKPOINT_SECONDS).record(began.elapsed());
-    records.volumes().shrink().map_err(|error| error.to_string())
+    records.volumes().close_idle().map_err(|error| error.to_string())
 }

@@ -35,7 +35,7 @@ pub enum StoreError {
     },
     /// A record needed for opening could not be read.
     Read(ReadError),
-    /// sled or the disk failed.
+    /// The disk failed.
     Disk(String),
     /// The writer did not finish in time; commits that were not answered may be lost.
     CloseTimedOut {

@@ -1,11 +1,10 @@
 //! A group: the commits that one wake-up of the writer makes durable together.
 //!
-//! Commits are admitted in order. A guard sees what sled holds under what earlier commits of the group will write, so the
+//! Commits are admitted in order. A guard sees what is stored under what earlier commits of the group will write, so the
 //! outcome is as if each had been written alone; a refused commit leaves no trace.
 
 use std::collections::{HashMap, HashSet};
 
-use sled::IVec;
 use uuid::Uuid;
 
 use super::{
@@ -13,7 +12,8 @@ use super::{
     broken::BrokenRecord,
     changes::Change,
     commit::{Commit, CommitError, Guard, Rewrap, Write},
-    frame::{Frame, Reason, VALUE_LIMIT, frames, part_key},
+    disk::DiskResult,
+    frame::{Frame, Reason, VALUE_LIMIT, framed, part_key},
     records::{Batch, RawValues, Records, read_clear, read_record},
     sealing::{
         data_key::{self, DataKey},
@@ -37,9 +37,9 @@ pub(super) struct Group<'a> {
 }
 
 impl RawValues for Group<'_> {
-    fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
+    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         match self.writes.get(sled_key) {
-            Some(write) => Ok(write.as_deref().map(IVec::from)),
+            Some(write) => Ok(write.clone()),
             None => self.below.raw(sled_key),
         }
     }
@@ -51,8 +51,8 @@ impl<'a> Group<'a> {
         Self { below, own: below.sealing().own(), writes: HashMap::new(), rewrapped: false }
     }
 
-    /// Takes the writes of a commit in, or tells why not. The outer error is sled's, and the end of the whole group.
-    pub(super) fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> sled::Result<Outcome> {
+    /// Takes the writes of a commit in, or tells why not. The outer error is the disk's, and the end of the whole group.
+    pub(super) fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> DiskResult<Outcome> {
         if let Err(refusal) = within_limits(commit) {
             return Ok(Err(refusal));
         }
@@ -87,7 +87,7 @@ impl<'a> Group<'a> {
     }
 
     /// The data key with which the commit is sealed, made when its lead has none; or why the lead is written no more.
-    fn data_key(&mut self, commit: &Commit) -> sled::Result<Result<Option<Key>, CommitError>> {
+    fn data_key(&mut self, commit: &Commit) -> DiskResult<Result<Option<Key>, CommitError>> {
         let Some(lead) = commit.about else { return Ok(Ok(None)) };
         let sealing = self.below.sealing();
         Ok(match sealing.data_key(self, lead)? {
@@ -108,18 +108,22 @@ impl<'a> Group<'a> {
     }
 
     /// Seals the data keys of a slot anew. The old wrapping key is in the file until the group is on the disk.
-    fn rewrap(&mut self, rewrap: &Rewrap) -> sled::Result<Outcome> {
+    fn rewrap(&mut self, rewrap: &Rewrap) -> DiskResult<Outcome> {
         let sealing = self.below.sealing();
         if let Err(error) = sealing.renew(rewrap.slot) {
             return Ok(Err(CommitError::Failed(error.to_string())));
         }
         self.rewrapped = true;
         let prefix = Tree::LeadKeys.sled_key(&rewrap.slot.to_be_bytes());
-        let stored = self.below.walk_base(&prefix).map(|entry| Ok(entry?.0));
-        let mut places = stored.collect::<sled::Result<HashSet<_>>>()?;
-        places.extend(
-            self.writes.keys().filter(|key| key.starts_with(&prefix)).map(|key| IVec::from(&key[..])),
-        );
+        let mut places = HashSet::new();
+        for entry in self.below.walk_base_from(&prefix) {
+            let (key, _) = entry?;
+            if !key.starts_with(&prefix) {
+                break;
+            }
+            places.insert(key);
+        }
+        places.extend(self.writes.keys().filter(|key| key.starts_with(&prefix)).cloned());
         let mut kept = HashMap::with_capacity(places.len());
         for place in places {
             if let Some(lead) = data_key::lead_at(&place[1..])
@@ -149,7 +153,7 @@ impl<'a> Group<'a> {
         tree: Tree,
         key: &[u8],
         payload: &[u8],
-    ) -> sled::Result<()> {
+    ) -> DiskResult<()> {
         match (tree.row().seal, about) {
             (Seal::Open, _) => self.put(tree, key, payload),
             (Seal::Own, _) => self.put(tree, key, &sealed(Uuid::nil(), &self.own, tree, key, payload)),
@@ -161,32 +165,28 @@ impl<'a> Group<'a> {
     }
 
     /// Writes a record as it is, leaving no piece of the one it replaces.
-    pub(super) fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) -> sled::Result<()> {
+    pub(super) fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) -> DiskResult<()> {
         self.remove(tree, key)?;
-        let (record, pieces) = frames(payload);
-        self.writes.insert(tree.sled_key(key), Some(record));
-        for (part, piece) in (0..).zip(pieces) {
-            self.writes.insert(part_key(tree, key, part), Some(piece));
-        }
+        self.writes.insert(tree.sled_key(key), Some(framed(payload)));
         Ok(())
     }
 
     /// The writes as one batch, each with its place; `None` when there are none.
-    pub(super) fn into_batch(mut self) -> sled::Result<Option<Batch>> {
+    pub(super) fn into_batch(mut self) -> DiskResult<Option<Batch>> {
         if self.writes.is_empty() {
             return Ok(None);
         }
         let mut batch = Vec::with_capacity(self.writes.len());
         let keys: Vec<Vec<u8>> = self.writes.keys().cloned().collect();
         let placed = keys.into_iter().map(|key| Ok((self.placed(&key)?, key)));
-        for (volume, key) in placed.collect::<sled::Result<Vec<_>>>()? {
-            let value = self.writes.remove(&key).flatten().map(IVec::from);
-            batch.push(Change { volume, key: IVec::from(key), value });
+        for (volume, key) in placed.collect::<DiskResult<Vec<_>>>()? {
+            let value = self.writes.remove(&key).flatten();
+            batch.push(Change { volume, key, value });
         }
         Ok(Some(Batch(batch)))
     }
 
-    fn placed(&self, sled_key: &[u8]) -> sled::Result<Number> {
+    fn placed(&self, sled_key: &[u8]) -> DiskResult<Number> {
         match sled_key.split_first().and_then(|(prefix, key)| Some((Tree::of_prefix(*prefix)?, key))) {
             Some((tree, key)) => {
                 let volumes = self.below.volumes();
@@ -197,7 +197,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    fn remove(&mut self, tree: Tree, key: &[u8]) -> sled::Result<()> {
+    fn remove(&mut self, tree: Tree, key: &[u8]) -> DiskResult<()> {
         let sled_key = tree.sled_key(key);
         let Some(raw) = self.raw(&sled_key)? else { return Ok(()) };
         if let Ok(Frame::Split(head)) = Frame::open(&raw) {
@@ -209,7 +209,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    fn check(&self, index: usize, guard: &Guard) -> sled::Result<Outcome> {
+    fn check(&self, index: usize, guard: &Guard) -> DiskResult<Outcome> {
         let (tree, key) = guard.record();
         if planted(Planted::DuplicatesWin) && matches!(guard, Guard::Absent { .. }) {
             return Ok(Ok(()));

@@ -19,7 +19,7 @@ pub enum Health {
 ///
 /// What failed is never tried again: after a failed sync the kernel may have dropped the pages, and would report as
 /// written what is not (promise L4). When the journal failed, the store goes on in a new file as soon as the disk takes
-/// one. When sled failed, or its file, only a restart tells what is there.
+/// one. When an index failed, or a record file could not be synced, only a restart tells what is there.
 #[derive(Debug, Default)]
 pub(super) struct FailureLatch {
     failure: RwLock<Option<Arc<Failure>>>,

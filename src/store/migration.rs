@@ -1,16 +1,15 @@
 //! From the format of an older offerd to this one's, when a store is opened.
 //!
-//! Every record of the old store is rewritten, step by step ([`STEPS`]), into a new one beside it, which then takes its
-//! place. The old store is not changed: it stays beside as `….format-1`, for the operator to destroy when all is well. It is
+//! Every record of the [old store](super::older) is rewritten, step by step ([`STEPS`]), into a new one beside it, which then takes
+//! its place. The old store is not changed: it stays beside as `….format-3`, for the operator to destroy when all is well. It is
 //! not done in place since sled keeps what was replaced, and what is to be sealed may not stay in the clear.
 //!
 //! A crash leaves the old store in its place, or none there but both beside it; then the next start moves the new one there.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     ffi::OsString,
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -18,28 +17,33 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::{
+    BrokenRecord, ReadError,
+    changes::Change,
     codec,
     commit::Commit,
+    disk,
     entities::Tag,
     error::StoreError,
     frame::Reason,
-    open::{self, FORMAT, FORMAT_KEY, Opened, io_error},
+    manifest::{Manifest, VolumeRow},
+    older::{FORMAT_KEY, LAST_FORMAT, Older, VOLUME_KEY},
+    open::{self, FORMAT, Opened, io_error},
     options::StoreOptions,
-    records::{RawValues, read_clear},
-    sealing::{MasterKey, SealingError},
+    records::read_clear,
+    sealing::{MasterKey, SealingError, key_file::KeyFile},
     trees::Tree,
-    {BrokenRecord, ReadError},
+    volumes::{BASE, Begins, Number, directory_of, files::Files},
 };
 
-/// The steps from a format to the next; the first is from format 1. From one on that is not here nothing is rewritten:
-/// format 3 has its new records in [volumes](super::volumes), and leaves the old ones where they are, in the base.
+/// The steps from a format to the next; the first is from format 1. From one on that is not here no record is rewritten: format 3 had
+/// its new records in volumes, and left the old ones in the base; format 4 has the same records in files of its own.
 const STEPS: [Step; 1] = [sealed];
 
 /// How many records are written as one group.
 const GROUP: usize = 256;
 
 /// Makes of a record what it is in the next format; nothing when it is kept no more.
-type Step = fn(&Old, &Opened, Record) -> Result<Option<Record>, Reason>;
+type Step = fn(&Rewriting, &Opened, Record) -> Result<Option<Record>, Reason>;
 
 /// A record on its way through the steps.
 struct Record {
@@ -50,22 +54,21 @@ struct Record {
     about: Option<Uuid>,
 }
 
-/// The store in its old format.
-struct Old {
-    db: sled::Db,
+/// The store in its old format, when its records are rewritten.
+struct Rewriting {
+    older: Older,
     /// The lead of each rate table.
     lead_of: HashMap<Uuid, Uuid>,
 }
 
-impl RawValues for Old {
-    fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<sled::IVec>> {
-        self.db.get(sled_key)
-    }
+/// Whether a store is of an older format.
+pub(super) fn is_older(path: &Path) -> bool {
+    Older::exists(path)
 }
 
-/// Whether the records of a store of this format have to be rewritten.
-pub(super) fn rewrites(format: u32) -> bool {
-    (format as usize) <= STEPS.len()
+/// The format of a store that is of an older one; `None` where it is a new one that has not told sled yet.
+pub(super) fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> {
+    Older::begin(options)?.format()
 }
 
 /// Whether a crash has come between a migrated store and its place.
@@ -79,68 +82,120 @@ pub(super) fn finish_interrupted(path: &Path) -> Result<(), StoreError> {
     if is_interrupted(path) { rename(&beside(path, "next"), path) } else { Ok(()) }
 }
 
-/// Rewrites a store of format `from`, and leaves the new one in its place. Gives the master key, which may be a new one.
-pub(super) fn migrate(
-    options: &StoreOptions,
-    db: sled::Db,
-    from: u32,
-    master: Option<MasterKey>,
-) -> Result<MasterKey, StoreError> {
+/// Removes what migrations of a store that is not kept have left beside it.
+pub(super) fn forget(path: &Path) {
+    for left in (1..FORMAT).map(old_name).chain(["next".to_owned()]) {
+        let _ = fs::remove_dir_all(beside(path, &left));
+    }
+}
+
+/// Rewrites a store of an older format, and leaves the new one in its place. Gives the master key, which may be a new one.
+pub(super) fn migrate(options: &StoreOptions, master: Option<MasterKey>) -> Result<MasterKey, StoreError> {
     let path = &options.path;
+    let older = Older::open(options)?;
+    let from = older.format()?.unwrap_or(LAST_FORMAT);
     let (next, kept) = (beside(path, "next"), beside(path, &old_name(from)));
     // Of a migration that a crash has ended.
-    match fs::remove_dir_all(&next) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(&next, error)),
-        _ => {}
-    }
-    tracing::warn!(from, to = FORMAT, "rewriting the store for this offerd");
+    disk::remove_directory(&next).map_err(|error| io_error(&next, error))?;
+    tracing::warn!(from, to = FORMAT, bytes = older.bytes(), "rewriting the store for this offerd");
     let master = match master {
         Some(master) => master,
         None => MasterKey::create_beside(path)
             .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?,
     };
-    let old = Old::new(db)?;
-    let mut new =
-        open::open_with(&StoreOptions { path: next.clone(), ..options.clone() }, Some(master.clone()))?;
-    let records = old.rewrite(from, &mut new)?;
-    new.writer.finish().map_err(StoreError::Disk)?;
-    drop(new);
-    drop(old);
+    let new = StoreOptions { path: next.clone(), ..options.clone() };
+    let records = match rewrites(from) {
+        true => Rewriting::of(older)?.rewrite(from, &new, &master)?,
+        false => copy(&older, &new)?,
+    };
+    // Opened once as any store is, so that what is wrong with it is known before it takes its place.
+    let mut opened = open::open_with(&new, Some(master.clone()))?;
+    opened.writer.finish().map_err(StoreError::Disk)?;
+    drop(opened);
     rename(path, &kept)?;
     rename(&next, path)?;
     tracing::warn!(
         records,
         old = %kept.display(),
-        "the store was rewritten; the old one tells of persons without any key: destroy it when all is well"
+        "the store was rewritten; the old one is not needed any more: destroy it when all is well"
     );
     Ok(master)
 }
 
-impl Old {
-    fn new(db: sled::Db) -> Result<Self, StoreError> {
+/// Whether the records of a store of this format have to be rewritten.
+fn rewrites(format: u32) -> bool {
+    (format as usize) <= STEPS.len()
+}
+
+/// Copies every record of an older store into the files of a new one, as it lies there, and its keys; tells how many there are.
+fn copy(older: &Older, new: &StoreOptions) -> Result<u64, StoreError> {
+    let store = &new.path;
+    let io = |source| io_error(store, source);
+    disk::make_directory(store).map_err(io)?;
+    let begins: BTreeMap<Number, Begins> =
+        [(BASE, Begins::default())].into_iter().chain(older.volumes()?).collect();
+    let mut copied = 0;
+    let mut manifest = Manifest::default();
+    for (number, begins) in begins {
+        let files = Files::create(directory_of(store, number), number).map_err(io)?;
+        let mut gathered = Vec::new();
+        for record in older.records(number) {
+            let (key, value) = record.map_err(ReadError::from)?;
+            if is_of_the_format(&key) {
+                continue;
+            }
+            gathered.push(Change { volume: number, key, value: Some(value) });
+            copied += 1;
+            if gathered.len() == GROUP {
+                files.append(&gathered).map_err(io)?;
+                gathered.clear();
+            }
+        }
+        files.append(&gathered).and_then(|_| files.sync()).map_err(io)?;
+        manifest.volumes.push(VolumeRow { number, begins, files: files.rows() });
+    }
+    let (from, to) = (KeyFile::of(older.path()), KeyFile::of(store));
+    let keys = fs::read(from.path()).map_err(|source| io_error(from.path(), source))?;
+    to.restore(&keys).map_err(StoreError::Sealing)?;
+    manifest.write(store, FORMAT, &new.sync_fault).map_err(io)?;
+    Ok(copied)
+}
+
+/// Whether a record says what the manifest says now.
+fn is_of_the_format(key: &[u8]) -> bool {
+    let is_meta = |name: &[u8]| key.starts_with(&Tree::Meta.sled_key(name));
+    is_meta(FORMAT_KEY) || is_meta(VOLUME_KEY)
+}
+
+impl Rewriting {
+    fn of(older: Older) -> Result<Self, StoreError> {
         let mut lead_of = HashMap::new();
-        for key in db.scan_prefix(Tree::LeadTables.sled_key(&[])).keys() {
-            let key = key.map_err(ReadError::from)?;
-            if let (Some(lead), Some(table)) = (uuid(key.get(1..17)), uuid(key.get(17..33))) {
+        let prefix = Tree::LeadTables.sled_key(&[]);
+        for record in older.records(BASE) {
+            let (key, _) = record.map_err(ReadError::from)?;
+            if key.starts_with(&prefix)
+                && let (Some(lead), Some(table)) = (uuid(key.get(1..17)), uuid(key.get(17..33)))
+            {
                 lead_of.insert(table, lead);
             }
         }
-        Ok(Self { db, lead_of })
+        Ok(Self { older, lead_of })
     }
 
     /// Writes every record anew, and tells how many there are. What cannot be read is told and left out.
-    fn rewrite(&self, from: u32, new: &mut Opened) -> Result<u64, StoreError> {
+    fn rewrite(&self, from: u32, options: &StoreOptions, master: &MasterKey) -> Result<u64, StoreError> {
+        let mut new = open::open_with(options, Some(master.clone()))?;
         let mut written = 0;
         let mut group = Vec::new();
-        for sled_key in self.db.iter().keys() {
-            let sled_key = sled_key.map_err(ReadError::from)?;
-            let Some((prefix, key)) = sled_key.split_first() else { continue };
+        for record in self.older.records(BASE) {
+            let (raw_key, _) = record.map_err(ReadError::from)?;
+            let Some((prefix, key)) = raw_key.split_first() else { continue };
             // Pieces of large values are read, and written, with the values.
             let Some(tree) = Tree::of_prefix(*prefix).filter(|tree| *tree != Tree::Parts) else { continue };
-            let rewritten = match read_clear(self, tree, key).map_err(ReadError::from)? {
+            let rewritten = match read_clear(&self.older, tree, key).map_err(ReadError::from)? {
                 Ok(Some(payload)) => {
                     let record = Record { tree, key: key.to_vec(), payload, about: None };
-                    self.stepped(from, new, record).map_err(|reason| BrokenRecord::new(tree, key, reason))
+                    self.stepped(from, &new, record).map_err(|reason| BrokenRecord::new(tree, key, reason))
                 }
                 Ok(None) => Ok(None),
                 Err(broken) => Err(broken),
@@ -151,14 +206,16 @@ impl Old {
                 Err(broken) => new.records.report(&broken),
             }
             if group.len() == GROUP {
-                written += write(new, &std::mem::take(&mut group))?;
+                written += write(&mut new, &std::mem::take(&mut group))?;
             }
         }
-        Ok(written + write(new, &group)?)
+        written += write(&mut new, &group)?;
+        new.writer.finish().map_err(StoreError::Disk)?;
+        Ok(written)
     }
 
     fn stepped(&self, from: u32, new: &Opened, record: Record) -> Result<Option<Record>, Reason> {
-        if record.tree == Tree::Meta && record.key == FORMAT_KEY {
+        if record.tree == Tree::Meta && (record.key == FORMAT_KEY || record.key.starts_with(VOLUME_KEY)) {
             return Ok(None);
         }
         let steps = &STEPS[(from as usize).saturating_sub(1)..];
@@ -190,7 +247,7 @@ fn write(new: &mut Opened, group: &[Commit]) -> Result<u64, StoreError> {
 ///
 /// The hashes by which duplicates and repeated submits are known are left out, since they cannot be keyed anew: a lead
 /// that is sent again after the migration counts as new once.
-fn sealed(old: &Old, new: &Opened, mut record: Record) -> Result<Option<Record>, Reason> {
+fn sealed(old: &Rewriting, new: &Opened, mut record: Record) -> Result<Option<Record>, Reason> {
     let Record { tree, key, payload, .. } = &record;
     record.about = match tree {
         Tree::Identities | Tree::Repeats => return Ok(None),
@@ -253,7 +310,6 @@ fn beside(path: &Path, what: &str) -> PathBuf {
 
 /// Once this returns, the new name survives a power cut.
 fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let renamed = fs::rename(from, to).and_then(|()| File::open(parent)?.sync_all());
+    let renamed: io::Result<()> = fs::rename(from, to).and_then(|()| disk::sync_directory(disk::parent_of(to)));
     renamed.map_err(|source| io_error(to, source))
 }

@@ -7,12 +7,17 @@
 //!    against what is stored under what the group has already taken in, so of two commits with one guard one wins (S5).
 //! 3. What is appended to a feed gets its arrival time, later than any before, also after a restart or when the clock steps back (S6).
 //! 4. The group is appended to the journal (`journal`) and synced: now it is durable, all of it or nothing.
-//! 5. It is applied to sled, in each volume (`volumes`) that it concerns, while no reader reads: who does sees all of it or
-//!    nothing. Then every commit of the group is answered, the refused ones too: what a guard found is durable by then (S1).
+//! 5. It is appended to the record files (`record_file`) of each volume (`volumes`) that it concerns, and the volume's index
+//!    (`index`), which is sled's, finds it there; while no reader reads: who does sees all of it or nothing. Then every commit of the group is answered, the refused ones too: what a guard found is durable by then (S1).
 //! 6. If any of this fails, no commit of the group is acknowledged and the store is [`Health::Failed`] (L4): until the disk
-//!    takes a new file of the journal, or, if sled failed, until a restart.
-//! 7. Aside, checkpoints (`checkpoint`) make sled durable, and the journal's full files are used again. What a crash has kept from
-//!    sled is read from the journal at the next start.
+//!    takes a new file of the journal, or, if an index failed, until a restart.
+//! 7. Aside, checkpoints (`checkpoint`) sync the record files, and the journal's full files are used again. What a crash has kept
+//!    from the record files is read from the journal at the next start (`recovery`).
+//!
+//! # What is the truth
+//! The journal and the record files: only ever appended to, each entry with its checksum, synced before anything relies on it. The
+//! `manifest` says which there must be. Everything that sled writes can be thrown away, and is where it is not byte for byte what was
+//! left when it was closed.
 //!
 //! How long groups wait for the writer is told as the [`backlog`](Store::backlog), so that less is taken in.
 //!
@@ -42,19 +47,27 @@ mod check;
 mod checkpoint;
 pub mod codec;
 mod commit;
+mod damage;
+mod disk;
 pub mod entities;
 mod error;
 mod frame;
 mod group;
 mod health;
+mod index;
 mod journal;
+mod lock;
+mod manifest;
 mod migration;
+mod older;
 mod open;
 mod options;
 pub mod partner_keys;
 pub mod pauses;
 mod queue;
+mod record_file;
 mod records;
+mod recovery;
 mod retention;
 pub mod sealing;
 mod space;
@@ -76,12 +89,13 @@ use std::{
 use uuid::Uuid;
 
 #[doc(hidden)]
-pub use self::volumes::SyncFault;
+pub use self::disk::SyncFault;
 pub use self::{
     arrival::{Clock, FeedKey},
     broken::{BrokenRecord, ReadError},
     check::CheckReport,
     commit::{Commit, CommitError},
+    damage::{Damage, DamageKind, Neighbour},
     error::StoreError,
     frame::{Reason, VALUE_LIMIT},
     health::Health,
@@ -207,7 +221,12 @@ impl Store {
 
     /// Reads every record there is and tells what is broken. Takes as long as reading the whole store; changes nothing.
     pub fn check(&self) -> Result<CheckReport, ReadError> {
-        check::check(&self.shared.records)
+        check::check(&self.shared.records, &mut |_| {})
+    }
+
+    /// As [`check`](Self::check), and tells of each record how many bytes were read.
+    pub fn check_with(&self, read: &mut dyn FnMut(u64)) -> Result<CheckReport, ReadError> {
+        check::check(&self.shared.records, read)
     }
 
     /// Begins a [backup]. Everything that is acknowledged now will be in it.
@@ -239,11 +258,13 @@ impl Store {
     }
 
     /// How many bytes the files of the store have, the journal's and the keys' aside.
-    ///
-    /// # Errors
-    /// That the disk cannot be read.
-    pub fn bytes(&self) -> Result<u64, ReadError> {
-        Ok(self.shared.records.bytes_on_disk()?)
+    pub fn bytes(&self) -> u64 {
+        self.shared.records.bytes_on_disk()
+    }
+
+    /// What of the store's files was found damaged since it was opened.
+    pub fn damages(&self) -> Vec<Damage> {
+        self.shared.records.volumes().damages().all()
     }
 
     /// The volumes by time, the oldest first. The last is the one that grows.

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{arrival::Clock, space::SpaceFault, volumes::SyncFault};
+use super::{arrival::Clock, disk::SyncFault, space::SpaceFault};
 use crate::config::StoreSettings;
 
 /// Where the store is and what it may use. Every limit of the store stands here.
@@ -16,7 +16,7 @@ pub struct StoreOptions {
     pub queue: usize,
     /// How many commits one sync makes durable at most.
     pub group: usize,
-    /// How much memory sled may use for pages.
+    /// How much memory the indexes may use for pages.
     pub cache_bytes: u64,
     /// How long the files of a volume become before the next is begun.
     pub volume_bytes: u64,

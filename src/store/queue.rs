@@ -108,6 +108,7 @@ impl Queue {
                 let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
                 let Some(writer) = writer.as_mut() else { return Answer::Ready(Err(CommitError::Closed)) };
                 let outcome = writer.execute(&[commit]).pop().unwrap_or(Err(CommitError::Closed));
+                writer.tidy();
                 metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
                 Answer::Ready(outcome)
             }
@@ -197,6 +198,7 @@ fn run(
             // Who dropped the future does not want to know.
             let _ = answer.send(outcome);
         }
+        writer.tidy();
     }
     metrics::gauge!(STORE_QUEUE_DEPTH).set(0.0);
     writer.finish()

@@ -1,6 +1,6 @@
 //! Reading: from a tree and a key to a payload, large values and broken records included.
 //!
-//! Reads go straight to sled, in the [volume](super::volumes) where the record lies, on the caller's thread. They see a
+//! Reads ask the index of the [volume](super::volumes) where the record lies, and read its file, on the caller's thread. They see a
 //! group as soon as it is applied, which is when it is durable.
 
 use std::cell::Cell;
@@ -8,23 +8,24 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use sled::IVec;
 use uuid::Uuid;
 
 use super::{
     backup::Tap,
     broken::{BrokenRecord, ReadError, Reported},
     changes::Change,
+    disk::{DiskError, DiskResult},
     frame::{Frame, Head, Reason, part_key},
     sealing::{LastKey, Sealing, data_key, owner},
+    index,
     trees::Tree,
-    volumes::{BASE, Number, Span, Standing, Volume, Volumes, place, span},
+    volumes::{ApplyError, BASE, Number, Span, Standing, Volumes, place, span, volume::Volume},
 };
 
-/// Something raw values can be read from: sled, or sled under the writes of a group.
+/// Something raw values can be read from: what is stored, or that under the writes of a group.
 pub(super) trait RawValues {
-    /// The raw value under a sled key.
-    fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>>;
+    /// The raw value under a key of the index.
+    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>>;
 }
 
 /// The volumes and what is needed to read them well.
@@ -41,7 +42,7 @@ pub(super) struct Records {
 pub(super) struct Batch(pub(super) Vec<Change>);
 
 impl RawValues for Records {
-    fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
+    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         self.settled(|settled| settled.raw(sled_key))
     }
 }
@@ -52,11 +53,11 @@ pub(super) struct Settled<'a> {
     /// A volume that was to be read and is not open.
     closed: Cell<Option<Number>>,
     /// Why one cannot be opened.
-    failure: Option<sled::Error>,
+    failure: Option<DiskError>,
 }
 
 impl RawValues for Settled<'_> {
-    fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
+    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         let Some((prefix, key)) = sled_key.split_first() else { return Ok(None) };
         let volumes = &self.records.volumes;
         let numbers = match Tree::of_prefix(*prefix) {
@@ -66,7 +67,7 @@ impl RawValues for Settled<'_> {
         for number in numbers {
             match (volumes.standing(number), &self.failure) {
                 (Standing::Open(volume), _) => {
-                    if let Some(raw) = volume.db().get(sled_key)? {
+                    if let Some(raw) = volume.get(sled_key)? {
                         return Ok(Some(raw));
                     }
                 }
@@ -86,7 +87,7 @@ pub(super) struct Within<'a> {
 }
 
 impl RawValues for Within<'_> {
-    fn raw(&self, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
+    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         match self.volumes.raw(self.number, sled_key)? {
             None if self.number != BASE => self.volumes.raw(BASE, sled_key),
             raw => Ok(raw),
@@ -172,7 +173,7 @@ impl Records {
     }
 
     /// Applies the batch: readers see all of it or nothing, and so does a recovery, by the journal.
-    pub(super) fn apply(&self, batch: Batch) -> sled::Result<()> {
+    pub(super) fn apply(&self, batch: Batch) -> Result<(), ApplyError> {
         let Batch(changes) = batch;
         let _applied = self.applied.write().unwrap_or_else(PoisonError::into_inner);
         let noted = self.tap.listens().then(|| changes.clone());
@@ -189,64 +190,67 @@ impl Records {
     }
 
     /// Once this returns, everything applied before survives a power cut without the journal.
-    pub(super) fn make_durable(&self) -> sled::Result<()> {
-        self.volumes.make_durable()
+    pub(super) fn make_durable(&self) -> DiskResult<()> {
+        Ok(self.volumes.make_durable()?)
     }
 
     /// How long all files are, which hold more than there is.
-    pub(super) fn bytes_on_disk(&self) -> sled::Result<u64> {
+    pub(super) fn bytes_on_disk(&self) -> u64 {
         self.volumes.bytes_on_disk()
     }
 
-    /// Everything there is in a volume from a key on, as sled holds it; nothing when the volume was dropped.
-    pub(super) fn walk(&self, volume: Number, from: &Bound<IVec>) -> sled::Result<Walk> {
+    /// Everything there is in a volume from a key on, as it lies there; nothing when the volume was dropped.
+    pub(super) fn walk(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<Walk> {
         let Some(volume) = self.volumes.volume(volume)? else { return Ok(Walk::default()) };
-        let ahead = volume.db().range((from.clone(), Bound::Unbounded));
-        Ok(Walk { ahead: Some(ahead), applied: Arc::clone(&self.applied), _volume: Some(volume) })
+        let ahead = volume.range(from.clone());
+        Ok(Walk { ahead: Some((ahead, volume)), applied: Arc::clone(&self.applied) })
     }
 
-    /// Everything there is in the base from a key on, as sled holds it.
+    /// Everything there is in the base from a key on, as it lies there.
     pub(super) fn walk_base_from(&self, first: &[u8]) -> Walk {
-        self.of_base(self.volumes.base().db().range(first..))
-    }
-
-    /// Everything there is in the base whose key begins with a prefix, as sled holds it.
-    pub(super) fn walk_base(&self, sled_prefix: &[u8]) -> Walk {
-        self.of_base(self.volumes.base().db().scan_prefix(sled_prefix))
-    }
-
-    fn of_base(&self, ahead: sled::Iter) -> Walk {
-        Walk { ahead: Some(ahead), applied: Arc::clone(&self.applied), _volume: None }
+        let base = Arc::clone(self.volumes.base());
+        Walk { ahead: Some((base.range(Bound::Included(first.to_vec())), base)), applied: Arc::clone(&self.applied) }
     }
 }
 
 /// The records of a volume, in the order of their keys, each step while no group is being applied.
 #[derive(Default)]
 pub(super) struct Walk {
-    ahead: Option<sled::Iter>,
+    ahead: Option<(index::Range, Arc<Volume>)>,
     applied: Arc<RwLock<()>>,
-    _volume: Option<Arc<Volume>>,
 }
 
 impl Iterator for Walk {
-    type Item = sled::Result<(IVec, IVec)>;
+    type Item = DiskResult<(Vec<u8>, Vec<u8>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let _applied = self.applied.read().unwrap_or_else(PoisonError::into_inner);
-        self.ahead.as_mut()?.next()
+        let (range, volume) = self.ahead.as_mut()?;
+        loop {
+            let (key, _) = match range.next()? {
+                Ok(met) => met,
+                Err(error) => return Some(Err(error)),
+            };
+            // The range may be of before a group that was applied since: what the index says now counts.
+            match volume.get(&key) {
+                Ok(None) => {}
+                Ok(Some(value)) => return Some(Ok((key, value))),
+                Err(error) => return Some(Err(error)),
+            }
+        }
     }
 }
 
 /// A payload, if the record is there, or what is wrong with it.
 pub(super) type Record = Result<Option<Vec<u8>>, BrokenRecord>;
 
-/// Reads one record, joining its pieces, and opens it when it is sealed. The outer error is sled's.
+/// Reads one record, joining its pieces, and opens it when it is sealed. The outer error is the disk's.
 pub(super) fn read_record(
     from: &impl RawValues,
     sealing: &Sealing,
     tree: Tree,
     key: &[u8],
-) -> sled::Result<Record> {
+) -> DiskResult<Record> {
     match read_clear(from, tree, key)? {
         Ok(Some(payload)) => {
             let opened = sealing.opened(from, tree, key, &payload, &mut LastKey::default())?;
@@ -256,8 +260,8 @@ pub(super) fn read_record(
     }
 }
 
-/// Reads one record as it lies there, joining its pieces. The outer error is sled's.
-pub(super) fn read_clear(from: &impl RawValues, tree: Tree, key: &[u8]) -> sled::Result<Record> {
+/// Reads one record as it lies there, joining its pieces. The outer error is the disk's.
+pub(super) fn read_clear(from: &impl RawValues, tree: Tree, key: &[u8]) -> DiskResult<Record> {
     let Some(raw) = from.raw(&tree.sled_key(key))? else { return Ok(Ok(None)) };
     let payload = match Frame::open(&raw) {
         Ok(Frame::Whole(payload)) => Ok(payload.to_vec()),
@@ -267,7 +271,7 @@ pub(super) fn read_clear(from: &impl RawValues, tree: Tree, key: &[u8]) -> sled:
     Ok(payload.map(Some).map_err(|reason| BrokenRecord::new(tree, key, reason)))
 }
 
-fn join(from: &impl RawValues, tree: Tree, key: &[u8], head: Head) -> sled::Result<Result<Vec<u8>, Reason>> {
+fn join(from: &impl RawValues, tree: Tree, key: &[u8], head: Head) -> DiskResult<Result<Vec<u8>, Reason>> {
     let mut joined = Vec::new();
     for part in 0..head.parts {
         let raw = from.raw(&part_key(tree, key, part))?;
@@ -294,7 +298,7 @@ pub struct Scan {
     /// The volumes after the one that is being read.
     later: VecDeque<Number>,
     /// Why they cannot be told, or not be read.
-    failure: Option<sled::Error>,
+    failure: Option<DiskError>,
 }
 
 impl Scan {
@@ -313,8 +317,8 @@ impl Scan {
         Self { records, tree, first, sled_prefix, about, last_key, ahead, later, failure }
     }
 
-    /// The next record with the prefix, as sled holds it.
-    fn next_raw(&mut self) -> Option<sled::Result<(IVec, IVec)>> {
+    /// The next record with the prefix, as it lies there.
+    fn next_raw(&mut self) -> Option<DiskResult<(Vec<u8>, Vec<u8>)>> {
         loop {
             if let Some(error) = self.failure.take() {
                 return Some(Err(error));
@@ -325,7 +329,7 @@ impl Scan {
                 None => {}
             }
             let number = self.later.pop_front()?;
-            match self.records.walk(number, &Bound::Included(IVec::from(&self.first[..]))) {
+            match self.records.walk(number, &Bound::Included(self.first.clone())) {
                 Ok(walk) => self.ahead = walk,
                 Err(error) => self.failure = Some(error),
             }
@@ -337,7 +341,7 @@ impl Scan {
         Self { about: Some(lead), ..self }
     }
 
-    fn is_wanted(&self, key: &[u8], raw: &[u8]) -> sled::Result<bool> {
+    fn is_wanted(&self, key: &[u8], raw: &[u8]) -> DiskResult<bool> {
         let Some(lead) = self.about else { return Ok(true) };
         Ok(match Frame::open(raw) {
             Ok(Frame::Whole(payload)) => owner(payload) == Some(lead),

@@ -7,7 +7,7 @@
 //!    these leads, or in an old copy of the disk, can be read no more. That they were destroyed is forgotten when the next
 //!    volume goes, with which what a lead has left there goes.
 //! 2. What the base holds about them is removed: what is sealed with such a key, and what tells a time that is older.
-//! 3. The volume is dropped: its line in the list first, then its files.
+//! 3. The volume is dropped: its line in the manifest first, then its files.
 
 use uuid::Uuid;
 
@@ -16,7 +16,6 @@ use super::{
     broken::ReadError,
     commit::{Commit, CommitError},
     frame::Frame,
-    open,
     records::read_clear,
     sealing::{data_key, key_ring::SLOTS, owner},
     trees::{Seal, Tree},
@@ -92,7 +91,6 @@ impl Store {
         let number = oldest.number;
         let leads = self.destroy_keys(number, now_ms).await?;
         let records = self.remove_aged(next.begun_at_ms).await?;
-        self.commit(Commit::new().remove(Tree::Meta, open::volume_key(number))).await?;
         self.shared.records.volumes().drop_whole(number).map_err(RetentionError::Io)?;
         Ok(Some(Dropped { volume: number, leads, records, bytes: oldest.bytes }))
     }
@@ -103,8 +101,11 @@ impl Store {
         for slot in 0..SLOTS {
             let prefix = Tree::LeadKeys.sled_key(&slot.to_be_bytes());
             let (mut of_volume, mut forgotten) = (0, 0);
-            for entry in self.shared.records.walk_base(&prefix) {
-                let (_, raw) = entry.map_err(ReadError::from)?;
+            for entry in self.shared.records.walk_base_from(&prefix) {
+                let (key, raw) = entry.map_err(ReadError::from)?;
+                if !key.starts_with(&prefix) {
+                    break;
+                }
                 let Ok(Frame::Whole(kept)) = Frame::open(&raw) else { continue };
                 match (data_key::volume_of(kept), data_key::is_destroyed(kept)) {
                     (volume, false) if volume == number => of_volume += 1,

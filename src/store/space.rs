@@ -1,5 +1,5 @@
-//! Room on the disk. New leads are refused before it is gone, so that there is room left for what was taken in already:
-//! sled does not come back from a disk that is full, and then nothing more is written until a restart.
+//! Room on the disk. New leads are refused before it is gone, so that there is room left for what was taken in already: an index
+//! does not come back from a disk that is full, and then nothing more is written until a restart.
 
 use std::{
     path::PathBuf,

@@ -14,11 +14,14 @@ use super::{
     commit::{Commit, CommitError},
     group::{Group, Outcome},
     health::FailureLatch,
+    changes::Change,
+    disk::DiskError,
     journal::Journal,
-    open::{self, LAST_ARRIVAL},
+    open::LAST_ARRIVAL,
+    record_file::{Entry, HEADING, Met},
     records::{Batch, Records},
     trees::Tree,
-    volumes::{BASE, Begins},
+    volumes::{ApplyError, BASE, Begins},
 };
 use crate::telemetry::metrics::STORE_GROUP_COMMITS;
 
@@ -36,7 +39,12 @@ pub(super) struct Writer {
     disk_took: Duration,
     /// Whether the length of the last volume is to be looked at.
     grown: bool,
+    /// Which file of the base is being emptied, and how far it is.
+    emptied: (u32, u64),
 }
+
+/// How much of a file is emptied between two groups, in bytes.
+const EMPTIED_AT_ONCE: u64 = 256 * 1024;
 
 /// What the writer keeps to.
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +77,7 @@ impl Writer {
             limits,
             disk_took: Duration::ZERO,
             grown: true,
+            emptied: (0, HEADING),
         }
     }
 
@@ -92,22 +101,25 @@ impl Writer {
         let written = catch_unwind(AssertUnwindSafe(|| self.write(commits)));
         let failure = match written {
             Ok(Ok(outcomes)) => return outcomes,
-            Ok(Err(Fault::Journal(reason))) => {
+            Ok(Err(fault)) => self.failed(fault),
+            Err(_) => self.failed(Fault::Records("the writer panicked".to_owned())),
+        };
+        all_failed(commits, &failure)
+    }
+
+    /// Has no more be written, and tells why.
+    fn failed(&mut self, fault: Fault) -> String {
+        self.tried = Some(Instant::now());
+        match fault {
+            Fault::Journal(reason) => {
                 self.latch.fail(&reason);
                 reason
             }
-            Ok(Err(Fault::Records(reason))) => {
+            Fault::Records(reason) => {
                 self.latch.fail_for_good(&reason);
                 reason
             }
-            Err(_) => {
-                let reason = "the writer panicked";
-                self.latch.fail_for_good(reason);
-                reason.to_owned()
-            }
-        };
-        self.tried = Some(Instant::now());
-        all_failed(commits, &failure)
+        }
     }
 
     /// How long the journal and the key file, and so the disk, took for the last group.
@@ -124,7 +136,7 @@ impl Writer {
         self.latch.failure().is_some_and(|failure| !failure.for_good)
     }
 
-    /// Goes on in another file of the journal when the disk takes one. sled is made durable first, so that the old ones are
+    /// Goes on in another file of the journal when the disk takes one. The record files are synced first, so that the old ones are
     /// not needed, and the group that failed cannot come back. If that fails they are kept: a restart reads them.
     pub(super) fn mend(&mut self) {
         let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < self.limits.mend_interval);
@@ -142,7 +154,7 @@ impl Writer {
         if !self.can_mend() {
             return;
         }
-        if let Err(error) = self.journal.renew() {
+        if let Err(error) = self.journal.renew(&self.records.volumes().positions()) {
             return tracing::warn!(%error, "the store's disk does not work yet");
         }
         self.latch.mended();
@@ -160,16 +172,53 @@ impl Writer {
         self.tried = None;
     }
 
-    /// Makes sled durable, so that a start has nothing to replay, before the store is closed.
+    /// Makes all of it durable, so that a start has nothing to replay and no index to make, before the store is closed.
     pub(super) fn finish(&mut self) -> Result<(), String> {
         self.checkpoints.end();
         if let Some(failure) = self.latch.failure() {
             return Err(failure.reason.clone());
         }
-        self.records
-            .make_durable()
-            .and_then(|()| Ok(self.journal.clear()?))
-            .map_err(|error| error.to_string())
+        let settled = self.records.volumes().settle().and_then(|()| self.journal.clear());
+        settled.map_err(|error| error.to_string())
+    }
+
+    /// Writes a part of what is live in the oldest file of the base again, if that is of little else than what there is no more, and
+    /// lets the file go when nothing of it is live.
+    pub(super) fn tidy(&mut self) {
+        if self.latch.failure().is_some() {
+            return;
+        }
+        if let Err(fault) = self.empty_a_part() {
+            self.failed(fault);
+        }
+    }
+
+    fn empty_a_part(&mut self) -> Result<(), Fault> {
+        let Some(file) = self.records.volumes().base_file_to_empty() else { return Ok(()) };
+        let (number, from) = match self.emptied {
+            (number, at) if number == file.number() => (number, at),
+            _ => (file.number(), HEADING),
+        };
+        let mut walk = file.walk(from);
+        let mut live = Vec::new();
+        while walk.at() - from < EMPTIED_AT_ONCE
+            && let Some(met) = walk.next()
+        {
+            if let Met::Entry(Entry { locator, key, value: Some(value) }) = met.map_err(DiskError::from)?
+                && self.records.volumes().base().is_live(&key, locator)?
+            {
+                live.push(Change { volume: BASE, key, value: Some(value) });
+            }
+        }
+        self.emptied = (number, walk.at());
+        let is_empty = walk.at() >= file.len();
+        if !live.is_empty() {
+            self.record(Batch(live))?;
+        }
+        if is_empty {
+            self.records.volumes().emptied(number).map_err(|error| Fault::Journal(error.to_string()))?;
+        }
+        Ok(())
     }
 
     /// Begins the next volume, behind all that is in the others.
@@ -183,12 +232,7 @@ impl Writer {
         let latest_ms = volumes.latest_ms().max(self.arrivals.last_us() / 1000);
         let span_ms = if latest_ms == 0 { 0 } else { latest_ms + 1 };
         let begins = Begins { span_ms, use_ms: self.arrivals.now_ms() };
-        let mut group = Group::over(&self.records);
-        group.put(Tree::Meta, &open::volume_key(number), &begins.to_bytes())?;
-        if let Some(batch) = group.into_batch()? {
-            self.record(batch)?;
-        }
-        self.records.volumes().add(number, begins);
+        volumes.add(number, begins).map_err(|DiskError(reason)| Fault::Journal(reason))?;
         self.grown = false;
         Ok(())
     }
@@ -228,25 +272,33 @@ impl Writer {
         Ok(outcomes)
     }
 
-    /// First the journal, then sled: what can be read is durable.
+    /// First the journal, then the record files: what can be read is durable.
     fn record(&mut self, batch: Batch) -> Result<(), Fault> {
         let journaled = |error: io::Error| Fault::Journal(error.to_string());
+        let volumes = self.records.volumes();
         let begun = Instant::now();
-        if let Some(full) = self.journal.roll().map_err(journaled)? {
+        if self.journal.is_full() {
+            let full = self.journal.roll(&volumes.positions()).map_err(journaled)?;
             self.grown = true;
             self.checkpoints.take(full).map_err(Fault::Records)?;
         }
+        if volumes.is_base_file_full() {
+            volumes.begin_base_file().map_err(journaled)?;
+        }
         self.journal.append(&batch.0).map_err(journaled)?;
         self.disk_took += begun.elapsed();
-        Ok(self.records.apply(batch)?)
+        self.records.apply(batch).map_err(|error| match error {
+            ApplyError::Append(error) => journaled(error),
+            ApplyError::Index(DiskError(reason)) => Fault::Records(reason),
+        })
     }
 }
 
 /// What failed.
 enum Fault {
-    /// The journal: the group may be there after a restart, or not.
+    /// The journal, or what is written before a group can be: the group may be there after a restart, or not.
     Journal(String),
-    /// What is behind it.
+    /// An index: a restart makes it anew.
     Records(String),
 }
 
@@ -258,8 +310,8 @@ impl Fault {
     }
 }
 
-impl From<sled::Error> for Fault {
-    fn from(error: sled::Error) -> Self {
+impl From<DiskError> for Fault {
+    fn from(error: DiskError) -> Self {
         Self::Records(error.to_string())
     }
 }

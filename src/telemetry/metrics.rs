@@ -89,7 +89,7 @@ pub const STORE_QUEUE_DEPTH: &str = "offerd_store_queue_depth";
 pub const STORE_GROUP_COMMITS: &str = "offerd_store_group_commits";
 /// Time from queueing a commit to its acknowledgement.
 pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
-/// Time that it takes to make sled durable.
+/// Time that it takes to sync the record files.
 pub const STORE_CHECKPOINT_SECONDS: &str = "offerd_store_checkpoint_seconds";
 /// Spans that a collector took.
 pub const TRACE_SPANS: &str = "offerd_trace_spans_total";
@@ -103,6 +103,8 @@ pub const STORE_VOLUMES_DROPPED: &str = "offerd_store_volumes_dropped_total";
 pub const STORE_FREE_BYTES: &str = "offerd_store_free_bytes";
 /// Stored records that could not be read.
 pub const STORE_BROKEN_RECORDS: &str = "offerd_store_broken_records_total";
+/// What of the store's files is damaged.
+pub const STORE_DAMAGE: &str = "offerd_store_damage";
 /// Connections made to far systems.
 pub const WIRE_CONNECTIONS: &str = "offerd_wire_connections_total";
 /// Requests that got a connection.
@@ -152,11 +154,12 @@ pub const METRICS: &[Metric] = &[
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
     seconds(STORE_COMMIT_SECONDS, &[], "Time from queueing a commit to its acknowledgement."),
-    seconds(STORE_CHECKPOINT_SECONDS, &[], "Time that a checkpoint takes: sled is made durable, and segments of the journal are needed no more."),
+    seconds(STORE_CHECKPOINT_SECONDS, &[], "Time that a checkpoint takes: the record files are synced, and segments of the journal are needed no more."),
     gauge(STORE_BYTES, &[], "How long the files of the store's volumes are."),
     counter(STORE_VOLUMES_DROPPED, &[], "Volumes that were dropped because of store.retention."),
     gauge(STORE_FREE_BYTES, &[], "Room on the disk of the store; below store.reserve_bytes no new leads are taken in."),
     counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
+    gauge(STORE_DAMAGE, &[], "Places of the store's files that are not as they were written; `offerd store check` names them."),
     counter(WIRE_CONNECTIONS, &["pool"], "Connections made to far systems."),
     counter(WIRE_REQUESTS, &["pool"], "Requests that got a connection; those beyond the connections made reused one."),
     gauge(WIRE_IN_FLIGHT, &["pool", "lane"], "Calls under way."),

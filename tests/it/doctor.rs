@@ -104,7 +104,7 @@ fn a_disk_without_room_or_leave_is_told() {
 async fn a_clock_that_went_back_is_told() {
     let (_, stopped) = plan().start().await.terminate();
     let later = SystemTime::now() + Duration::from_secs(3 * 24 * 60 * 60);
-    fs::File::open(stopped.plan.store().join("db")).unwrap().set_modified(later).unwrap();
+    fs::File::open(stopped.plan.store().join("manifest")).unwrap().set_modified(later).unwrap();
     examined(&stopped.plan).says("clock", "wrong", "gone back");
 }
 

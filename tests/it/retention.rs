@@ -14,7 +14,7 @@ async fn a_lead_is_gone_after_its_retention_and_who_sends_it_again_is_no_duplica
     let uuid = table.json()["uuid"].as_str().unwrap().to_owned();
     let lead = table.json()["leadUuid"].as_str().unwrap().to_owned();
     let volume = daemon.store().join("volumes/1");
-    assert!(volume.join("db").is_file());
+    assert!(volume.join("00000001.records").is_file());
 
     daemon.logged("dropped what is older than `store.retention`").await;
     assert_eq!(daemon.rate_table(&uuid).await.status, 404);

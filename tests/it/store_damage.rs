@@ -1,5 +1,6 @@
 //! A store whose bytes were changed behind the daemon's back: found, named, and never a panic.
 
+use std::fs;
 use std::path::Path;
 use std::process::Output;
 
@@ -10,7 +11,7 @@ use crate::kit::partners::prompt_partners;
 use crate::kit::{Daemon, Stopped, sample};
 
 /// Bytes that are flipped, one after the other, each in a store of its own.
-const FLIPS: usize = 24;
+const FLIPS: usize = 12;
 
 async fn with_leads() -> Stopped {
     let daemon = Daemon::with_partners(prompt_partners(2)).start().await;
@@ -45,38 +46,68 @@ async fn a_sound_store_is_told_tree_by_tree_running_or_not() {
     assert!(text(&output.stdout).trim_end().ends_with("everything is as it was written"));
 }
 
+/// A file of the truth: what is damaged of it is lost, and told.
 #[tokio::test]
-async fn a_flipped_or_missing_byte_is_told_and_nothing_panics() {
+async fn a_flipped_or_missing_byte_of_a_record_is_told_and_nothing_panics() {
     let stopped = with_leads().await;
-    let file = stopped.plan.store().join("db");
-    let whole = std::fs::read(&file).unwrap();
-    // Where records are: sled keeps its file longer than what it holds.
-    let written = whole.iter().rposition(|byte| *byte != 0).unwrap();
     let mut rng = Rng::with_seed(7);
-    let mut found = 0;
-    for _ in 0..FLIPS {
-        let mut damaged = whole.clone();
-        damaged[rng.usize(..written)] ^= 1 << rng.u8(..8);
-        found += usize::from(is_found(&stopped, &file, &damaged));
+    for name in ["base/00000001.records", "volumes/1/00000001.records"] {
+        let file = stopped.plan.store().join(name);
+        let whole = fs::read(&file).unwrap();
+        for _ in 0..FLIPS {
+            let mut damaged = whole.clone();
+            damaged[rng.usize(..whole.len())] ^= 1 << rng.u8(..8);
+            let told = found(&stopped, &file, &damaged).expect("every flipped byte is found");
+            assert!(told.contains(name), "{told}");
+        }
+        for cut in [whole.len() - 7, whole.len() / 2, 0] {
+            let told = found(&stopped, &file, &whole[..cut]).expect("what is cut off is found");
+            assert!(told.contains(name), "{told}");
+        }
+        fs::write(&file, &whole).unwrap();
     }
-    assert!(found > FLIPS / 2, "{found} of {FLIPS} flipped bytes were found");
-    is_found(&stopped, &file, &whole[..written / 2]);
-    is_found(&stopped, &file, &whole[..written - 7]);
-    is_found(&stopped, &file, &[]);
+    assert!(check(&stopped).status.success(), "whole again");
 }
 
-/// Whether a check finds something; in any case it and a start end as they should.
-fn is_found(stopped: &Stopped, file: &Path, damaged: &[u8]) -> bool {
-    std::fs::write(file, damaged).unwrap();
-    let output = check(stopped);
-    let told = text(&output.stderr);
-    assert!(!told.contains("panic") && output.status.code().is_some(), "{told}");
-    if output.status.success() {
-        return false;
+/// A file that is not needed, or of which there are two: nothing is lost, and nobody is bothered with it.
+#[tokio::test]
+async fn what_is_not_needed_is_made_anew_where_it_is_damaged() {
+    let stopped = with_leads().await;
+    let store = stopped.plan.store();
+    let mut rng = Rng::with_seed(7);
+    for name in ["manifest", "manifest.copy", "base/index.sum", "base/index/db", "volumes/1/index/db"] {
+        for _ in 0..4 {
+            let file = store.join(name);
+            let mut damaged = fs::read(&file).unwrap();
+            let place = rng.usize(..damaged.len());
+            damaged[place] ^= 1 << rng.u8(..8);
+            fs::write(&file, damaged).unwrap();
+            let output = check(&stopped);
+            assert!(output.status.success(), "{name}: {}", text(&output.stdout));
+        }
     }
-    assert!(
-        told.contains("not sound") || told.contains("cannot be opened") || told.contains("cannot be read"),
-        "{told}"
-    );
-    true
+}
+
+#[tokio::test]
+async fn a_volume_that_is_gone_is_told_with_its_leads() {
+    let stopped = with_leads().await;
+    fs::remove_dir_all(stopped.plan.store().join("volumes/1")).unwrap();
+    let output = stopped.plan.command(&["store", "check"]).output().unwrap();
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.lines().any(|line| line.split_whitespace().eq(["leads", "0", "20"])), "{told}");
+    assert!(told.contains("`volumes/1/00000001.records` is missing"), "{told}");
+}
+
+/// What a check says of a damaged file, if it finds that it is; it ends as it should in any case.
+fn found(stopped: &Stopped, file: &Path, damaged: &[u8]) -> Option<String> {
+    fs::write(file, damaged).unwrap();
+    let output = check(stopped);
+    let (told, error) = (text(&output.stdout), text(&output.stderr));
+    assert!(!error.contains("panic") && output.status.code().is_some(), "{error}");
+    if output.status.success() {
+        return None;
+    }
+    assert!(error.contains("not sound"), "{error}");
+    Some(told)
 }

@@ -36,7 +36,7 @@ pub async fn store(settings: &StoreSettings, daemon: &Daemon) -> Finding {
 
 fn of_stopped(settings: &StoreSettings) -> Finding {
     let path = settings.path.display();
-    match settings.path.join("db").try_exists() {
+    match settings.path.join("lock").try_exists().map(|_| Store::exists(&settings.path)) {
         Ok(true) if !may_change(&settings.path) => {
             let found = format!("{path} is there, and cannot be read and written by this user");
             return Finding::wrong(CHECK, found, PERMIT);
@@ -79,8 +79,9 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
 
 /// Whether this user may do to a store what a start does.
 fn may_change(store: &Path) -> bool {
-    [store.to_owned(), store.join("db")]
+    [store.to_owned(), store.join("lock"), store.join("db")]
         .iter()
+        .filter(|path| path.exists())
         .all(|path| access(path, Access::READ_OK | Access::WRITE_OK).is_ok())
 }
 

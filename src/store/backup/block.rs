@@ -14,6 +14,8 @@ pub(super) enum Kind {
     Records(Tree),
     /// Changes of any trees, in their order.
     Changes,
+    /// Which volumes there are, and when they begin.
+    Volumes,
     /// The file of the store's keys.
     Keys,
     /// That this is all.
@@ -26,6 +28,7 @@ impl Kind {
             Self::Heading => b'H',
             Self::Records(tree) => tree.row().prefix,
             Self::Changes => b'+',
+            Self::Volumes => b'V',
             Self::Keys => b'K',
             Self::End => b'.',
         }
@@ -35,6 +38,7 @@ impl Kind {
         match byte {
             b'H' => Some(Self::Heading),
             b'+' => Some(Self::Changes),
+            b'V' => Some(Self::Volumes),
             b'K' => Some(Self::Keys),
             b'.' => Some(Self::End),
             prefix => Tree::of_prefix(prefix).map(Self::Records),
@@ -47,6 +51,7 @@ impl Kind {
             Self::Heading => "the heading",
             Self::Records(tree) => tree.name(),
             Self::Changes => "changes made meanwhile",
+            Self::Volumes => "the volumes",
             Self::Keys => "the keys",
             Self::End => "the end",
         }

@@ -1,7 +1,7 @@
 //! Backups: the whole store at one instant, in one sealed file, taken while writes go on.
 //!
 //! # How it is of one instant
-//! sled has no snapshots. But all that is written goes through `Records::apply`, one
+//! The store has no snapshots. But all that is written goes through `Records::apply`, one
 //! batch after the other, and that is where a backup listens (`tap`):
 //!
 //! 1. Between two batches it begins to listen. From here on each batch is noted too, after it is applied.
@@ -20,14 +20,15 @@
 //!
 //! # The file
 //! ```text
-//! "offerd backup 2\n"  block…
+//! "offerd backup 3\n"  block…
 //! block    kind u8  records u32 BE  length u32 BE  crc32 of these and of the body u32 BE  body
 //! heading  kind 'H'  body = id of the master key (8)  format u32 BE  when, ms i64 BE  bytes of the store u64 BE  sealed key (60)
 //! records  kind = byte of the tree, or '+' for changes  body = sealed changes (`changes`)
+//! volumes  kind 'V'  body = sealed JSON: by number, when each begins
 //! keys     kind 'K'  body = sealed file `keys`
 //! end      kind '.'  body = sealed count of the blocks before it u64 BE
 //! ```
-//! In version 1 changes did not tell a volume, since there was only the base. Each backup has a key of its own, sealed by the master key; a block
+//! In version 1 changes did not tell a volume, since there was only the base; up to version 2 the volumes were among the records. Each backup has a key of its own, sealed by the master key; a block
 //! is sealed for its place, so that none can be changed, moved, left out or put in by who does not have the master key.
 //! The checksums find accidents without any key, and tell where.
 //!
@@ -48,8 +49,10 @@ pub use self::{
     writing::{Backup, BackupError},
 };
 
+use super::frame::VALUE_LIMIT;
+
 /// The version of the file's form.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The first line of a file, without the version and what follows it.
 const MAGIC: &str = "offerd backup ";
@@ -58,7 +61,7 @@ const MAGIC: &str = "offerd backup ";
 pub const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Longest body of a block that is read: a full one, and the record that filled it.
-const BODY_BYTES_MAX: usize = 1024 * 1024;
+const BODY_BYTES_MAX: usize = BLOCK_BYTES + VALUE_LIMIT + 4096;
 
 /// How many bytes of changes may wait for the reader of a backup.
 pub const CHANGES_BYTES_MAX: usize = 256 * 1024 * 1024;

@@ -1,5 +1,6 @@
 //! Restoring: a backup becomes a store, beside its place until it is whole.
 
+use std::collections::{BTreeMap, btree_map::Entry};
 use std::error::Error;
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -7,13 +8,17 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use super::super::{
-    changes,
+    changes::{self, Change},
     check::{self, CheckReport},
+    disk::SyncFault,
     error::StoreError,
-    open::{self, io_error},
+    manifest::{Manifest, VolumeRow},
+    migration,
+    older::{self, Older},
+    open::{self, FORMAT, io_error},
     options::StoreOptions,
     sealing::{MasterKey, key_file::KeyFile},
-    volumes::Volumes,
+    volumes::{BASE, Begins, Number, directory_of, files::Files},
 };
 use super::block::Kind;
 use super::scanner::Block;
@@ -29,10 +34,18 @@ pub struct Restore {
 /// The store beside its place; removed unless it was moved there.
 struct Building {
     path: PathBuf,
-    /// Nothing once all is written.
-    volumes: Option<Volumes>,
+    /// Nothing before the first records, and once all is written.
+    records: Option<Restored>,
     master: MasterKey,
     keys: Option<Vec<u8>>,
+}
+
+/// Records on their way into the store.
+enum Restored {
+    /// Into its files, volume by volume.
+    Files { files: BTreeMap<Number, Files>, begins: BTreeMap<Number, Begins> },
+    /// Into a store of the format that they were in, which is migrated when it is opened.
+    Older(Older),
 }
 
 /// Why a store was not restored. There is nothing of it then.
@@ -76,11 +89,7 @@ impl Restore {
         }
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
         made.map_err(|source| RestoreError::Store(io_error(&path, source)))?;
-        let mut building = Building { path, volumes: None, master: master.clone(), keys: None };
-        let options = building.options();
-        let base = open::open_base(&options).map_err(disk)?;
-        let volumes = Volumes::over(base, &options).map_err(|source| io_error(&building.path, source))?;
-        building.volumes = Some(volumes);
+        let building = Building { path, records: None, master: master.clone(), keys: None };
         Ok(Self { into: into.to_owned(), building, scanner: Scanner::new(Some(master)) })
     }
 
@@ -125,9 +134,12 @@ impl Building {
                     1 => changes::read_of_base(text),
                     _ => changes::read(text),
                 };
-                let changes = changes.ok_or_else(|| block.senseless())?;
-                if let Some(volumes) = &self.volumes {
-                    volumes.apply(changes).map_err(disk)?;
+                self.apply(block.of_format, changes.ok_or_else(|| block.senseless())?)?;
+            }
+            Kind::Volumes => {
+                let listed = serde_json::from_slice(text).map_err(|_| block.senseless())?;
+                if let Some(Restored::Files { begins, .. }) = &mut self.records {
+                    *begins = listed;
                 }
             }
             Kind::Keys => self.keys = Some(text.to_vec()),
@@ -136,37 +148,78 @@ impl Building {
         Ok(())
     }
 
+    fn apply(&mut self, format: u32, changes: Vec<Change>) -> Result<(), StoreError> {
+        let records = match &mut self.records {
+            Some(records) => records,
+            None if format <= older::LAST_FORMAT => {
+                let options = self.options();
+                self.records.insert(Restored::Older(Older::begin(&options)?))
+            }
+            None => {
+                self.records.insert(Restored::Files { files: BTreeMap::new(), begins: BTreeMap::new() })
+            }
+        };
+        match records {
+            Restored::Older(older) => older.apply(changes).map_err(|error| StoreError::Disk(error.to_string())),
+            Restored::Files { files, .. } => {
+                append(&self.path, files, changes).map_err(|source| io_error(&self.path, source))
+            }
+        }
+    }
+
     /// Syncs what was written, and opens it as any store is opened.
     fn complete(&mut self) -> Result<CheckReport, RestoreError> {
-        if let Some(volumes) = self.volumes.take() {
-            volumes.make_durable().map_err(disk)?;
+        if let Some(Restored::Files { files, begins }) = self.records.take() {
+            list(&self.path, &files, &begins).map_err(|source| io_error(&self.path, source))?;
         }
         if let Some(keys) = &self.keys {
             let restored = KeyFile::of(&self.path).restore(keys);
             restored.map_err(StoreError::Sealing)?;
         }
         let mut opened = open::open_with(&self.options(), Some(self.master.clone()))?;
-        let report = check::check(&opened.records).map_err(StoreError::Read)?;
+        let report = check::check(&opened.records, &mut |_| {}).map_err(StoreError::Read)?;
         opened.writer.finish().map_err(StoreError::Disk)?;
         Ok(report)
     }
 }
 
+/// Appends changes to the files of their volumes, which are begun with the first.
+fn append(store: &Path, files: &mut BTreeMap<Number, Files>, changes: Vec<Change>) -> io::Result<()> {
+    let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
+    changes.into_iter().for_each(|change| by_volume.entry(change.volume).or_default().push(change));
+    for (number, changes) in by_volume {
+        if let Entry::Vacant(place) = files.entry(number) {
+            place.insert(Files::create(directory_of(store, number), number)?);
+        }
+        files[&number].append(&changes)?;
+    }
+    Ok(())
+}
+
+/// Makes the files durable, and lists those of the volumes that there were at the end.
+fn list(store: &Path, files: &BTreeMap<Number, Files>, begins: &BTreeMap<Number, Begins>) -> io::Result<()> {
+    let mut manifest = Manifest::default();
+    for (number, files) in files {
+        let listed = begins.get(number).copied();
+        let Some(begins) = listed.or((*number == BASE).then(Begins::default)) else { continue };
+        files.sync()?;
+        manifest.volumes.push(VolumeRow { number: *number, begins, files: files.rows() });
+    }
+    manifest.write(store, FORMAT, &SyncFault::default())
+}
+
 impl Drop for Building {
     fn drop(&mut self) {
-        self.volumes.take();
-        // Once it was moved there is none any more.
+        self.records.take();
+        // Once it was moved there is none any more, and what a migration left is not needed.
         let _ = fs::remove_dir_all(&self.path);
+        migration::forget(&self.path);
     }
 }
 
 fn sync_parent(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
-}
-
-fn disk(error: sled::Error) -> StoreError {
-    StoreError::Disk(error.to_string())
 }
 
 impl From<BackupFault> for RestoreError {

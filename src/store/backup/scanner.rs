@@ -52,6 +52,8 @@ pub(super) struct Block {
     at: u64,
     /// The version of the file's form.
     pub(super) of_version: u32,
+    /// The format of the store.
+    pub(super) of_format: u32,
     /// What it holds.
     pub(super) kind: Kind,
     /// Its body as it was before it was sealed; nothing without a master key.
@@ -181,7 +183,8 @@ impl Scanner {
         let body = body.to_vec();
         let text = if kind == Kind::Heading { self.open(&body)? } else { self.unsealed(kind, &head, &body)? };
         let of_version = self.version.unwrap_or(VERSION);
-        let block = Block { number: self.summary.blocks, at: self.summary.bytes, of_version, kind, text };
+        let (number, at, of_format) = (self.summary.blocks, self.summary.bytes, self.summary.format);
+        let block = Block { number, at, of_version, of_format, kind, text };
         self.count(kind, head.records);
         self.arrived.drain(..HEAD_LEN + body.len());
         self.summary.bytes += (HEAD_LEN + body.len()) as u64;
@@ -238,7 +241,7 @@ impl Scanner {
             Kind::Records(tree) => self.summary.records[tree as usize].1 += u64::from(records),
             Kind::Changes => self.summary.changes += u64::from(records),
             Kind::End => self.ended = true,
-            Kind::Heading | Kind::Keys => {}
+            Kind::Heading | Kind::Volumes | Kind::Keys => {}
         }
     }
 

@@ -67,15 +67,13 @@ impl Tap {
 
 #[cfg(test)]
 mod tests {
-    use sled::IVec;
-
     use super::*;
 
     #[test]
     fn what_may_wait_is_bounded_and_nothing_is_kept_of_what_fell_behind() {
         let tap = Tap::default();
-        let value = IVec::from(vec![0; CHANGES_BYTES_MAX / 4]);
-        let batch = || vec![Change { volume: 0, key: IVec::from(b"k"), value: Some(value.clone()) }];
+        let value = vec![0; CHANGES_BYTES_MAX / 4];
+        let batch = || vec![Change { volume: 0, key: b"k".to_vec(), value: Some(value.clone()) }];
         tap.begin().unwrap();
         (0..3).for_each(|_| tap.note(batch()));
         assert_eq!(tap.take().unwrap().len(), 3);

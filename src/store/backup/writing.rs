@@ -3,10 +3,10 @@
 use std::{collections::VecDeque, error::Error, fmt, ops::Bound, sync::Arc};
 
 use chrono::Utc;
-use sled::IVec;
 
 use super::super::{
     changes::{self, Change},
+    disk::DiskError,
     health::FailureLatch,
     open::FORMAT,
     records::Records,
@@ -26,7 +26,7 @@ pub struct Backup {
     /// The volumes that are not copied yet; the first is being copied.
     volumes: VecDeque<Number>,
     /// From where on it is to be copied.
-    from: Bound<IVec>,
+    from: Bound<Vec<u8>>,
     stage: Stage,
     /// The number of the next block.
     number: u64,
@@ -46,7 +46,7 @@ pub enum BackupError {
     UnderWay,
     /// More was written meanwhile than may wait for the reader.
     FellBehind,
-    /// sled or the disk failed.
+    /// The disk failed.
     Disk(String),
 }
 
@@ -92,7 +92,7 @@ impl Backup {
     }
 
     fn heading(&mut self) -> Result<Vec<u8>, BackupError> {
-        let bytes = self.records.bytes_on_disk().map_err(disk)?;
+        let bytes = self.records.bytes_on_disk();
         let mut body = self.master.id().into_bytes();
         body.extend_from_slice(&FORMAT.to_be_bytes());
         body.extend_from_slice(&Utc::now().timestamp_millis().to_be_bytes());
@@ -105,8 +105,7 @@ impl Backup {
 
     /// A block of records of one tree, then the changes that were made until now; nothing when there are no more records.
     ///
-    /// It is read anew for each block. sled's iterator holds a node as it was when it came there: what it gave after the
-    /// changes were taken could be older than they are.
+    /// It is read anew for each block: what an iterator gave after the changes were taken could be older than they are.
     fn copied(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
         let mut text = Vec::with_capacity(BLOCK_BYTES);
         let mut records = 0;
@@ -144,15 +143,17 @@ impl Backup {
     /// The last changes, and the keys of the same instant.
     fn ended(&mut self) -> Result<Vec<u8>, BackupError> {
         let records = Arc::clone(&self.records);
-        let (changes, keys) = records.still(|| {
+        let (changes, volumes, keys) = records.still(|| {
             let changes = self.changes();
             records.tap().end();
-            (changes, records.sealing().key_file_text(&self.master))
+            (changes, records.volumes().begins(), records.sealing().key_file_text(&self.master))
         });
         if let Some(failure) = self.latch.failure() {
             return Err(BackupError::Disk(failure.reason.clone()));
         }
         let mut bytes = changes?;
+        let volumes = serde_json::to_vec(&volumes).expect("numbers are written in any case");
+        bytes.extend(self.block(Kind::Volumes, 0, &volumes));
         bytes.extend(self.block(Kind::Keys, 0, &keys));
         let blocks = self.number.to_be_bytes();
         bytes.extend(self.block(Kind::End, 0, &blocks));
@@ -190,7 +191,7 @@ fn kind_of(key: &[u8]) -> Kind {
     tree.map_or(Kind::Changes, Kind::Records)
 }
 
-fn disk(error: sled::Error) -> BackupError {
+fn disk(error: DiskError) -> BackupError {
     BackupError::Disk(error.to_string())
 }
 

@@ -1,10 +1,11 @@
-//! The journal: where a group of commits becomes durable, before sled hears of it.
+//! The journal: where a group of commits becomes durable, before it is anywhere else.
 //!
-//! To make a group durable in sled's own file takes a flush, which wakes all of sled's threads. So a group is first appended
-//! to a file of ours and synced, which is one write and one `fdatasync`. Then it is applied to sled, which may
-//! write it when it likes. A [checkpoint](super::checkpoint) makes sled durable now and then, and the [segments](segment)
-//! that it makes needless are used again. What a crash has kept from sled is in the segments that are left, and is
-//! applied anew, in its order, when the store is opened. That changes nothing that was there already, since changes
+//! To make a group durable where its records belong takes a sync of each file. So a group is first appended to one file, as long
+//! as it will ever be, and synced, which is one write and one `fdatasync`. Then it is appended to the [record
+//! files](super::record_file), which the system may write when it likes. A [checkpoint](super::checkpoint) syncs them now and
+//! then, and the [segments](segment) that it makes needless are used again. Each says first up to where the record files were
+//! written when it began: what a crash has kept from them behind that is in the segments that are left, and is
+//! appended anew, in its order, when the store is opened. That changes nothing that was there already, since changes
 //! say what a record is then, not what becomes of it.
 //!
 //! It is also what makes a group atomic where its records lie in several places.
@@ -20,10 +21,11 @@ use std::{
 };
 
 pub(super) use self::replay::Replay;
+pub(super) use self::segment::{Position, Version};
 use self::segment::{Segment, path_of};
 use super::{
     changes::{self, Change},
-    volumes::SyncFault,
+    disk::SyncFault,
 };
 use crate::planted::{Planted, planted};
 
@@ -46,7 +48,7 @@ pub(super) struct Journal {
     body: Vec<u8>,
 }
 
-/// A segment that is written no more. It is needed until sled has all of it.
+/// A segment that is written no more. It is needed until a checkpoint has synced what is in it.
 #[derive(Debug)]
 pub(super) struct Closed(PathBuf);
 
@@ -56,20 +58,21 @@ impl Journal {
         store.join("journal")
     }
 
-    /// Begins a journal after the segments that were [replayed](Replay), which are needed no more.
-    pub(super) fn begin(replay: Replay, fault: SyncFault) -> io::Result<Self> {
+    /// Begins a journal after the segments that were [replayed](Replay), which are needed no more: the volumes are durable up to
+    /// these positions.
+    pub(super) fn begin(replay: Replay, fault: SyncFault, positions: &[Position]) -> io::Result<Self> {
         let Replay { directory, next, .. } = replay;
         DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
         for file in segments(&directory)? {
             Closed(file).retire()?;
         }
-        let segment = Segment::begin(&directory, next, Some(&file(&directory)?))?;
+        let segment = Segment::begin(&directory, next, Some(&file(&directory)?), positions)?;
         Ok(Self { directory, segment, fault, body: Vec::new() })
     }
 
     /// Writes a group. Once this returns, it survives a power cut.
     pub(super) fn append(&mut self, changes: &[Change]) -> io::Result<()> {
-        self.body.clear();
+        segment::begin_changes(&mut self.body);
         for Change { volume, key, value } in changes {
             changes::push(&mut self.body, *volume, key, value.as_deref());
         }
@@ -77,18 +80,21 @@ impl Journal {
         self.sync()
     }
 
-    /// Begins the next segment if this one is full, and gives the full one. To be called when sled has every group.
-    pub(super) fn roll(&mut self) -> io::Result<Option<Closed>> {
-        if self.segment.len() < SEGMENT_BYTES {
-            return Ok(None);
-        }
+    /// Whether the next segment is to be begun.
+    pub(super) fn is_full(&self) -> bool {
+        self.segment.len() >= SEGMENT_BYTES
+    }
+
+    /// Begins the next segment, and gives this one. To be called when every group was appended to the record files, which are
+    /// written up to these positions then.
+    pub(super) fn roll(&mut self, positions: &[Position]) -> io::Result<Closed> {
         // Its end is on the disk before there is a next one, so that what is missing behind a crash is told.
         self.segment.append(&[])?;
         self.sync()?;
         let full = Closed(path_of(&self.directory, self.segment.number()));
         let next = self.segment.number() + 1;
-        self.segment = Segment::begin(&self.directory, next, Some(&file(&self.directory)?))?;
-        Ok(Some(full))
+        self.segment = Segment::begin(&self.directory, next, Some(&file(&self.directory)?), positions)?;
+        Ok(full)
     }
 
     /// Whether the disk takes writes and keeps them: tries it on a file of its own.
@@ -100,19 +106,19 @@ impl Journal {
         fs::remove_file(&path)
     }
 
-    /// Removes every segment, to begin with another file. To be called when all that sled was given is durable there: of
-    /// what it was not given, nothing may come back.
-    pub(super) fn renew(&mut self) -> io::Result<()> {
+    /// Removes every segment, to begin with another file. To be called when all that the record files were given is durable, up to
+    /// these positions: of what they were not given, nothing may come back.
+    pub(super) fn renew(&mut self, positions: &[Position]) -> io::Result<()> {
         for file in segments(&self.directory)? {
             fs::remove_file(file)?;
         }
         File::open(&self.directory)?.sync_all()?;
         let next = self.segment.number() + 1;
-        self.segment = Segment::begin(&self.directory, next, Some(&file(&self.directory)?))?;
+        self.segment = Segment::begin(&self.directory, next, Some(&file(&self.directory)?), positions)?;
         Ok(())
     }
 
-    /// Removes every file, spares too. To be called when sled has made everything durable, and nothing follows.
+    /// Removes every file, spares too. To be called when all of it is durable elsewhere, and nothing follows.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         files(&self.directory)?.try_for_each(fs::remove_file)?;
         File::open(&self.directory)?.sync_all()
@@ -128,7 +134,7 @@ impl Journal {
 }
 
 impl Closed {
-    /// Lets the file be used again, or go. To be called when sled has made durable what is in it.
+    /// Lets the file be used again, or go. To be called when what is in it is durable elsewhere.
     pub(super) fn retire(self) -> io::Result<()> {
         let Self(path) = self;
         let directory = path.parent().unwrap_or(Path::new("."));

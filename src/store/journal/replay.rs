@@ -7,8 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::super::changes::Change;
-use super::segment::{self, Contents};
+use super::super::{changes::Change, disk::DiskResult};
+use super::segment::{self, Contents, Position, Version};
 use super::{SPARE, files, segments};
 use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
 
@@ -27,7 +27,7 @@ pub(in crate::store) struct Replay {
 impl Replay {
     /// Looks for them.
     pub(in crate::store) fn of(directory: PathBuf) -> io::Result<Self> {
-        let left = segments(&directory)?;
+        let left = last_run(segments(&directory)?);
         // Of a file that is used again too: under its old number, what an earlier use has left would be taken for groups.
         let number = |file: PathBuf| {
             let name = file.file_name()?.to_str()?;
@@ -37,16 +37,25 @@ impl Replay {
         Ok(Self { directory, next: last.map_or(1, |last| last + 1), left })
     }
 
+    /// Up to where the volumes were written before the first group; nothing where that is not known.
+    pub(in crate::store) fn positions(&self) -> io::Result<Vec<Position>> {
+        let Some(first) = self.left.first() else { return Ok(Vec::new()) };
+        let Some(number) = segment::number_of(first) else { return Ok(Vec::new()) };
+        let contents = Contents::of(Version::Two, number, &fs::read(first)?);
+        Ok(contents.positions.unwrap_or_default())
+    }
+
     /// Hands over each group that they hold, in its order, and tells how many there are. What is damaged is told, and set
     /// aside for whoever wants to look at it.
     pub(in crate::store) fn apply(
         &self,
-        mut take: impl FnMut(Vec<Change>) -> sled::Result<()>,
-    ) -> sled::Result<usize> {
+        version: Version,
+        mut take: impl FnMut(Vec<Change>) -> DiskResult<()>,
+    ) -> DiskResult<usize> {
         let mut groups = 0;
         for file in &self.left {
             let Some(number) = segment::number_of(file) else { continue };
-            let mut contents = Contents::of(number, &fs::read(file)?);
+            let mut contents = Contents::of(version, number, &fs::read(file)?);
             let is_last = number + 1 == self.next;
             if !contents.closed && !is_last {
                 contents.damaged_at.push(fs::metadata(file)?.len());
@@ -74,6 +83,15 @@ impl Replay {
         );
         Ok(())
     }
+}
+
+/// The segments that follow each other up to the last. One before a gap was needed no more: a power cut has undone that it was
+/// renamed.
+fn last_run(mut segments: Vec<PathBuf>) -> Vec<PathBuf> {
+    let numbers: Vec<u64> = segments.iter().filter_map(|file| segment::number_of(file)).collect();
+    let gap = numbers.windows(2).rposition(|pair| pair[0] + 1 != pair[1]);
+    segments.drain(..gap.map_or(0, |gap| gap + 1));
+    segments
 }
 
 /// Where the damaged segments of a store are.

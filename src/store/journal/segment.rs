@@ -1,10 +1,12 @@
 //! A segment: one file of the journal.
 //!
 //! ```text
-//! "offerdj1"  number u64 BE  group…
-//! group   mark u32 BE  length u32 BE  crc32 u32 BE  body: changes
+//! "offerdj2"  number u64 BE  group…
+//! group   mark u32 BE  length u32 BE  crc32 u32 BE  body
+//! body    00  { volume u32 BE  file u32 BE  bytes u64 BE }…      up to where each volume was written when the segment began
+//!         01  changes
 //! ```
-//! A group of length 0 closes the segment. Files are used again, since overwriting is cheaper to sync than growing. What
+//! A group of length 0 closes the segment. In version 1, of before there were record files, a body was changes alone. Files are used again, since overwriting is cheaper to sync than growing. What
 //! an earlier use has left is told from what belongs there by the mark, which is the checksum of the segment's number,
 //! and by the checksum, which covers the number and the place beside the body.
 
@@ -17,15 +19,44 @@ use std::{
 
 use memchr::memmem;
 
-use super::super::changes::{self, Change};
+use super::super::{
+    changes::{self, Change},
+    record_file::FileNumber,
+    volumes::Number,
+};
 
-const MAGIC: &[u8; 8] = b"offerdj1";
+const MAGIC: &[u8; 8] = b"offerdj2";
+const MAGIC_1: &[u8; 8] = b"offerdj1";
+
+/// What the body of a group begins with.
+const POSITIONS: u8 = 0;
+const CHANGES: u8 = 1;
 
 /// Length of what is before the first group.
 const HEADING: usize = 16;
 
 /// Length of what is before a body.
 const HEAD: usize = 12;
+
+/// Up to where a volume was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) struct Position {
+    /// Which volume.
+    pub(in crate::store) volume: Number,
+    /// The file of it that grows.
+    pub(in crate::store) file: FileNumber,
+    /// How long that is.
+    pub(in crate::store) bytes: u64,
+}
+
+/// In which form segments are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Version {
+    /// That of stores up to format 3.
+    One,
+    /// This one.
+    Two,
+}
 
 /// A segment that is being written.
 #[derive(Debug)]
@@ -38,6 +69,8 @@ pub(super) struct Segment {
 /// What lies in a segment.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
+    /// Up to where each volume was written when it began, if that can be read.
+    pub(super) positions: Option<Vec<Position>>,
     /// The groups that are whole, in their order.
     pub(super) groups: Vec<Vec<Change>>,
     /// Where something is that is no group, though a whole one follows it.
@@ -47,18 +80,25 @@ pub(super) struct Contents {
 }
 
 impl Segment {
-    /// Begins a segment, in a file that is used again or made. Once this returns, the file is found again after a power
-    /// cut.
-    pub(super) fn begin(directory: &Path, number: u64, spare: Option<&Path>) -> io::Result<Self> {
+    /// Begins a segment, in a file that is used again or made; so far each volume was written before. Once this returns, the file
+    /// is found again after a power cut.
+    pub(super) fn begin(
+        directory: &Path,
+        number: u64,
+        spare: Option<&Path>,
+        positions: &[Position],
+    ) -> io::Result<Self> {
         let path = path_of(directory, number);
         if let Some(spare) = spare {
             fs::rename(spare, &path)?;
         }
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
         file.write_all_at(&[MAGIC, &number.to_be_bytes()[..]].concat(), 0)?;
-        file.sync_all()?;
+        let mut begun = Self { number, file, end: HEADING as u64 };
+        begun.append(&positions_body(positions))?;
+        begun.file.sync_all()?;
         File::open(directory)?.sync_all()?;
-        Ok(Self { number, file, end: HEADING as u64 })
+        Ok(begun)
     }
 
     /// Its number.
@@ -92,21 +132,25 @@ impl Segment {
 
 impl Contents {
     /// Reads what a file holds of the segment of this number.
-    pub(super) fn of(number: u64, bytes: &[u8]) -> Self {
+    pub(super) fn of(version: Version, number: u64, bytes: &[u8]) -> Self {
         let mut contents = Self::default();
-        if bytes.get(..HEADING) != Some(&[MAGIC, &number.to_be_bytes()[..]].concat()) {
+        let magic = match version {
+            Version::One => MAGIC_1,
+            Version::Two => MAGIC,
+        };
+        if bytes.get(..HEADING) != Some(&[magic, &number.to_be_bytes()[..]].concat()) {
             // Not begun, when it is a spare whose heading a crash has kept from being written.
             if let Some(next) = next_group(number, bytes, 0) {
                 contents.damaged_at.push(0);
-                contents.read_from(number, bytes, next);
+                contents.read_from(version, number, bytes, next);
             }
             return contents;
         }
-        contents.read_from(number, bytes, HEADING);
+        contents.read_from(version, number, bytes, HEADING);
         contents
     }
 
-    fn read_from(&mut self, number: u64, bytes: &[u8], mut at: usize) {
+    fn read_from(&mut self, version: Version, number: u64, bytes: &[u8], mut at: usize) {
         loop {
             match group(number, bytes, at) {
                 Some([]) => {
@@ -114,9 +158,8 @@ impl Contents {
                     return;
                 }
                 Some(body) => {
-                    match changes::read(body) {
-                        Some(changes) => self.groups.push(changes),
-                        None => self.damaged_at.push(at as u64),
+                    if self.take(version, body).is_none() {
+                        self.damaged_at.push(at as u64);
                     }
                     at += HEAD + body.len();
                 }
@@ -128,6 +171,44 @@ impl Contents {
             }
         }
     }
+}
+
+impl Contents {
+    /// Takes in the body of a group; `None` when it is none.
+    fn take(&mut self, version: Version, body: &[u8]) -> Option<()> {
+        match (version, body.split_first()?) {
+            (Version::One, _) => self.groups.push(changes::read(body)?),
+            (Version::Two, (&CHANGES, changes)) => self.groups.push(changes::read(changes)?),
+            (Version::Two, (&POSITIONS, positions)) => self.positions = Some(read_positions(positions)?),
+            (Version::Two, _) => return None,
+        }
+        Some(())
+    }
+}
+
+/// The body of a group of changes, to be filled.
+pub(super) fn begin_changes(body: &mut Vec<u8>) {
+    body.clear();
+    body.push(CHANGES);
+}
+
+fn positions_body(positions: &[Position]) -> Vec<u8> {
+    let mut body = vec![POSITIONS];
+    for Position { volume, file, bytes } in positions {
+        body.extend_from_slice(&volume.to_be_bytes());
+        body.extend_from_slice(&file.to_be_bytes());
+        body.extend_from_slice(&bytes.to_be_bytes());
+    }
+    body
+}
+
+fn read_positions(body: &[u8]) -> Option<Vec<Position>> {
+    let (positions, rest) = body.as_chunks::<16>();
+    let position = |bytes: &[u8; 16]| {
+        let all = u128::from_be_bytes(*bytes);
+        Position { volume: (all >> 96) as u32, file: (all >> 64) as u32, bytes: all as u64 }
+    };
+    rest.is_empty().then(|| positions.iter().map(position).collect())
 }
 
 /// The file of a segment.
@@ -177,18 +258,22 @@ fn crc(number: u64, at: u64, body: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use sled::IVec;
-
     use super::*;
+
+    const POSITIONS_HERE: [Position; 2] = [
+        Position { volume: 0, file: 3, bytes: 1 << 40 },
+        Position { volume: 7, file: 1, bytes: 20 },
+    ];
 
     fn body(text: &str) -> Vec<u8> {
         let mut body = Vec::new();
+        begin_changes(&mut body);
         changes::push(&mut body, 0, b"key", Some(text.as_bytes()));
         body
     }
 
     fn written(directory: &Path, number: u64, texts: &[String], close: bool) -> Vec<u8> {
-        let mut segment = Segment::begin(directory, number, None).unwrap();
+        let mut segment = Segment::begin(directory, number, None, &POSITIONS_HERE).unwrap();
         texts.iter().for_each(|text| segment.append(&body(text)).unwrap());
         if close {
             segment.append(&[]).unwrap();
@@ -197,7 +282,7 @@ mod tests {
     }
 
     fn texts(contents: &Contents) -> Vec<String> {
-        let text = |value: &IVec| String::from_utf8(value.to_vec()).unwrap();
+        let text = |value: &Vec<u8>| String::from_utf8(value.clone()).unwrap();
         contents.groups.iter().map(|group| text(group[0].value.as_ref().unwrap())).collect()
     }
 
@@ -208,11 +293,12 @@ mod tests {
         let old: Vec<String> = (0..9).map(|nth| format!("old {nth}")).collect();
         written(directory, 3, &old, true);
         let spare = path_of(directory, 3);
-        let mut again = Segment::begin(directory, 4, Some(&spare)).unwrap();
+        let mut again = Segment::begin(directory, 4, Some(&spare), &POSITIONS_HERE).unwrap();
         again.append(&body("new 0")).unwrap();
-        let contents = Contents::of(4, &fs::read(path_of(directory, 4)).unwrap());
+        let contents = Contents::of(Version::Two, 4, &fs::read(path_of(directory, 4)).unwrap());
         assert_eq!(texts(&contents), ["new 0"]);
         assert!(!contents.closed && contents.damaged_at.is_empty());
+        assert_eq!(contents.positions.as_deref(), Some(&POSITIONS_HERE[..]));
         assert_eq!(number_of(&path_of(directory, 4)), Some(4));
     }
 
@@ -230,7 +316,7 @@ mod tests {
             let mut bytes = written(directory.path(), 7, &old, true);
             let place = place.index(bytes.len());
             if cut { bytes.truncate(place) } else { bytes[place] ^= flip }
-            let contents = Contents::of(7, &bytes);
+            let contents = Contents::of(Version::Two, 7, &bytes);
             let read = texts(&contents);
             if cut {
                 prop_assert_eq!(&read[..], &old[..read.len()]);

@@ -11,10 +11,10 @@
 //! is refused. A sealed record is bound to its tree and key, so that none can be put in another's place.
 //!
 //! # Why there are wrapping keys
-//! sled keeps what was removed for as long as it likes. A data key that is removed, sealed by the master key, could be dug
+//! What was removed lies in the files of the store for as long as they do. A data key that is removed, sealed by the master key, could be dug
 //! up and opened by whoever has that. So the data keys of a slot are sealed by a key of their own that lies in a small file
 //! which is replaced as a whole. To erase a lead, the other data keys of its slot are sealed anew under a fresh wrapping
-//! key; when that is on the disk, the old wrapping key is forgotten, and with it whatever sled still has of the lead's.
+//! key; when that is on the disk, the old wrapping key is forgotten, and with it whatever the disk still has of the lead's.
 //! A crash in between leaves both keys in the file, and the next start finishes it.
 //!
 //! Exchanging the master key is then no more than replacing that file. A [backup](super::backup) has the keys of the
@@ -41,6 +41,7 @@ use self::key_file::KeyFile;
 use self::key_ring::KeyRing;
 pub use self::master_key::{MasterKey, MasterKeyError};
 use super::commit::Without;
+use super::disk::DiskResult;
 use super::frame::Reason;
 use super::records::{RawValues, read_clear};
 use super::trees::{Seal, Tree};
@@ -103,7 +104,7 @@ impl Sealing {
     }
 
     /// A payload as it was before it went to the disk; `None` when the lead that it is about is erased. The outer error
-    /// is sled's.
+    /// is the disk's.
     pub(super) fn opened(
         &self,
         from: &impl RawValues,
@@ -111,7 +112,7 @@ impl Sealing {
         key: &[u8],
         stored: &[u8],
         last: &mut LastKey,
-    ) -> sled::Result<Result<Option<Vec<u8>>, Reason>> {
+    ) -> DiskResult<Result<Option<Vec<u8>>, Reason>> {
         let seal = tree.row().seal;
         if seal == Seal::Open {
             return Ok(Ok(Some(stored.to_vec())));
@@ -134,12 +135,12 @@ impl Sealing {
         })
     }
 
-    /// The data key of a lead; `None` when there never was one. The outer error is sled's.
+    /// The data key of a lead; `None` when there never was one. The outer error is the disk's.
     pub(super) fn data_key(
         &self,
         from: &impl RawValues,
         lead: Uuid,
-    ) -> sled::Result<Result<Option<DataKey>, Reason>> {
+    ) -> DiskResult<Result<Option<DataKey>, Reason>> {
         let place = data_key::place(lead);
         let mut read = None;
         loop {

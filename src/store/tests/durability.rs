@@ -14,6 +14,8 @@ use super::*;
 
 const TREE: Tree = Tree::Texts;
 
+const LEAD: Uuid = Uuid::from_u128(0x1EAD);
+
 #[test]
 fn reopening_keeps_everything() {
     let directory = directory();
@@ -81,14 +83,44 @@ fn the_last_arrival_is_found_again_when_its_record_is_broken() {
 }
 
 #[test]
-fn a_snapshot_left_unfinished_is_removed_and_nothing_is_lost() {
+fn whatever_becomes_of_the_indexes_nothing_is_lost() {
     let directory = directory();
-    inline(&directory).commit_now(Commit::new().put(TREE, "lead", "kept")).unwrap();
-    let leftover = directory.path().join("snap.00000000FFFFFFFF.generating");
-    fs::write(&leftover, "half a snapshot").unwrap();
     let store = inline(&directory);
-    assert!(!leftover.exists());
-    assert_eq!(store.payload(TREE, "lead"), Some(b"kept".to_vec()));
+    store.commit_now(Commit::new().put(TREE, "lead", "kept").about(LEAD).put(Tree::Leads, LEAD, "kept")).unwrap();
+    let mut store = Some(store);
+    for killed in [false, true] {
+        for harm in 0..3 {
+            let copy = killed.then(|| copied(&directory));
+            drop(store.take());
+            if let Some(copy) = copy {
+                fs::remove_dir_all(directory.path()).unwrap();
+                fs::rename(copy.path(), directory.path()).unwrap();
+            }
+            for volume in ["base", "volumes/1"] {
+                let index = directory.path().join(volume).join("index");
+                match harm {
+                    0 => fs::remove_dir_all(index).unwrap(),
+                    1 => fs::write(index.join("db"), [7; 100_000]).unwrap(),
+                    _ => fs::remove_file(index.join("db")).unwrap(),
+                }
+            }
+            let open = inline(&directory);
+            assert_eq!(open.payload(TREE, "lead"), Some(b"kept".to_vec()));
+            assert_eq!(open.payload(Tree::Leads, LEAD), Some(b"kept".to_vec()));
+            let report = open.check().unwrap();
+            assert_eq!((report.is_sound(), report.leads_sound), (true, 1));
+            store = Some(open);
+        }
+    }
+}
+
+#[test]
+fn a_store_that_was_closed_opens_without_making_an_index_anew() {
+    let directory = directory();
+    drop(inline(&directory));
+    for volume in ["base", "volumes/1"] {
+        assert!(directory.path().join(volume).join("index.sum").is_file(), "{volume}");
+    }
 }
 
 #[test]
@@ -246,8 +278,8 @@ fn a_damaged_journal_is_told_and_set_aside_and_costs_no_other_group() {
     fs::write(&journal, bytes).unwrap();
 
     let store = inline(&copy);
-    // What is in the damaged group is there only if sled had it by then.
-    assert!(store.payload(TREE, "a").is_some() && store.payload(TREE, "c").is_some());
+    // The record file had it by then.
+    assert!(["a", "b", "c"].iter().all(|key| store.payload(TREE, key).is_some()));
     let report = store.check().unwrap();
     assert_eq!((report.set_aside.len(), report.is_sound()), (1, false));
     assert!(copy.path().join("damaged").join(&report.set_aside[0]).is_file());
@@ -257,26 +289,25 @@ fn a_damaged_journal_is_told_and_set_aside_and_costs_no_other_group() {
 fn a_store_that_is_open_is_locked_for_others() {
     let directory = directory();
     let _store = inline(&directory);
-    let in_the_making = directory.path().join("snap.00000000FFFFFFFF.generating");
-    fs::write(&in_the_making, "half a snapshot").unwrap();
     let mut options = StoreOptions::new(directory.path());
     options.lock_wait = Duration::ZERO;
     let error = Store::open_inline_with(&options).unwrap_err();
     assert!(matches!(&error, StoreError::Locked { path } if path == directory.path()));
     assert!(error.to_string().ends_with("another offerd is running on it"), "{error}");
-    assert!(in_the_making.exists(), "a running store's snapshot is its own");
 }
 
 #[test]
 fn a_newer_format_and_a_foreign_database_are_refused() {
     let newer = directory();
-    let (frame, _) = frame::frames(&(FORMAT + 1).to_be_bytes());
     drop(inline(&newer));
-    tamper(newer.path(), &Tree::Meta.sled_key(b"format"), |raw| *raw = frame);
+    manifest::Manifest::default().write(newer.path(), FORMAT + 1, &SyncFault::default()).unwrap();
     let error = Store::open_inline(newer.path()).unwrap_err();
-    assert!(matches!(error, StoreError::Newer { found: 4, known: 3 }), "{error}");
+    assert!(matches!(error, StoreError::Newer { found: 5, known: 4 }), "{error}");
 
     let foreign = directory();
-    sled(foreign.path()).insert("key", "value").unwrap();
+    let mut database = older::Older::begin(&StoreOptions::new(foreign.path())).unwrap();
+    let change = changes::Change { volume: crate::store::volumes::BASE, key: b"key".to_vec(), value: Some(b"value".to_vec()) };
+    database.apply(vec![change]).unwrap();
+    drop(database);
     assert!(matches!(Store::open_inline(foreign.path()), Err(StoreError::Foreign { .. })));
 }

@@ -1,6 +1,7 @@
 //! A store of an older format, made of this one's: what becomes of each record, and of a crash in between.
 
 use super::*;
+use crate::store::{changes::Change, older::Older};
 use crate::model::EventType;
 use crate::store::entities::{Happening, Tag};
 
@@ -46,17 +47,14 @@ fn records() -> Vec<(Tree, Vec<u8>, Vec<u8>)> {
 
 /// Writes a store of format 1: frames as they are now, nothing sealed, no keys.
 fn write(directory: &Directory) {
-    std::fs::create_dir(directory.path()).unwrap();
-    let db = sled(directory.path());
+    let mut older = Older::begin(&StoreOptions::new(directory.path())).unwrap();
     let format = (Tree::Meta, b"format".to_vec(), 1_u32.to_be_bytes().to_vec());
-    for (tree, key, payload) in records().into_iter().chain([format]) {
-        let (record, pieces) = frame::frames(&payload);
-        db.insert(tree.sled_key(&key), record).unwrap();
-        for (part, piece) in (0..).zip(pieces) {
-            db.insert(frame::part_key(tree, &key, part), piece).unwrap();
-        }
-    }
-    db.flush().unwrap();
+    let change = |(tree, key, payload): (Tree, Vec<u8>, Vec<u8>)| Change {
+        volume: crate::store::volumes::BASE,
+        key: tree.sled_key(&key),
+        value: Some(frame::framed(&payload)),
+    };
+    older.apply(records().into_iter().chain([format]).map(change).collect()).unwrap();
 }
 
 fn beside(directory: &Directory, what: &str) -> PathBuf {

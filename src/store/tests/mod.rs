@@ -19,7 +19,7 @@ use futures_util::FutureExt;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{group::Outcome, *};
+use super::{group::Outcome, record_file::Met, *};
 
 /// A directory for one store and its master key, removed at the end of the test.
 struct Directory {
@@ -105,19 +105,31 @@ fn killed_with(store: Store, directory: &Directory, options: &StoreOptions) -> S
     Store::open_inline_with(options).expect("the store opens")
 }
 
-/// sled itself, on the base of a store that is closed.
-fn sled(path: &Path) -> sled::Db {
-    open::open_sled(&StoreOptions::new(path)).expect("sled opens")
+/// Changes what is stored under a key, behind the back of a closed store, in whichever volume it is.
+fn tamper(path: &Path, key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
+    tamper_with(path, key, |mut raw| {
+        change(&mut raw);
+        Some(raw)
+    });
 }
 
-/// Changes what sled holds under a key, behind the back of a closed store, in whichever volume it is.
-fn tamper(path: &Path, sled_key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
-    let volumes = fs::read_dir(path.join("volumes")).into_iter().flatten().map(|entry| entry.unwrap().path());
-    let opened = [path.to_owned()].into_iter().chain(volumes).map(|path| sled(&path));
-    let found = opened.filter_map(|db| Some((db.get(sled_key).unwrap()?, db))).next();
-    let (raw, db) = found.expect("a record to tamper with");
-    let mut raw = raw.to_vec();
-    change(&mut raw);
-    db.insert(sled_key, raw).unwrap();
-    db.flush().unwrap();
+/// Like [`tamper`], or removes it.
+fn tamper_with(path: &Path, key: &[u8], change: impl FnOnce(Vec<u8>) -> Option<Vec<u8>>) {
+    let numbers = [crate::store::volumes::BASE].into_iter().chain(crate::store::volumes::volumes_in(path).unwrap());
+    let files = numbers.map(|number| {
+        let row = manifest::FileRow { number: 1, bytes: 0 };
+        let directory = crate::store::volumes::directory_of(path, number);
+        crate::store::volumes::files::Files::open(directory, number, &[row], &damage::Damages::default()).unwrap()
+    });
+    let holds = |files: crate::store::volumes::files::Files| {
+        let last = |found, met: Met| match met {
+            Met::Entry(entry) if entry.key == key => Some(entry),
+            _ => found,
+        };
+        let entry = files.last().walk(0).map(Result::unwrap).fold(None, last)?;
+        Some((files, entry.value?))
+    };
+    let (files, raw) = files.filter_map(holds).next().expect("a record to tamper with");
+    let change = changes::Change { volume: crate::store::volumes::BASE, key: key.to_vec(), value: change(raw) };
+    files.append(&[change]).unwrap();
 }

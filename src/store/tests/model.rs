@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::{collection::vec, prelude::*};
 
-use super::{frame::PART_LIMIT, *};
+use super::*;
 
 const TREES_USED: [Tree; 2] = [Tree::Texts, Tree::Identities];
 const COMPANY: Uuid = Uuid::from_u128(9);
@@ -29,7 +29,7 @@ struct Model {
 
 fn payload(time_ms: i64, large: bool) -> Vec<u8> {
     let mut payload = time_ms.to_be_bytes().to_vec();
-    payload.resize(if large { 2 * PART_LIMIT + 77 } else { 12 }, time_ms as u8);
+    payload.resize(if large { 2 * 6_000 + 77 } else { 12 }, time_ms as u8);
     payload
 }
 

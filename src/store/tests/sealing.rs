@@ -43,7 +43,7 @@ fn holds(raw: &[u8], text: &[u8]) -> bool {
     raw.windows(text.len()).any(|window| window == text)
 }
 
-/// What sled has under a key, of a store that is closed.
+/// What lies under a key, in a store that is closed.
 fn raw_record(directory: &Directory, tree: Tree, key: impl AsRef<[u8]>) -> Vec<u8> {
     let mut found = Vec::new();
     tamper(directory.path(), &tree.sled_key(key.as_ref()), |raw| found = raw.clone());
@@ -133,7 +133,7 @@ fn a_lead_whose_data_key_is_lost_is_broken_and_not_erased() {
     assert!(matches!(refused, Err(CommitError::Failed(_))), "what is lost is not written over");
     drop(store);
 
-    sled(directory.path()).remove(place).unwrap();
+    tamper_with(directory.path(), &place, |_| None);
     let store = inline(&directory);
     assert_eq!((reason(&store), store.is_erased(LEAD)), (Reason::DataKey, Ok(false)));
     assert_eq!(store.payload(Tree::Leads, OTHER).as_deref(), Some(CANARY));
@@ -184,12 +184,12 @@ fn not_even_a_data_key_that_is_dug_up_opens_what_is_erased() {
 
 /// Gives what a slow reader has read before it was replaced, then what is there.
 struct Slow<'a> {
-    before: std::cell::Cell<Option<::sled::IVec>>,
+    before: std::cell::Cell<Option<Vec<u8>>>,
     now: &'a records::Records,
 }
 
 impl records::RawValues for Slow<'_> {
-    fn raw(&self, sled_key: &[u8]) -> ::sled::Result<Option<::sled::IVec>> {
+    fn raw(&self, sled_key: &[u8]) -> disk::DiskResult<Option<Vec<u8>>> {
         self.before.take().map_or_else(|| self.now.raw(sled_key), |before| Ok(Some(before)))
     }
 }

@@ -1,39 +1,56 @@
 //! Volumes: what belongs to a span of time lies in a database of its own, which is dropped as a whole.
 //!
 //! ```text
-//! store/            the base: who may come in, what must be found without knowing when it was, and a line for each lead
+//! store/base        the base: who may come in, what must be found without knowing when it was, and a line for each lead
 //! store/volumes/1   leads, rate tables and feeds of the first span
 //! store/volumes/2   … of the next; the last one grows
 //! ```
+//! In each: `….records`, the [record files](super::record_file), which are the truth; `index`, by which a record is found in
+//! them ([`super::index`]), and which is made anew where it does not belong to them.
 //!
-//! sled gives no space back, and when it is opened it reads for as long as it is large. So what grows with every lead is kept by
-//! the time that it came. When the volume that grows is [large or old enough](super::StoreOptions::volume_bytes), the
+//! Files only grow, and an index takes as long to make as it is large. So what grows with every lead is kept by the time that it
+//! came. When the volume that grows is [large or old enough](super::StoreOptions::volume_bytes), the
 //! next is begun. A start opens the base and the last volume; the others are opened after it, aside, or when somebody asks
 //! for what is in them.
 //!
 //! Where a record lies is told by its key ([`Kept`]): by the time in the key of a rate table or of a feed, which are
 //! the store's own, or by the lead, whose volume is kept with its data key, since a client may choose a lead's uuid.
 //! A commit may write to several volumes; the [journal](super::journal) makes that atomic.
+//!
+//! The base does not go with time. When more than half of its oldest files is of records that there are no more, the oldest is
+//! [emptied](Volumes::emptied): what is live in it is written again, behind the rest, and the file goes.
 
-mod disk;
+pub(super) mod files;
 mod place;
+pub(super) mod volume;
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    fs,
+    collections::BTreeMap,
+    fs, io,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 
-use sled::IVec;
+use serde::{Deserialize, Serialize};
 
-use self::disk::Disk;
+pub use self::place::Kept;
 pub(super) use self::place::{Span, place, span, time_ms};
-pub use self::{disk::SyncFault, place::Kept};
-use super::{changes::Change, open, options::StoreOptions};
+use self::{files::Files, volume::Volume};
+use super::{
+    changes::Change,
+    damage::Damages,
+    disk::{self, DiskError, DiskResult},
+    index::IndexOptions,
+    journal::Position,
+    lock::Lock,
+    manifest::{FileRow, Manifest, VolumeRow},
+    open::FORMAT,
+    options::StoreOptions,
+    record_file::Locator,
+};
 
 /// The number of a volume, from 1; that of the base is 0.
 pub(super) type Number = u32;
@@ -53,17 +70,28 @@ const OLD_CACHE_SHARE: u64 = 256;
 /// How many volumes are worked on: the last one, and the one before while the leads in it are completed.
 const YOUNG: usize = 2;
 
-/// The databases of a store.
+/// How long a file of the base becomes before the next is begun, as a part of what a volume becomes.
+const BASE_FILE_SHARE: u64 = 16;
+
+/// The volumes of a store.
 pub(super) struct Volumes {
     options: StoreOptions,
     base: Arc<Volume>,
     dated: RwLock<BTreeMap<Number, Dated>>,
-    /// Held while volumes are made durable, so that who finds nothing to do knows that it is done.
-    syncing: Mutex<()>,
-    /// Whether it is known which volumes there are.
-    listed: AtomicBool,
+    manifest: Mutex<Manifest>,
+    damages: Damages,
     /// The latest time in the key of a record, in ms: the next volume begins behind it.
     latest_ms: AtomicU64,
+    /// Let go after all the others.
+    _lock: Lock,
+}
+
+/// Why changes were not applied.
+pub(super) enum ApplyError {
+    /// They could not be appended, and none of them was.
+    Append(io::Error),
+    /// An index failed, and does not find all of them.
+    Index(DiskError),
 }
 
 /// Whether a volume can be read at once.
@@ -84,44 +112,22 @@ struct Dated {
 
 /// Where a volume is, and the volume once it is open. It is opened once, and meanwhile others are read.
 struct OnDisk {
-    path: PathBuf,
+    number: Number,
+    directory: PathBuf,
+    /// Its files, as they were when it was not open.
+    rows: Vec<FileRow>,
     opened: OnceLock<Arc<Volume>>,
     /// Locked while it is opened or dropped; whether it was dropped.
     dropped: Mutex<bool>,
 }
 
 /// When a volume begins.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Begins {
     /// Its span, in the times of records, in ms. It ends where that of the next one begins.
     pub(super) span_ms: u64,
     /// The volume itself: when records were first written to it, in ms.
     pub(super) use_ms: u64,
-}
-
-impl Begins {
-    /// As it is kept.
-    pub(super) fn to_bytes(self) -> [u8; 16] {
-        let both = u128::from(self.span_ms) << 64 | u128::from(self.use_ms);
-        both.to_be_bytes()
-    }
-
-    /// Reads what is kept.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let (span_ms, use_ms) = bytes.split_first_chunk()?;
-        let use_ms = u64::from_be_bytes(use_ms.try_into().ok()?);
-        Some(Self { span_ms: u64::from_be_bytes(*span_ms), use_ms })
-    }
-}
-
-/// A database that is open.
-pub(super) struct Volume {
-    db: sled::Db,
-    disk: Disk,
-    dirty: AtomicBool,
-    cache_bytes: u64,
-    /// Whether anybody has asked for it lately.
-    used: AtomicBool,
 }
 
 /// A volume, for reports.
@@ -136,11 +142,23 @@ pub struct VolumeSpan {
 }
 
 impl Volumes {
-    /// Takes the base over. Its list of the others is [given later](Self::settle).
-    pub(super) fn over(base: sled::Db, options: &StoreOptions) -> std::io::Result<Self> {
-        let base = Arc::new(Volume::new(base, options)?);
-        let (dated, syncing, listed, latest_ms) = Default::default();
-        Ok(Self { options: options.clone(), base, dated, syncing, listed, latest_ms })
+    /// The volumes of a manifest. The base is opened.
+    pub(super) fn open(
+        options: &StoreOptions,
+        manifest: Manifest,
+        damages: Damages,
+        lock: Lock,
+    ) -> DiskResult<Self> {
+        let mut places = BTreeMap::new();
+        for VolumeRow { number, begins, files } in &manifest.volumes {
+            let place = Arc::new(OnDisk::at(&options.path, *number, files.clone()));
+            places.insert(*number, Dated { begins: *begins, place });
+        }
+        let base = places.remove(&BASE).map_or_else(|| OnDisk::at(&options.path, BASE, Vec::new()).into(), |base| base.place);
+        let base = base.open(options, BASE_CACHE_SHARE, &damages)?;
+        let (manifest, latest_ms) = (Mutex::new(manifest), AtomicU64::default());
+        let dated = RwLock::new(places);
+        Ok(Self { options: options.clone(), base, dated, manifest, damages, latest_ms, _lock: lock })
     }
 
     /// The directory of the store.
@@ -148,47 +166,72 @@ impl Volumes {
         &self.options.path
     }
 
-    /// Takes over which volumes there are and when they begin. Of others, which were dropped, nothing is left.
-    pub(super) fn settle(&self, list: &[(Number, Begins)]) -> std::io::Result<()> {
-        let mut dated = self.dated.write().unwrap_or_else(PoisonError::into_inner);
-        dated.retain(|number, _| list.iter().any(|(listed, _)| listed == number));
-        for (number, begins) in list {
-            dated.entry(*number).or_insert_with(|| self.dated_at(*number, *begins)).begins = *begins;
-        }
-        self.listed.store(true, Ordering::Release);
-        let directory = self.directory();
-        if !directory.exists() {
-            return Ok(());
-        }
-        for entry in fs::read_dir(directory)? {
-            let entry = entry?;
-            let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
-            if number.is_none_or(|number| !dated.contains_key(&number)) {
-                fs::remove_dir_all(entry.path())?;
-            }
-        }
-        Ok(())
+    /// What of the files was found damaged.
+    pub(super) fn damages(&self) -> &Damages {
+        &self.damages
     }
 
-    /// Begins the next volume.
-    pub(super) fn add(&self, number: Number, begins: Begins) {
-        let mut dated = self.dated.write().unwrap_or_else(PoisonError::into_inner);
-        dated.insert(number, self.dated_at(number, begins));
+    /// Begins the next volume. Once this returns, it is there after a power cut.
+    pub(super) fn add(&self, number: Number, begins: Begins) -> DiskResult<()> {
+        let directory = directory_of(self.store(), number);
+        disk::remove_directory(&directory)?;
+        let files = Files::create(directory, number)?;
+        let place = OnDisk::at(self.store(), number, files.rows());
+        let share = self.options.cache_bytes / YOUNG_CACHE_SHARE;
+        let volume = Volume::open(files, place.options(&self.options, share), &self.damages)?;
+        let _ = place.opened.set(Arc::new(volume));
+        self.dated_mut().insert(number, Dated { begins, place: Arc::new(place) });
+        let written = self.write_manifest();
+        if written.is_err() {
+            // Nothing may be written to what the manifest does not tell of.
+            self.dated_mut().remove(&number);
+        }
+        Ok(written?)
     }
 
-    fn dated_at(&self, number: Number, begins: Begins) -> Dated {
-        Dated { begins, place: Arc::new(OnDisk::at(self.path_of(number))) }
-    }
-
-    /// Drops a volume with all that is in it.
-    pub(super) fn drop_whole(&self, number: Number) -> std::io::Result<()> {
-        let dated = self.dated.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+    /// Drops a volume with all that is in it. Once this returns, it does not come back.
+    pub(super) fn drop_whole(&self, number: Number) -> io::Result<()> {
+        let dated = self.dated_mut().remove(&number);
         let mut dropped = dated.as_ref().map(|dated| dated.place.lock());
         dropped.iter_mut().for_each(|dropped| **dropped = true);
-        match fs::remove_dir_all(self.path_of(number)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        self.write_manifest()?;
+        disk::remove_directory(&directory_of(self.store(), number))
+    }
+
+    /// Writes the manifest anew. Once this returns, it tells of every file there is.
+    pub(super) fn write_manifest(&self) -> io::Result<()> {
+        let mut manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
+        let base = VolumeRow { number: BASE, begins: Begins::default(), files: self.base.files().rows() };
+        let row = |(number, dated): (&Number, &Dated)| VolumeRow {
+            number: *number,
+            begins: dated.begins,
+            files: dated.place.rows(),
+        };
+        manifest.volumes = [base].into_iter().chain(self.dated().iter().map(row)).collect();
+        manifest.write(self.store(), FORMAT, &self.options.sync_fault)
+    }
+
+    /// When each dated volume begins.
+    pub(super) fn begins(&self) -> BTreeMap<Number, Begins> {
+        self.dated().iter().map(|(number, dated)| (*number, dated.begins)).collect()
+    }
+
+    /// Up to where each volume was written.
+    pub(super) fn positions(&self) -> Vec<Position> {
+        let position = |number, file: &super::record_file::RecordFile| Position {
+            volume: number,
+            file: file.number(),
+            bytes: file.len(),
+        };
+        let base = position(BASE, &self.base.files().last());
+        let of_dated = |(number, dated): (&Number, &Dated)| match dated.place.opened.get() {
+            Some(volume) => Some(position(*number, &volume.files().last())),
+            None => {
+                let last = dated.place.rows.last()?;
+                Some(Position { volume: *number, file: last.number, bytes: last.bytes })
+            }
+        };
+        [base].into_iter().chain(self.dated().iter().filter_map(of_dated)).collect()
     }
 
     /// The last volume and when it begins; `None` while there is only the base.
@@ -197,7 +240,7 @@ impl Volumes {
     }
 
     /// The base.
-    pub(super) fn base(&self) -> &Volume {
+    pub(super) fn base(&self) -> &Arc<Volume> {
         &self.base
     }
 
@@ -214,23 +257,22 @@ impl Volumes {
 
     /// The dated volumes, in the order of their spans.
     pub(super) fn spans(&self) -> Vec<VolumeSpan> {
-        let bytes = |number| bytes_in(&self.path_of(number));
         let dated = self.dated();
         let span = |(number, dated): (&Number, &Dated)| VolumeSpan {
             number: *number,
             begun_at_ms: dated.begins.use_ms,
-            bytes: bytes(*number),
+            bytes: bytes_in(&directory_of(self.store(), *number)),
         };
         dated.iter().map(span).collect()
     }
 
     /// A volume, opened if it is not; `None` when there is none of this number.
-    pub(super) fn volume(&self, number: Number) -> sled::Result<Option<Arc<Volume>>> {
+    pub(super) fn volume(&self, number: Number) -> DiskResult<Option<Arc<Volume>>> {
         if number == BASE {
             return Ok(Some(Arc::clone(&self.base)));
         }
         let place = self.dated().get(&number).map(|dated| Arc::clone(&dated.place));
-        place.map_or(Ok(None), |place| self.opened(&place, number))
+        place.map_or(Ok(None), |place| self.opened(&place))
     }
 
     /// A volume, if it is open.
@@ -246,14 +288,11 @@ impl Volumes {
     }
 
     /// The raw value under a key in a volume.
-    pub(super) fn raw(&self, number: Number, sled_key: &[u8]) -> sled::Result<Option<IVec>> {
-        match self.volume(number)? {
-            Some(volume) => volume.db.get(sled_key),
-            None => Ok(None),
-        }
+    pub(super) fn raw(&self, number: Number, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+        self.volume(number)?.map_or(Ok(None), |volume| volume.get(sled_key))
     }
 
-    fn opened(&self, place: &OnDisk, number: Number) -> sled::Result<Option<Arc<Volume>>> {
+    fn opened(&self, place: &OnDisk) -> DiskResult<Option<Arc<Volume>>> {
         if let Some(volume) = place.opened() {
             return Ok(Some(volume));
         }
@@ -261,108 +300,134 @@ impl Volumes {
         if *dropped || place.opened.get().is_some() {
             return Ok(place.opened());
         }
-        let share = if self.is_young(number) { YOUNG_CACHE_SHARE } else { OLD_CACHE_SHARE };
-        place.open(&self.options, share).map(Some)
+        let share = if self.is_young(place.number) { YOUNG_CACHE_SHARE } else { OLD_CACHE_SHARE };
+        place.open(&self.options, share, &self.damages).map(Some)
     }
 
     fn is_young(&self, number: Number) -> bool {
         self.dated().keys().rev().nth(YOUNG - 1).is_none_or(|oldest| *oldest <= number)
     }
 
-    /// Has the volumes that are not worked on any more give back the memory for it: each that nobody has asked for since this
-    /// was done last is closed and opened again as an old one. Who asks for it meanwhile waits.
+    /// Closes the volumes that are not worked on any more and that nobody has asked for since this was done last, so that they give
+    /// their memory back and are found again without making their index anew. Who asks for one meanwhile waits.
     ///
     /// # Errors
-    /// What kept one from being made durable.
-    pub(super) fn shrink(&self) -> sled::Result<()> {
-        let grown = |dated: &Dated| {
-            let opened = dated.place.opened.get();
-            opened.is_some_and(|volume| {
-                let is_large = volume.cache_bytes > self.options.cache_bytes / OLD_CACHE_SHARE;
-                is_large && !volume.used.swap(false, Ordering::Relaxed)
-            })
+    /// What kept one from being closed.
+    pub(super) fn close_idle(&self) -> DiskResult<()> {
+        let is_idle = |dated: &Dated| {
+            dated.place.opened.get().is_some_and(|volume| !volume.used.swap(false, Ordering::Relaxed))
         };
-        let grown: Vec<Number> = {
+        let idle: Vec<Number> = {
             let dated = self.dated();
-            let old = dated.iter().rev().skip(YOUNG);
-            old.filter(|(_, dated)| grown(dated)).map(|(number, _)| *number).collect()
+            dated.iter().rev().skip(YOUNG).filter(|(_, dated)| is_idle(dated)).map(|(number, _)| *number).collect()
         };
-        grown.into_iter().try_for_each(|number| self.reopen(number))
+        idle.into_iter().try_for_each(|number| self.close_one(number))
     }
 
-    fn reopen(&self, number: Number) -> sled::Result<()> {
-        self.make_durable()?;
-        let fresh = Arc::new(OnDisk::at(self.path_of(number)));
+    fn close_one(&self, number: Number) -> DiskResult<()> {
+        let Some(place) = self.dated().get(&number).map(|dated| Arc::clone(&dated.place)) else { return Ok(()) };
+        let Some(volume) = place.opened.get() else { return Ok(()) };
+        self.options.sync_fault.tell()?;
+        volume.files().sync()?;
+        let fresh = Arc::new(OnDisk::at(self.store(), number, volume.files().rows()));
         let opening = fresh.lock();
-        let mut dated = self.dated.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(Dated { place, .. }) = dated.get_mut(&number) else { return Ok(()) };
-        // Whoever reads or writes holds the volume; whoever is about to, its place.
-        let is_idle = Arc::strong_count(place) == 1
-            && place.opened.get().is_some_and(|volume| {
-                Arc::strong_count(volume) == 1 && !volume.dirty.load(Ordering::Acquire)
-            });
-        if !is_idle {
-            return Ok(());
-        }
-        let grown = std::mem::replace(place, Arc::clone(&fresh));
-        drop(dated);
-        drop(grown);
-        if let Err(error) = fresh.open(&self.options, OLD_CACHE_SHARE) {
-            tracing::warn!(volume = number, %error, "a volume of the store is opened when it is asked for");
-        }
-        drop(opening);
-        Ok(())
-    }
-
-    /// A volume of a number that is new if it is not yet known which there are. What is not listed was dropped.
-    fn volume_or_new(&self, number: Number) -> sled::Result<Option<Arc<Volume>>> {
-        let volume = self.volume(number)?;
-        if volume.is_some() || self.listed.load(Ordering::Acquire) {
-            return Ok(volume);
-        }
-        self.add(number, Begins::default());
-        self.volume(number)
-    }
-
-    /// Applies changes, each in its volume, one by one: that they are one is the journal's work, and a batch of sled's would
-    /// cost more than they do, since it wakes all of sled's threads twice.
-    pub(super) fn apply(&self, changes: Vec<Change>) -> sled::Result<()> {
-        let mut changed: BTreeMap<Number, Option<Arc<Volume>>> = BTreeMap::new();
-        let applied = changes.into_iter().try_for_each(|Change { volume, key, value }| {
-            let volume = match changed.entry(volume) {
-                Entry::Occupied(changed) => changed.into_mut(),
-                Entry::Vacant(place) => place.insert(self.volume_or_new(volume)?),
-            };
-            match (volume, value) {
-                (Some(volume), Some(raw)) => volume.db.insert(key, raw).map(drop),
-                (Some(volume), None) => volume.db.remove(key).map(drop),
-                (None, _) => Ok(()),
+        drop(place);
+        let closed = {
+            let mut dated = self.dated_mut();
+            let Some(Dated { place, .. }) = dated.get_mut(&number) else { return Ok(()) };
+            // Whoever reads or writes holds the volume; whoever is about to, its place.
+            let is_idle = Arc::strong_count(place) == 1
+                && place.opened.get().is_some_and(|volume| Arc::strong_count(volume) == 1)
+                && place.rows() == fresh.rows;
+            if !is_idle {
+                return Ok(());
             }
-        });
-        for volume in changed.values().flatten() {
-            // Not before: a checkpoint that comes between would take the mark and leave the changes.
-            volume.dirty.store(true, Ordering::Release);
+            std::mem::replace(place, Arc::clone(&fresh))
+        };
+        let settled = closed.opened.get().map_or(Ok(()), |volume| volume.settle());
+        drop(closed);
+        drop(opening);
+        Ok(settled?)
+    }
+
+    /// Applies changes, each in its volume, and makes nothing durable: that is the journal's work.
+    pub(super) fn apply(&self, changes: Vec<Change>) -> Result<(), ApplyError> {
+        let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
+        for change in changes {
+            by_volume.entry(change.volume).or_default().push(change);
         }
-        applied
+        let mut appended: Vec<(Arc<Volume>, Vec<Change>, Vec<Locator>)> = Vec::new();
+        for (number, changes) in by_volume {
+            // One that is not there was dropped.
+            let Some(volume) = self.volume(number).map_err(ApplyError::Index)? else { continue };
+            match volume.files().append(&changes) {
+                Ok(locators) => appended.push((volume, changes, locators)),
+                Err(error) => {
+                    for (volume, _, locators) in appended {
+                        let end = locators.first().map_or_else(|| volume.files().last().len(), |first| first.at);
+                        volume.files().cut(end).map_err(ApplyError::Append)?;
+                    }
+                    return Err(ApplyError::Append(error));
+                }
+            }
+        }
+        appended
+            .iter()
+            .try_for_each(|(volume, changes, locators)| volume.find(changes, locators))
+            .map_err(ApplyError::Index)
     }
 
     /// Once this returns, everything applied before survives a power cut without the journal.
-    pub(super) fn make_durable(&self) -> sled::Result<()> {
-        let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
-        let opened: Vec<Arc<Volume>> =
-            self.dated().values().filter_map(|dated| dated.place.opened.get().cloned()).collect();
-        opened.iter().chain([&self.base]).try_for_each(|volume| volume.make_durable())
+    pub(super) fn make_durable(&self) -> io::Result<()> {
+        self.options.sync_fault.tell()?;
+        self.all_open().iter().try_for_each(|volume| volume.files().sync())
     }
 
-    /// How long all files of the store's databases are.
-    pub(super) fn bytes_on_disk(&self) -> sled::Result<u64> {
+    /// Whether the next file of the base is to be begun.
+    pub(super) fn is_base_file_full(&self) -> bool {
+        self.base.files().last().len() >= self.base_file_bytes()
+    }
+
+    /// Begins the next file of the base. Once this returns, it is there after a power cut.
+    pub(super) fn begin_base_file(&self) -> io::Result<()> {
+        self.base.files().begin()?;
+        let written = self.write_manifest();
+        if written.is_err() {
+            // Nothing may be written to what the manifest does not tell of.
+            self.base.files().take_out(self.base.files().last().number());
+        }
+        written
+    }
+
+    /// The oldest file of the base, if most of the base is of records that there are no more.
+    pub(super) fn base_file_to_empty(&self) -> Option<Arc<super::record_file::RecordFile>> {
+        let mut files = self.base.files().all();
+        let dead = self.base.files().bytes().saturating_sub(self.base.live_bytes());
+        let is_worth_it = dead > self.base.live_bytes().max(2 * self.base_file_bytes());
+        (files.len() > 1 && is_worth_it).then(|| files.swap_remove(0))
+    }
+
+    /// Takes out a file of the base in which nothing is live any more. Once this returns, it does not come back.
+    pub(super) fn emptied(&self, file: u32) -> io::Result<()> {
+        let path = self.base.files().take_out(file);
+        self.write_manifest()?;
+        disk::remove_file(&path)
+    }
+
+    fn base_file_bytes(&self) -> u64 {
+        self.options.volume_bytes / BASE_FILE_SHARE
+    }
+
+    /// How long all files of the store's volumes are.
+    pub(super) fn bytes_on_disk(&self) -> u64 {
         let dated: u64 = self.spans().iter().map(|span| span.bytes).sum();
-        Ok(self.base.db.size_on_disk()? + dated)
+        bytes_in(&directory_of(self.store(), BASE)) + dated
     }
 
-    /// How long the files of the last volume are.
+    /// How long the record files of the last volume are.
     pub(super) fn last_bytes(&self) -> u64 {
-        self.last().map_or(0, |(number, _)| bytes_in(&self.path_of(number)))
+        let last = self.dated().last_key_value().and_then(|(_, dated)| dated.place.opened());
+        last.map_or(0, |volume| volume.files().bytes())
     }
 
     /// Takes note of the time in the key of a record that is written.
@@ -375,28 +440,40 @@ impl Volumes {
         self.latest_ms.load(Ordering::Relaxed)
     }
 
-    /// The memory for the caches of the dated volumes that are open, the oldest first.
+    /// Makes all of it durable, and has the manifest say how long the files are. Nothing may be written after it: what is dropped
+    /// then can be opened again without making an index anew.
+    pub(super) fn settle(&self) -> io::Result<()> {
+        self.make_durable()?;
+        self.write_manifest()?;
+        self.all_open().iter().try_for_each(|volume| volume.settle())
+    }
+
+    fn all_open(&self) -> Vec<Arc<Volume>> {
+        let dated = self.dated();
+        let opened = dated.values().filter_map(|dated| dated.place.opened.get().cloned());
+        opened.chain([Arc::clone(&self.base)]).collect()
+    }
+
+    /// The dated volumes that are open.
     #[cfg(test)]
-    pub(super) fn caches(&self) -> Vec<u64> {
-        self.dated().values().filter_map(|dated| Some(dated.place.opened.get()?.cache_bytes)).collect()
-    }
-
-    fn directory(&self) -> PathBuf {
-        self.options.path.join("volumes")
-    }
-
-    fn path_of(&self, number: Number) -> PathBuf {
-        self.directory().join(number.to_string())
+    pub(super) fn open_numbers(&self) -> Vec<Number> {
+        let dated = self.dated();
+        dated.iter().filter(|(_, dated)| dated.place.opened.get().is_some()).map(|(number, _)| *number).collect()
     }
 
     fn dated(&self) -> RwLockReadGuard<'_, BTreeMap<Number, Dated>> {
         self.dated.read().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn dated_mut(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<Number, Dated>> {
+        self.dated.write().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl OnDisk {
-    fn at(path: PathBuf) -> Self {
-        Self { path, opened: OnceLock::new(), dropped: Mutex::default() }
+    fn at(store: &Path, number: Number, rows: Vec<FileRow>) -> Self {
+        let directory = directory_of(store, number);
+        Self { number, directory, rows, opened: OnceLock::new(), dropped: Mutex::default() }
     }
 
     /// The volume, if it is open.
@@ -410,45 +487,54 @@ impl OnDisk {
         self.dropped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the volume with its share of the memory for caches. It is not open, and the caller is the one who opens it.
-    fn open(&self, store: &StoreOptions, share: u64) -> sled::Result<Arc<Volume>> {
-        let cache_bytes = store.cache_bytes / share;
-        let options = StoreOptions { path: self.path.clone(), cache_bytes, ..store.clone() };
-        let volume = Arc::new(Volume::new(open::open_sled(&options)?, &options)?);
-        Ok(Arc::clone(self.opened.get_or_init(|| volume)))
+    /// Opens the volume with its share of the memory for indexes. It is not open, and the caller is the one who opens it.
+    fn open(&self, store: &StoreOptions, share: u64, damages: &Damages) -> DiskResult<Arc<Volume>> {
+        let files = Files::open(self.directory.clone(), self.number, &self.rows, damages)?;
+        let volume = Volume::open(files, self.options(store, store.cache_bytes / share), damages)?;
+        Ok(Arc::clone(self.opened.get_or_init(|| Arc::new(volume))))
+    }
+
+    fn options(&self, store: &StoreOptions, cache_bytes: u64) -> IndexOptions<'_> {
+        IndexOptions { volume: &self.directory, cache_bytes, lock_wait: store.lock_wait }
+    }
+
+    fn rows(&self) -> Vec<FileRow> {
+        self.opened.get().map_or_else(|| self.rows.clone(), |volume| volume.files().rows())
     }
 }
 
-impl Volume {
-    fn new(db: sled::Db, options: &StoreOptions) -> std::io::Result<Self> {
-        let disk = Disk::open(&options.path, options.sync_fault.clone())?;
-        let (dirty, used) = (AtomicBool::new(false), AtomicBool::new(true));
-        Ok(Self { db, disk, dirty, cache_bytes: options.cache_bytes, used })
-    }
+/// Where a volume lies in a store.
+pub(super) fn directory_of(store: &Path, number: Number) -> PathBuf {
+    store.join(relative_directory_of(number))
+}
 
-    /// sled's tree.
-    pub(super) fn db(&self) -> &sled::Db {
-        &self.db
-    }
-
-    fn make_durable(&self) -> sled::Result<()> {
-        if !self.dirty.swap(false, Ordering::AcqRel) {
-            return Ok(());
-        }
-        let synced = self.db.flush().and_then(|_| Ok(self.disk.sync()?));
-        if synced.is_err() {
-            self.dirty.store(true, Ordering::Release);
-        }
-        synced
+fn relative_directory_of(number: Number) -> PathBuf {
+    match number {
+        BASE => PathBuf::from("base"),
+        number => Path::new("volumes").join(number.to_string()),
     }
 }
 
-/// How many bytes the files of a directory have.
+/// The numbers of the dated volumes that have a directory in a store, in their order.
+pub(super) fn volumes_in(store: &Path) -> io::Result<Vec<Number>> {
+    let mut numbers = Vec::new();
+    match fs::read_dir(store.join("volumes")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        entries => {
+            for entry in entries? {
+                numbers.extend(entry?.file_name().to_str().and_then(|name| name.parse::<Number>().ok()));
+            }
+        }
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// How many bytes the files of a directory have, and of those in it.
 fn bytes_in(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
     entries
-        .filter_map(|entry| entry.metadata().ok())
-        .filter(fs::Metadata::is_file)
-        .map(|file| file.len())
+        .filter_map(|entry| Some((entry.metadata().ok()?, entry.path())))
+        .map(|(metadata, path)| if metadata.is_dir() { bytes_in(&path) } else { metadata.len() })
         .sum()
 }

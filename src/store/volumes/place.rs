@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use super::super::{
     arrival::FeedKey,
+    disk::DiskResult,
     frame::part_owner,
     records::{RawValues, read_clear},
     sealing::data_key,
@@ -72,7 +73,7 @@ pub(in crate::store) fn place(
     volumes: &Volumes,
     tree: Tree,
     key: &[u8],
-) -> sled::Result<Place> {
+) -> DiskResult<Place> {
     let (tree, key) = match tree {
         Tree::Parts => part_owner(key).map_or((tree, key), |(owner, key, _)| (owner, key)),
         tree => (tree, key),
@@ -90,7 +91,7 @@ pub(in crate::store) fn span(
     tree: Tree,
     start: &[u8],
     prefix: &[u8],
-) -> sled::Result<Span> {
+) -> DiskResult<Span> {
     Ok(match tree.row().kept {
         Kept::Base => Span::One(BASE),
         Kept::WithLead if prefix.len() >= 16 => match of_lead(from, prefix)? {
@@ -123,7 +124,7 @@ pub(in crate::store) fn time_ms(tree: Tree, key: &[u8]) -> Option<u64> {
     }
 }
 
-fn of_lead(from: &impl RawValues, key: &[u8]) -> sled::Result<Place> {
+fn of_lead(from: &impl RawValues, key: &[u8]) -> DiskResult<Place> {
     let Some(lead) = key.first_chunk().map(|lead| Uuid::from_bytes(*lead)) else {
         return Ok(Place::In(BASE));
     };

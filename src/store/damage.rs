@@ -1,0 +1,128 @@
+//! Damage: what of the store's files is not as it was written, where, and how it is told and counted.
+
+use std::{
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::trees::Tree;
+use crate::telemetry::metrics::STORE_DAMAGE;
+
+/// How many are remembered; the others are counted.
+const REMEMBERED: usize = 1000;
+
+/// Something of the store's files that is not as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The volume that it is in, 0 for the base; nothing where it is in none.
+    pub volume: Option<u32>,
+    /// The file, from the directory of the store on.
+    pub file: String,
+    /// What is wrong with it.
+    pub what: DamageKind,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DamageKind {
+    /// It is not there.
+    Missing,
+    /// It is shorter than it was.
+    CutShort {
+        /// How many bytes it has.
+        bytes: u64,
+        /// How many it had at least.
+        wanted: u64,
+    },
+    /// It is not needed, or there is another one: nothing is lost.
+    Spare,
+    /// Some of its bytes are no records.
+    Bytes {
+        /// Where they begin.
+        at: u64,
+        /// How many there are.
+        bytes: u64,
+        /// The record before them, and the one behind them.
+        between: [Option<Neighbour>; 2],
+    },
+}
+
+/// A sound record beside damage: it tells about what the damaged ones were.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Its tree; nothing when its key is of none.
+    pub tree: Option<Tree>,
+    /// The key, in hexadecimal.
+    pub key: String,
+    /// The time in it, Unix milliseconds, where its tree tells one.
+    pub at_ms: Option<u64>,
+}
+
+impl Damage {
+    /// Whether records may be lost.
+    pub fn costs_records(&self) -> bool {
+        self.what != DamageKind::Spare
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, what, .. } = self;
+        match what {
+            DamageKind::Missing => write!(f, "`{file}` is missing"),
+            DamageKind::CutShort { bytes, wanted } => {
+                write!(f, "`{file}` has {bytes} bytes, want at least {wanted}")
+            }
+            DamageKind::Spare => write!(f, "`{file}` is damaged; nothing is lost, since another file says the same"),
+            DamageKind::Bytes { at, bytes, between: [before, behind] } => {
+                write!(f, "`{file}`: {bytes} bytes at {at} are no records")?;
+                match (before, behind) {
+                    (Some(before), Some(behind)) => write!(f, ", between {before} and {behind}"),
+                    (Some(before), None) => write!(f, ", behind {before}"),
+                    (None, Some(behind)) => write!(f, ", before {behind}"),
+                    (None, None) => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Neighbour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tree, key, at_ms } = self;
+        write!(f, "{} `{key}`", tree.map_or("a record of no tree", Tree::name))?;
+        match at_ms.and_then(|ms| chrono::DateTime::from_timestamp_millis(i64::try_from(ms).ok()?)) {
+            Some(at) => write!(f, " of {}", at.format("%Y-%m-%dT%H:%M:%SZ")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The damage that was met so far: each is logged and counted once.
+#[derive(Debug, Default)]
+pub(super) struct Damages(Mutex<Vec<Damage>>);
+
+impl Damages {
+    /// Logs and counts damage, unless that was done before.
+    pub(super) fn note(&self, damage: Damage) {
+        let mut noted = self.noted();
+        if noted.len() >= REMEMBERED || noted.contains(&damage) {
+            return;
+        }
+        match damage.costs_records() {
+            true => tracing::error!(damage = %damage, "the store is damaged"),
+            false => tracing::warn!(damage = %damage, "a file of the store is damaged, and nothing is lost"),
+        }
+        noted.push(damage);
+        metrics::gauge!(STORE_DAMAGE).set(noted.len() as f64);
+    }
+
+    /// All of it, in the order it was met.
+    pub(super) fn all(&self) -> Vec<Damage> {
+        self.noted().clone()
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Vec<Damage>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

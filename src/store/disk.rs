@@ -1,0 +1,130 @@
+//! The disk under the store: why it cannot be used, and the few steps that make what was written survive a power cut.
+//!
+//! A file's bytes survive one after `fdatasync`, its name after a sync of the directory that it stands in. Nothing else
+//! counts, and what is renamed over another file is one of the two, whole.
+
+use std::{
+    error::Error,
+    fmt,
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+/// How often a sync that hangs looks whether it still does.
+const HANG_LOOK: Duration = Duration::from_millis(1);
+
+/// Why the store's files cannot be read or written: what the system said, or sled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DiskError(pub(super) String);
+
+/// What a step on the disk comes to.
+pub(super) type DiskResult<T> = Result<T, DiskError>;
+
+impl fmt::Display for DiskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for DiskError {}
+
+impl From<io::Error> for DiskError {
+    fn from(error: io::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Lets a test fail the syncs of a store from any thread, or have them hang.
+#[doc(hidden)]
+#[derive(Debug, Clone, Default)]
+pub struct SyncFault {
+    failing: Arc<AtomicBool>,
+    hanging: Arc<AtomicBool>,
+}
+
+impl SyncFault {
+    /// Makes every sync fail from now on, or succeed again.
+    pub fn set(&self, failing: bool) {
+        self.failing.store(failing, Ordering::SeqCst);
+    }
+
+    /// Makes every sync hang from now on, or go on.
+    pub fn hang(&self, hanging: bool) {
+        self.hanging.store(hanging, Ordering::SeqCst);
+    }
+
+    /// Waits while it is to hang; then the failure, where there is to be one.
+    pub(super) fn tell(&self) -> io::Result<()> {
+        while self.hanging.load(Ordering::SeqCst) {
+            thread::park_timeout(HANG_LOOK);
+        }
+        match self.failing.load(Ordering::SeqCst) {
+            true => Err(io::Error::other("simulated sync failure")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Makes a directory, for the owner alone, and those above it. Once this returns, it is found again after a power cut.
+pub(super) fn make_directory(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = parent_of(path);
+    if !parent.is_dir() {
+        make_directory(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => sync_directory(parent),
+    }
+}
+
+/// Once this returns, the names in a directory survive a power cut.
+pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Writes a file anew, for the owner alone, as a whole. After a crash it is the old one or the new one; once this returns,
+/// the new one.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut fresh = path.as_os_str().to_owned();
+    fresh.push(".new");
+    let fresh = PathBuf::from(fresh);
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&fresh, path)?;
+    sync_directory(parent_of(path))
+}
+
+/// Removes a directory with all that is in it, if it is there. Once this returns, it does not come back.
+pub(super) fn remove_directory(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => sync_directory(parent_of(path)),
+    }
+}
+
+/// Removes a file, if it is there. Once this returns, it does not come back.
+pub(super) fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => sync_directory(parent_of(path)),
+    }
+}
+
+/// The directory that something stands in.
+pub(super) fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

@@ -1,0 +1,179 @@
+//! The manifest: which files of the store there must be.
+//!
+//! ```text
+//! offerd store 4
+//! {"revision":7,"volumes":[{"number":0,"begins":…,"files":[{"number":1,"bytes":4711}]}, …]}
+//! crc32 of the lines before, in hexadecimal
+//! ```
+//! It is written anew as a whole whenever a file comes or goes, and when the store is closed; `bytes` is how much of a file
+//! is known to survive a power cut. There are two, `manifest` and `manifest.copy`, so that damage to one costs nothing: the
+//! sound one of the higher revision counts. Where both are damaged, what there is is told from the files themselves.
+
+use std::{fs, io, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    disk::{self, SyncFault},
+    record_file::{self, FileNumber},
+    volumes::{BASE, Begins, Number, directory_of, volumes_in},
+};
+
+/// The file, and the one that stands in for it when it is damaged.
+const NAMES: [&str; 2] = ["manifest", "manifest.copy"];
+
+const HEADING: &str = "offerd store ";
+
+/// What the manifest says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    /// Counts how often it was written.
+    revision: u64,
+    /// The volumes, in the order of their numbers, the base first.
+    pub(super) volumes: Vec<VolumeRow>,
+}
+
+/// A volume.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct VolumeRow {
+    /// Its number.
+    pub(super) number: Number,
+    /// When it begins.
+    pub(super) begins: Begins,
+    /// Its files, in their order.
+    pub(super) files: Vec<FileRow>,
+}
+
+/// A record file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileRow {
+    /// Its number.
+    pub(super) number: FileNumber,
+    /// How long it is at least.
+    pub(super) bytes: u64,
+}
+
+/// What was found where the manifest stands.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// Nothing: there is no store, or one of before there were manifests.
+    Nothing,
+    /// What the store says; and what is wrong with one of the two files, where something is.
+    Manifest { format: u32, manifest: Manifest, damage: Option<&'static str> },
+    /// Both files are damaged.
+    Damaged,
+}
+
+impl Manifest {
+    /// Reads the manifest of a store.
+    pub(super) fn read(store: &Path) -> io::Result<Found> {
+        let mut read = Vec::new();
+        for name in NAMES {
+            match fs::read(store.join(name)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => read.push((name, None)),
+                bytes => read.push((name, Some(Self::parse(&bytes?)))),
+            }
+        }
+        if read.iter().all(|(_, found)| found.is_none()) {
+            return Ok(Found::Nothing);
+        }
+        let damage = read.iter().find(|(_, found)| !matches!(found, Some(Some(_)))).map(|(name, _)| *name);
+        let sound = read.into_iter().filter_map(|(_, found)| found.flatten());
+        let newest = sound.max_by_key(|(_, manifest)| manifest.revision);
+        Ok(newest.map_or(Found::Damaged, |(format, manifest)| Found::Manifest { format, manifest, damage }))
+    }
+
+    /// What the files of a store tell when its manifest is lost. When the volumes began is not known any more, beyond what
+    /// their order says; `begins` tells it from what lies in them.
+    pub(super) fn of_files(store: &Path, begins: impl Fn(Number) -> Begins) -> io::Result<Self> {
+        let mut volumes = Vec::new();
+        for number in [BASE].into_iter().chain(volumes_in(store)?) {
+            let mut files: Vec<FileRow> = Vec::new();
+            for entry in fs::read_dir(directory_of(store, number)).into_iter().flatten() {
+                let entry = entry?;
+                let name = entry.file_name();
+                if let Some(number) = name.to_str().and_then(record_file::number_in) {
+                    files.push(FileRow { number, bytes: 0 });
+                }
+            }
+            files.sort_by_key(|file| file.number);
+            volumes.push(VolumeRow { number, begins: begins(number), files });
+        }
+        Ok(Self { revision: 0, volumes })
+    }
+
+    /// Writes both files. Once this returns, they survive a power cut.
+    pub(super) fn write(&mut self, store: &Path, format: u32, fault: &SyncFault) -> io::Result<()> {
+        self.revision += 1;
+        let text = self.text(format);
+        for name in NAMES {
+            fault.tell()?;
+            disk::replace(&store.join(name), text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn text(&self, format: u32) -> String {
+        let json = serde_json::to_string(self).expect("numbers are written in any case");
+        let text = format!("{HEADING}{format}\n{json}\n");
+        let crc = crc32fast::hash(text.as_bytes());
+        format!("{text}{crc:08x}\n")
+    }
+
+    fn parse(bytes: &[u8]) -> Option<(u32, Self)> {
+        let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
+        let (summed, crc) = text.split_at_checked(text.rfind('\n')? + 1)?;
+        if format!("{:08x}", crc32fast::hash(summed.as_bytes())) != crc {
+            return None;
+        }
+        let (heading, json) = summed.split_once('\n')?;
+        let format = heading.strip_prefix(HEADING)?.parse().ok()?;
+        Some((format, serde_json::from_str(json).ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn paths(store: &Path) -> [PathBuf; 2] {
+        NAMES.map(|name| store.join(name))
+    }
+
+    fn manifest() -> Manifest {
+        let row = |number| VolumeRow {
+            number,
+            begins: Begins { span_ms: u64::from(number) * 10, use_ms: 5 },
+            files: vec![FileRow { number: 1, bytes: 4711 }, FileRow { number: 2, bytes: 20 }],
+        };
+        Manifest { revision: 6, volumes: vec![row(0), row(3)] }
+    }
+
+    #[test]
+    fn whatever_byte_of_one_of_them_is_flipped_the_other_one_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = directory.path();
+        let mut written = manifest();
+        written.write(store, 4, &SyncFault::default()).unwrap();
+        for path in paths(store) {
+            let whole = fs::read(&path).unwrap();
+            for place in 0..whole.len() {
+                let mut flipped = whole.clone();
+                flipped[place] ^= 1 << (place % 8);
+                fs::write(&path, flipped).unwrap();
+                let Found::Manifest { format, manifest, damage } = Manifest::read(store).unwrap() else {
+                    panic!("byte {place}");
+                };
+                assert_eq!((format, &manifest, damage.is_some()), (4, &written, true), "byte {place}");
+            }
+            fs::write(&path, whole).unwrap();
+        }
+        assert!(matches!(Manifest::read(store).unwrap(), Found::Manifest { damage: None, .. }));
+        paths(store).iter().for_each(|path| fs::write(path, "x").unwrap());
+        assert!(matches!(Manifest::read(store).unwrap(), Found::Damaged));
+        paths(store).iter().for_each(|path| fs::remove_file(path).unwrap());
+        assert!(matches!(Manifest::read(store).unwrap(), Found::Nothing));
+    }
+}

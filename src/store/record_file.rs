@@ -1,0 +1,471 @@
+//! A record file: where the records of a volume lie, one entry behind the other, in the order they were written.
+//!
+//! ```text
+//! "offerdr1"  volume u32 BE  number u32 BE  crc32 of the two u32 BE  entry…
+//! entry   mark u32 BE  key length u16 BE  value length u32 BE  crc32 u32 BE  key  value
+//! ```
+//! An entry says what the record of its key is from there on; the length `FFFFFFFF` and no value, that there is none any
+//! more. The mark is the same for all entries of a file and for no other file, so that what follows damage is found again;
+//! the checksum covers the file, the place, the lengths, the key and the value, so that nothing that lies elsewhere is taken for an entry.
+//!
+//! A file only grows. It is synced by the [checkpoints](super::checkpoint); what a crash has kept from it is in the
+//! [journal](super::journal).
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use memchr::memmem;
+
+use super::{changes::Change, disk, frame::VALUE_LIMIT, volumes::Number};
+
+const MAGIC: &[u8; 8] = b"offerdr1";
+
+/// Length of what is before the first entry.
+pub(super) const HEADING: u64 = 20;
+
+/// Length of what is before the key of an entry.
+const HEAD: usize = 14;
+
+/// The length that says that there is no record any more.
+const REMOVED: u32 = u32::MAX;
+
+/// How much of a file is read at once.
+const CHUNK: usize = 256 * 1024;
+
+/// The longest value of an entry.
+const VALUE_MAX: usize = VALUE_LIMIT + 1024;
+
+/// The number of a file within its volume, from 1.
+pub(super) type FileNumber = u32;
+
+/// Where an entry lies within its volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Locator {
+    /// In which file.
+    pub(super) file: FileNumber,
+    /// Where it begins.
+    pub(super) at: u64,
+    /// How long it is.
+    pub(super) length: u32,
+}
+
+/// A file that is open.
+#[derive(Debug)]
+pub(super) struct RecordFile {
+    volume: Number,
+    number: FileNumber,
+    file: File,
+    end: AtomicU64,
+    /// Up to where a power cut takes nothing.
+    synced: AtomicU64,
+}
+
+/// What an entry is, without its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Where it lies.
+    pub(super) locator: Locator,
+    /// The key in the index.
+    pub(super) key: Vec<u8>,
+    /// The value; nothing where there is no record any more.
+    pub(super) value: Option<Vec<u8>>,
+}
+
+/// What a walk through a file meets.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Met {
+    /// A sound entry.
+    Entry(Entry),
+    /// Bytes that are no entry, up to where the next one begins, or the file ends.
+    Damage {
+        /// Where they begin.
+        at: u64,
+        /// How many there are.
+        bytes: u64,
+    },
+}
+
+impl Locator {
+    /// As the index keeps it.
+    pub(super) fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..4].copy_from_slice(&self.file.to_be_bytes());
+        bytes[4..12].copy_from_slice(&self.at.to_be_bytes());
+        bytes[12..].copy_from_slice(&self.length.to_be_bytes());
+        bytes
+    }
+
+    /// Reads what the index keeps.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let (file, rest) = bytes.split_first_chunk()?;
+        let (at, rest) = rest.split_first_chunk()?;
+        let length = u32::from_be_bytes(rest.try_into().ok()?);
+        Some(Self { file: u32::from_be_bytes(*file), at: u64::from_be_bytes(*at), length })
+    }
+}
+
+impl RecordFile {
+    /// Makes a file. Once this returns, it is found again after a power cut.
+    pub(super) fn create(directory: &Path, volume: Number, number: FileNumber) -> io::Result<Self> {
+        let path = path_of(directory, number);
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        file.write_all_at(&heading(volume, number), 0)?;
+        file.sync_all()?;
+        disk::sync_directory(directory)?;
+        Ok(Self { volume, number, file, end: AtomicU64::new(HEADING), synced: AtomicU64::new(HEADING) })
+    }
+
+    /// Opens a file, of which so much is known to survive a power cut.
+    pub(super) fn open(directory: &Path, volume: Number, number: FileNumber, synced: u64) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(path_of(directory, number))?;
+        let end = file.metadata()?.len();
+        Ok(Self { volume, number, file, end: AtomicU64::new(end), synced: AtomicU64::new(synced.min(end)) })
+    }
+
+    /// Its number.
+    pub(super) fn number(&self) -> FileNumber {
+        self.number
+    }
+
+    /// How long it is.
+    pub(super) fn len(&self) -> u64 {
+        self.end.load(Ordering::Acquire)
+    }
+
+    /// Up to where a power cut takes nothing.
+    pub(super) fn synced(&self) -> u64 {
+        self.synced.load(Ordering::Acquire)
+    }
+
+    /// Whether the heading is what was written.
+    pub(super) fn is_headed(&self) -> io::Result<bool> {
+        let mut found = [0; HEADING as usize];
+        match self.file.read_exact_at(&mut found, 0) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            read => read.map(|()| found[..] == heading(self.volume, self.number)),
+        }
+    }
+
+    /// Writes changes behind the others, by one writer at a time, and tells where each lies. It is durable after a
+    /// [`sync`](Self::sync). After an error nothing was written.
+    pub(super) fn append<'c>(&self, changes: impl IntoIterator<Item = &'c Change>) -> io::Result<Vec<Locator>> {
+        let begin = self.len();
+        let mut bytes = Vec::new();
+        let mut locators = Vec::new();
+        for Change { key, value, .. } in changes {
+            let at = begin + bytes.len() as u64;
+            let length = self.push(&mut bytes, at, key, value.as_deref());
+            locators.push(Locator { file: self.number, at, length });
+        }
+        if let Err(error) = self.file.write_all_at(&bytes, begin) {
+            self.file.set_len(begin)?;
+            return Err(error);
+        }
+        self.end.store(begin + bytes.len() as u64, Ordering::Release);
+        Ok(locators)
+    }
+
+    fn push(&self, bytes: &mut Vec<u8>, at: u64, key: &[u8], value: Option<&[u8]>) -> u32 {
+        let key_length = u16::try_from(key.len()).expect("keys of trees are some dozens of bytes long");
+        let length = |value: &[u8]| u32::try_from(value.len()).expect("a value is within its limit of 16 MiB");
+        let value_length = value.map_or(REMOVED, length);
+        let value = value.unwrap_or_default();
+        bytes.extend_from_slice(&mark(self.volume, self.number).to_be_bytes());
+        bytes.extend_from_slice(&key_length.to_be_bytes());
+        bytes.extend_from_slice(&value_length.to_be_bytes());
+        let crc = self.crc(at, key_length, value_length, key, value);
+        bytes.extend_from_slice(&crc.to_be_bytes());
+        bytes.extend_from_slice(key);
+        bytes.extend_from_slice(value);
+        u32::try_from(HEAD + key.len() + value.len()).expect("a value is within its limit of 16 MiB")
+    }
+
+    /// The value of the entry of this key that lies there. Where it is damaged, what lies in its place, which no reader of frames
+    /// takes for a value; nothing when another key's lies there, or not as much.
+    pub(super) fn read(&self, locator: Locator, key: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; locator.length as usize];
+        if self.file.read_exact_at(&mut bytes, locator.at).is_err() {
+            return Vec::new();
+        }
+        let value_at = HEAD + key.len();
+        match bytes.get(HEAD..value_at) {
+            Some(found) if found == key => bytes.split_off(value_at),
+            _ => Vec::new(),
+        }
+    }
+
+    /// All that lies in the file from a place on.
+    pub(super) fn walk(&self, from: u64) -> Walk<'_> {
+        Walk { file: self, at: from.max(HEADING), read: Vec::new(), read_at: from.max(HEADING), end: self.len() }
+    }
+
+    /// Where the entries that follow each other from a place on end.
+    pub(super) fn sound_until(&self, from: u64) -> io::Result<u64> {
+        let mut end = from.max(HEADING).min(self.len());
+        for met in self.walk(end) {
+            match met? {
+                Met::Entry(Entry { locator, .. }) => end = locator.at + u64::from(locator.length),
+                Met::Damage { .. } => break,
+            }
+        }
+        Ok(end)
+    }
+
+    /// Takes away what is behind a place.
+    pub(super) fn cut(&self, end: u64) -> io::Result<()> {
+        self.file.set_len(end)?;
+        self.end.store(end, Ordering::Release);
+        self.synced.fetch_min(end, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Once this returns, what was appended before survives a power cut.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        let end = self.len();
+        if self.synced() < end {
+            self.file.sync_data()?;
+            self.synced.fetch_max(end, Ordering::AcqRel);
+        }
+        Ok(())
+    }
+
+    /// The entry that begins where these bytes do, if a whole one does.
+    fn entry(&self, bytes: &[u8], at: u64) -> Option<Entry> {
+        let rest = bytes.strip_prefix(&mark(self.volume, self.number).to_be_bytes())?;
+        let (key_length, rest) = rest.split_first_chunk()?;
+        let (value_length, rest) = rest.split_first_chunk()?;
+        let (crc, rest) = rest.split_first_chunk()?;
+        let (key_length, value_length) = (u16::from_be_bytes(*key_length), u32::from_be_bytes(*value_length));
+        let (key, rest) = rest.split_at_checked(usize::from(key_length))?;
+        let value = match value_length {
+            REMOVED => None,
+            length => Some(rest.get(..length as usize)?),
+        };
+        let summed = self.crc(at, key_length, value_length, key, value.unwrap_or_default());
+        let length = HEAD + key.len() + value.map_or(0, <[u8]>::len);
+        (summed == u32::from_be_bytes(*crc)).then(|| Entry {
+            locator: Locator { file: self.number, at, length: length as u32 },
+            key: key.to_vec(),
+            value: value.map(<[u8]>::to_vec),
+        })
+    }
+
+    fn crc(&self, at: u64, key_length: u16, value_length: u32, key: &[u8], value: &[u8]) -> u32 {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&mark(self.volume, self.number).to_be_bytes());
+        hasher.update(&at.to_be_bytes());
+        hasher.update(&key_length.to_be_bytes());
+        hasher.update(&value_length.to_be_bytes());
+        hasher.update(key);
+        hasher.update(value);
+        hasher.finalize()
+    }
+}
+
+/// A walk through a file, a chunk after the other.
+pub(super) struct Walk<'a> {
+    file: &'a RecordFile,
+    /// Where the next thing is looked for.
+    at: u64,
+    /// What was read, and where it begins.
+    read: Vec<u8>,
+    read_at: u64,
+    end: u64,
+}
+
+impl Walk<'_> {
+    /// Up to where the file was walked through.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// At least so many bytes from a place on, fewer at the end of the file.
+    fn bytes(&mut self, at: u64, wanted: usize) -> io::Result<&[u8]> {
+        let wanted = wanted.min((self.end - at) as usize);
+        let has = |walk: &Self| (walk.read_at + walk.read.len() as u64).saturating_sub(at) as usize;
+        if at < self.read_at || has(self) < wanted {
+            let length = wanted.max(CHUNK).min((self.end - at) as usize);
+            self.read.resize(length, 0);
+            self.read_at = at;
+            if let Err(error) = self.file.file.read_exact_at(&mut self.read, at) {
+                self.read.clear();
+                return Err(error);
+            }
+        }
+        Ok(&self.read[(at - self.read_at) as usize..])
+    }
+
+    fn entry_at(&mut self, at: u64) -> io::Result<Option<Entry>> {
+        let head = self.bytes(at, HEAD)?;
+        let Some(head) = head.first_chunk::<HEAD>() else { return Ok(None) };
+        let [m0, m1, m2, m3, k0, k1, v0, v1, v2, v3, ..] = *head;
+        let value_length = match u32::from_be_bytes([v0, v1, v2, v3]) {
+            REMOVED => 0,
+            length => length as usize,
+        };
+        let is_marked =
+            u32::from_be_bytes([m0, m1, m2, m3]) == mark(self.file.volume, self.file.number);
+        if !is_marked || value_length > VALUE_MAX {
+            return Ok(None);
+        }
+        let length = HEAD + usize::from(u16::from_be_bytes([k0, k1])) + value_length;
+        let file = self.file;
+        Ok(file.entry(self.bytes(at, length)?, at))
+    }
+
+    /// Where the next whole entry begins behind a place, or the end of the file.
+    fn next_entry(&mut self, behind: u64) -> io::Result<u64> {
+        let mark = mark(self.file.volume, self.file.number).to_be_bytes();
+        let mut at = behind + 1;
+        while at < self.end {
+            let bytes = self.bytes(at, mark.len())?;
+            let searched = bytes.len();
+            match memmem::find(bytes, &mark) {
+                Some(place) => {
+                    at += place as u64;
+                    if self.entry_at(at)?.is_some() {
+                        return Ok(at);
+                    }
+                    at += 1;
+                }
+                // A mark may begin at the end of what was searched.
+                None => at += (searched + 1).saturating_sub(mark.len()).max(1) as u64,
+            }
+        }
+        Ok(self.end)
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = io::Result<Met>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at >= self.end {
+            return None;
+        }
+        let met = match self.entry_at(self.at) {
+            Ok(Some(entry)) => {
+                self.at += u64::from(entry.locator.length);
+                Ok(Met::Entry(entry))
+            }
+            Ok(None) => self.next_entry(self.at).map(|next| {
+                let damage = Met::Damage { at: self.at, bytes: next - self.at };
+                self.at = next;
+                damage
+            }),
+            Err(error) => Err(error),
+        };
+        if met.is_err() {
+            self.at = self.end;
+        }
+        Some(met)
+    }
+}
+
+/// The file of this number.
+pub(super) fn path_of(directory: &Path, number: FileNumber) -> PathBuf {
+    directory.join(format!("{number:08}.records"))
+}
+
+/// The number of the file that has this name.
+pub(super) fn number_in(name: &str) -> Option<FileNumber> {
+    name.strip_suffix(".records")?.parse().ok()
+}
+
+fn heading(volume: Number, number: FileNumber) -> [u8; HEADING as usize] {
+    let mut heading = [0; HEADING as usize];
+    heading[..8].copy_from_slice(MAGIC);
+    heading[8..12].copy_from_slice(&volume.to_be_bytes());
+    heading[12..16].copy_from_slice(&number.to_be_bytes());
+    heading[16..].copy_from_slice(&mark(volume, number).to_be_bytes());
+    heading
+}
+
+fn mark(volume: Number, number: FileNumber) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(MAGIC);
+    hasher.update(&volume.to_be_bytes());
+    hasher.update(&number.to_be_bytes());
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn change(key: &[u8], value: Option<&[u8]>) -> Change {
+        Change { volume: 3, key: key.to_vec(), value: value.map(<[u8]>::to_vec) }
+    }
+
+    fn entries(file: &RecordFile) -> (Vec<Entry>, Vec<(u64, u64)>) {
+        let (mut entries, mut damage) = (Vec::new(), Vec::new());
+        for met in file.walk(0) {
+            match met.unwrap() {
+                Met::Entry(entry) => entries.push(entry),
+                Met::Damage { at, bytes } => damage.push((at, bytes)),
+            }
+        }
+        (entries, damage)
+    }
+
+    #[test]
+    fn what_was_appended_is_read_at_its_place_and_in_its_order_also_when_it_is_opened_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = RecordFile::create(directory.path(), 3, 1).unwrap();
+        let changes = [change(b"a", Some(b"one")), change(b"b", None), change(b"a", Some(&[7; 300_000]))];
+        let locators = file.append(&changes).unwrap();
+        file.sync().unwrap();
+        assert_eq!((file.synced(), file.is_headed().unwrap()), (file.len(), true));
+        let file = RecordFile::open(directory.path(), 3, 1, 0).unwrap();
+        assert_eq!(file.read(locators[0], b"a"), b"one");
+        assert_eq!(file.read(locators[2], b"a"), vec![7; 300_000]);
+        assert_eq!(file.read(locators[2], b"b"), b"", "of another key");
+        let moved = Locator { at: locators[0].at + 1, ..locators[0] };
+        assert_eq!(file.read(moved, b"a"), b"");
+        let (read, damage) = entries(&file);
+        assert!(damage.is_empty());
+        let as_changes: Vec<Change> =
+            read.into_iter().map(|entry| change(&entry.key, entry.value.as_deref())).collect();
+        assert_eq!(as_changes, changes);
+        assert_eq!(Locator::parse(&locators[2].to_bytes()), Some(locators[2]));
+    }
+
+    proptest! {
+        /// One flipped byte costs the entry that it is in, and is told where it is; a cut costs what is behind it.
+        #[test]
+        fn damage_costs_the_entry_that_it_is_in_and_is_told(
+            values in prop::collection::vec("[a-z]{0,40}", 1..12),
+            place in any::<prop::sample::Index>(),
+            flip in 1..=255_u8,
+            cut in any::<bool>(),
+        ) {
+            let directory = tempfile::tempdir().unwrap();
+            let file = RecordFile::create(directory.path(), 3, 1).unwrap();
+            let changes: Vec<Change> =
+                values.iter().map(|value| change(value.as_bytes(), Some(value.as_bytes()))).collect();
+            let locators = file.append(&changes).unwrap();
+            let path = path_of(directory.path(), 1);
+            let mut bytes = std::fs::read(&path).unwrap();
+            let place = HEADING as usize + place.index(bytes.len() - HEADING as usize);
+            if cut { bytes.truncate(place) } else { bytes[place] ^= flip }
+            std::fs::write(&path, &bytes).unwrap();
+            let file = RecordFile::open(directory.path(), 3, 1, 0).unwrap();
+            let (read, damage) = entries(&file);
+            let is_whole = |locator: &&Locator| {
+                let end = locator.at as usize + locator.length as usize;
+                if cut { end <= place } else { end <= place || locator.at as usize > place }
+            };
+            let whole: Vec<Locator> = locators.iter().filter(is_whole).copied().collect();
+            prop_assert_eq!(read.iter().map(|entry| entry.locator).collect::<Vec<_>>(), whole);
+            let is_at_an_end = cut && locators.iter().any(|locator| locator.at as usize == place);
+            prop_assert_eq!(damage.len(), usize::from(!is_at_an_end));
+        }
+    }
+}

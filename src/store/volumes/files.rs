@@ -1,0 +1,149 @@
+//! The record files of a volume.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+};
+
+use super::super::{
+    changes::Change,
+    damage::{Damage, DamageKind, Damages},
+    disk,
+    manifest::FileRow,
+    record_file::{self, FileNumber, HEADING, Locator, RecordFile},
+};
+use super::Number;
+
+/// The files of a volume, in the order they were begun. The last one grows.
+pub(in crate::store) struct Files {
+    volume: Number,
+    directory: PathBuf,
+    files: RwLock<BTreeMap<FileNumber, Arc<RecordFile>>>,
+}
+
+impl Files {
+    /// Makes the first file of a volume, and its directory.
+    pub(in crate::store) fn create(directory: PathBuf, volume: Number) -> io::Result<Self> {
+        disk::make_directory(&directory)?;
+        let first = Arc::new(RecordFile::create(&directory, volume, 1)?);
+        Ok(Self { volume, directory, files: RwLock::new([(1, first)].into()) })
+    }
+
+    /// Opens the files that there must be. What is missing of them is noted as damage; where none is left, one is begun.
+    pub(in crate::store) fn open(
+        directory: PathBuf,
+        volume: Number,
+        rows: &[FileRow],
+        damages: &Damages,
+    ) -> io::Result<Self> {
+        disk::make_directory(&directory)?;
+        let opened = Self { volume, directory, files: RwLock::default() };
+        for row in rows {
+            if let Some(file) = opened.open_one(row, damages)? {
+                opened.insert(file);
+            }
+        }
+        if opened.files().is_empty() {
+            opened.begin_next(rows.last().map_or(0, |row| row.number))?;
+        }
+        Ok(opened)
+    }
+
+    fn open_one(&self, row: &FileRow, damages: &Damages) -> io::Result<Option<RecordFile>> {
+        let damaged = |what| damages.note(Damage { volume: Some(self.volume), file: self.name(row.number), what });
+        let file = match RecordFile::open(&self.directory, self.volume, row.number, row.bytes) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                damaged(DamageKind::Missing);
+                return Ok(None);
+            }
+            file => file?,
+        };
+        if file.len() < row.bytes {
+            damaged(DamageKind::CutShort { bytes: file.len(), wanted: row.bytes });
+        }
+        if !file.is_headed()? {
+            damaged(DamageKind::Bytes { at: 0, bytes: HEADING.min(file.len()), between: [None, None] });
+        }
+        Ok(Some(file))
+    }
+
+    /// The number of the volume.
+    pub(in crate::store) fn volume(&self) -> Number {
+        self.volume
+    }
+
+    /// The name of a file, from the directory of the store on.
+    pub(in crate::store) fn name(&self, number: FileNumber) -> String {
+        let path = record_file::path_of(&super::relative_directory_of(self.volume), number);
+        path.to_string_lossy().into_owned()
+    }
+
+    /// Begins the next file.
+    pub(in crate::store) fn begin(&self) -> io::Result<()> {
+        self.begin_next(self.last().number())
+    }
+
+    fn begin_next(&self, after: FileNumber) -> io::Result<()> {
+        self.insert(RecordFile::create(&self.directory, self.volume, after + 1)?);
+        Ok(())
+    }
+
+    /// Writes changes behind the others, and tells where each lies. After an error nothing was written.
+    pub(in crate::store) fn append(&self, changes: &[Change]) -> io::Result<Vec<Locator>> {
+        self.last().append(changes)
+    }
+
+    /// Takes back what was appended to the last file behind a place.
+    pub(in crate::store) fn cut(&self, end: u64) -> io::Result<()> {
+        self.last().cut(end)
+    }
+
+    /// What the record file that is named there holds for a key; nothing when it has gone.
+    pub(in crate::store) fn read(&self, locator: Locator, key: &[u8]) -> Vec<u8> {
+        let file = self.files().get(&locator.file).cloned();
+        file.map_or_else(Vec::new, |file| file.read(locator, key))
+    }
+
+    /// All of them, in their order.
+    pub(in crate::store) fn all(&self) -> Vec<Arc<RecordFile>> {
+        self.files().values().cloned().collect()
+    }
+
+    /// The one that grows.
+    pub(in crate::store) fn last(&self) -> Arc<RecordFile> {
+        let files = self.files();
+        let (_, last) = files.last_key_value().expect("a volume has a file from its beginning on");
+        Arc::clone(last)
+    }
+
+    /// Takes a file out of the volume, which must have another one; its name is left to be removed.
+    pub(in crate::store) fn take_out(&self, number: FileNumber) -> PathBuf {
+        self.files.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        record_file::path_of(&self.directory, number)
+    }
+
+    /// Once this returns, what was appended before survives a power cut.
+    pub(in crate::store) fn sync(&self) -> io::Result<()> {
+        self.all().iter().try_for_each(|file| file.sync())
+    }
+
+    /// How long they are.
+    pub(in crate::store) fn bytes(&self) -> u64 {
+        self.files().values().map(|file| file.len()).sum()
+    }
+
+    /// How they stand in the manifest.
+    pub(in crate::store) fn rows(&self) -> Vec<FileRow> {
+        self.files().values().map(|file| FileRow { number: file.number(), bytes: file.synced() }).collect()
+    }
+
+    fn insert(&self, file: RecordFile) {
+        self.files.write().unwrap_or_else(PoisonError::into_inner).insert(file.number(), Arc::new(file));
+    }
+
+    fn files(&self) -> RwLockReadGuard<'_, BTreeMap<FileNumber, Arc<RecordFile>>> {
+        self.files.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}

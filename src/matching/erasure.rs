@@ -5,14 +5,13 @@
 //! tables are not there any more, and nothing more is recorded of them. What remains names nobody: which partners were
 //! asked when, which caps and budgets count; that something happened to a lead of this uuid, and what it earned.
 
-use std::collections::HashSet;
-
 use chrono::Utc;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::engine::Engine;
+use super::identity::identity_of;
 use super::matchmaker::Unavailable;
 use super::messages::Settle;
 use super::reading;
@@ -82,33 +81,24 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
     // An actor that is gone has ended already.
     join_all(live.map(|actor| actor.send(Settle))).await;
 
-    let hashes = hashes_of(engine, &record, &tables);
+    let failed = |failure: &dyn std::fmt::Display| {
+        tracing::error!(%lead, %failure, "a lead could not be erased");
+        Unavailable
+    };
+    // What a hash of the person can be told by goes first: the lead is still there to find it, should this be cut short.
+    let identity = identity_of(store, &record.lead);
+    let identities = store.forget_identity(lead, record.company, identity).await;
+    let identities = identities.map_err(|failure| failed(&failure))?;
     let sealed = sealed(engine, &record, &tables);
-    let destroyed = Destroyed::of(&sealed, hashes.len());
+    let destroyed = Destroyed::of(&sealed, identities);
     let remaining = remaining(engine, &record, &tables);
     let erased_at = Utc::now();
     let commit = Commit::new().erase(lead, erased_at.timestamp_millis());
     // What is sealed could be left where it is; it would only take space.
-    let commit =
-        sealed.into_iter().chain(hashes).fold(commit, |commit, (tree, key)| commit.remove(tree, key));
+    let commit = sealed.into_iter().fold(commit, |commit, (tree, key)| commit.remove(tree, key));
     let end = |commit: Commit, table: &Uuid| commit.remove(Tree::OpenTables, table.as_bytes());
-    store.commit(tables.iter().fold(commit, end)).await.map_err(|failure| {
-        tracing::error!(%lead, %failure, "a lead could not be erased");
-        Unavailable
-    })?;
+    store.commit(tables.iter().fold(commit, end)).await.map_err(|failure| failed(&failure))?;
     Ok(Some(Erasure { lead_uuid: lead, erased_at: erased_at.into(), destroyed, remaining }))
-}
-
-/// The records by which a lead of this identity is a duplicate, and by which the submits of its tables are repeats: they
-/// name the lead or its tables, and nothing else does that.
-fn hashes_of(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<Place> {
-    let tables: HashSet<&[u8]> = tables.iter().map(|table| &table.as_bytes()[..]).collect();
-    let identities = engine.store.scan(Tree::Identities, record.company).filter_map(Result::ok);
-    let identities = identities.filter(|(_, value)| value.get(8..24) == Some(&record.uuid.as_bytes()[..]));
-    let repeats = engine.store.scan(Tree::Repeats, []).filter_map(Result::ok);
-    let repeats = repeats.filter(|(_, value)| value.get(40..56).is_some_and(|table| tables.contains(table)));
-    let identities = identities.map(|(key, _)| (Tree::Identities, key));
-    identities.chain(repeats.map(|(key, _)| (Tree::Repeats, key))).collect()
 }
 
 /// The records that are sealed by the lead's data key.
@@ -124,13 +114,14 @@ fn sealed(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<Place> {
         .chain(of_lead(Tree::LeadActions, lead, lead))
         .chain(tables.iter().flat_map(|table| of_lead(Tree::Answers, table.as_bytes(), table.as_bytes())))
         .chain(of_lead(Tree::PartnerEvents, &[], &[]))
+        .chain(of_lead(Tree::Repeats, &[], &[]))
         .chain(of_lead(Tree::LeadClientTags, &feeds_since, record.company.as_bytes()))
         .chain(of_lead(Tree::OfferDisplays, &ids_since, &[]))
         .collect()
 }
 
 impl Destroyed {
-    fn of(sealed: &[Place], hashes: usize) -> Self {
+    fn of(sealed: &[Place], identities: u64) -> Self {
         let count = |tree| sealed.iter().filter(|(of, _)| *of == tree).count() as u64;
         Self {
             leads: count(Tree::Leads),
@@ -139,7 +130,7 @@ impl Destroyed {
             partner_reports: count(Tree::PartnerEvents),
             client_tags: count(Tree::LeadClientTags),
             offer_displays: count(Tree::OfferDisplays),
-            hashes: hashes as u64,
+            hashes: identities + count(Tree::Repeats),
         }
     }
 }

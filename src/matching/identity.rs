@@ -1,14 +1,11 @@
 //! Who a lead is, for the company's duplicate look-back: a keyed hash, so that the record names nobody.
 
-use uuid::Uuid;
-
 use crate::model::{Lead, ProductType};
 use crate::store::Store;
 
-/// Key under which a lead's identity is kept: the company, and a [keyed hash](Store::blind) of the normalised social security
-/// number, or else e-mail and date of birth, or else primary phone and last name, with the set of product types
+/// The identity of a lead: a [keyed hash](Store::blind) of the normalised social security number, or else e-mail and date of birth, or else primary phone and last name, with the set of product types
 /// (facts, Duplicates). `None` for a lead without any of them, which is never a duplicate.
-pub fn identity_key(store: &Store, company: Uuid, lead: &Lead) -> Option<Vec<u8>> {
+pub fn identity_of(store: &Store, lead: &Lead) -> Option<[u8; 32]> {
     let person = lead.personal_information.as_ref()?;
     let identity = if let Some(ssn) = &person.ssn {
         format!("ssn\0{}", digits(ssn.as_str()))
@@ -32,7 +29,7 @@ pub fn identity_key(store: &Store, company: Uuid, lead: &Lead) -> Option<Vec<u8>
         text.push('\0');
         text.push_str(product.as_str());
     }
-    Some([&company.as_bytes()[..], &store.blind("identity", text.as_bytes())].concat())
+    Some(store.blind("identity", text.as_bytes()))
 }
 
 fn digits(text: &str) -> String {

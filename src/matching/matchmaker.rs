@@ -17,7 +17,7 @@ use super::admission::{Admission, MostTables, Place};
 use super::asks::Asks;
 use super::configuration::Configuration;
 use super::engine::Engine;
-use super::identity::identity_key;
+use super::identity::identity_of;
 use super::messages::{AwaitTable, GetRateTable, Settle, Snapshot, Until};
 use super::prepared::Prepared;
 use super::question::Question;
@@ -425,10 +425,11 @@ impl Matchmaker {
         &self.engine
     }
 
+    /// Whom a lead is about, where the company looks back for it.
     fn identity(&self, record: &LeadRecord, look_back_minutes: Option<u32>) -> Option<IdentityLookBack> {
-        let key = identity_key(&self.engine.store, record.company, &record.lead)?;
-        let since = look_back_minutes.map(|minutes| record.created_at - i64::from(minutes) * 60_000);
-        Some(IdentityLookBack { key, since })
+        let look_back_ms = i64::from(look_back_minutes.filter(|minutes| *minutes > 0)?) * 60_000;
+        let identity = identity_of(&self.engine.store, &record.lead)?;
+        Some(IdentityLookBack { identity, look_back_ms })
     }
 
     /// Starts a table's actor on the next arbiter.

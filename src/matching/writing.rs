@@ -19,24 +19,21 @@ use crate::store::{Commit, Tree, codec};
 pub const LEAD_EXISTS: usize = 0;
 
 /// How an identity is looked up for duplicates.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct IdentityLookBack {
-    /// Company and hash of the identity.
-    pub key: Vec<u8>,
-    /// A lead of this identity made at or after this time is duplicated, Unix milliseconds; `None` looks nowhere back.
-    pub since: Option<i64>,
+    /// Hash of the identity.
+    pub identity: [u8; 32],
+    /// A lead of this identity that was made at most so long ago is duplicated, milliseconds.
+    pub look_back_ms: i64,
 }
 
 /// A new lead and that it was created, guarded against duplicates.
 pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
     let mut commit = Commit::new().about(lead.uuid).absent(Tree::Leads, lead.uuid.as_bytes());
-    if let Some(IdentityLookBack { key, since }) = identity {
-        if let Some(since) = since {
-            commit = commit.unless_recent(Tree::Identities, key.clone(), *since);
-        }
-        let mut value = lead.created_at.to_be_bytes().to_vec();
-        value.extend_from_slice(lead.uuid.as_bytes());
-        commit = commit.put(Tree::Identities, key.clone(), value);
+    if let Some(IdentityLookBack { identity, look_back_ms }) = identity {
+        commit = commit
+            .unknown(lead.company, *identity, lead.created_at.saturating_sub(*look_back_ms))
+            .identify(lead.company, *identity, lead.created_at, *look_back_ms);
     }
     let commit = commit.put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead));
     let commit = with_event(commit, lead.company, of_lead(lead, EventType::LeadCreated, lead.created_at));

@@ -114,9 +114,8 @@ fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Re
 /// Looks for the record of each lead that has a data key: what is missing of a volume that is damaged can be told by nothing else.
 fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadError> {
     let damages = records.volumes().damages().all();
-    let is_damaged = |volume| {
-        damages.iter().any(|damage| damage.costs_records() && damage.volume == Some(volume))
-    };
+    let is_damaged =
+        |volume| damages.iter().any(|damage| damage.costs_records() && damage.volume == Some(volume));
     let prefix = Tree::LeadKeys.sled_key(&[]);
     for entry in records.walk_base_from(&prefix) {
         let (key, raw) = entry?;

@@ -4,7 +4,7 @@ use std::{error::Error, fmt};
 
 use uuid::Uuid;
 
-use super::{sealing::key_ring::KeyRing, trees::Tree, volumes::Number};
+use super::{trees::Tree, volumes::Number};
 
 /// Writes that become durable together, under guards. Built by chaining, given to [`Store::commit`].
 ///
@@ -25,18 +25,29 @@ pub(super) enum Guard {
     Absent { tree: Tree, key: Vec<u8> },
     UnlessRecent { tree: Tree, key: Vec<u8>, since_ms: i64 },
     Unchanged { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
+    Unknown { company: Uuid, identity: [u8; 32], since_ms: i64 },
 }
 
 pub(super) enum Write {
     Put { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
     Remove { tree: Tree, key: Vec<u8> },
     Append { tree: Tree, company: Uuid, payload: Vec<u8> },
+    Identify { company: Uuid, identity: [u8; 32], at_ms: i64, look_back_ms: i64 },
 }
 
 /// The data keys of a slot are to be sealed anew, without some.
 pub(super) struct Rewrap {
-    pub(super) slot: u16,
+    pub(super) slot: Slot,
     pub(super) without: Without,
+}
+
+/// A slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// That of a lead.
+    Of(Uuid),
+    /// That of this number.
+    Number(u16),
 }
 
 /// Which data keys are destroyed.
@@ -66,20 +77,22 @@ impl Commit {
     /// Destroys the data key of a lead: once this is acknowledged, nothing that was sealed with it can ever be read again
     /// from this disk, and no commit about the lead is taken any more. `at_ms` is when, Unix milliseconds.
     pub fn erase(mut self, lead: Uuid, at_ms: i64) -> Self {
-        self.rewrap =
-            Some(Box::new(Rewrap { slot: KeyRing::slot_of(lead), without: Without::Lead(lead, at_ms) }));
+        self.rewrap = Some(Box::new(Rewrap { slot: Slot::Of(lead), without: Without::Lead(lead, at_ms) }));
         self
     }
 
     /// Finishes what a crash has left in the middle of an erasure.
     pub(super) fn rewrap(slot: u16) -> Self {
-        Self { rewrap: Some(Box::new(Rewrap { slot, without: Without::Nothing })), ..Self::default() }
+        Self {
+            rewrap: Some(Box::new(Rewrap { slot: Slot::Number(slot), without: Without::Nothing })),
+            ..Self::default()
+        }
     }
 
     /// Destroys the data keys of a slot that are of leads of a volume. `at_ms` is when, Unix milliseconds.
     pub(super) fn forget(slot: u16, volume: Number, at_ms: i64) -> Self {
         let without = Without::Volume(volume, at_ms);
-        Self { rewrap: Some(Box::new(Rewrap { slot, without })), ..Self::default() }
+        Self { rewrap: Some(Box::new(Rewrap { slot: Slot::Number(slot), without })), ..Self::default() }
     }
 
     /// Guards that no record has this key. A broken record counts as one.
@@ -98,6 +111,20 @@ impl Commit {
     /// Guards that the record of this key still has this payload, so that a change made of it is lost to no other.
     pub fn unchanged(mut self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
         self.guards.push(Guard::Unchanged { tree, key: key.as_ref().to_vec(), payload: payload.into() });
+        self
+    }
+
+    /// Guards that no lead of this identity was [identified](Self::identify) for the company at or after `since_ms`, Unix
+    /// milliseconds, and still is. What is found then is the time (i64 big-endian, milliseconds) and the uuid of that lead.
+    pub fn unknown(mut self, company: Uuid, identity: [u8; 32], since_ms: i64) -> Self {
+        self.guards.push(Guard::Unknown { company, identity, since_ms });
+        self
+    }
+
+    /// Keeps whom the lead is [about](Self::about) for a look-back of the company of so long: a hash of it under a key that is
+    /// destroyed after it, and sealed with the lead's data key. Both times are Unix milliseconds.
+    pub fn identify(mut self, company: Uuid, identity: [u8; 32], at_ms: i64, look_back_ms: i64) -> Self {
+        self.writes.push(Write::Identify { company, identity, at_ms, look_back_ms });
         self
     }
 

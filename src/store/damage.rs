@@ -73,7 +73,9 @@ impl fmt::Display for Damage {
             DamageKind::CutShort { bytes, wanted } => {
                 write!(f, "`{file}` has {bytes} bytes, want at least {wanted}")
             }
-            DamageKind::Spare => write!(f, "`{file}` is damaged; nothing is lost, since another file says the same"),
+            DamageKind::Spare => {
+                write!(f, "`{file}` is damaged; nothing is lost, since another file says the same")
+            }
             DamageKind::Bytes { at, bytes, between: [before, behind] } => {
                 write!(f, "`{file}`: {bytes} bytes at {at} are no records")?;
                 match (before, behind) {

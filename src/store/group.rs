@@ -11,7 +11,7 @@ use super::{
     arrival::{Arrivals, FeedKey},
     broken::BrokenRecord,
     changes::Change,
-    commit::{Commit, CommitError, Guard, Rewrap, Write},
+    commit::{Commit, CommitError, Guard, Rewrap, Slot, Write},
     disk::DiskResult,
     frame::{Frame, Reason, VALUE_LIMIT, framed, part_key},
     records::{Batch, RawValues, Records, read_clear, read_record},
@@ -81,6 +81,15 @@ impl<'a> Group<'a> {
                     self.seal(&about, *tree, &key.to_bytes(), payload)?;
                     sequence += 1;
                 }
+                Write::Identify { company, identity, at_ms, look_back_ms } => {
+                    let key = match self.below.sealing().identity_key(*company, *at_ms, *look_back_ms) {
+                        Ok(key) => key.place(identity),
+                        Err(error) => return Ok(Err(CommitError::Failed(error.to_string()))),
+                    };
+                    let lead = commit.about.unwrap_or_default();
+                    let payload = [&at_ms.to_be_bytes()[..], lead.as_bytes(), identity].concat();
+                    self.seal(&about, Tree::Identities, &key, &payload)?;
+                }
             }
         }
         Ok(Ok(()))
@@ -96,11 +105,12 @@ impl<'a> Group<'a> {
             Ok(None) => {
                 let volume = self.below.volumes().last().map_or(BASE, |(last, _)| last);
                 let (key, kept) = sealing.new_data_key(lead, volume);
-                self.put(Tree::LeadKeys, &data_key::place(lead), &kept)?;
+                self.put(Tree::LeadKeys, &self.below.sealing().slots().place(lead), &kept)?;
                 Ok(Some(key))
             }
             Err(reason) => {
-                let broken = BrokenRecord::new(Tree::LeadKeys, &data_key::place(lead), reason);
+                let broken =
+                    BrokenRecord::new(Tree::LeadKeys, &self.below.sealing().slots().place(lead), reason);
                 self.below.report(&broken);
                 Err(CommitError::Failed(broken.to_string()))
             }
@@ -110,11 +120,15 @@ impl<'a> Group<'a> {
     /// Seals the data keys of a slot anew. The old wrapping key is in the file until the group is on the disk.
     fn rewrap(&mut self, rewrap: &Rewrap) -> DiskResult<Outcome> {
         let sealing = self.below.sealing();
-        if let Err(error) = sealing.renew(rewrap.slot) {
+        let slot = match rewrap.slot {
+            Slot::Of(lead) => sealing.slots().slot_of(lead),
+            Slot::Number(slot) => slot,
+        };
+        if let Err(error) = sealing.renew(slot) {
             return Ok(Err(CommitError::Failed(error.to_string())));
         }
         self.rewrapped = true;
-        let prefix = Tree::LeadKeys.sled_key(&rewrap.slot.to_be_bytes());
+        let prefix = Tree::LeadKeys.sled_key(&slot.to_be_bytes());
         let mut places = HashSet::new();
         for entry in self.below.walk_base_from(&prefix) {
             let (key, _) = entry?;
@@ -134,8 +148,8 @@ impl<'a> Group<'a> {
         }
         for (lead, kept) in sealing.rewrapped(kept, &rewrap.without) {
             match kept {
-                Some(kept) => self.put(Tree::LeadKeys, &data_key::place(lead), &kept)?,
-                None => self.remove(Tree::LeadKeys, &data_key::place(lead))?,
+                Some(kept) => self.put(Tree::LeadKeys, &self.below.sealing().slots().place(lead), &kept)?,
+                None => self.remove(Tree::LeadKeys, &self.below.sealing().slots().place(lead))?,
             }
         }
         Ok(Ok(()))
@@ -191,7 +205,7 @@ impl<'a> Group<'a> {
             Some((tree, key)) => {
                 let volumes = self.below.volumes();
                 time_ms(tree, key).into_iter().for_each(|ms| volumes.note_ms(ms));
-                Ok(place(self, volumes, tree, key)?.number())
+                Ok(place(self, volumes, self.below.sealing().slots(), tree, key)?.number())
             }
             None => Ok(BASE),
         }
@@ -210,7 +224,15 @@ impl<'a> Group<'a> {
     }
 
     fn check(&self, index: usize, guard: &Guard) -> DiskResult<Outcome> {
-        let (tree, key) = guard.record();
+        let (tree, key) = match guard {
+            Guard::Unknown { company, identity, since_ms } => {
+                let known = self.known(*company, identity, *since_ms)?;
+                return Ok(known.map_or(Ok(()), |found| Err(CommitError::Guard { index, found })));
+            }
+            Guard::Absent { tree, key }
+            | Guard::UnlessRecent { tree, key, .. }
+            | Guard::Unchanged { tree, key, .. } => (*tree, key.as_slice()),
+        };
         if planted(Planted::DuplicatesWin) && matches!(guard, Guard::Absent { .. }) {
             return Ok(Ok(()));
         }
@@ -238,15 +260,30 @@ impl<'a> Group<'a> {
     }
 }
 
-impl Guard {
-    fn record(&self) -> (Tree, &[u8]) {
-        match self {
-            Self::Absent { tree, key }
-            | Self::UnlessRecent { tree, key, .. }
-            | Self::Unchanged { tree, key, .. } => (*tree, key),
+impl Group<'_> {
+    /// The time and the lead that an identity of a company was kept with since, if it was.
+    fn known(&self, company: Uuid, identity: &[u8; 32], since_ms: i64) -> DiskResult<Option<Vec<u8>>> {
+        let sealing = self.below.sealing();
+        for key in sealing.identity_keys(company, since_ms) {
+            let place = key.place(identity);
+            match read_record(self, sealing, Tree::Identities, &place)? {
+                Ok(Some(mut found)) => {
+                    let at_ms = found.first_chunk().map(|at_ms| i64::from_be_bytes(*at_ms));
+                    if at_ms.is_some_and(|at_ms| at_ms >= since_ms) {
+                        found.truncate(8 + 16);
+                        return Ok(Some(found));
+                    }
+                }
+                // Of a lead that is erased.
+                Ok(None) => {}
+                Err(broken) => self.below.report(&broken),
+            }
         }
+        Ok(None)
     }
+}
 
+impl Guard {
     fn is_unchanged(&self, found: &[u8]) -> bool {
         matches!(self, Self::Unchanged { payload, .. } if payload == found)
     }
@@ -255,7 +292,7 @@ impl Guard {
     fn over(&self, broken: &BrokenRecord) -> Outcome {
         match self {
             Self::Absent { .. } | Self::Unchanged { .. } => Err(CommitError::Failed(broken.to_string())),
-            Self::UnlessRecent { .. } => Ok(()),
+            Self::UnlessRecent { .. } | Self::Unknown { .. } => Ok(()),
         }
     }
 }
@@ -270,8 +307,11 @@ fn within_limits(commit: &Commit) -> Outcome {
                 return Err(CommitError::Failed(format!("tree `{}` is no feed to append to", tree.name())));
             }
             Write::Append { tree, payload, .. } => (*tree, payload.len()),
+            Write::Identify { .. } => (Tree::Identities, 0),
         };
-        if matches!(tree, Tree::Parts | Tree::LeadKeys) {
+        if matches!(tree, Tree::Parts | Tree::LeadKeys)
+            || (tree == Tree::Identities && matches!(write, Write::Put { .. }))
+        {
             let name = tree.name();
             return Err(CommitError::Failed(format!("tree `{name}` is written by the store alone")));
         }

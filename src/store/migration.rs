@@ -22,15 +22,20 @@ use super::{
     codec,
     commit::Commit,
     disk,
-    entities::Tag,
+    entities::{CompanyRecord, Tag},
     error::StoreError,
-    frame::Reason,
+    frame::{Frame, Reason, framed},
     manifest::{Manifest, VolumeRow},
     older::{FORMAT_KEY, LAST_FORMAT, Older, VOLUME_KEY},
     open::{self, FORMAT, Opened, io_error},
     options::StoreOptions,
     records::read_clear,
-    sealing::{MasterKey, SealingError, key_file::KeyFile},
+    sealing::{
+        MasterKey, SealingError,
+        data_key::{self, DataKey},
+        key_file::KeyFile,
+        key_ring::KeyRing,
+    },
     trees::Tree,
     volumes::{BASE, Begins, Number, directory_of, files::Files},
 };
@@ -104,12 +109,17 @@ pub(super) fn migrate(options: &StoreOptions, master: Option<MasterKey>) -> Resu
             .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?,
     };
     let new = StoreOptions { path: next.clone(), ..options.clone() };
-    let records = match rewrites(from) {
-        true => Rewriting::of(older)?.rewrite(from, &new, &master)?,
-        false => copy(&older, &new)?,
+    let (records, known) = match rewrites(from) {
+        true => (Rewriting::of(older)?.rewrite(from, &new, &master)?, Vec::new()),
+        false => copy(&older, &new, &master)?,
     };
     // Opened once as any store is, so that what is wrong with it is known before it takes its place.
     let mut opened = open::open_with(&new, Some(master.clone()))?;
+    for group in known.chunks(GROUP) {
+        let commits: Vec<Commit> = group.iter().map(Known::commit).collect();
+        // A lead that is erased, or of which no data key is left, is not known any more.
+        drop(opened.writer.execute(&commits));
+    }
     opened.writer.finish().map_err(StoreError::Disk)?;
     drop(opened);
     rename(path, &kept)?;
@@ -127,9 +137,62 @@ fn rewrites(format: u32) -> bool {
     (format as usize) <= STEPS.len()
 }
 
-/// Copies every record of an older store into the files of a new one, as it lies there, and its keys; tells how many there are.
-fn copy(older: &Older, new: &StoreOptions) -> Result<u64, StoreError> {
+/// A lead by whom it is about, as format 3 kept it: the hash was under a key that was never destroyed.
+struct Known {
+    company: Uuid,
+    identity: [u8; 32],
+    at_ms: i64,
+    lead: Uuid,
+    look_back_ms: i64,
+}
+
+impl Known {
+    fn parse(key: &[u8], raw: &[u8], look_back_ms: &HashMap<Uuid, i64>) -> Option<Self> {
+        let (company, identity) = key.split_first_chunk()?;
+        let company = Uuid::from_bytes(*company);
+        let Ok(Frame::Whole(payload)) = Frame::open(raw) else { return None };
+        let (at_ms, lead) = payload.split_first_chunk()?;
+        Some(Self {
+            company,
+            identity: identity.try_into().ok()?,
+            at_ms: i64::from_be_bytes(*at_ms),
+            lead: uuid(Some(lead))?,
+            look_back_ms: *look_back_ms.get(&company)?,
+        })
+    }
+
+    fn commit(&self) -> Commit {
+        let Self { company, identity, at_ms, lead, look_back_ms } = *self;
+        Commit::new().about(lead).identify(company, identity, at_ms, look_back_ms)
+    }
+}
+
+/// How far each company looks back for duplicates, ms.
+fn look_backs(older: &Older) -> Result<HashMap<Uuid, i64>, StoreError> {
+    let prefix = Tree::Companies.sled_key(&[]);
+    let mut found = HashMap::new();
+    for record in older.records(BASE) {
+        let (key, raw) = record.map_err(ReadError::from)?;
+        if let (Some(company), Ok(Frame::Whole(payload))) = (key.strip_prefix(&prefix[..]), Frame::open(&raw))
+            && let (Some(company), Ok(record)) =
+                (uuid(Some(company)), codec::decode::<CompanyRecord>(payload))
+            && let Some(minutes) = record.duplicate_look_back_minutes.filter(|minutes| *minutes > 0)
+        {
+            found.insert(company, i64::from(minutes) * 60_000);
+        }
+    }
+    Ok(found)
+}
+
+/// Copies the records of an older store into the files of a new one, as they lie there, and its keys; tells how many there are, and
+/// which identities are to be kept in the new way. Data keys stand under other slots from format 4 on; submits by the client's key
+/// for them are left out, since they are known for a day only and were not sealed.
+fn copy(older: &Older, new: &StoreOptions, master: &MasterKey) -> Result<(u64, Vec<Known>), StoreError> {
     let store = &new.path;
+    let older_keys = KeyFile::of(older.path()).open(master).map_err(StoreError::Sealing)?;
+    let keys = older_keys.clone().brought_forward();
+    let look_back_ms = look_backs(older)?;
+    let mut known = Vec::new();
     let io = |source| io_error(store, source);
     disk::make_directory(store).map_err(io)?;
     let begins: BTreeMap<Number, Begins> =
@@ -141,9 +204,19 @@ fn copy(older: &Older, new: &StoreOptions) -> Result<u64, StoreError> {
         let mut gathered = Vec::new();
         for record in older.records(number) {
             let (key, value) = record.map_err(ReadError::from)?;
-            if is_of_the_format(&key) {
-                continue;
-            }
+            let (key, value) = match key.split_first().map(|(prefix, key)| (Tree::of_prefix(*prefix), key)) {
+                Some((Some(Tree::Meta), _)) if is_of_the_format(&key) => continue,
+                Some((Some(Tree::Repeats), _)) => continue,
+                Some((Some(Tree::Identities), identity)) => {
+                    known.extend(Known::parse(identity, &value, &look_back_ms));
+                    continue;
+                }
+                Some((Some(Tree::LeadKeys), place)) => match moved(place, &value, &older_keys, &keys) {
+                    Some(moved) => moved,
+                    None => (key, value),
+                },
+                _ => (key, value),
+            };
             gathered.push(Change { volume: number, key, value: Some(value) });
             copied += 1;
             if gathered.len() == GROUP {
@@ -154,11 +227,20 @@ fn copy(older: &Older, new: &StoreOptions) -> Result<u64, StoreError> {
         files.append(&gathered).and_then(|_| files.sync()).map_err(io)?;
         manifest.volumes.push(VolumeRow { number, begins, files: files.rows() });
     }
-    let (from, to) = (KeyFile::of(older.path()), KeyFile::of(store));
-    let keys = fs::read(from.path()).map_err(|source| io_error(from.path(), source))?;
-    to.restore(&keys).map_err(StoreError::Sealing)?;
+    KeyFile::of(store).write(master, &keys).map_err(StoreError::Sealing)?;
     manifest.write(store, FORMAT, &new.sync_fault).map_err(io)?;
-    Ok(copied)
+    Ok((copied, known))
+}
+
+/// The data key of a lead under its slot from format 4 on; nothing when it cannot be read, which is told when it is.
+fn moved(place: &[u8], raw: &[u8], older: &KeyRing, keys: &KeyRing) -> Option<(Vec<u8>, Vec<u8>)> {
+    let lead = data_key::lead_at(place)?;
+    let Ok(Frame::Whole(kept)) = Frame::open(raw) else { return None };
+    let kept = match data_key::unwrap(older, lead, kept).ok()? {
+        DataKey::Kept(key) => data_key::wrap(keys, lead, &key, data_key::volume_of(kept)),
+        DataKey::Destroyed => kept.to_vec(),
+    };
+    Some((Tree::LeadKeys.sled_key(&keys.slots.place(lead)), framed(&kept)))
 }
 
 /// Whether a record says what the manifest says now.
@@ -310,6 +392,7 @@ fn beside(path: &Path, what: &str) -> PathBuf {
 
 /// Once this returns, the new name survives a power cut.
 fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let renamed: io::Result<()> = fs::rename(from, to).and_then(|()| disk::sync_directory(disk::parent_of(to)));
+    let renamed: io::Result<()> =
+        fs::rename(from, to).and_then(|()| disk::sync_directory(disk::parent_of(to)));
     renamed.map_err(|source| io_error(to, source))
 }

@@ -54,6 +54,7 @@ mod error;
 mod frame;
 mod group;
 mod health;
+mod identities;
 mod index;
 mod journal;
 mod lock;

@@ -16,8 +16,8 @@ use super::{
     changes::Change,
     disk::{DiskError, DiskResult},
     frame::{Frame, Head, Reason, part_key},
-    sealing::{LastKey, Sealing, data_key, owner},
     index,
+    sealing::{LastKey, Sealing, data_key, owner},
     trees::Tree,
     volumes::{ApplyError, BASE, Number, Span, Standing, Volumes, place, span, volume::Volume},
 };
@@ -61,7 +61,7 @@ impl RawValues for Settled<'_> {
         let Some((prefix, key)) = sled_key.split_first() else { return Ok(None) };
         let volumes = &self.records.volumes;
         let numbers = match Tree::of_prefix(*prefix) {
-            Some(tree) => place(self, volumes, tree, key)?.numbers(volumes),
+            Some(tree) => place(self, volumes, self.records.sealing.slots(), tree, key)?.numbers(volumes),
             None => vec![BASE],
         };
         for number in numbers {
@@ -141,7 +141,7 @@ impl Records {
 
     /// Tells whether the data key of a lead was destroyed.
     pub(super) fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
-        let kept = read_clear(self, Tree::LeadKeys, &data_key::place(lead))?;
+        let kept = read_clear(self, Tree::LeadKeys, &self.sealing.slots().place(lead))?;
         Ok(matches!(kept, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
     }
 
@@ -209,7 +209,10 @@ impl Records {
     /// Everything there is in the base from a key on, as it lies there.
     pub(super) fn walk_base_from(&self, first: &[u8]) -> Walk {
         let base = Arc::clone(self.volumes.base());
-        Walk { ahead: Some((base.range(Bound::Included(first.to_vec())), base)), applied: Arc::clone(&self.applied) }
+        Walk {
+            ahead: Some((base.range(Bound::Included(first.to_vec())), base)),
+            applied: Arc::clone(&self.applied),
+        }
     }
 }
 
@@ -307,12 +310,13 @@ impl Scan {
         let sled_prefix = tree.sled_key(prefix);
         let first = tree.sled_key(start).max(sled_prefix.clone());
         let numbers = records.volumes.numbers().into_iter();
-        let (later, failure) = match span(&*records, &records.volumes, tree, &first[1..], prefix) {
-            Ok(Span::One(number)) => ([number].into(), None),
-            Ok(Span::From(from)) => (numbers.filter(|number| *number >= from).collect(), None),
-            Ok(Span::All) => (numbers.collect(), None),
-            Err(error) => (VecDeque::new(), Some(error)),
-        };
+        let (later, failure) =
+            match span(&*records, &records.volumes, records.sealing.slots(), tree, &first[1..], prefix) {
+                Ok(Span::One(number)) => ([number].into(), None),
+                Ok(Span::From(from)) => (numbers.filter(|number| *number >= from).collect(), None),
+                Ok(Span::All) => (numbers.collect(), None),
+                Err(error) => (VecDeque::new(), Some(error)),
+            };
         let (about, last_key, ahead) = (None, LastKey::default(), Walk::default());
         Self { records, tree, first, sled_prefix, about, last_key, ahead, later, failure }
     }

@@ -26,8 +26,10 @@ use super::{
     open::FORMAT,
     options::StoreOptions,
     record_file::{self, HEADING},
-    volumes::{BASE, Begins, Number, directory_of, files::Files, time_ms, volume::for_each_entry, volumes_in},
     trees::Tree,
+    volumes::{
+        BASE, Begins, Number, directory_of, files::Files, time_ms, volume::for_each_entry, volumes_in,
+    },
 };
 
 /// A store that is whole, as far as it can be.
@@ -41,7 +43,11 @@ pub(super) struct Recovered {
 }
 
 /// Makes a store that nobody has open whole. `found` is its manifest; nothing when that is lost.
-pub(super) fn recover(options: &StoreOptions, found: Option<Manifest>, damages: Damages) -> io::Result<Recovered> {
+pub(super) fn recover(
+    options: &StoreOptions,
+    found: Option<Manifest>,
+    damages: Damages,
+) -> io::Result<Recovered> {
     let store = &options.path;
     let replay = Replay::of(Journal::directory(store))?;
     let mut manifest = match found {
@@ -96,7 +102,8 @@ fn adopt(store: &Path, manifest: &mut Manifest) -> io::Result<()> {
 fn raise(manifest: &mut Manifest, replay: &Replay) -> io::Result<()> {
     for position in replay.positions()? {
         let volume = manifest.volumes.iter_mut().find(|volume| volume.number == position.volume);
-        let file = volume.and_then(|volume| volume.files.iter_mut().find(|file| file.number == position.file));
+        let file =
+            volume.and_then(|volume| volume.files.iter_mut().find(|file| file.number == position.file));
         if let Some(file) = file {
             file.bytes = file.bytes.max(position.bytes);
         }
@@ -123,7 +130,11 @@ impl Recovery<'_> {
             let file = path.strip_prefix(self.store).unwrap_or(&path).to_string_lossy().into_owned();
             match fs::metadata(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    self.damages.note(Damage { volume: Some(volume.number), file, what: DamageKind::Missing });
+                    self.damages.note(Damage {
+                        volume: Some(volume.number),
+                        file,
+                        what: DamageKind::Missing,
+                    });
                 }
                 metadata => match metadata?.len() {
                     bytes if bytes < row.bytes => {
@@ -138,7 +149,8 @@ impl Recovery<'_> {
             let rows = volume.files.clone();
             let files = self.opened(volume)?;
             for file in files.all() {
-                let durable = rows.iter().find(|row| row.number == file.number()).map_or(HEADING, |row| row.bytes);
+                let durable =
+                    rows.iter().find(|row| row.number == file.number()).map_or(HEADING, |row| row.bytes);
                 if file.len() > durable {
                     file.cut(file.sound_until(durable)?)?;
                 }

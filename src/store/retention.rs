@@ -17,7 +17,7 @@ use super::{
     commit::{Commit, CommitError},
     frame::Frame,
     records::read_clear,
-    sealing::{data_key, key_ring::SLOTS, owner},
+    sealing::{SealingError, data_key, owner, slots::SLOTS},
     trees::{Seal, Tree},
     volumes::{BASE, Number},
 };
@@ -28,8 +28,6 @@ const AT_ONCE: usize = 500;
 /// Where the time of a record in the base is, from which on it counts as old.
 #[derive(Debug, Clone, Copy)]
 enum Told {
-    /// In the first eight bytes of the value, in ms.
-    Value,
     /// In the first eight bytes of the key, in µs.
     Key,
     /// In the UUIDv7 that is the key.
@@ -37,13 +35,8 @@ enum Told {
 }
 
 /// What grows in the base, and how old a record of it is.
-const AGING: [(Tree, Told); 5] = [
-    (Tree::Identities, Told::Value),
-    (Tree::Repeats, Told::Value),
-    (Tree::PaidClicks, Told::Id),
-    (Tree::Owed, Told::Id),
-    (Tree::Sessions, Told::Key),
-];
+const AGING: [(Tree, Told); 3] =
+    [(Tree::PaidClicks, Told::Id), (Tree::Owed, Told::Id), (Tree::Sessions, Told::Key)];
 
 /// Some keys of a tree that are to be removed.
 struct Aged {
@@ -74,6 +67,8 @@ pub enum RetentionError {
     Commit(CommitError),
     /// The files cannot be removed.
     Io(std::io::Error),
+    /// The keys cannot be written.
+    Sealing(SealingError),
 }
 
 impl Store {
@@ -124,7 +119,8 @@ impl Store {
     /// Removes what the base holds from before a time, and what nothing opens any more; tells how many records.
     async fn remove_aged(&self, before_ms: u64) -> Result<u64, RetentionError> {
         let mut removed = 0;
-        let sealed = [Tree::PartnerEvents, Tree::OfferDisplays].map(|tree| (tree, None));
+        let sealed = [Tree::PartnerEvents, Tree::OfferDisplays, Tree::Identities, Tree::Repeats]
+            .map(|tree| (tree, None));
         let aging = AGING.map(|(tree, told)| (tree, Some(told)));
         for (tree, told) in sealed.into_iter().chain(aging) {
             let mut after = None;
@@ -155,13 +151,13 @@ impl Store {
         let first = after.map_or_else(|| prefix.clone(), |after| [after, &[0]].concat());
         let mut keys = Vec::new();
         for entry in records.walk_base_from(&first) {
-            let (sled_key, raw) = entry.map_err(ReadError::from)?;
+            let (sled_key, _) = entry.map_err(ReadError::from)?;
             if !sled_key.starts_with(&prefix) {
                 break;
             }
             let key = &sled_key[1..];
             let is_aged = match told {
-                Some(told) => told.ms(key, &raw).is_some_and(|ms| ms < before_ms),
+                Some(told) => told.ms(key).is_some_and(|ms| ms < before_ms),
                 None => self.is_orphan(tree, key)?,
             };
             if is_aged {
@@ -180,18 +176,14 @@ impl Store {
         let records = &*self.shared.records;
         let Ok(Some(stored)) = read_clear(records, tree, key)? else { return Ok(false) };
         let Some(lead) = owner(&stored) else { return Ok(false) };
-        let kept = read_clear(records, Tree::LeadKeys, &data_key::place(lead))?;
+        let kept = read_clear(records, Tree::LeadKeys, &records.sealing().slots().place(lead))?;
         Ok(kept.is_ok_and(|kept| kept.is_none_or(|kept| data_key::is_destroyed(&kept))))
     }
 }
 
 impl Told {
-    fn ms(self, key: &[u8], raw: &[u8]) -> Option<u64> {
+    fn ms(self, key: &[u8]) -> Option<u64> {
         match self {
-            Self::Value => match Frame::open(raw) {
-                Ok(Frame::Whole(payload)) => payload.first_chunk().map(|ms| u64::from_be_bytes(*ms)),
-                _ => None,
-            },
             Self::Key => key.first_chunk().map(|us| u64::from_be_bytes(*us) / 1000),
             Self::Id => {
                 let uuid = Uuid::from_slice(key).ok().filter(|uuid| uuid.get_version_num() == 7)?;
@@ -207,6 +199,7 @@ impl std::fmt::Display for RetentionError {
             Self::Read(error) => error.fmt(f),
             Self::Commit(error) => error.fmt(f),
             Self::Io(error) => error.fmt(f),
+            Self::Sealing(error) => error.fmt(f),
         }
     }
 }

@@ -115,10 +115,10 @@ pub const TREES: [TreeRow; 26] = [
     TreeRow { tree: Tree::Leads, prefix: b'l', name: "leads", seal: Seal::Lead, kept: Kept::WithLead,
         key: "lead uuid", value: "lead as accepted",
         writers: "matching", readers: "matching, http, analytics" },
-    TreeRow { tree: Tree::Identities, prefix: b'i', name: "identities", seal: Seal::Open, kept: Kept::Base,
-        key: "company uuid, identity hash (32 bytes)", value: "time of submission in ms (i64), then the lead uuid",
-        writers: "matching", readers: "the duplicate guard" },
-    TreeRow { tree: Tree::Repeats, prefix: b'k', name: "repeats", seal: Seal::Open, kept: Kept::Base,
+    TreeRow { tree: Tree::Identities, prefix: b'i', name: "identities", seal: Seal::Lead, kept: Kept::Base,
+        key: "company uuid, id of the identity key (u64), hash under it (32 bytes)", value: "time of submission in ms (i64), the lead uuid, keyed hash of the identity",
+        writers: "store", readers: "store" },
+    TreeRow { tree: Tree::Repeats, prefix: b'k', name: "repeats", seal: Seal::Lead, kept: Kept::Base,
         key: "keyed hash of company uuid and the client's key", value: "time in ms (i64), keyed hash of the body, rate table uuid",
         writers: "matching", readers: "matching" },
     TreeRow { tree: Tree::RateTables, prefix: b'r', name: "rate_tables", seal: Seal::Open, kept: Kept::ByTime,
@@ -236,6 +236,8 @@ mod tests {
             |seal| -> Vec<Tree> { TREES.iter().filter(|row| row.seal == seal).map(|row| row.tree).collect() };
         let by_lead = [
             Tree::Leads,
+            Tree::Identities,
+            Tree::Repeats,
             Tree::Answers,
             Tree::LeadActions,
             Tree::PartnerEvents,

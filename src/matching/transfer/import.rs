@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 use super::VERSION;
 use super::line::{End, Heading, Line, unhex};
-use crate::matching::identity::identity_key;
+use crate::matching::identity::identity_of;
 use crate::matching::partner_events::{self, ReportRecord};
 use crate::matching::record::TableHead;
-use crate::store::entities::{LeadRecord, Tag};
+use crate::store::entities::{CompanyRecord, LeadRecord, Tag};
 use crate::store::{Commit, Seal, Store, TREES, Tree, codec};
 
 /// How many records are written at once.
@@ -23,6 +23,8 @@ pub struct Import {
     store: Store,
     /// The lead of each rate table.
     lead_of: HashMap<Uuid, Uuid>,
+    /// For how long each company looks back for duplicates.
+    look_back_minutes: HashMap<Uuid, u32>,
     waiting: Vec<Commit>,
     /// The tree of the record before: what is of the next may need what is of it.
     tree: Option<Tree>,
@@ -60,6 +62,7 @@ impl Import {
         Self {
             store,
             lead_of: HashMap::new(),
+            look_back_minutes: HashMap::new(),
             waiting: Vec::new(),
             tree: None,
             begun: false,
@@ -117,11 +120,8 @@ impl Import {
     /// What is to be written of a record, if anything; the outer `None` when it is no record of its tree.
     fn commit(&mut self, tree: Tree, key: Vec<u8>, payload: Vec<u8>) -> Option<Option<Commit>> {
         let key = match tree {
-            Tree::Identities => match self.identity(&key, &payload) {
-                Some(key) => key,
-                // Its lead was erased.
-                None => return Some(None),
-            },
+            // Those of the leads are made anew; an export of before had them.
+            Tree::Identities => return Some(None),
             Tree::PartnerEvents => {
                 let report: ReportRecord = codec::decode_json(&payload).ok()?;
                 partner_events::key(&self.store, &report.partner, &report.event.transaction_id).to_vec()
@@ -132,15 +132,18 @@ impl Import {
             let head: TableHead = codec::decode(&payload).ok()?;
             self.lead_of.insert(head.uuid, head.lead);
         }
+        if tree == Tree::Companies {
+            let company: CompanyRecord = codec::decode(&payload).ok()?;
+            let minutes = company.duplicate_look_back_minutes.unwrap_or(0);
+            self.look_back_minutes.insert(Uuid::from_slice(&key).ok()?, minutes);
+        }
         let lead = match tree.row().seal {
             Seal::Lead => Some(self.lead(tree, &key, &payload)?),
             Seal::Open | Seal::Own => None,
         };
-        let commit = Commit::new().put(tree, key, payload);
-        Some(Some(match lead {
-            Some(lead) => commit.about(lead),
-            None => commit,
-        }))
+        let commit = lead.into_iter().fold(Commit::new(), Commit::about);
+        let commit = if tree == Tree::Leads { self.identified(commit, &payload)? } else { commit };
+        Some(Some(commit.put(tree, key, payload)))
     }
 
     /// The lead that a record is about.
@@ -154,13 +157,15 @@ impl Import {
         }
     }
 
-    /// Under which the duplicates of a lead are known here.
-    fn identity(&self, key: &[u8], payload: &[u8]) -> Option<Vec<u8>> {
-        let company = Uuid::from_slice(key.get(..16)?).ok()?;
-        let lead = Uuid::from_slice(payload.get(8..)?).ok()?;
-        let lead = self.store.get(Tree::Leads, lead.as_bytes()).ok()??;
-        let record: LeadRecord = codec::decode_json(&lead).ok()?;
-        identity_key(&self.store, company, &record.lead)
+    /// A lead, and whom it is about where its company looks back for it.
+    fn identified(&self, commit: Commit, payload: &[u8]) -> Option<Commit> {
+        let record: LeadRecord = codec::decode_json(payload).ok()?;
+        let look_back_minutes = self.look_back_minutes.get(&record.company).copied().unwrap_or(0);
+        let look_back_ms = i64::from(look_back_minutes) * 60_000;
+        Some(match identity_of(&self.store, &record.lead).filter(|_| look_back_ms > 0) {
+            Some(identity) => commit.identify(record.company, identity, record.created_at, look_back_ms),
+            None => commit,
+        })
     }
 }
 

@@ -30,11 +30,6 @@ pub(in crate::store) enum DataKey {
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::store) struct Unreadable;
 
-/// Under which the data key of a lead is kept: keys of one slot lie together.
-pub(in crate::store) fn place(lead: Uuid) -> Vec<u8> {
-    [&KeyRing::slot_of(lead).to_be_bytes()[..], lead.as_bytes()].concat()
-}
-
 /// The lead whose data key is kept there.
 pub(in crate::store) fn lead_at(place: &[u8]) -> Option<Uuid> {
     Uuid::from_slice(place.get(2..)?).ok()
@@ -42,7 +37,7 @@ pub(in crate::store) fn lead_at(place: &[u8]) -> Option<Uuid> {
 
 /// A data key, as it is kept from now on.
 pub(in crate::store) fn wrap(ring: &KeyRing, lead: Uuid, key: &Key, volume: Number) -> Vec<u8> {
-    let wrapping = ring.current(KeyRing::slot_of(lead));
+    let wrapping = ring.current(ring.slots.slot_of(lead));
     let generation = wrapping.generation.to_be_bytes();
     let sealed = wrapping.key.seal(&context(lead, generation), key.bytes());
     [&generation[..], &sealed, &volume.to_be_bytes()].concat()
@@ -77,7 +72,7 @@ pub(in crate::store) fn unwrap(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Resul
 
 fn opened(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Option<Key> {
     let (generation, sealed) = kept.split_first_chunk()?;
-    let wrapping = ring.wrapping(KeyRing::slot_of(lead), u32::from_be_bytes(*generation))?;
+    let wrapping = ring.wrapping(ring.slots.slot_of(lead), u32::from_be_bytes(*generation))?;
     let bytes = zeroize::Zeroizing::new(wrapping.key.open(&context(lead, *generation), sealed)?);
     Key::of_bytes(&bytes)
 }

@@ -1,7 +1,7 @@
 //! The file of a store's keys, sealed by the master key.
 //!
 //! ```text
-//! "offerd keys 1\n"  id of the master key (8 hexadecimal digits)  "\n"  sealed key ring
+//! "offerd keys 2\n"  id of the master key (8 hexadecimal digits)  "\n"  sealed key ring
 //! ```
 //!
 //! The file is only ever replaced as a whole: written anew beside the old one, synced, renamed over it. So after a crash
@@ -19,7 +19,9 @@ use super::key_ring::KeyRing;
 use super::master_key::MasterKey;
 
 const NAME: &str = "keys";
-const HEADING: &[u8] = b"offerd keys 1\n";
+const HEADING: &[u8] = b"offerd keys 2\n";
+/// That of stores up to format 3.
+const OLDER_HEADING: &[u8] = b"offerd keys 1\n";
 const ID: usize = 8;
 
 /// The file of a store's keys.
@@ -54,8 +56,8 @@ impl KeyFile {
     /// Opens the keys with the master key.
     pub(in crate::store) fn open(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
         let bytes = fs::read(&self.path).map_err(|source| self.io(source))?;
-        let (id, sealed) = self.parts(&bytes)?;
-        let ring = master.key.open(HEADING, sealed).map(Zeroizing::new);
+        let (heading, id, sealed) = self.parts(&bytes)?;
+        let ring = master.key.open(heading, sealed).map(Zeroizing::new);
         let Some(ring) = ring else {
             return Err(match id == master.id() {
                 true => SealingError::Damaged { path: self.path.clone() },
@@ -67,13 +69,14 @@ impl KeyFile {
                 },
             });
         };
-        KeyRing::of_bytes(&ring).ok_or_else(|| SealingError::Damaged { path: self.path.clone() })
+        let ring = if heading == HEADING { KeyRing::of_bytes(&ring) } else { KeyRing::of_older(&ring) };
+        ring.ok_or_else(|| SealingError::Damaged { path: self.path.clone() })
     }
 
     /// The id of the master key that it is sealed with.
     pub(in crate::store) fn sealed_with(&self) -> Result<String, SealingError> {
         let bytes = fs::read(&self.path).map_err(|source| self.io(source))?;
-        self.parts(&bytes).map(|(id, _)| id)
+        self.parts(&bytes).map(|(_, id, _)| id)
     }
 
     /// Replaces the file. Once this returns, the new one survives a power cut, and the old one is gone.
@@ -110,12 +113,14 @@ impl KeyFile {
         }
     }
 
-    fn parts<'a>(&self, bytes: &'a [u8]) -> Result<(String, &'a [u8]), SealingError> {
+    fn parts<'a>(&self, bytes: &'a [u8]) -> Result<(&'static [u8], String, &'a [u8]), SealingError> {
         let damaged = || SealingError::Damaged { path: self.path.clone() };
-        let rest = bytes.strip_prefix(HEADING).ok_or_else(damaged)?;
+        let heading = [HEADING, OLDER_HEADING].into_iter().find(|heading| bytes.starts_with(heading));
+        let heading = heading.ok_or_else(damaged)?;
+        let rest = &bytes[heading.len()..];
         let (id, rest) = rest.split_at_checked(ID).ok_or_else(damaged)?;
         let id = std::str::from_utf8(id).map_err(|_| damaged())?;
-        Ok((id.to_owned(), rest.strip_prefix(b"\n").ok_or_else(damaged)?))
+        Ok((heading, id.to_owned(), rest.strip_prefix(b"\n").ok_or_else(damaged)?))
     }
 
     fn io(&self, source: io::Error) -> SealingError {

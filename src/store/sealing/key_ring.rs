@@ -1,17 +1,18 @@
 //! The keys of a store that are not of one lead.
 //!
 //! ```text
-//! store's own key (32)  blinding key (32)  { slot u16 BE  generation u32 BE  wrapping key (32) }…
+//! store's own key (32)  blinding key (32)  how many u32 BE  { slot u16 BE  generation u32 BE  wrapping key (32) }…  identity key…
 //! ```
+//! Up to format 3 there was no number, and there were no identity keys.
 
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::key::{KEY_LEN, Key};
-
-/// In how many slots the leads are, each with a wrapping key of its own. Erasing a lead seals the data keys of its slot
-/// again: one in so many.
-pub(in crate::store) const SLOTS: u16 = 1024;
+use super::{
+    identity_key::{self, IdentityKey},
+    key::{KEY_LEN, Key},
+    slots::{SLOTS, Slots},
+};
 
 const ENTRY: usize = 2 + 4 + KEY_LEN;
 
@@ -31,64 +32,116 @@ pub(in crate::store) struct KeyRing {
     pub(in crate::store) own: Key,
     /// Keys the hashes of what must not be guessed.
     pub(in crate::store) blinding: Key,
+    /// Tells the slot of a lead.
+    pub(in crate::store) slots: Slots,
     /// By slot, oldest first: the last seals, those before it are about to be destroyed.
-    slots: Vec<Vec<WrappingKey>>,
+    wrapping: Vec<Vec<WrappingKey>>,
+    /// What identities are hashed with.
+    pub(in crate::store) identities: Vec<IdentityKey>,
 }
 
 impl KeyRing {
     /// New keys, one for each slot.
     pub(super) fn random() -> Self {
         let slot = || vec![WrappingKey { generation: 0, key: Key::random() }];
-        Self { own: Key::random(), blinding: Key::random(), slots: (0..SLOTS).map(|_| slot()).collect() }
-    }
-
-    /// The slot of a lead.
-    pub(in crate::store) fn slot_of(lead: Uuid) -> u16 {
-        (crc32fast::hash(lead.as_bytes()) % u32::from(SLOTS)) as u16
+        let blinding = Key::random();
+        Self {
+            own: Key::random(),
+            slots: Slots::keyed(&blinding),
+            blinding,
+            wrapping: (0..SLOTS).map(|_| slot()).collect(),
+            identities: Vec::new(),
+        }
     }
 
     /// The wrapping key that seals in a slot now.
     pub(in crate::store) fn current(&self, slot: u16) -> &WrappingKey {
-        self.slots[usize::from(slot)].last().expect("each slot has a key from its beginning on")
+        self.wrapping[usize::from(slot)].last().expect("each slot has a key from its beginning on")
     }
 
     /// The wrapping key that sealed in a slot, if it was not destroyed.
     pub(in crate::store) fn wrapping(&self, slot: u16, generation: u32) -> Option<&WrappingKey> {
-        self.slots[usize::from(slot)].iter().find(|key| key.generation == generation)
+        self.wrapping[usize::from(slot)].iter().find(|key| key.generation == generation)
     }
 
     /// The slots with keys that are about to be destroyed.
     pub(in crate::store) fn unfinished(&self) -> Vec<u16> {
-        (0..SLOTS).filter(|slot| self.slots[usize::from(*slot)].len() > 1).collect()
+        (0..SLOTS).filter(|slot| self.wrapping[usize::from(*slot)].len() > 1).collect()
     }
 
     /// Gives a slot a new key that seals from now on.
     pub(in crate::store) fn renew(&mut self, slot: u16) {
         let generation = self.current(slot).generation.wrapping_add(1);
-        self.slots[usize::from(slot)].push(WrappingKey { generation, key: Key::random() });
+        self.wrapping[usize::from(slot)].push(WrappingKey { generation, key: Key::random() });
     }
 
     /// Forgets every key that seals no more.
     pub(in crate::store) fn forget(&mut self) {
-        for slot in &mut self.slots {
+        for slot in &mut self.wrapping {
             slot.drain(..slot.len() - 1);
         }
     }
 
+    /// The key with which identities of a company are hashed at a time; nothing where one is to be begun, or one that is there is
+    /// needed for longer.
+    pub(in crate::store) fn identity_key(
+        &self,
+        company: Uuid,
+        at_ms: i64,
+        look_back_ms: i64,
+    ) -> Option<&IdentityKey> {
+        let of_now = self.identities.iter().rev().find(|key| key.company == company && key.is_of(at_ms))?;
+        (of_now.until_ms >= of_now.ends_ms.saturating_add(look_back_ms)).then_some(of_now)
+    }
+
+    /// Begins a key with which identities of a company are hashed, or has the one that there is be needed for longer.
+    pub(in crate::store) fn begin_identities(&mut self, company: Uuid, at_ms: i64, look_back_ms: i64) {
+        let of_now = self.identities.iter_mut().rev().find(|key| key.company == company && key.is_of(at_ms));
+        match of_now {
+            Some(key) => key.until_ms = key.until_ms.max(key.ends_ms.saturating_add(look_back_ms)),
+            None => {
+                let id = self.next_identity_id();
+                self.identities.push(IdentityKey::new(company, id, at_ms, look_back_ms));
+            }
+        }
+    }
+
+    /// Has what a key has hashed be hashed anew, with another one for the same time.
+    pub(in crate::store) fn retire_identities(&mut self, id: u64) {
+        let next = self.next_identity_id();
+        let Some(old) = self.identities.iter_mut().find(|key| key.id == id) else { return };
+        let fresh = IdentityKey { id: next, key: Key::random(), retiring: false, ..old.clone() };
+        old.retiring = true;
+        self.identities.push(fresh);
+    }
+
+    /// Forgets a key with which identities were hashed.
+    pub(in crate::store) fn forget_identities(&mut self, id: u64) {
+        self.identities.retain(|key| key.id != id);
+    }
+
+    fn next_identity_id(&self) -> u64 {
+        self.identities.iter().map(|key| key.id).max().map_or(1, |last| last + 1)
+    }
+
     /// As bytes, to be sealed.
     pub(super) fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let entries: usize = self.slots.iter().map(Vec::len).sum();
+        let entries: usize = self.wrapping.iter().map(Vec::len).sum();
         // Never grown, so that no copy is left behind.
-        let mut bytes = Zeroizing::new(Vec::with_capacity(2 * KEY_LEN + entries * ENTRY));
+        let length = 2 * KEY_LEN + 4 + entries * ENTRY + self.identities.len() * identity_key::ENTRY;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(length));
         bytes.extend_from_slice(self.own.bytes());
         bytes.extend_from_slice(self.blinding.bytes());
-        for (slot, keys) in (0_u16..).zip(&self.slots) {
+        let count = u32::try_from(entries).expect("a slot has a key or two");
+        bytes.extend_from_slice(&count.to_be_bytes());
+        for (slot, keys) in (0_u16..).zip(&self.wrapping) {
             for WrappingKey { generation, key } in keys {
                 bytes.extend_from_slice(&slot.to_be_bytes());
                 bytes.extend_from_slice(&generation.to_be_bytes());
                 bytes.extend_from_slice(key.bytes());
             }
         }
+        self.identities.iter().for_each(|key| key.push(&mut bytes));
         bytes
     }
 
@@ -96,29 +149,54 @@ impl KeyRing {
     pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (own, rest) = bytes.split_at_checked(KEY_LEN)?;
         let (blinding, rest) = rest.split_at_checked(KEY_LEN)?;
-        let mut slots = vec![Vec::new(); usize::from(SLOTS)];
-        for entry in rest.chunks(ENTRY) {
-            let (slot, rest) = entry.split_first_chunk()?;
-            let (generation, key) = rest.split_first_chunk()?;
-            let generation = u32::from_be_bytes(*generation);
-            let slot = slots.get_mut(usize::from(u16::from_be_bytes(*slot)))?;
-            slot.push(WrappingKey { generation, key: Key::of_bytes(key)? });
-        }
-        let whole = slots.iter().all(|slot| !slot.is_empty());
-        whole.then_some(Self { own: Key::of_bytes(own)?, blinding: Key::of_bytes(blinding)?, slots })
+        let (count, rest) = rest.split_first_chunk()?;
+        let length = usize::try_from(u32::from_be_bytes(*count)).ok()?.checked_mul(ENTRY)?;
+        let (wrapping, identities) = rest.split_at_checked(length)?;
+        let identities = identities.chunks(identity_key::ENTRY).map(IdentityKey::parse);
+        let blinding = Key::of_bytes(blinding)?;
+        Some(Self {
+            own: Key::of_bytes(own)?,
+            slots: Slots::keyed(&blinding),
+            blinding,
+            wrapping: read_wrapping(wrapping)?,
+            identities: identities.collect::<Option<_>>()?,
+        })
+    }
+
+    /// The ring of a store up to format 3.
+    pub(super) fn of_older(bytes: &[u8]) -> Option<Self> {
+        let (own, rest) = bytes.split_at_checked(KEY_LEN)?;
+        let (blinding, rest) = rest.split_at_checked(KEY_LEN)?;
+        Some(Self {
+            own: Key::of_bytes(own)?,
+            blinding: Key::of_bytes(blinding)?,
+            slots: Slots::Plain,
+            wrapping: read_wrapping(rest)?,
+            identities: Vec::new(),
+        })
+    }
+
+    /// The same keys, as stores have them from format 4 on.
+    pub(in crate::store) fn brought_forward(self) -> Self {
+        Self { slots: Slots::keyed(&self.blinding), ..self }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn leads_are_spread_over_the_slots() {
-        let mut leads = [0_u32; SLOTS as usize];
-        for _ in 0..100 * u32::from(SLOTS) {
-            leads[usize::from(KeyRing::slot_of(Uuid::now_v7()))] += 1;
-        }
-        assert!(leads.iter().all(|count| (30..300).contains(count)), "{leads:?}");
+impl IdentityKey {
+    /// Whether identities are hashed with it at a time.
+    fn is_of(&self, at_ms: i64) -> bool {
+        !self.retiring && (self.begins_ms..self.ends_ms).contains(&at_ms)
     }
+}
+
+fn read_wrapping(bytes: &[u8]) -> Option<Vec<Vec<WrappingKey>>> {
+    let mut slots = vec![Vec::new(); usize::from(SLOTS)];
+    for entry in bytes.chunks(ENTRY) {
+        let (slot, rest) = entry.split_first_chunk()?;
+        let (generation, key) = rest.split_first_chunk()?;
+        let generation = u32::from_be_bytes(*generation);
+        let slot = slots.get_mut(usize::from(u16::from_be_bytes(*slot)))?;
+        slot.push(WrappingKey { generation, key: Key::of_bytes(key)? });
+    }
+    slots.iter().all(|slot| !slot.is_empty()).then_some(slots)
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! master key   outside the store: a file, the environment, a systemd credential
-//!   └ keys     the file `keys`: the store's own key, a blinding key, 1024 wrapping keys
+//!   └ keys     the file `keys`: the store's own key, a blinding key, 1024 wrapping keys, the keys of identities
 //!       └ data keys    the tree `lead_keys`: one for each lead, sealed by the wrapping key of the lead's slot
 //!           └ records  of the trees that are sealed by lead (`TREES`), each with the lead that it is about before it
 //! ```
@@ -22,10 +22,12 @@
 
 pub(super) mod data_key;
 mod error;
+pub(super) mod identity_key;
 pub(super) mod key;
 pub(super) mod key_file;
 pub(super) mod key_ring;
 pub(super) mod master_key;
+pub(super) mod slots;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -36,10 +38,12 @@ use uuid::Uuid;
 
 use self::data_key::DataKey;
 pub use self::error::SealingError;
+use self::identity_key::IdentityKey;
 use self::key::{Key, SEAL_LEN};
 use self::key_file::KeyFile;
 use self::key_ring::KeyRing;
 pub use self::master_key::{MasterKey, MasterKeyError};
+use self::slots::Slots;
 use super::commit::Without;
 use super::disk::DiskResult;
 use super::frame::Reason;
@@ -59,6 +63,7 @@ pub(super) struct LastKey(Option<(Uuid, Key)>);
 /// The keys of an open store.
 pub(super) struct Sealing {
     file: KeyFile,
+    slots: Slots,
     ring: RwLock<KeyRing>,
     /// Held while the file is replaced.
     master: Mutex<MasterKey>,
@@ -89,7 +94,8 @@ impl Sealing {
                 (master, ring)
             }
         };
-        Ok(Self { file, ring: RwLock::new(ring), master: Mutex::new(master) })
+        let slots = ring.slots.clone();
+        Ok(Self { file, slots, ring: RwLock::new(ring), master: Mutex::new(master) })
     }
 
     /// A keyed hash: the same for the same text, and not to be guessed from the store alone.
@@ -141,7 +147,7 @@ impl Sealing {
         from: &impl RawValues,
         lead: Uuid,
     ) -> DiskResult<Result<Option<DataKey>, Reason>> {
-        let place = data_key::place(lead);
+        let place = self.slots.place(lead);
         let mut read = None;
         loop {
             let kept = match read_clear(from, Tree::LeadKeys, &place)? {
@@ -158,6 +164,51 @@ impl Sealing {
             }
             read = Some(kept);
         }
+    }
+
+    /// Tells the slot of a lead.
+    pub(super) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// The keys with which identities of a company were hashed at some time since.
+    pub(super) fn identity_keys(&self, company: Uuid, since_ms: i64) -> Vec<IdentityKey> {
+        let ring = self.ring();
+        let keys = ring.identities.iter();
+        keys.filter(|key| key.company == company && key.ends_ms > since_ms).cloned().collect()
+    }
+
+    /// Every key with which identities were hashed.
+    pub(super) fn all_identity_keys(&self) -> Vec<IdentityKey> {
+        self.ring().identities.clone()
+    }
+
+    /// The key with which identities of a company are hashed at a time, begun where there is none. Once this returns it, it survives
+    /// a power cut.
+    pub(super) fn identity_key(
+        &self,
+        company: Uuid,
+        at_ms: i64,
+        look_back_ms: i64,
+    ) -> Result<IdentityKey, SealingError> {
+        if let Some(key) = self.ring().identity_key(company, at_ms, look_back_ms) {
+            return Ok(key.clone());
+        }
+        self.change(|ring| ring.begin_identities(company, at_ms, look_back_ms))?;
+        let ring = self.ring();
+        let key = ring.identity_key(company, at_ms, look_back_ms);
+        Ok(key.expect("it was just begun").clone())
+    }
+
+    /// Has what a key has hashed be hashed anew, with another one for the same time.
+    pub(super) fn retire_identities(&self, id: u64) -> Result<(), SealingError> {
+        self.change(|ring| ring.retire_identities(id))
+    }
+
+    /// Forgets a key with which identities were hashed, in memory and in the file. Once this returns, nobody can tell from a hash
+    /// whose it is.
+    pub(super) fn forget_identities(&self, id: u64) -> Result<(), SealingError> {
+        self.change(|ring| ring.forget_identities(id))
     }
 
     /// Makes a data key for a lead, and what is to be kept of it and of the volume of the lead's records.
@@ -219,10 +270,7 @@ impl Sealing {
     /// Forgets the wrapping keys that seal no more, in memory and in the file. Once this returns, what only they had
     /// sealed is lost for good.
     pub(super) fn forget(&self) -> Result<(), SealingError> {
-        let master = self.master();
-        let mut ring = self.ring().clone();
-        ring.forget();
-        self.replace(&master, ring)
+        self.change(KeyRing::forget)
     }
 
     /// Seals the keys with another master key. Once this returns, the one before opens nothing any more, and after a
@@ -252,6 +300,13 @@ impl Sealing {
     /// The store's own key.
     pub(super) fn own(&self) -> Key {
         self.ring().own.clone()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut KeyRing)) -> Result<(), SealingError> {
+        let master = self.master();
+        let mut ring = self.ring().clone();
+        change(&mut ring);
+        self.replace(&master, ring)
     }
 
     fn replace(&self, master: &MasterKey, ring: KeyRing) -> Result<(), SealingError> {

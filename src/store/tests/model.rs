@@ -6,7 +6,7 @@ use proptest::{collection::vec, prelude::*};
 
 use super::*;
 
-const TREES_USED: [Tree; 2] = [Tree::Texts, Tree::Identities];
+const TREES_USED: [Tree; 2] = [Tree::Texts, Tree::Companies];
 const COMPANY: Uuid = Uuid::from_u128(9);
 
 /// A record by its place in [`TREES_USED`] and its key.

@@ -7,7 +7,7 @@ use proptest::{collection::vec, prelude::*};
 
 use super::*;
 use crate::store::records::RawValues;
-use crate::store::sealing::{data_key, key_ring::KeyRing};
+use crate::store::sealing::{data_key, slots::Slots};
 
 /// A text that is looked for where it must not be.
 const CANARY: &[u8] = b"078-05-1120 wren.canary@example.com";
@@ -53,7 +53,10 @@ fn raw_record(directory: &Directory, tree: Tree, key: impl AsRef<[u8]>) -> Vec<u
 #[test]
 fn every_sealed_tree_is_read_as_it_was_written_and_told_by_no_file() {
     let directory = directory();
-    let sealed = || TREES.iter().filter(|row| row.seal != Seal::Open).map(|row| row.tree);
+    // What identities tell is written by the store alone, and has tests of its own.
+    let is_put = |tree| tree != Tree::Identities;
+    let sealed =
+        || TREES.iter().filter(|row| row.seal != Seal::Open).map(|row| row.tree).filter(|tree| is_put(*tree));
     let store = inline(&directory);
     let commit = Commit::new().about(LEAD).put(Tree::Texts, "open", "there it is");
     let feed = Tree::LeadClientTags;
@@ -66,7 +69,7 @@ fn every_sealed_tree_is_read_as_it_was_written_and_told_by_no_file() {
     assert!(!holds(&files, CANARY));
     assert!(holds(&files, b"there it is"), "what is not sealed is found, so the search finds");
     let store = inline(&directory);
-    assert_eq!(sealed().count(), 8);
+    assert_eq!(sealed().count(), 9);
     for tree in sealed() {
         assert_eq!(store.payload(tree, "key").as_deref(), Some(CANARY), "{}", tree.name());
         assert!(store.scan(tree, "").all(|record| record.unwrap().1 == CANARY), "{}", tree.name());
@@ -120,8 +123,9 @@ fn a_sealed_record_is_nobody_elses_and_stands_nowhere_else() {
 #[test]
 fn a_lead_whose_data_key_is_lost_is_broken_and_not_erased() {
     let directory = directory();
+    let slots = slots(&directory);
     inline(&directory).commit_group(&[about(LEAD), about(OTHER)]);
-    let place = Tree::LeadKeys.sled_key(&data_key::place(LEAD));
+    let place = Tree::LeadKeys.sled_key(&slots.place(LEAD));
     tamper(directory.path(), &place, |raw| raw[20] ^= 1);
     let reason = |store: &Store| match store.get(Tree::Leads, LEAD) {
         Err(ReadError::Broken(broken)) => broken.reason,
@@ -140,20 +144,26 @@ fn a_lead_whose_data_key_is_lost_is_broken_and_not_erased() {
 }
 
 /// A lead of the same slot as [`LEAD`].
-fn neighbour() -> Uuid {
-    neighbours()[0]
+fn neighbour(slots: &Slots) -> Uuid {
+    neighbours(slots)[0]
+}
+
+/// Tells the slot of a lead in a store, which is made if it is not there.
+fn slots(directory: &Directory) -> Slots {
+    inline(directory).shared.records.sealing().slots().clone()
 }
 
 /// Four of them.
-fn neighbours() -> Vec<Uuid> {
-    let slot = |lead| data_key::place(lead)[..2].to_vec();
-    (1000..).map(Uuid::from_u128).filter(|lead| slot(*lead) == slot(LEAD)).take(4).collect()
+fn neighbours(slots: &Slots) -> Vec<Uuid> {
+    let slot = slots.slot_of(LEAD);
+    (1000..).map(Uuid::from_u128).filter(|lead| slots.slot_of(*lead) == slot).take(4).collect()
 }
 
 #[test]
 fn an_erased_lead_is_read_no_more_and_its_neighbours_are() {
     let directory = directory();
-    inline(&directory).commit_group(&[about(LEAD), about(OTHER), about(neighbour())]);
+    let slots = slots(&directory);
+    inline(&directory).commit_group(&[about(LEAD), about(OTHER), about(neighbour(&slots))]);
     for _ in 0..2 {
         let store = inline(&directory);
         // The second time it changes nothing.
@@ -161,8 +171,8 @@ fn an_erased_lead_is_read_no_more_and_its_neighbours_are() {
         assert_eq!((store.payload(Tree::Leads, LEAD), store.is_erased(LEAD)), (None, Ok(true)));
         assert_eq!(store.commit_now(about(LEAD)), Err(CommitError::Erased));
         let left: Vec<Vec<u8>> = store.scan(Tree::Leads, "").map(|record| record.unwrap().0).collect();
-        assert_eq!(left, [OTHER.as_bytes(), neighbour().as_bytes()]);
-        assert_eq!(store.payload(Tree::Leads, neighbour()).as_deref(), Some(CANARY));
+        assert_eq!(left, [OTHER.as_bytes(), neighbour(&slots).as_bytes()]);
+        assert_eq!(store.payload(Tree::Leads, neighbour(&slots)).as_deref(), Some(CANARY));
         assert!(store.check().unwrap().is_sound());
     }
 }
@@ -170,8 +180,9 @@ fn an_erased_lead_is_read_no_more_and_its_neighbours_are() {
 #[test]
 fn not_even_a_data_key_that_is_dug_up_opens_what_is_erased() {
     let directory = directory();
-    inline(&directory).commit_group(&[about(LEAD), about(neighbour())]);
-    let place = data_key::place(LEAD);
+    let slots = slots(&directory);
+    inline(&directory).commit_group(&[about(LEAD), about(neighbour(&slots))]);
+    let place = slots.place(LEAD);
     let dug_up = raw_record(&directory, Tree::LeadKeys, &place);
     inline(&directory).commit_now(Commit::new().erase(LEAD, 5)).unwrap();
     tamper(directory.path(), &Tree::LeadKeys.sled_key(&place), |raw| *raw = dug_up);
@@ -179,7 +190,7 @@ fn not_even_a_data_key_that_is_dug_up_opens_what_is_erased() {
     assert!(
         matches!(store.get(Tree::Leads, LEAD), Err(ReadError::Broken(broken)) if broken.reason == Reason::DataKey)
     );
-    assert_eq!(store.payload(Tree::Leads, neighbour()).as_deref(), Some(CANARY));
+    assert_eq!(store.payload(Tree::Leads, neighbour(&slots)).as_deref(), Some(CANARY));
 }
 
 /// Gives what a slow reader has read before it was replaced, then what is there.
@@ -197,11 +208,12 @@ impl records::RawValues for Slow<'_> {
 #[test]
 fn a_reader_that_an_erasure_overtakes_reads_again() {
     let directory = directory();
+    let slots = slots(&directory);
     let store = inline(&directory);
-    store.commit_group(&[about(LEAD), about(neighbour())]);
+    store.commit_group(&[about(LEAD), about(neighbour(&slots))]);
     let records = &store.shared.records;
-    let before = records.raw(&Tree::LeadKeys.sled_key(&data_key::place(LEAD))).unwrap();
-    store.commit_now(Commit::new().erase(neighbour(), 5)).unwrap();
+    let before = records.raw(&Tree::LeadKeys.sled_key(&slots.place(LEAD))).unwrap();
+    store.commit_now(Commit::new().erase(neighbour(&slots), 5)).unwrap();
     let slow = Slow { before: std::cell::Cell::new(before), now: records };
     let read = records.sealing().data_key(&slow, LEAD).unwrap();
     assert!(matches!(read, Ok(Some(data_key::DataKey::Kept(_)))));
@@ -210,24 +222,25 @@ fn a_reader_that_an_erasure_overtakes_reads_again() {
 #[test]
 fn an_erasure_that_a_crash_interrupts_is_finished_at_the_next_start() {
     let directory = directory();
+    let slots = slots(&directory);
     let store = inline(&directory);
-    store.commit_group(&[about(LEAD), about(neighbour())]);
-    let slot = u16::from_be_bytes(*data_key::place(LEAD).first_chunk().unwrap());
+    store.commit_group(&[about(LEAD), about(neighbour(&slots))]);
+    let slot = u16::from_be_bytes(*slots.place(LEAD).first_chunk().unwrap());
     // As far as a crash before the group is on the disk lets it come.
     store.shared.records.sealing().renew(slot).unwrap();
     assert_eq!(store.shared.records.sealing().unfinished(), [slot]);
-    let late = neighbours()[3];
+    let late = neighbours(&slots)[3];
     store.commit_now(about(late)).unwrap();
     drop(store);
-    let old = raw_record(&directory, Tree::LeadKeys, data_key::place(LEAD));
+    let old = raw_record(&directory, Tree::LeadKeys, slots.place(LEAD));
 
     let store = inline(&directory);
     assert!(store.shared.records.sealing().unfinished().is_empty());
-    for lead in [LEAD, neighbour(), late] {
+    for lead in [LEAD, neighbour(&slots), late] {
         assert_eq!(store.payload(Tree::Leads, lead).as_deref(), Some(CANARY), "it was not acknowledged");
     }
     drop(store);
-    assert_ne!(raw_record(&directory, Tree::LeadKeys, data_key::place(LEAD)), old, "sealed anew");
+    assert_ne!(raw_record(&directory, Tree::LeadKeys, slots.place(LEAD)), old, "sealed anew");
 }
 
 #[test]
@@ -298,12 +311,13 @@ enum Step {
 }
 
 /// Few leads, of which some share a slot.
-fn lead(number: u8) -> Uuid {
-    if number.is_multiple_of(2) {
-        Uuid::from_u128(number.into())
-    } else {
-        neighbours()[usize::from(number / 2)]
-    }
+fn leads(slots: &Slots) -> Vec<Uuid> {
+    let neighbours = neighbours(slots);
+    let lead = |number: u8| match number % 2 {
+        0 => Uuid::from_u128(number.into()),
+        _ => neighbours[usize::from(number / 2)],
+    };
+    (0..8).map(lead).collect()
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -318,6 +332,8 @@ proptest! {
     #[test]
     fn erasing_takes_those_who_are_erased_and_nobody_else(groups in vec(vec(step(), 1..8), 1..6)) {
         let directory = directory();
+        let leads = leads(&slots(&directory));
+        let lead = |number: u8| leads[usize::from(number)];
         let mut kept: BTreeMap<u8, Option<u8>> = BTreeMap::new();
         let store = inline(&directory);
         for group in &groups {
@@ -346,8 +362,8 @@ proptest! {
 }
 
 /// Two leads of different slots, and one of the slot of the first.
-fn in_slots() -> [Uuid; 3] {
-    let slot = |lead: Uuid| KeyRing::slot_of(lead);
+fn in_slots(slots: &Slots) -> [Uuid; 3] {
+    let slot = |lead| slots.slot_of(lead);
     let first = Uuid::from_u128(1);
     let others = || (2..).map(Uuid::from_u128);
     let neighbour = others().find(|lead| slot(*lead) == slot(first)).unwrap();
@@ -358,10 +374,11 @@ fn in_slots() -> [Uuid; 3] {
 #[test]
 fn an_erasure_that_a_failing_disk_interrupts_costs_its_neighbours_nothing() {
     let directory = directory();
+    let slots = slots(&directory);
     let mut options = StoreOptions::new(directory.path());
     options.mend_interval = std::time::Duration::ZERO;
     let store = Store::open_inline_with(&options).unwrap();
-    let [first, neighbour, stranger] = in_slots();
+    let [first, neighbour, stranger] = in_slots(&slots);
     store.commit_group(&[first, neighbour, stranger].map(about));
     options.sync_fault.set(true);
     store.commit_now(Commit::new().erase(first, 1)).unwrap_err();

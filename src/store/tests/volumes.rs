@@ -56,14 +56,14 @@ impl Hourly {
 /// A lead with a uuid that tells no time, its table, what happened to it, and by what it is known.
 fn submit(store: &Store, hourly: &Hourly, nth: u32) -> (Uuid, Uuid) {
     let (lead, table) = (Uuid::from_u128(0xEE00 + u128::from(nth)), hourly.uuid(nth));
-    let at = hourly.now_ms().to_be_bytes();
+    let at = hourly.now_ms().cast_signed();
     let commit = Commit::new()
         .about(lead)
         .put(Tree::Leads, lead, format!("lead {nth}"))
         .put(Tree::LeadTables, [lead.as_bytes(), &table.as_bytes()[..]].concat(), "")
         .put(Tree::RateTables, table, "head")
         .put(Tree::Answers, [table.as_bytes(), &[0, 0][..]].concat(), vec![nth as u8; 9_000])
-        .put(Tree::Identities, [COMPANY.as_bytes(), &nth.to_be_bytes()[..]].concat(), at)
+        .identify(COMPANY, [nth as u8; 32], at, 1)
         .put(Tree::PartnerEvents, nth.to_be_bytes(), "report")
         .put(Tree::Texts, "shared", "text")
         .append(Tree::LeadEvents, COMPANY, nth.to_be_bytes());

@@ -52,7 +52,8 @@ impl Files {
     }
 
     fn open_one(&self, row: &FileRow, damages: &Damages) -> io::Result<Option<RecordFile>> {
-        let damaged = |what| damages.note(Damage { volume: Some(self.volume), file: self.name(row.number), what });
+        let damaged =
+            |what| damages.note(Damage { volume: Some(self.volume), file: self.name(row.number), what });
         let file = match RecordFile::open(&self.directory, self.volume, row.number, row.bytes) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 damaged(DamageKind::Missing);

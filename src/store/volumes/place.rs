@@ -7,7 +7,7 @@ use super::super::{
     disk::DiskResult,
     frame::part_owner,
     records::{RawValues, read_clear},
-    sealing::data_key,
+    sealing::{data_key, slots::Slots},
     trees::Tree,
 };
 use super::{BASE, Number, Volumes};
@@ -71,6 +71,7 @@ impl Place {
 pub(in crate::store) fn place(
     from: &impl RawValues,
     volumes: &Volumes,
+    slots: &Slots,
     tree: Tree,
     key: &[u8],
 ) -> DiskResult<Place> {
@@ -79,7 +80,7 @@ pub(in crate::store) fn place(
         tree => (tree, key),
     };
     match tree.row().kept {
-        Kept::WithLead => of_lead(from, key),
+        Kept::WithLead => of_lead(from, slots, key),
         _ => Ok(Place::In(time_ms(tree, key).map_or(BASE, |ms| volumes.at(ms)))),
     }
 }
@@ -88,13 +89,14 @@ pub(in crate::store) fn place(
 pub(in crate::store) fn span(
     from: &impl RawValues,
     volumes: &Volumes,
+    slots: &Slots,
     tree: Tree,
     start: &[u8],
     prefix: &[u8],
 ) -> DiskResult<Span> {
     Ok(match tree.row().kept {
         Kept::Base => Span::One(BASE),
-        Kept::WithLead if prefix.len() >= 16 => match of_lead(from, prefix)? {
+        Kept::WithLead if prefix.len() >= 16 => match of_lead(from, slots, prefix)? {
             Place::In(number) => Span::One(number),
             Place::Unclaimed => Span::One(BASE),
             Place::Somewhere => Span::All,
@@ -124,11 +126,11 @@ pub(in crate::store) fn time_ms(tree: Tree, key: &[u8]) -> Option<u64> {
     }
 }
 
-fn of_lead(from: &impl RawValues, key: &[u8]) -> DiskResult<Place> {
+fn of_lead(from: &impl RawValues, slots: &Slots, key: &[u8]) -> DiskResult<Place> {
     let Some(lead) = key.first_chunk().map(|lead| Uuid::from_bytes(*lead)) else {
         return Ok(Place::In(BASE));
     };
-    Ok(match read_clear(from, Tree::LeadKeys, &data_key::place(lead))? {
+    Ok(match read_clear(from, Tree::LeadKeys, &slots.place(lead))? {
         Ok(Some(kept)) => Place::In(data_key::volume_of(&kept)),
         Ok(None) => Place::Unclaimed,
         Err(_) => Place::Somewhere,

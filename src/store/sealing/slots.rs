@@ -1,0 +1,66 @@
+//! Slots: in which of so many groups a lead's data key is sealed.
+
+use ring::hmac;
+use uuid::Uuid;
+
+use super::key::Key;
+
+/// In how many slots the leads are, each with a wrapping key of its own. Erasing a lead seals the data keys of its slot
+/// again: one in so many.
+pub(in crate::store) const SLOTS: u16 = 1024;
+
+/// Tells the slot of a lead.
+#[derive(Clone)]
+pub(in crate::store) enum Slots {
+    /// By a checksum of its uuid, as up to format 3: who chose the uuids of leads could put many into one slot.
+    Plain,
+    /// By a keyed hash of its uuid.
+    Keyed(hmac::Key),
+}
+
+impl Slots {
+    /// By this key.
+    pub(super) fn keyed(blinding: &Key) -> Self {
+        Self::Keyed(hmac::Key::new(hmac::HMAC_SHA256, blinding.bytes()))
+    }
+
+    /// The slot of a lead.
+    pub(in crate::store) fn slot_of(&self, lead: Uuid) -> u16 {
+        match self {
+            Self::Plain => (crc32fast::hash(lead.as_bytes()) % u32::from(SLOTS)) as u16,
+            Self::Keyed(key) => {
+                let mut context = hmac::Context::with_key(key);
+                context.update(b"slot\0");
+                context.update(lead.as_bytes());
+                let hash = context.sign();
+                let [first, second, ..] = hash.as_ref() else { return 0 };
+                u16::from_be_bytes([*first, *second]) % SLOTS
+            }
+        }
+    }
+
+    /// Under which the data key of a lead is kept: keys of one slot lie together.
+    pub(in crate::store) fn place(&self, lead: Uuid) -> Vec<u8> {
+        [&self.slot_of(lead).to_be_bytes()[..], lead.as_bytes()].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leads_are_spread_over_the_slots_and_nobody_without_the_key_can_tell_how() {
+        let slots = Slots::keyed(&Key::random());
+        let mut leads = [0_u32; SLOTS as usize];
+        // All of one slot, as far as who chose them can tell.
+        let chosen = (0..).map(Uuid::from_u128).filter(|lead| Slots::Plain.slot_of(*lead) == 7);
+        for lead in chosen.take(100 * usize::from(SLOTS)) {
+            leads[usize::from(slots.slot_of(lead))] += 1;
+        }
+        assert!(leads.iter().all(|count| (30..300).contains(count)), "{leads:?}");
+        let lead = Uuid::from_u128(7);
+        let others = (0..20).map(|_| Slots::keyed(&Key::random()).slot_of(lead));
+        assert!(others.into_iter().any(|slot| slot != slots.slot_of(lead)));
+    }
+}

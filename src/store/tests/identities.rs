@@ -1,0 +1,137 @@
+//! Whom leads are about: known for a look-back, and gone with an erasure, from every byte that a thief may have.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::store::sealing::{data_key, key_file::KeyFile, key_ring::KeyRing};
+
+const COMPANY: Uuid = Uuid::from_u128(0xC0);
+const HOUR_MS: i64 = 3_600_000;
+
+fn lead(nth: u8) -> Uuid {
+    Uuid::from_u128(0xEE00 + u128::from(nth))
+}
+
+/// A lead about the person of this number, in a company that looks back for a day.
+fn about(nth: u8, at_ms: i64) -> Commit {
+    let (person, look_back_ms) = ([nth; 32], 24 * HOUR_MS);
+    Commit::new()
+        .about(lead(nth))
+        .unknown(COMPANY, person, at_ms - look_back_ms)
+        .put(Tree::Leads, lead(nth), [nth; 40])
+        .identify(COMPANY, person, at_ms, look_back_ms)
+}
+
+fn files(directory: &Path, found: &mut Vec<u8>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files(&path, found),
+            false => found.extend(fs::read(path).unwrap()),
+        }
+    }
+}
+
+/// What a thief of the disk and of the master key has: every byte, of before and of now, and every key that the key file of now
+/// gives away.
+struct Thief {
+    bytes: Vec<u8>,
+    ring: KeyRing,
+}
+
+impl Thief {
+    fn of(directories: &[&Directory]) -> Self {
+        let mut bytes = Vec::new();
+        directories.iter().for_each(|directory| files(directory.path(), &mut bytes));
+        let last = directories.last().unwrap().path();
+        let master = MasterKey::find(None, last).unwrap().unwrap();
+        Self { bytes, ring: KeyFile::of(last).open(&master).unwrap() }
+    }
+
+    /// Whether anything on the disk tells that this person was here: a hash under any key, or the hash that it is made of.
+    fn finds(&self, nth: u8) -> bool {
+        let hashes = self.ring.identities.iter().map(|key| key.place(&[nth; 32])[24..].to_vec());
+        hashes.chain([vec![nth; 32]]).any(|hash| self.bytes.windows(hash.len()).any(|window| window == hash))
+    }
+
+    /// Whether any data key of a lead that was ever on the disk can be opened.
+    fn opens(&self, store: &Store, nth: u8) -> bool {
+        let lead = lead(nth);
+        let place = store.shared.records.sealing().slots().place(lead);
+        let key = Tree::LeadKeys.sled_key(&place);
+        let places = self.bytes.windows(key.len()).enumerate().filter(|(_, window)| *window == key);
+        let frames: BTreeSet<&[u8]> = places
+            .filter_map(|(at, _)| self.bytes.get(at + key.len() + 5..at + key.len() + 5 + 68))
+            .collect();
+        assert!(!frames.is_empty(), "the key of every lead was here once");
+        frames
+            .into_iter()
+            .any(|kept| matches!(data_key::unwrap(&self.ring, lead, kept), Ok(data_key::DataKey::Kept(_))))
+    }
+}
+
+#[tokio::test]
+async fn of_a_person_who_is_erased_no_byte_tells_anything_and_the_others_are_still_known() {
+    let directory = directory();
+    let store = inline(&directory);
+    for nth in 1..40 {
+        store.commit_now(about(nth, i64::from(nth))).unwrap();
+    }
+    let before = copied(&directory);
+    assert_eq!(store.forget_identity(lead(7), COMPANY, Some([7; 32])).await.unwrap(), 1);
+    // What a lead is told to be may have changed since; its record is found all the same.
+    assert_eq!(store.forget_identity(lead(8), COMPANY, Some([99; 32])).await.unwrap(), 1);
+    assert_eq!(store.forget_identity(lead(9), COMPANY, None).await.unwrap(), 1);
+    for nth in 7..10 {
+        store.commit_now(Commit::new().erase(lead(nth), 50)).unwrap();
+    }
+    let after = copied(&directory);
+    let thief = Thief::of(&[&before, &after]);
+    assert!([7, 8, 9].iter().all(|nth| !thief.finds(*nth) && !thief.opens(&store, *nth)));
+    assert!(thief.finds(10) && thief.opens(&store, 10), "who is not erased is found, so the search finds");
+
+    let again = |nth: u8| {
+        let commit = Commit::new().about(lead(nth + 100)).unknown(COMPANY, [nth; 32], 0);
+        store.commit_now(commit.put(Tree::Leads, lead(nth + 100), "again"))
+    };
+    assert!((7..10).all(|nth| again(nth) == Ok(())), "nobody knows them");
+    for nth in (1..7).chain(10..40) {
+        let found = [&i64::from(nth).to_be_bytes()[..], lead(nth).as_bytes()].concat();
+        assert_eq!(again(nth), Err(CommitError::Guard { index: 0, found }));
+    }
+    assert!(store.check().unwrap().is_sound());
+}
+
+#[tokio::test]
+async fn an_identity_is_known_for_its_look_back_and_then_its_key_is_destroyed() {
+    let directory = directory();
+    let store = inline(&directory);
+    store.commit_now(about(1, 0)).unwrap();
+    let late = about(1, 24 * HOUR_MS);
+    assert!(matches!(store.commit_now(late), Err(CommitError::Guard { index: 0, .. })), "to the millisecond");
+    assert_eq!(store.forget_passed_identities(24 * HOUR_MS).await.unwrap(), 0);
+    assert!(Thief::of(&[&copied(&directory)]).finds(1));
+    assert_eq!(store.forget_passed_identities(40 * HOUR_MS).await.unwrap(), 1);
+    assert!(!Thief::of(&[&copied(&directory)]).finds(1));
+    assert_eq!(store.scan(Tree::Identities, COMPANY).count(), 0);
+    assert_eq!(store.payload(Tree::Leads, lead(1)), Some(vec![1; 40]), "the lead stays");
+}
+
+#[tokio::test]
+async fn a_crash_between_two_keys_is_made_good_later() {
+    let directory = directory();
+    let store = inline(&directory);
+    for nth in 1..20 {
+        store.commit_now(about(nth, 5)).unwrap();
+    }
+    let key = store.shared.records.sealing().identity_keys(COMPANY, 0).remove(0);
+    store.shared.records.sealing().retire_identities(key.id).unwrap();
+    store.commit_now(about(20, 6)).unwrap();
+    let store = killed(store, &directory);
+    let known = |nth| matches!(store.commit_now(about(nth, 7)), Err(CommitError::Guard { .. }));
+    assert!((1..21).all(known), "under either key");
+    assert_eq!(store.forget_passed_identities(8).await.unwrap(), 1);
+    assert!((1..21).all(known));
+    let left = store.shared.records.sealing().all_identity_keys();
+    assert!(left.len() == 1 && left[0].id != key.id);
+}

@@ -129,7 +129,7 @@ fn answers() -> Answers {
         Answer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes), cause: None }
     });
     let head = TableHead {
-        uuid: table_uuid(),
+        uuid: table_uuid(1_800_000_000_000),
         lead: uuid::Uuid::now_v7(),
         company: uuid::Uuid::now_v7(),
         test: false,
@@ -289,7 +289,7 @@ fn limits(criterion: &mut Criterion) {
     for chunk in 0..TABLES / 1_000 {
         let commit = (0..1_000).fold(Commit::new(), |commit, nth| {
             let head = TableHead {
-                uuid: table_uuid(),
+                uuid: table_uuid(now.cast_unsigned()),
                 lead: uuid::Uuid::now_v7(),
                 company: uuid::Uuid::now_v7(),
                 test: false,

@@ -78,6 +78,8 @@
 //! - What grows with every lead lies in volumes by time, so that what is old can go as a whole and a start reads the last one.
 //! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`matching::progress`]).
 //! - What a cap counts is derived from what is stored, so a restart counts the same ([`matching::limiter`]).
+//! - Arrivals never go back and never wait for a clock that was wrong; nothing is old because the machine's clock says a year to come
+//!   (`store/arrival_clock.rs`).
 //! - A rate table is computed under one [`matching::configuration`], book and lines and rules, whatever is reloaded.
 //! - A reload swaps everything or nothing; what can fail fails before the swap (`daemon/reload.rs`).
 //! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
@@ -85,7 +87,7 @@
 //! - No log, metric or error holds personal data: messages say what was wanted and the kind of thing that was found.
 //! - No byte on the disk tells of a person without the master key: the store seals what [`store::TREES`] says, and nobody
 //!   can write it otherwise.
-//! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times, feeds and limits share [`store::Clock`]), an expression engine on the hot path.
+//! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times, feeds and limits share the store's), an expression engine on the hot path.
 
 pub mod admin;
 pub mod analytics;

@@ -122,6 +122,9 @@ pub(super) struct RawStore {
     pub volume_bytes: i64,
     pub volume_age: HumanDuration,
     pub retention: HumanDuration,
+    pub clock_jump: HumanDuration,
+    pub clock_hold: HumanDuration,
+    pub clock_gap: HumanDuration,
 }
 
 #[derive(Debug, Deserialize)]

@@ -224,6 +224,12 @@ pub struct StoreSettings {
     pub volume_age: Duration,
     /// How long leads are kept; zero for ever.
     pub retention: Duration,
+    /// How far the machine's clock may be stepped ahead at once.
+    pub clock_jump: Duration,
+    /// How long it has to stay further ahead to be believed.
+    pub clock_hold: Duration,
+    /// How far it may be ahead of the last arrival at a start.
+    pub clock_gap: Duration,
 }
 
 /// `[partners]`

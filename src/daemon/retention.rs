@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use chrono::Utc;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, info};
 
@@ -32,7 +31,8 @@ pub(super) async fn retain(store: Store, settings: StoreSettings) {
 
 async fn drop_old(store: &Store, retention: Duration) {
     loop {
-        let now_ms = Utc::now().timestamp_millis();
+        // A clock of the future makes nothing old.
+        let now_ms = store.now_ms();
         let retention_ms = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
         let before_ms = now_ms.cast_unsigned().saturating_sub(retention_ms);
         match store.drop_before(before_ms, now_ms).await {

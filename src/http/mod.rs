@@ -30,7 +30,6 @@ use crate::analytics::Feeds;
 use crate::config::{LimitSettings, RateSettings, Settings};
 use crate::matching::Matchmaker;
 use crate::reference::Universities;
-use crate::store::Clock;
 use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
 use crate::web::{
@@ -74,7 +73,7 @@ impl App {
         let engine = matchmaker.engine();
         let docs = Docs::new(Addresses { api: &engine.base_url, integrations });
         let records_max = settings.analytics.page_records_max;
-        let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), Clock::system(), records_max);
+        let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), records_max);
         let partner_keys = PartnerKeys::of(engine.store.clone());
         Self {
             matchmaker,

@@ -49,7 +49,8 @@ pub struct Engine {
 impl Engine {
     /// An engine without live tables. Counts what the store says was asked lately.
     pub fn new(store: Store, texts: Texts, book: Book, lines: Lines, rules: Rules, base_url: String) -> Self {
-        Self::with_clock(store, texts, book, lines, rules, base_url, Clock::system())
+        let clock = store.clock();
+        Self::with_clock(store, texts, book, lines, rules, base_url, clock)
     }
 
     /// Like [`new`](Self::new), with a clock of one's own, for tests.

@@ -67,9 +67,8 @@ pub struct Submission {
 
 impl Submission {
     /// The lead as it will be kept.
-    fn record(self) -> LeadRecord {
+    fn record(self, now: i64) -> LeadRecord {
         let Self { company, test, bands, lead, .. } = self;
-        let now = Utc::now().timestamp_millis();
         let uuid = lead.uuid.unwrap_or_else(Uuid::now_v7);
         LeadRecord { uuid, company, test, created_at: now, updated_at: now, bands, lead }
     }
@@ -154,7 +153,7 @@ impl Matchmaker {
         let place = self.admit(submission.company, &configuration)?;
         let trace = self.engine.traces.lead(submission.trace.as_ref());
         let look_back_minutes = submission.look_back_minutes;
-        let record = submission.record();
+        let record = submission.record(self.engine.limiter.now());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
         let arrival = Arrival { record, commit, repeat: repeat.as_ref(), trace };
         self.build(configuration, place, arrival, until).await
@@ -167,7 +166,7 @@ impl Matchmaker {
     pub async fn take_lead(&self, submission: Submission) -> Result<LeadRecord, Refused> {
         self.room()?;
         let look_back_minutes = submission.look_back_minutes;
-        let record = submission.record();
+        let record = submission.record(self.engine.limiter.now());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
         self.engine.store.commit(commit).await.map_err(|failure| refusal(&record, failure))?;
         Ok(record)
@@ -225,7 +224,7 @@ impl Matchmaker {
     ) -> Result<Option<(LeadRecord, LeadRecord)>, Refused> {
         let found = reading::lead(&self.engine.store, lead).map_err(|_| Refused::StoreFailed)?;
         let Some(earlier) = found.filter(|record| record.company == company) else { return Ok(None) };
-        let updated_at = Utc::now().timestamp_millis();
+        let updated_at = self.engine.limiter.now();
         let grown = LeadRecord { lead: earlier.lead.merged(later), updated_at, ..earlier.clone() };
         Ok(Some((earlier, grown)))
     }
@@ -258,7 +257,7 @@ impl Matchmaker {
         let seating = Seating::of(&self.engine, &configuration, &record);
         let deadline = configuration.rules.time.deadline;
         let submit_wait = configuration.rules.submit_wait;
-        let head = head(&record, &seating, deadline);
+        let head = head(&record, &seating, deadline, self.engine.store.arrival_ms());
         trace.note("offerd.rate_table", head.uuid.to_string());
         trace.note("offerd.test", head.test);
 
@@ -445,11 +444,11 @@ impl Matchmaker {
 }
 
 /// What is written of a table before anybody is asked.
-fn head(record: &LeadRecord, seating: &Seating, deadline: Duration) -> TableHead {
+fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, arrival_ms: u64) -> TableHead {
     let created_at = seating.round.at;
     let deadline = created_at + deadline.as_millis() as i64;
     TableHead {
-        uuid: table_uuid(),
+        uuid: table_uuid(arrival_ms),
         lead: record.uuid,
         company: record.company,
         test: record.test,

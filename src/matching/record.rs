@@ -101,9 +101,12 @@ pub const MAX_KEPT_OUT: usize = 1_000;
 /// Offers that a table numbers at most; what comes after is cut and counted.
 pub const MAX_OFFERS: u16 = 0x0fff;
 
-/// A new rate table's uuid: a UUIDv7 whose last 12 bits are free, for its offers' numbers.
-pub fn table_uuid() -> Uuid {
-    Uuid::from_u128(Uuid::now_v7().as_u128() & !u128::from(MAX_OFFERS))
+/// A new rate table's uuid: a UUIDv7 whose last 12 bits are free, for its offers' numbers. Its time tells in which volume
+/// the table lies, so it is that of arrivals, Unix milliseconds, and not what the machine's clock may show.
+pub fn table_uuid(arrival_ms: u64) -> Uuid {
+    const TIME: u32 = 80;
+    let beside_time = Uuid::now_v7().as_u128() & ((1 << TIME) - 1);
+    Uuid::from_u128((u128::from(arrival_ms) << TIME | beside_time) & !u128::from(MAX_OFFERS))
 }
 
 /// The uuid of a table's offer: the table's own, plus the offer's number from 1. So an offer leads to its table without
@@ -125,7 +128,7 @@ mod tests {
 
     #[test]
     fn an_offer_leads_to_its_table() {
-        let table = table_uuid();
+        let table = table_uuid(1_800_000_000_000);
         assert_eq!(table.get_version_num(), 7);
         assert_eq!(table_of(table), (table, 0));
         for number in [1, 2, 77, MAX_OFFERS] {
@@ -153,7 +156,7 @@ mod tests {
 
     #[test]
     fn tables_made_in_one_millisecond_differ() {
-        let mut tables: Vec<Uuid> = (0..10_000).map(|_| table_uuid()).collect();
+        let mut tables: Vec<Uuid> = (0..10_000).map(|_| table_uuid(1_800_000_000_000)).collect();
         tables.sort_unstable();
         tables.dedup();
         assert_eq!(tables.len(), 10_000);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chrono::{Duration, Utc};
+use chrono::Duration;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -50,18 +50,18 @@ impl Repeat {
         };
         let at = i64::from_be_bytes(at.try_into().expect("the slice has eight bytes"));
         match Uuid::from_slice(table) {
-            Ok(table) if at >= forgotten_before() && body == self.kept_body(store) => Known::Done(table),
-            Ok(_) if at >= forgotten_before() => Known::OtherBody,
+            Ok(table) if at >= forgotten_before(store) && body == self.kept_body(store) => Known::Done(table),
+            Ok(_) if at >= forgotten_before(store) => Known::OtherBody,
             _ => Known::New,
         }
     }
 
     /// Adds to the commit of a submit that this key made `table`, unless it has made one.
     pub(super) fn remember(&self, store: &Store, commit: Commit, table: Uuid) -> Commit {
-        let now = Utc::now().timestamp_millis().to_be_bytes();
+        let now = store.now_ms().to_be_bytes();
         let record = [&now[..], &self.kept_body(store), table.as_bytes()].concat();
         let key = self.kept_key(store);
-        commit.unless_recent(Tree::Repeats, key, forgotten_before()).put(Tree::Repeats, key, record)
+        commit.unless_recent(Tree::Repeats, key, forgotten_before(store)).put(Tree::Repeats, key, record)
     }
 
     fn kept_key(&self, store: &Store) -> [u8; 32] {
@@ -73,8 +73,8 @@ impl Repeat {
     }
 }
 
-fn forgotten_before() -> i64 {
-    (Utc::now() - Duration::hours(REMEMBERED_HOURS)).timestamp_millis()
+fn forgotten_before(store: &Store) -> i64 {
+    store.now_ms() - Duration::hours(REMEMBERED_HOURS).num_milliseconds()
 }
 
 /// The keys whose submits are under way.

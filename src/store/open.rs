@@ -11,6 +11,7 @@ use std::{
 
 use super::{
     arrival::{Arrivals, FeedKey},
+    arrival_clock::ArrivalClock,
     broken::{BrokenRecord, ReadError},
     commit::Commit,
     error::StoreError,
@@ -46,6 +47,7 @@ pub(super) struct Opened {
     pub(super) records: Arc<Records>,
     pub(super) writer: Writer,
     pub(super) latch: Arc<FailureLatch>,
+    pub(super) clock: Arc<ArrivalClock>,
 }
 
 /// Opens the store, checks its format and makes a writer for it.
@@ -73,7 +75,9 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     volumes.settle(&listed(&db)?).map_err(|source| io_error(path, source))?;
     let sealing = Sealing::open(master, path, format.is_none()).map_err(StoreError::Sealing)?;
     let records = Arc::new(Records::new(volumes, sealing));
-    let arrivals = Arrivals::after(last_arrival_us(&records)?, options.clock.clone());
+    let last_us = last_arrival_us(&records)?;
+    let clock = Arc::new(ArrivalClock::after(last_us, options.clock.clone(), options.clock_limits));
+    let arrivals = Arrivals::after(last_us, Arc::clone(&clock));
     note_latest(&records).map_err(ReadError::from)?;
     let latch = Arc::new(FailureLatch::default());
     let StoreOptions { volume_bytes, volume_age, mend_interval, .. } = *options;
@@ -90,7 +94,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     if records.volumes().last().is_none() {
         writer.begin_volume().map_err(StoreError::Disk)?;
     }
-    Ok(Opened { records, writer, latch })
+    Ok(Opened { records, writer, latch, clock })
 }
 
 /// Gives sled what the journal still has for it, and begins the journal anew.
@@ -252,8 +256,8 @@ fn read_format(db: &sled::Db, path: &Path) -> Result<Option<u32>, StoreError> {
     }
 }
 
-/// The arrival given out last; from the feeds themselves when the record of it is broken.
-fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
+/// The arrival given out last that is durable; from the feeds themselves when the record of it is broken.
+pub(super) fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
     match records.get(Tree::Meta, LAST_ARRIVAL) {
         Ok(None) => return Ok(0),
         Ok(Some(payload)) => {

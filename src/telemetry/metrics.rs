@@ -101,6 +101,10 @@ pub const STORE_BYTES: &str = "offerd_store_bytes";
 pub const STORE_VOLUMES_DROPPED: &str = "offerd_store_volumes_dropped_total";
 /// Room on the disk of the store.
 pub const STORE_FREE_BYTES: &str = "offerd_store_free_bytes";
+/// How far the machine's clock is off that of arrivals.
+pub const STORE_CLOCK_OFFSET: &str = "offerd_store_clock_offset_seconds";
+/// Times that arrivals left the machine's clock, or followed it again.
+pub const STORE_CLOCK_STEPS: &str = "offerd_store_clock_steps_total";
 /// Stored records that could not be read.
 pub const STORE_BROKEN_RECORDS: &str = "offerd_store_broken_records_total";
 /// Connections made to far systems.
@@ -156,6 +160,8 @@ pub const METRICS: &[Metric] = &[
     gauge(STORE_BYTES, &[], "How long the files of the store's volumes are."),
     counter(STORE_VOLUMES_DROPPED, &[], "Volumes that were dropped because of store.retention."),
     gauge(STORE_FREE_BYTES, &[], "Room on the disk of the store; below store.reserve_bytes no new leads are taken in."),
+    gauge(STORE_CLOCK_OFFSET, &[], "How far the machine's clock is ahead of the time that arrivals are given; below 0, how far it is behind."),
+    counter(STORE_CLOCK_STEPS, &["to"], "Times that the machine's clock was found ahead of arrivals by more than store.clock_jump, or behind them, or was followed again: ahead, behind, followed."),
     counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
     counter(WIRE_CONNECTIONS, &["pool"], "Connections made to far systems."),
     counter(WIRE_REQUESTS, &["pool"], "Requests that got a connection; those beyond the connections made reused one."),

@@ -108,8 +108,8 @@ impl ArrivalClock {
         gauge!(STORE_CLOCK_OFFSET).set(0.0);
         let wall_us = clock.now_us();
         // What has passed since is no step: what arrived before is that old.
-        let agreed =
-            last_us == 0 || (last_us..=last_us.saturating_add(micros(limits.gap))).contains(&wall_us);
+        let believed = if limits.hold.is_zero() { u64::MAX } else { micros(limits.gap) };
+        let agreed = last_us == 0 || (last_us..=last_us.saturating_add(believed)).contains(&wall_us);
         let face = Mutex::new(Face {
             now_us: if agreed { wall_us } else { last_us },
             run_us: clock.steady_us(),

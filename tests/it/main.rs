@@ -59,3 +59,4 @@ mod ui_events;
 mod ui_look_ups;
 mod v1;
 mod waiting;
+mod wrong_clock;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::*;
-use crate::model::{EventType, FeedPage, LeadEvent, ProductType};
+use crate::model::{EventType, FeedPage, LeadEvent, ProductType, Viewer};
 use crate::store::entities::{Happening, Payout, Tag};
 use crate::store::{Clock, Commit, FeedKey, Store, StoreOptions, Tree, codec};
 
@@ -106,7 +106,7 @@ impl World {
 
     fn page<F: Feed>(&self, timestamp: &str) -> FeedPage<F::Record> {
         let start = ArrivalTime::parse(timestamp).unwrap();
-        self.feeds().page::<F>(COMPANY, PageRequest::hourly(start)).unwrap()
+        self.feeds().page::<F>(Viewer::of_all(COMPANY), PageRequest::hourly(start)).unwrap()
     }
 }
 
@@ -117,7 +117,7 @@ impl Reader {
 
     /// Reads one page; tells whether there is more now.
     fn read(&mut self, world: &World) -> bool {
-        let page = world.feeds().page::<Events>(COMPANY, self.next).unwrap();
+        let page = world.feeds().page::<Events>(Viewer::of_all(COMPANY), self.next).unwrap();
         self.next = next::<Events>(&page.next_url);
         let latest = world.now() - u64::try_from(self.next.form.minimum_age().as_micros()).unwrap();
         assert!(self.next.start.0 <= latest.max(ArrivalTime::FIRST.0));
@@ -344,8 +344,8 @@ fn a_page_that_would_read_too_much_ends_early_and_loses_nothing() {
 fn each_page_of_every_feed_leads_to_the_next_of_the_same() {
     let world = World::new();
     for first in [PageRequest::hourly(ArrivalTime::FIRST), PageRequest::prompt(ArrivalTime::FIRST)] {
-        let payouts = world.feeds().page::<Payouts>(COMPANY, first).unwrap();
-        let tags = world.feeds().page::<ClientTags>(COMPANY, first).unwrap();
+        let payouts = world.feeds().page::<Payouts>(Viewer::of_all(COMPANY), first).unwrap();
+        let tags = world.feeds().page::<ClientTags>(Viewer::of_all(COMPANY), first).unwrap();
         for next in [next::<Payouts>(&payouts.next_url), next::<ClientTags>(&tags.next_url)] {
             assert_eq!(next, first.starting_at(world.feeds().latest(first.form)));
         }

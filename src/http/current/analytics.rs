@@ -44,11 +44,11 @@ pub async fn lead_client_tags(context: Context<App>) -> Result<Reply, Failure> {
 
 /// Reads on a thread that may block: a page can be long.
 async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Result<Reply, Failure> {
-    let company = context.caller()?.company;
+    let viewer = context.caller()?.viewer();
     let asked = page_request::<F>(&context.request, &context.app.feeds)?;
     let app = Arc::clone(&context.app);
     let reading = tokio::task::spawn_blocking(move || {
-        let page = app.feeds.page::<F>(company, asked).map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+        let page = app.feeds.page::<F>(viewer, asked).map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
         Reply::json(&page)
     });
     reading.await.unwrap_or_else(|error| {

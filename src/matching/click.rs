@@ -101,13 +101,14 @@ impl Opened {
     async fn write(&self, engine: &Engine, lead: &LeadRecord) -> Result<(), CommitError> {
         let place = place(self.table.head().uuid, self.number);
         let before = reading::clicks(&engine.store, place).map_err(|_| CommitError::Busy)?;
-        let counted = writing::counted_click(lead, place, before);
-        if before.unwrap_or(0) >= engine.configuration().rules.clicks_kept_per_offer {
-            counter!(CLICKS, "kept" => "no").increment(1);
-            return engine.store.commit(counted).await;
+        let is_kept = before.unwrap_or(0) < engine.configuration().rules.clicks_kept_per_offer;
+        if is_kept {
+            self.write_kept(engine, lead, place, before).await?;
+        } else {
+            engine.store.commit(writing::counted_click(lead, place, before)).await?;
         }
-        counter!(CLICKS, "kept" => "yes").increment(1);
-        self.write_kept(engine, lead, place, before).await
+        counter!(CLICKS, "kept" => if is_kept { "yes" } else { "no" }).increment(1);
+        Ok(())
     }
 
     /// Writes a click that is kept, with its payout where the offer earns one by its first click. Test leads earn nothing.

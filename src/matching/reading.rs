@@ -64,7 +64,8 @@ pub fn table_in(store: &Store, texts: &Texts, table: Uuid) -> Result<Option<Tabl
 pub fn offer(store: &Store, ids: &OfferIds, offer: Uuid) -> Result<Option<(Uuid, u16)>, Unavailable> {
     match ids.read(offer) {
         None => Ok(None),
-        Some(Named::Earlier { table, number }) => Ok(Some((table, number))),
+        // Any UUIDv7 could be one, that of a newer table too.
+        Some(Named::Earlier { table, number }) => Ok(head(store, table)?.map(|_| (table, number))),
         Some(Named::Offer { begins, number }) => {
             let whole_bytes = &begins.as_bytes()[..14];
             for record in store.scan(Tree::RateTables, whole_bytes) {

@@ -12,7 +12,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use futures_util::FutureExt;
 use indicatif::{ProgressBar, ProgressStyle};
 use offerd::analytics::{ArrivalTime, Events, Feeds, Horizon, PageRequest, RECORDS_ENOUGH};
-use offerd::model::{EventType, ProductType};
+use offerd::model::{EventType, ProductType, Viewer};
 use offerd::store::entities::Happening;
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
 use uuid::Uuid;
@@ -77,7 +77,8 @@ impl Log {
     /// Reads the page whose first record is the `nth`.
     fn page_from(&self, nth: u64) {
         let start = ArrivalTime(ArrivalTime::FIRST.0 + nth / PER_APPEND);
-        let page = self.feeds.page::<Events>(COMPANY, PageRequest::prompt(start), self.horizon);
+        let page =
+            self.feeds.page::<Events>(Viewer::of_all(COMPANY), PageRequest::prompt(start), self.horizon);
         let page = page.expect("a sound store");
         assert_eq!(page.data.len(), RECORDS_ENOUGH);
     }

@@ -1,7 +1,6 @@
 //! Pages of the feeds, read from the store.
 
 use tracing::error;
-use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
 use super::cursor::Cursor;
@@ -9,7 +8,7 @@ use super::feed::Feed;
 use super::form::Form;
 use super::page_request::PageRequest;
 use super::window::Window;
-use crate::model::FeedPage;
+use crate::model::{FeedPage, Viewer};
 use crate::planted::{Planted, planted};
 use crate::store::{Commit, FeedKey, ReadError, Store, StoreError, codec};
 use crate::telemetry::metrics::FEED_PAGES_CUT;
@@ -71,18 +70,18 @@ impl Feeds {
         Ok(Horizon { hourly: told(hourly), prompt: told(prompt) })
     }
 
-    /// The page of a company's feed. Blocks for as long as reading takes.
+    /// The page of a company's feed, of what the viewer sees of it. Blocks for as long as reading takes.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn page<F: Feed>(
         &self,
-        company: Uuid,
+        viewer: Viewer,
         request: PageRequest,
         horizon: Horizon,
     ) -> Result<FeedPage<F::Record>, ReadError> {
         let mut window = request.window(horizon.latest(request.form), self.page_records_max);
-        let data = self.fill::<F>(&mut window, company, request)?;
+        let data = self.fill::<F>(&mut window, viewer, request)?;
         if window.was_cut() {
             metrics::counter!(FEED_PAGES_CUT, "feed" => F::TREE.name()).increment(1);
         }
@@ -99,13 +98,13 @@ impl Feeds {
     fn fill<F: Feed>(
         &self,
         window: &mut Window,
-        company: Uuid,
+        viewer: Viewer,
         request: PageRequest,
     ) -> Result<Vec<F::Record>, ReadError> {
         let mut data = Vec::new();
-        let first = FeedKey::first_at(company, request.start.0);
+        let first = FeedKey::first_at(viewer.company, request.start.0);
         // An append has an arrival time of its own, so its record holds all of an instant.
-        for record in self.store.scan_from(F::TREE, first.to_bytes(), company) {
+        for record in self.store.scan_from(F::TREE, first.to_bytes(), viewer.company) {
             let (key, payload) = record?;
             let Some(key) = FeedKey::parse(&key) else { continue };
             if !window.takes(ArrivalTime(key.arrival_us)) {
@@ -113,7 +112,10 @@ impl Feeds {
             }
             let stored = instant::<F>(key, &payload);
             let (read, held_before) = (stored.len(), data.len());
-            let wanted = stored.into_iter().filter(|stored| F::is_wanted(stored, request.event_types));
+            let is_seen = |stored: &F::Stored| !viewer.test || F::is_test(stored, &self.store);
+            let wanted = stored
+                .into_iter()
+                .filter(|stored| F::is_wanted(stored, request.event_types) && is_seen(stored));
             data.extend(wanted.map(|stored| F::record(stored, request.form)));
             window.holds(read, data.len() - held_before);
         }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::*;
-use crate::model::{EventType, FeedPage, LeadEvent, ProductType};
+use crate::model::{EventType, FeedPage, LeadEvent, ProductType, Viewer};
 use crate::store::entities::{Happening, Payout, Tag};
 use crate::store::{Clock, Commit, FeedKey, Store, StoreOptions, Tree, codec};
 
@@ -124,7 +124,7 @@ impl World {
 
     fn page<F: Feed>(&self, timestamp: &str) -> FeedPage<F::Record> {
         let start = ArrivalTime::parse(timestamp).unwrap();
-        self.feeds().page::<F>(COMPANY, PageRequest::hourly(start), self.horizon()).unwrap()
+        self.feeds().page::<F>(Viewer::of_all(COMPANY), PageRequest::hourly(start), self.horizon()).unwrap()
     }
 }
 
@@ -137,7 +137,7 @@ impl Reader {
     fn read(&mut self, world: &World) -> bool {
         let horizon = world.horizon();
         let asked = self.next;
-        let page = world.feeds().page::<Events>(COMPANY, asked, horizon).unwrap();
+        let page = world.feeds().page::<Events>(Viewer::of_all(COMPANY), asked, horizon).unwrap();
         self.next = next::<Events>(&page.next_url);
         assert!(asked.start <= self.next.start, "it never leads back");
         let latest = horizon.latest(self.next.form).max(ArrivalTime::FIRST);
@@ -380,8 +380,8 @@ fn a_page_that_would_read_too_much_ends_early_and_loses_nothing() {
 fn each_page_of_every_feed_leads_to_the_next_of_the_same() {
     let world = World::new();
     for first in [PageRequest::hourly(ArrivalTime::FIRST), PageRequest::prompt(ArrivalTime::FIRST)] {
-        let payouts = world.feeds().page::<Payouts>(COMPANY, first, world.horizon()).unwrap();
-        let tags = world.feeds().page::<ClientTags>(COMPANY, first, world.horizon()).unwrap();
+        let payouts = world.feeds().page::<Payouts>(Viewer::of_all(COMPANY), first, world.horizon()).unwrap();
+        let tags = world.feeds().page::<ClientTags>(Viewer::of_all(COMPANY), first, world.horizon()).unwrap();
         for next in [next::<Payouts>(&payouts.next_url), next::<ClientTags>(&tags.next_url)] {
             assert_eq!(next, first.starting_at(world.horizon().latest(first.form)));
         }

@@ -133,7 +133,13 @@ pub struct LimitSettings {
     pub per_company: Option<RateSettings>,
     /// Of one address.
     pub per_address: Option<RateSettings>,
-    /// Networks that no rate holds for.
+    /// Clicks on one offer.
+    pub clicks_per_offer: Option<RateSettings>,
+    /// Clicks on one offer that are kept.
+    pub clicks_kept_per_offer: u64,
+    /// How long after a lead was made a publishable token may merge into it.
+    pub publishable_merge: Duration,
+    /// Networks that no rate of requests holds for.
     pub exempt: Vec<IpNet>,
     /// Networks of proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,

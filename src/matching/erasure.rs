@@ -16,7 +16,7 @@ use super::engine::Engine;
 use super::matchmaker::Unavailable;
 use super::messages::Settle;
 use super::reading;
-use crate::model::Timestamp;
+use crate::model::{Timestamp, Viewer};
 use crate::store::entities::{Happening, LeadRecord, Payout};
 use crate::store::{Commit, Tree};
 
@@ -78,7 +78,7 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
     let store = &engine.store;
     let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
     let tables = reading::tables_of(store, lead);
-    let live = tables.iter().filter_map(|table| engine.live.get(*table, record.company)?);
+    let live = tables.iter().filter_map(|table| engine.live.get(*table, Viewer::of_all(record.company))?);
     // An actor that is gone has ended already.
     join_all(live.map(|actor| actor.send(Settle))).await;
 

@@ -67,6 +67,8 @@ pub const SUBMITS_REFUSED: &str = "offerd_submits_refused_total";
 pub const SEATS_CUT: &str = "offerd_seats_cut_total";
 /// Seats that fit a lead and were not asked.
 pub const SEATS_HELD_BACK: &str = "offerd_seats_held_back_total";
+/// Clicks that led to a partner.
+pub const CLICKS: &str = "offerd_clicks_total";
 /// How much of a limit is used.
 pub const LIMIT_USED: &str = "offerd_limit_used_ratio";
 /// Requests answered.
@@ -127,14 +129,15 @@ pub const WIRE_BREAKER_STATE: &str = "offerd_wire_breaker_state";
 pub const METRICS: &[Metric] = &[
     counter(HTTP_REQUESTS, &["listener", "route", "status"], "Requests answered."),
     seconds(HTTP_REQUEST_SECONDS, &["listener", "route"], "Time from the head of a request to its answer."),
-    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes) or 503 (requests, late, body_bytes)."),
+    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes) or 503 (requests, late, body_bytes); and clicks, with 429 (click_address_rate, click_offer_rate)."),
     gauge(HTTP_CONNECTIONS, &["listener"], "Open connections; the limit is api.max_connections."),
     counter(HTTP_CONNECTIONS_REFUSED, &["listener"], "Connections beyond api.max_connections."),
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
-    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, disk_full."),
+    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, disk_full; and merges that a publishable token came too late for, with 404: merge_too_late."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
     counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, schedule, per_minute, per_day, budget, exclusive."),
+    counter(CLICKS, &["kept"], "Clicks that led to a partner, and whether they are kept with the lead (yes) or only counted (no): limits.clicks_kept_per_offer."),
     gauge(LIMIT_USED, &["partner", "product_type", "limit"], "Share of per_minute, per_day or budget that is used."),
     counter(PARTNER_OUTCOMES, &["partner", "product_type", "outcome"], "How asks ended."),
     seconds(PARTNER_ANSWER_SECONDS, &["partner", "product_type"], "Time from ask to outcome."),

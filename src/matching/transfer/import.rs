@@ -117,7 +117,7 @@ impl Import {
     /// What is to be written of a record, if anything; the outer `None` when it is no record of its tree.
     fn commit(&mut self, tree: Tree, key: Vec<u8>, payload: Vec<u8>) -> Option<Option<Commit>> {
         let key = match tree {
-            Tree::Identities => match self.identity(&key, &payload) {
+            Tree::Identities => match self.identity(&payload) {
                 Some(key) => key,
                 // Its lead was erased.
                 None => return Some(None),
@@ -155,12 +155,11 @@ impl Import {
     }
 
     /// Under which the duplicates of a lead are known here.
-    fn identity(&self, key: &[u8], payload: &[u8]) -> Option<Vec<u8>> {
-        let company = Uuid::from_slice(key.get(..16)?).ok()?;
+    fn identity(&self, payload: &[u8]) -> Option<Vec<u8>> {
         let lead = Uuid::from_slice(payload.get(8..)?).ok()?;
         let lead = self.store.get(Tree::Leads, lead.as_bytes()).ok()??;
         let record: LeadRecord = codec::decode_json(&lead).ok()?;
-        identity_key(&self.store, company, &record.lead)
+        identity_key(&self.store, &record)
     }
 }
 

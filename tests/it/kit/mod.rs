@@ -21,7 +21,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use offerd::analytics::{ArrivalTime, Feed, Feeds, Horizon, PageRequest};
-use offerd::model::FeedPage;
+use offerd::model::{FeedPage, Viewer};
 use offerd::run_file::RunFile;
 use offerd::store::{Clock, Store};
 use serde_json::Value;
@@ -353,7 +353,7 @@ impl Stopped {
         let mut asked = PageRequest::hourly(ArrivalTime::FIRST);
         let mut data = Vec::new();
         loop {
-            let page = feeds.page::<F>(company.parse().unwrap(), asked, later);
+            let page = feeds.page::<F>(Viewer::of_all(company.parse().unwrap()), asked, later);
             let page = page.unwrap_or_else(|refused| panic!("{refused:?}"));
             data.extend(page.data);
             if !page.should_continue_polling {

@@ -129,9 +129,9 @@ fn answers() -> Answers {
         Answer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes), cause: None }
     });
     let head = TableHead {
-        uuid: table_uuid(),
-        lead: uuid::Uuid::now_v7(),
-        company: uuid::Uuid::now_v7(),
+        uuid: table_uuid(1_800_000_000_000),
+        lead: offerd::ids::timed(),
+        company: offerd::ids::timed(),
         test: false,
         loan_amount: Some(10_000),
         wants_loans: false,
@@ -214,8 +214,8 @@ fn six_offers() -> [(&'static str, &'static [u8], String); 3] {
 fn mapping(criterion: &mut Criterion) {
     let book = Book::load(Path::new("partners")).expect("the sample catalogue is good");
     let asked = Asked {
-        lead: uuid::Uuid::now_v7(),
-        rate_table: uuid::Uuid::now_v7(),
+        lead: offerd::ids::timed(),
+        rate_table: offerd::ids::timed(),
         test: false,
         now: chrono::Utc::now(),
     };
@@ -289,9 +289,9 @@ fn limits(criterion: &mut Criterion) {
     for chunk in 0..TABLES / 1_000 {
         let commit = (0..1_000).fold(Commit::new(), |commit, nth| {
             let head = TableHead {
-                uuid: table_uuid(),
-                lead: uuid::Uuid::now_v7(),
-                company: uuid::Uuid::now_v7(),
+                uuid: table_uuid(now.cast_unsigned()),
+                lead: offerd::ids::timed(),
+                company: offerd::ids::timed(),
                 test: false,
                 loan_amount: None,
                 wants_loans: false,
@@ -324,7 +324,7 @@ fn limits(criterion: &mut Criterion) {
 fn sealing(criterion: &mut Criterion) {
     let directory = tempfile::tempdir().expect("a directory for the store");
     let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
-    let lead = uuid::Uuid::now_v7();
+    let lead = offerd::ids::timed();
     let commit = Commit::new().about(lead).put(Tree::Leads, lead, LEAD).put(Tree::Texts, lead, LEAD);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(store.commit(commit)).expect("a lead is stored");

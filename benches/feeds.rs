@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use futures_util::FutureExt;
 use indicatif::{ProgressBar, ProgressStyle};
-use offerd::analytics::{ArrivalTime, Events, Feeds, PageRequest, RECORDS_ENOUGH};
-use offerd::model::{EventType, ProductType};
+use offerd::analytics::{ArrivalTime, Events, Feeds, Horizon, PageRequest, RECORDS_ENOUGH};
+use offerd::model::{EventType, ProductType, Viewer};
 use offerd::store::entities::Happening;
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
 use uuid::Uuid;
@@ -34,6 +34,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// A filled store, and where its log begins.
 struct Log {
     feeds: Feeds,
+    horizon: Horizon,
     records: u64,
     _directory: tempfile::TempDir,
 }
@@ -45,8 +46,7 @@ impl Log {
         let now = Arc::new(AtomicU64::new(ArrivalTime::FIRST.0));
         let shown = Arc::clone(&now);
         let clock = Clock::new(move || shown.load(Ordering::Relaxed));
-        let options =
-            StoreOptions { clock: clock.clone(), ..StoreOptions::new(directory.path().join("store")) };
+        let options = StoreOptions { clock, ..StoreOptions::new(directory.path().join("store")) };
         let store = Store::open_inline_with(&options).expect("a new store opens");
 
         let style = "{msg} [{bar:40}] {human_pos}/{human_len}, {eta} to go";
@@ -69,14 +69,17 @@ impl Log {
         println!("{records} events appended in {:.1?}", begun.elapsed());
 
         now.fetch_add(u64::try_from(DAY.as_micros()).expect("a day is short"), Ordering::Relaxed);
-        let feeds = Feeds::new(store, String::new(), clock, 1_000_000);
-        Self { feeds, records, _directory: directory }
+        let horizon = Horizon::at(ArrivalTime(now.load(Ordering::Relaxed)));
+        let feeds = Feeds::new(store, String::new(), 1_000_000);
+        Self { feeds, horizon, records, _directory: directory }
     }
 
     /// Reads the page whose first record is the `nth`.
     fn page_from(&self, nth: u64) {
         let start = ArrivalTime(ArrivalTime::FIRST.0 + nth / PER_APPEND);
-        let page = self.feeds.page::<Events>(COMPANY, PageRequest::prompt(start)).expect("a sound store");
+        let page =
+            self.feeds.page::<Events>(Viewer::of_all(COMPANY), PageRequest::prompt(start), self.horizon);
+        let page = page.expect("a sound store");
         assert_eq!(page.data.len(), RECORDS_ENOUGH);
     }
 }

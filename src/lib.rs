@@ -39,7 +39,7 @@
 //!      cli also names wire: TLS with our own listeners
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
-//!      sandbox: for cli only, names nothing; shares: a leaf, for web and matching
+//!      sandbox: for cli only, names nothing; shares: a leaf, for web and matching; ids: a leaf, for whoever makes one
 //! ```
 //!
 //! | module | holds |
@@ -56,6 +56,7 @@
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics, tokens, on a thread of its own; [`admin::console`] what an operator looks at in a browser |
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
+//! | [`ids`] | uuids that nobody guesses, each from fresh random bits |
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`sandbox`] | a partner simulator that answers from case files |
 //! | [`telemetry`] | logs, metrics and traces; [`telemetry::traces`] sends a lead's spans to a collector |
@@ -79,14 +80,19 @@
 //! - What grows with every lead lies in volumes by time, so that what is old can go as a whole and a start opens the last one.
 //! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`matching::progress`]).
 //! - What a cap counts is derived from what is stored, so a restart counts the same ([`matching::limiter`]).
+//! - Arrivals never go back and never wait for a clock that was wrong; nothing is old because the machine's clock says a year to come
+//!   (`store/arrival_clock.rs`).
 //! - A rate table is computed under one [`matching::configuration`], book and lines and rules, whatever is reloaded.
 //! - A reload swaps everything or nothing; what can fail fails before the swap (`daemon/reload.rs`).
 //! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
+//! - An id tells of no other: uuids are made in [`ids`] only, and an offer's, which is public, leads to its table only for
+//!   who has the store's key ([`matching::offer_ids`]).
+//! - A test token sees records of tests only, a publishable one no personal data ([`model::Viewer`]).
 //! - A panic is an outcome, never the end of the process: `panic = "unwind"` in every profile.
 //! - No log, metric or error holds personal data: messages say what was wanted and the kind of thing that was found.
 //! - No byte on the disk tells of a person without the master key: the store seals what [`store::TREES`] says, and nobody
 //!   can write it otherwise.
-//! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times, feeds and limits share [`store::Clock`]), an expression engine on the hot path.
+//! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times, feeds and limits share the store's), an expression engine on the hot path.
 
 pub mod admin;
 pub mod analytics;
@@ -97,6 +103,7 @@ pub mod daemon;
 pub mod declaration;
 pub mod handbook;
 pub mod http;
+pub mod ids;
 pub mod matching;
 pub mod model;
 #[cfg(test)]

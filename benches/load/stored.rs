@@ -7,9 +7,10 @@ use std::time::Instant;
 use chrono::Utc;
 use futures_util::future::join_all;
 use indicatif::{ProgressBar, ProgressStyle};
+use offerd::ids;
 use offerd::matching::identity::identity_key;
 use offerd::matching::outcome::Outcome;
-use offerd::matching::record::{Answer, AnswerRecord, MAX_OFFERS, TableHead};
+use offerd::matching::record::{Answer, AnswerRecord, TableHead, table_uuid_of};
 use offerd::matching::table::Table;
 use offerd::matching::texts::Texts;
 use offerd::matching::writing::{self, IdentityLookBack};
@@ -18,7 +19,7 @@ use offerd::partners::{Book, Facts};
 use offerd::store::entities::LeadRecord;
 use offerd::store::{Clock, Commit, Store, StoreOptions};
 use tokio::runtime::Runtime;
-use uuid::{NoContext, Timestamp as UuidTimestamp, Uuid};
+use uuid::Uuid;
 
 use crate::generator::MARK;
 use crate::kit::Plan;
@@ -52,7 +53,7 @@ pub fn fill(plan: &Plan, leads: u64, runtime: &Runtime) {
     let bar = ProgressBar::new(leads).with_message("storing leads");
     bar.set_style(ProgressStyle::with_template(style).expect("a template of indicatif's"));
     let begun = Instant::now();
-    let company = Uuid::now_v7();
+    let company = ids::timed();
     for flush in (0..leads).step_by(PER_FLUSH as usize) {
         clock_ms.store(at(flush), Ordering::Relaxed);
         let commits: Vec<_> = (flush..leads.min(flush + PER_FLUSH))
@@ -71,8 +72,7 @@ pub fn fill(plan: &Plan, leads: u64, runtime: &Runtime) {
 /// What is written when a lead is taken in, and when its partners have answered.
 fn commits(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, at_ms: u64) -> [Commit; 2] {
     let body = lead().replace(MARK, &format!("{nth:08}"));
-    let uuid =
-        || Uuid::new_v7(UuidTimestamp::from_unix(NoContext, at_ms / 1000, (at_ms % 1000) as u32 * 1_000_000));
+    let uuid = || ids::timed_at(at_ms);
     let at = at_ms as i64;
     let record = LeadRecord {
         uuid: uuid(),
@@ -86,7 +86,7 @@ fn commits(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, a
     let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands);
     let fits = book.fitting(&facts);
     let head = TableHead {
-        uuid: Uuid::from_u128(uuid().as_u128() & !u128::from(MAX_OFFERS)),
+        uuid: table_uuid_of(uuid),
         lead: record.uuid,
         company,
         test: false,
@@ -98,8 +98,7 @@ fn commits(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, a
         book: book.fingerprint(),
         kept_out: Vec::new(),
     };
-    let identity =
-        identity_key(store, company, &record.lead).map(|key| IdentityLookBack { key, since: None });
+    let identity = identity_key(store, &record).map(|key| IdentityLookBack { key, since: None });
     let taken_in = writing::with_table(writing::lead(&record, identity.as_ref()), &record, &head);
 
     let seats = head.seats.iter().map(|seat| texts.seat(*seat).expect("stored")).collect();

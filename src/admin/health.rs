@@ -1,8 +1,9 @@
 //! Whether the daemon takes leads, and if not, why.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use crate::store::{self, Store};
+use crate::store::{self, ClockStanding, Store};
 
 /// Readiness: started, not stopping, and a store that writes.
 #[derive(Debug)]
@@ -22,6 +23,11 @@ impl Health {
         self.ready.store(ready, Ordering::Release);
     }
 
+    /// What to look at although leads are taken.
+    pub fn remark(&self) -> Option<String> {
+        clock_remark(self.store.clock_standing())
+    }
+
     /// Whether leads are taken.
     ///
     /// # Errors
@@ -34,6 +40,21 @@ impl Health {
             store::Health::Sound => Ok(()),
             store::Health::Short(reason) => Err(format!("no new leads are taken in: {reason}")),
             store::Health::Failed(reason) => Err(format!("the store does not write: {reason}")),
+        }
+    }
+}
+
+/// How the machine's clock is off, in words.
+pub(super) fn clock_remark(standing: ClockStanding) -> Option<String> {
+    let written = |off: Duration| humantime::format_duration(Duration::from_secs(off.as_secs()));
+    match standing {
+        ClockStanding::Followed => None,
+        ClockStanding::Ahead(off) => Some(format!(
+            "the clock of this machine is not believed: {} ahead of what has passed",
+            written(off)
+        )),
+        ClockStanding::Behind(off) => {
+            Some(format!("the clock of this machine is {} behind the last arrivals", written(off)))
         }
     }
 }

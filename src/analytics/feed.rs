@@ -7,8 +7,8 @@ use super::event_types::EventTypes;
 use super::form::Form;
 use super::hash::hash;
 use crate::model::{LeadClientTag, LeadEvent, LeadPayout, Timestamp};
-use crate::store::Tree;
-use crate::store::entities::{Happening, Payout, Tag};
+use crate::store::entities::{Happening, LeadRecord, Payout, Tag};
+use crate::store::{Store, Tree, codec};
 
 /// A log of records of one kind, by company, in the order of arrival.
 pub trait Feed {
@@ -30,6 +30,9 @@ pub trait Feed {
     fn is_wanted(_stored: &Self::Stored, _event_types: EventTypes) -> bool {
         true
     }
+
+    /// Whether a record is of a test.
+    fn is_test(stored: &Self::Stored, store: &Store) -> bool;
 
     /// What is stored, as a form tells it.
     fn record(stored: Self::Stored, form: Form) -> Self::Record;
@@ -59,6 +62,10 @@ impl Feed for Events {
         event_types.contains(happening.event_type)
     }
 
+    fn is_test(happening: &Happening, _store: &Store) -> bool {
+        happening.test
+    }
+
     fn record(happening: Happening, form: Form) -> LeadEvent {
         let id = event_id(&happening);
         let (institution_uuid, institution_name) = happening.institution.unzip();
@@ -84,6 +91,11 @@ impl Feed for Payouts {
     const TREE: Tree = Tree::LeadPayouts;
     const PATH: &'static str = "/supplyAnalytics/leadPayouts";
 
+    /// Tests earn nothing.
+    fn is_test(_payout: &Payout, _store: &Store) -> bool {
+        false
+    }
+
     fn record(payout: Payout, _form: Form) -> LeadPayout {
         let Payout { lead, booked_at_ms, cents } = payout;
         LeadPayout { lead_uuid: lead, booked_at: time(booked_at_ms), payout_in_cents: cents }
@@ -96,6 +108,13 @@ impl Feed for ClientTags {
 
     const TREE: Tree = Tree::LeadClientTags;
     const PATH: &'static str = "/supplyAnalytics/leadClientTags";
+
+    /// A tag does not tell; the lead that it is on does.
+    fn is_test(tag: &Tag, store: &Store) -> bool {
+        let lead = store.get(Tree::Leads, tag.lead.as_bytes()).ok().flatten();
+        let record = lead.and_then(|lead| codec::decode_json::<LeadRecord>(&lead).ok());
+        record.is_some_and(|record| record.test)
+    }
 
     fn record(tag: Tag, _form: Form) -> LeadClientTag {
         let Tag { lead, key, value, created_at_ms } = tag;

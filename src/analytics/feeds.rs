@@ -1,7 +1,6 @@
 //! Pages of the feeds, read from the store.
 
 use tracing::error;
-use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
 use super::cursor::Cursor;
@@ -9,43 +8,80 @@ use super::feed::Feed;
 use super::form::Form;
 use super::page_request::PageRequest;
 use super::window::Window;
-use crate::model::FeedPage;
+use crate::model::{FeedPage, Viewer};
 use crate::planted::{Planted, planted};
-use crate::store::{Clock, FeedKey, ReadError, Store, codec};
+use crate::store::{Commit, FeedKey, ReadError, Store, StoreError, codec};
 use crate::telemetry::metrics::FEED_PAGES_CUT;
+
+/// Up to where the feeds may be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Horizon {
+    hourly: ArrivalTime,
+    prompt: ArrivalTime,
+}
+
+impl Horizon {
+    /// As it is when the time of arrivals is `now`: for who knows that nothing arrives before that.
+    pub fn at(now: ArrivalTime) -> Self {
+        Self {
+            hourly: now.before(Form::Hourly.minimum_age()),
+            prompt: now.before(Form::Prompt.minimum_age()),
+        }
+    }
+
+    /// The time from which on nothing may be told yet.
+    pub fn latest(self, form: Form) -> ArrivalTime {
+        match form {
+            Form::Hourly => self.hourly,
+            Form::Prompt => self.prompt,
+        }
+    }
+}
 
 /// Reads pages of every feed. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Feeds {
     store: Store,
     base_url: String,
-    clock: Clock,
     page_records_max: usize,
 }
 
 impl Feeds {
-    /// Feeds over the store. `clock` tells how old a record is; it has to be the clock that arrivals are given. At most
-    /// so many records are read for a page, its first instant apart; one that ends there is followed by the rest.
-    pub fn new(store: Store, base_url: String, clock: Clock, page_records_max: usize) -> Self {
-        Self { store, base_url, clock, page_records_max }
+    /// Feeds over the store, by whose time of arrivals they tell how old a record is. At most so many records are read for a
+    /// page, its first instant apart; one that ends there is followed by the rest.
+    pub fn new(store: Store, base_url: String, page_records_max: usize) -> Self {
+        Self { store, base_url, page_records_max }
     }
 
-    /// The time from which on nothing may be told yet.
-    pub fn latest(&self, form: Form) -> ArrivalTime {
-        ArrivalTime(self.clock.now_us()).before(form.minimum_age())
+    /// Up to where the feeds may be told now. Nothing arrives before that any more: where that is not certain over a restart
+    /// yet, it is made so, and while it cannot be, less is told.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn horizon(&self) -> Result<Horizon, StoreError> {
+        let aged = |form: Form| self.store.aged_us(form.minimum_age());
+        let (hourly, prompt) = (aged(Form::Hourly), aged(Form::Prompt));
+        if hourly.max(prompt) > self.store.closed_us()? + 1 {
+            // A store that does not write tells nothing new; its state says why.
+            let _ = self.store.commit(Commit::new().mark_time()).await;
+        }
+        let open = self.store.closed_us()? + 1;
+        let told = |aged: u64| ArrivalTime(aged.min(open));
+        Ok(Horizon { hourly: told(hourly), prompt: told(prompt) })
     }
 
-    /// The page of a company's feed. Blocks for as long as reading takes.
+    /// The page of a company's feed, of what the viewer sees of it. Blocks for as long as reading takes.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn page<F: Feed>(
         &self,
-        company: Uuid,
+        viewer: Viewer,
         request: PageRequest,
+        horizon: Horizon,
     ) -> Result<FeedPage<F::Record>, ReadError> {
-        let mut window = request.window(self.latest(request.form), self.page_records_max);
-        let data = self.fill::<F>(&mut window, company, request)?;
+        let mut window = request.window(horizon.latest(request.form), self.page_records_max);
+        let data = self.fill::<F>(&mut window, viewer, request)?;
         if window.was_cut() {
             metrics::counter!(FEED_PAGES_CUT, "feed" => F::TREE.name()).increment(1);
         }
@@ -62,13 +98,13 @@ impl Feeds {
     fn fill<F: Feed>(
         &self,
         window: &mut Window,
-        company: Uuid,
+        viewer: Viewer,
         request: PageRequest,
     ) -> Result<Vec<F::Record>, ReadError> {
         let mut data = Vec::new();
-        let first = FeedKey::first_at(company, request.start.0);
+        let first = FeedKey::first_at(viewer.company, request.start.0);
         // An append has an arrival time of its own, so its record holds all of an instant.
-        for record in self.store.scan_from(F::TREE, first.to_bytes(), company) {
+        for record in self.store.scan_from(F::TREE, first.to_bytes(), viewer.company) {
             let (key, payload) = record?;
             let Some(key) = FeedKey::parse(&key) else { continue };
             if !window.takes(ArrivalTime(key.arrival_us)) {
@@ -76,7 +112,10 @@ impl Feeds {
             }
             let stored = instant::<F>(key, &payload);
             let (read, held_before) = (stored.len(), data.len());
-            let wanted = stored.into_iter().filter(|stored| F::is_wanted(stored, request.event_types));
+            let is_seen = |stored: &F::Stored| !viewer.test || F::is_test(stored, &self.store);
+            let wanted = stored
+                .into_iter()
+                .filter(|stored| F::is_wanted(stored, request.event_types) && is_seen(stored));
             data.extend(wanted.map(|stored| F::record(stored, request.form)));
             window.holds(read, data.len() - held_before);
         }

@@ -3,7 +3,9 @@
 //! Each of the three [feeds](Feed) is an append-only log per company, ordered by arrival. A page starts at an
 //! [`ArrivalTime`] that the client names and ends where its [`Window`] closes; the next page starts there. The window ends
 //! at the minimum age of its [`Form`] at the latest. What arrives later is given a later arrival time, so it lies ahead of
-//! every page that was ever delivered, whenever it happened: following `nextUrl` misses nothing and repeats nothing.
+//! every page that was ever delivered, whenever it happened: following `nextUrl` misses nothing and repeats nothing. Times are
+//! those of the store's arrivals, which run whatever the machine's clock shows, and no page leads to a time that a restart
+//! could fall behind ([`Feeds::horizon`]).
 //!
 //! # The two forms
 //!
@@ -46,7 +48,7 @@ pub use arrival_time::ArrivalTime;
 pub use cursor::{Cursor, PAGINATION_TOKEN};
 pub use event_types::EventTypes;
 pub use feed::{ClientTags, Events, Feed, Payouts};
-pub use feeds::Feeds;
+pub use feeds::{Feeds, Horizon};
 pub use form::Form;
 pub use page_request::PageRequest;
 pub use window::{RECORDS_ENOUGH, Window};

@@ -9,7 +9,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::*;
-use crate::model::{EventType, FeedPage, LeadEvent, ProductType};
+use crate::model::{EventType, FeedPage, LeadEvent, ProductType, Viewer};
 use crate::store::entities::{Happening, Payout, Tag};
 use crate::store::{Clock, Commit, FeedKey, Store, StoreOptions, Tree, codec};
 
@@ -22,7 +22,10 @@ const OTHER_COMPANY: Uuid = Uuid::from_u128(0xc1);
 /// A store, its clock, and the feeds over it.
 struct World {
     directory: tempfile::TempDir,
+    /// What the machine's clock shows.
     now: Arc<AtomicU64>,
+    /// What has passed, whatever it shows.
+    steady: Arc<AtomicU64>,
     feeds: Option<(Store, Feeds)>,
     records_max: usize,
     appended: u128,
@@ -38,7 +41,8 @@ impl World {
     fn new() -> Self {
         let mut world = Self {
             directory: tempfile::tempdir().unwrap(),
-            now: Arc::new(AtomicU64::new(ArrivalTime::FIRST.0 + 5 * HOUR)),
+            now: Arc::new(AtomicU64::new(ArrivalTime::FIRST.0 + 20 * HOUR)),
+            steady: Arc::default(),
             feeds: None,
             records_max: 1_000_000,
             appended: 0,
@@ -50,12 +54,12 @@ impl World {
     /// Closes the store, and opens it anew.
     fn open(&mut self) {
         self.feeds = None;
-        let now = Arc::clone(&self.now);
-        let clock = Clock::new(move || now.load(Ordering::Relaxed));
-        let options =
-            StoreOptions { clock: clock.clone(), ..StoreOptions::new(self.directory.path().join("store")) };
+        let (now, steady) = (Arc::clone(&self.now), Arc::clone(&self.steady));
+        let clock =
+            Clock::with_steady(move || now.load(Ordering::Relaxed), move || steady.load(Ordering::Relaxed));
+        let options = StoreOptions { clock, ..StoreOptions::new(self.directory.path().join("store")) };
         let store = Store::open_inline_with(&options).unwrap();
-        self.feeds = Some((store.clone(), Feeds::new(store, BASE_URL.to_owned(), clock, self.records_max)));
+        self.feeds = Some((store.clone(), Feeds::new(store, BASE_URL.to_owned(), self.records_max)));
     }
 
     fn now(&self) -> u64 {
@@ -64,6 +68,20 @@ impl World {
 
     fn pass(&self, micros: u64) {
         self.now.fetch_add(micros, Ordering::Relaxed);
+        self.steady.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    /// Sets the machine's clock ahead or back, while nothing passes.
+    fn set_clock(&self, by: i64) {
+        self.now.store(self.now().checked_add_signed(by).unwrap(), Ordering::Relaxed);
+    }
+
+    fn passed(&self) -> u64 {
+        self.steady.load(Ordering::Relaxed)
+    }
+
+    fn horizon(&self) -> Horizon {
+        self.feeds().horizon().now_or_never().unwrap().unwrap()
     }
 
     fn feeds(&self) -> &Feeds {
@@ -106,7 +124,7 @@ impl World {
 
     fn page<F: Feed>(&self, timestamp: &str) -> FeedPage<F::Record> {
         let start = ArrivalTime::parse(timestamp).unwrap();
-        self.feeds().page::<F>(COMPANY, PageRequest::hourly(start)).unwrap()
+        self.feeds().page::<F>(Viewer::of_all(COMPANY), PageRequest::hourly(start), self.horizon()).unwrap()
     }
 }
 
@@ -117,10 +135,13 @@ impl Reader {
 
     /// Reads one page; tells whether there is more now.
     fn read(&mut self, world: &World) -> bool {
-        let page = world.feeds().page::<Events>(COMPANY, self.next).unwrap();
+        let horizon = world.horizon();
+        let asked = self.next;
+        let page = world.feeds().page::<Events>(Viewer::of_all(COMPANY), asked, horizon).unwrap();
         self.next = next::<Events>(&page.next_url);
-        let latest = world.now() - u64::try_from(self.next.form.minimum_age().as_micros()).unwrap();
-        assert!(self.next.start.0 <= latest.max(ArrivalTime::FIRST.0));
+        assert!(asked.start <= self.next.start, "it never leads back");
+        let latest = horizon.latest(self.next.form).max(ArrivalTime::FIRST);
+        assert!(self.next.start <= latest, "what it leads to is accepted");
         self.events.extend(page.data);
         page.should_continue_polling
     }
@@ -160,6 +181,8 @@ fn event(lead: Uuid, lead_created_at: i64, at: i64) -> Happening {
 #[derive(Debug, Clone)]
 enum Step {
     Pass(u64),
+    /// The machine's clock is set, by microseconds.
+    SetClock(i64),
     Arrive(usize, i64),
     Burst(usize),
     Reopen,
@@ -171,6 +194,8 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (1..3 * HOUR).prop_map(Step::Pass),
         1 => (0..5_000_u64).prop_map(Step::Pass),
         1 => (0..500 * HOUR).prop_map(Step::Pass),
+        1 => (-900_000_000_i64..900_000_000).prop_map(Step::SetClock),
+        1 => (-1000..1000 * HOUR.cast_signed()).prop_map(Step::SetClock),
         4 => (1_usize..700, 0..1_000_000_000_i64).prop_map(|(count, late)| Step::Arrive(count, late)),
         2 => (1_usize..40).prop_map(Step::Burst),
         1 => Just(Step::Reopen),
@@ -203,23 +228,34 @@ proptest! {
         let minimum_age = u64::try_from(first.form.minimum_age().as_micros()).unwrap();
         // When each event arrived at the earliest.
         let mut arrived: Vec<u64> = Vec::new();
-        for step in steps.into_iter().chain([Step::Pass(2 * HOUR)]) {
+        // Whether age can be told, and to what: over a restart there is nothing but the machine's clock to tell it by.
+        let (mut is_told, mut slack) = (true, 0);
+        // Twice what it takes, since arrivals may run at half the pace.
+        for step in steps.into_iter().chain([Step::Pass(4 * HOUR)]) {
             match step {
                 Step::Pass(micros) => world.pass(micros),
+                Step::SetClock(micros) => {
+                    world.set_clock(micros);
+                    slack += 1_000_000;
+                }
                 Step::Arrive(count, late_ms) => {
-                    arrived.extend(std::iter::repeat_n(world.now(), count));
+                    arrived.extend(std::iter::repeat_n(world.passed(), count));
                     world.arrive(count, late_ms);
                 }
                 // Appends within one microsecond of the clock.
                 Step::Burst(appends) => for _ in 0..appends {
-                    arrived.push(world.now());
+                    arrived.push(world.passed());
                     world.arrive(1, 0);
                 },
-                Step::Reopen => world.open(),
+                Step::Reopen => {
+                    world.open();
+                    is_told &= slack == 0;
+                }
                 Step::Read => {
                     reader.read(&world);
                     let youngest = reader.events.last().map(|event| arrived[event.lead_uuid.as_u128() as usize - 1]);
-                    prop_assert!(youngest.is_none_or(|youngest| youngest + minimum_age <= world.now()));
+                    let is_old = |youngest| youngest + minimum_age <= world.passed() + slack;
+                    prop_assert!(!is_told || youngest.is_none_or(is_old));
                 }
             }
         }
@@ -344,10 +380,108 @@ fn a_page_that_would_read_too_much_ends_early_and_loses_nothing() {
 fn each_page_of_every_feed_leads_to_the_next_of_the_same() {
     let world = World::new();
     for first in [PageRequest::hourly(ArrivalTime::FIRST), PageRequest::prompt(ArrivalTime::FIRST)] {
-        let payouts = world.feeds().page::<Payouts>(COMPANY, first).unwrap();
-        let tags = world.feeds().page::<ClientTags>(COMPANY, first).unwrap();
+        let payouts = world.feeds().page::<Payouts>(Viewer::of_all(COMPANY), first, world.horizon()).unwrap();
+        let tags = world.feeds().page::<ClientTags>(Viewer::of_all(COMPANY), first, world.horizon()).unwrap();
         for next in [next::<Payouts>(&payouts.next_url), next::<ClientTags>(&tags.next_url)] {
-            assert_eq!(next, first.starting_at(world.feeds().latest(first.form)));
+            assert_eq!(next, first.starting_at(world.horizon().latest(first.form)));
         }
     }
+}
+
+/// Eight years, which a clock may be wrong by.
+const YEARS_8: i64 = 8 * 365 * 24 * HOUR.cast_signed();
+
+#[test]
+fn a_lead_under_a_clock_of_the_future_does_not_silence_the_feeds() {
+    let mut world = World::new();
+    world.arrive(1, 0);
+    world.pass(HOUR);
+    world.set_clock(YEARS_8);
+    world.arrive(1, 0);
+    let mut reader = Reader::new(PageRequest::hourly(ArrivalTime::FIRST));
+    reader.read(&world);
+    world.set_clock(-YEARS_8);
+    world.arrive(1, 0);
+    world.pass(HOUR + 3);
+    while reader.read(&world) {}
+    assert_eq!(reader.events.len(), 3);
+    assert!(reader.next.start.0 <= world.now(), "the jump left no trace in what it is asked by");
+}
+
+/// Nobody has set the clock right for a day: it is believed, and then it goes back.
+#[test]
+fn a_clock_that_is_set_back_after_it_was_believed_stops_no_feed() {
+    for reopened in [false, true] {
+        let mut world = World::new();
+        world.arrive(1, 0);
+        world.set_clock(YEARS_8);
+        world.arrive(1, 0);
+        world.pass(25 * HOUR);
+        let mut reader = Reader::new(PageRequest::prompt(ArrivalTime::FIRST));
+        world.arrive(1, 0);
+        world.pass(2 * HOUR);
+        while reader.read(&world) {}
+        assert_eq!(reader.events.len(), 3);
+        world.set_clock(-YEARS_8);
+        if reopened {
+            world.open();
+        }
+        for told in 4..8 {
+            world.arrive(1, 0);
+            // Arrivals run at half the pace of real time, so that the clock comes up.
+            world.pass(2 * MINUTES_5 + 10);
+            while reader.read(&world) {}
+            assert_eq!(reader.events.len(), told, "reopened: {reopened}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_who_was_told_of_a_future_without_leads_misses_none_after_it() {
+    let mut world = World::new();
+    world.arrive(1, 0);
+    // Within what a clock may have stood still over a start.
+    let days_20 = 20 * 24 * HOUR.cast_signed();
+    world.set_clock(days_20);
+    world.open();
+    let mut reader = Reader::new(PageRequest::prompt(ArrivalTime::FIRST));
+    while reader.read(&world) {}
+    world.set_clock(-days_20);
+    world.open();
+    world.arrive(1, 0);
+    world.pass(2 * HOUR);
+    while reader.read(&world) {}
+    assert_eq!(reader.events.len(), 2);
+}
+
+#[test]
+fn a_step_ahead_makes_no_record_older() {
+    let mut world = World::new();
+    world.arrive(1, 0);
+    let mut reader = Reader::new(PageRequest::prompt(ArrivalTime::FIRST));
+    // What is believed at once, and is more than the five minutes.
+    world.set_clock(2 * MINUTES_5.cast_signed());
+    world.pass(MINUTES_5);
+    world.arrive(1, 0);
+    assert!(!reader.read(&world) && reader.events.is_empty(), "exactly five minutes: the next page's");
+    world.pass(1);
+    assert!(!reader.read(&world) && reader.events.len() == 1);
+    world.pass(MINUTES_5);
+    assert!(!reader.read(&world) && reader.events.len() == 2);
+}
+
+#[test]
+fn a_store_that_does_not_write_tells_no_more_than_is_certain() {
+    let mut world = World::new();
+    world.arrive(1, 0);
+    let last = world.now() + 1;
+    world.pass(3 * HOUR);
+    world.feeds.as_ref().unwrap().0.close().unwrap();
+    let mut reader = Reader::new(PageRequest::hourly(ArrivalTime::FIRST));
+    assert!(!reader.read(&world));
+    assert_eq!(
+        (reader.events.len(), reader.next.start.0),
+        (1, last + 1),
+        "all that is there, and nothing behind it"
+    );
 }

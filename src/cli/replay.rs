@@ -122,7 +122,7 @@ async fn by_daemon(
 
 fn by_store(settings: &Settings, book: Book, wish: &Wish, bar: &mut Bar) -> Result<ReplayReport, String> {
     let store = super::open_store(settings)?;
-    let (texts, rules) = (Texts::new(store.clone()), Rules::from(&settings.matching));
+    let (texts, rules) = (Texts::new(store.clone()), Rules::from(settings));
     let mut replay = Replay::new(&store, &texts, book, &rules, wish)?;
     while replay.step() {
         bar.show(replay.progress());

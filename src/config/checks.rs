@@ -85,6 +85,7 @@ pub(super) fn checked(
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
+const DAY: Duration = Duration::from_secs(24 * 3600);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
@@ -218,6 +219,25 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
             [raw.requests_per_second_per_address, raw.burst_per_address],
             found,
         ),
+        clicks_per_offer: rate(
+            ["limits.clicks_per_second_per_offer", "limits.burst_clicks_per_offer"],
+            [raw.clicks_per_second_per_offer, raw.burst_clicks_per_offer],
+            found,
+        ),
+        clicks_kept_per_offer: count(
+            "limits.clicks_kept_per_offer",
+            raw.clicks_kept_per_offer,
+            1,
+            1000,
+            found,
+        ) as u64,
+        publishable_merge: duration(
+            "limits.publishable_merge",
+            raw.publishable_merge,
+            Duration::ZERO,
+            CENTURY,
+            found,
+        ),
         exempt: networks("limits.exempt", raw.exempt, found),
         trusted_proxies: networks("limits.trusted_proxies", raw.trusted_proxies, found),
         requests: count("limits.requests", raw.requests, 1, 10_000_000, found),
@@ -281,6 +301,7 @@ fn store(raw: RawStore, live_tables: usize, found: &mut Found) -> StoreSettings 
         let message = format!("must be at least `store.volume_age` ({volume_age:?}), got {retention:?}");
         fault("store.retention", message, found);
     }
+    let clock_jump = duration("store.clock_jump", raw.clock_jump, SECOND, DAY, found);
     StoreSettings {
         path: path("store.path", &raw.path, found),
         master_key_file: Some(raw.master_key_file).filter(|path| !path.is_empty()).map(PathBuf::from),
@@ -291,6 +312,9 @@ fn store(raw: RawStore, live_tables: usize, found: &mut Found) -> StoreSettings 
         volume_bytes: count("store.volume_bytes", raw.volume_bytes, 1_048_576, i64::MAX, found) as u64,
         volume_age,
         retention,
+        clock_jump,
+        clock_hold: duration("store.clock_hold", raw.clock_hold, Duration::ZERO, CENTURY, found),
+        clock_gap: duration("store.clock_gap", raw.clock_gap, clock_jump, CENTURY, found),
     }
 }
 

@@ -71,6 +71,10 @@ pub(super) struct RawLimits {
     pub burst_per_company: i64,
     pub requests_per_second_per_address: i64,
     pub burst_per_address: i64,
+    pub clicks_per_second_per_offer: i64,
+    pub burst_clicks_per_offer: i64,
+    pub clicks_kept_per_offer: i64,
+    pub publishable_merge: HumanDuration,
     pub exempt: OneOrMany,
     pub trusted_proxies: OneOrMany,
     pub requests: i64,
@@ -122,6 +126,9 @@ pub(super) struct RawStore {
     pub volume_bytes: i64,
     pub volume_age: HumanDuration,
     pub retention: HumanDuration,
+    pub clock_jump: HumanDuration,
+    pub clock_hold: HumanDuration,
+    pub clock_gap: HumanDuration,
 }
 
 #[derive(Debug, Deserialize)]

@@ -11,6 +11,7 @@ use crate::declaration::{Fault, Reading, read_table};
 pub const RELOADABLE: &[&str] = &[
     "api.cors_origins",
     "api.vendor",
+    "limits.clicks_kept_per_offer",
     "log.filter",
     "matching.deadline",
     "matching.gather_answers",

@@ -133,7 +133,13 @@ pub struct LimitSettings {
     pub per_company: Option<RateSettings>,
     /// Of one address.
     pub per_address: Option<RateSettings>,
-    /// Networks that no rate holds for.
+    /// Clicks on one offer.
+    pub clicks_per_offer: Option<RateSettings>,
+    /// Clicks on one offer that are kept.
+    pub clicks_kept_per_offer: u64,
+    /// How long after a lead was made a publishable token may merge into it.
+    pub publishable_merge: Duration,
+    /// Networks that no rate of requests holds for.
     pub exempt: Vec<IpNet>,
     /// Networks of proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
@@ -224,6 +230,12 @@ pub struct StoreSettings {
     pub volume_age: Duration,
     /// How long leads are kept; zero for ever.
     pub retention: Duration,
+    /// How far the machine's clock may be stepped ahead at once.
+    pub clock_jump: Duration,
+    /// How long it has to stay further ahead to be believed.
+    pub clock_hold: Duration,
+    /// How far it may be ahead of the last arrival at a start.
+    pub clock_gap: Duration,
 }
 
 /// `[partners]`

@@ -188,7 +188,8 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("log.format", _) => "json".into(),
         ("console.sign_in", _) => "always".into(),
         ("matching.deadline", _) => "14s".into(),
-        ("store.retention" | "store.volume_age", _) => "90days".into(),
+        ("store.retention" | "store.volume_age" | "store.clock_gap", _) => "90days".into(),
+        ("store.clock_jump", _) => "7m".into(),
         ("store.path" | "partners.path", _) => "elsewhere".into(),
         ("limits.exempt" | "limits.trusted_proxies", _) => toml::Value::Array(vec!["10.0.0.0/8".into()]),
         (_, toml::Value::Table(_)) => toml::toml! { certificate = "certificate.pem"

@@ -124,7 +124,7 @@ async fn live(
         .collect();
     let lines = Lines::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
     let (traces, delivery) = traces(&settings)?;
-    let engine = Engine::new(store.clone(), texts, book, lines, (&settings.matching).into(), base_url);
+    let engine = Engine::new(store.clone(), texts, book, lines, (&settings).into(), base_url);
     let engine = engine.traced(traces);
     let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect());
     recovery::recover(&matchmaker).await;

@@ -98,7 +98,7 @@ impl Reloading {
 
     /// The swap. Nothing in it can fail.
     fn take_in(&mut self, settings: Settings, book: Book, lines: Lines, renewals: Renewals) {
-        let rules = (&settings.matching).into();
+        let rules = (&settings).into();
         lines.set_rules(settings.wire);
         self.engine.configure(Configuration { book: Arc::new(book), lines, rules });
         self.reception.change(&settings.api);

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use chrono::Utc;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, info};
 
@@ -21,7 +20,7 @@ pub(super) async fn retain(store: Store, settings: StoreSettings) {
         ticks.tick().await;
         // Without leads there are no commits; this one lets the store begin a volume when it is time.
         let _ = store.commit(Commit::new()).await;
-        match store.forget_passed_identities(Utc::now().timestamp_millis()).await {
+        match store.forget_passed_identities(store.now_ms().cast_signed()).await {
             Ok(0) => {}
             Ok(keys) => info!(keys, "destroyed keys of identities that no look-back reaches any more"),
             Err(failure) => error!(%failure, "keys of identities could not be destroyed; it is tried again"),
@@ -35,7 +34,8 @@ pub(super) async fn retain(store: Store, settings: StoreSettings) {
 
 async fn drop_old(store: &Store, retention: Duration) {
     loop {
-        let now_ms = Utc::now().timestamp_millis();
+        // A clock of the future makes nothing old.
+        let now_ms = store.now_ms();
         let retention_ms = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
         let before_ms = now_ms.cast_unsigned().saturating_sub(retention_ms);
         match store.drop_before(before_ms, now_ms).await {

@@ -7,6 +7,7 @@
 //! Thin: a handler gets the caller, reads the body, calls the matchmaker or the store, and returns a reply. How requests
 //! are served at all is [`crate::web`].
 
+pub mod click_rates;
 pub mod current;
 pub mod identities;
 pub mod openapi;
@@ -22,6 +23,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use self::click_rates::ClickRates;
 use self::current::docs::Docs;
 use self::openapi::Addresses;
 pub use self::reception::Reception;
@@ -29,8 +31,8 @@ use self::record_ids::RecordIds;
 use crate::analytics::Feeds;
 use crate::config::{LimitSettings, RateSettings, Settings};
 use crate::matching::Matchmaker;
+use crate::model::TokenKind;
 use crate::reference::Universities;
-use crate::store::Clock;
 use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
 use crate::web::{
@@ -57,6 +59,10 @@ pub struct App {
     pub body_timeout: Duration,
     /// Changes when anything changes that answers are made with, beside the records.
     pub fingerprint: u32,
+    /// How long after a lead was made a publishable token may merge into it.
+    pub publishable_merge: Duration,
+    /// How often offers may be opened.
+    pub click_rates: ClickRates,
     /// Numbers for the records of UI events.
     pub record_ids: RecordIds,
     /// The OpenAPI document and the page that shows it.
@@ -74,7 +80,7 @@ impl App {
         let engine = matchmaker.engine();
         let docs = Docs::new(Addresses { api: &engine.base_url, integrations });
         let records_max = settings.analytics.page_records_max;
-        let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), Clock::system(), records_max);
+        let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), records_max);
         let partner_keys = PartnerKeys::of(engine.store.clone());
         Self {
             matchmaker,
@@ -85,10 +91,23 @@ impl App {
             max_body_bytes: settings.api.max_body_bytes,
             body_timeout: settings.api.request_timeout,
             fingerprint: crc32fast::hash(made_with.as_bytes()),
+            publishable_merge: settings.limits.publishable_merge,
+            click_rates: ClickRates::new(&settings.limits),
             record_ids: RecordIds::default(),
             docs,
             demo: current::demo::wanted(settings),
             gate: Arc::new(Gate::new(gate_rules(&settings.limits), Pulse::new())),
+        }
+    }
+}
+
+impl App {
+    /// Since when a lead was made that the caller may merge into, Unix milliseconds; `None` for whenever.
+    pub fn mergeable_since(&self, caller: &Caller) -> Option<i64> {
+        let window = i64::try_from(self.publishable_merge.as_millis()).unwrap_or(i64::MAX);
+        match caller.kind {
+            TokenKind::Confidential => None,
+            TokenKind::Publishable => Some(self.matchmaker.engine().limiter.now().saturating_sub(window)),
         }
     }
 }
@@ -113,11 +132,13 @@ impl Authenticate for App {
     }
 }
 
+/// How soon what was saved up is there again.
+fn rate(RateSettings { per_second, burst }: RateSettings) -> Rate {
+    let refill = Duration::from_secs(1) * u32::from(burst) / u32::from(per_second);
+    Rate { burst, refill }
+}
+
 fn gate_rules(limits: &LimitSettings) -> GateRules {
-    let rate = |RateSettings { per_second, burst }| {
-        let refill = Duration::from_secs(1) * u32::from(burst) / u32::from(per_second);
-        Rate { burst, refill }
-    };
     GateRules {
         per_company: limits.per_company.map(rate),
         per_address: limits.per_address.map(rate),
@@ -194,7 +215,7 @@ fn surface(
         meter: AnswerMeter::of(listener),
         gate: Arc::clone(&app.gate),
         app,
-        router: Router::new(routes),
+        router: Router::new(routes).without_head(routes::WITHOUT_HEAD),
         welcome: reception.watch(),
     }
 }

@@ -13,6 +13,10 @@ use crate::web::{Editions, Handler, Route, Scope, handler};
 /// A row of the table.
 pub type ApiRoute = Route<Handler<App>>;
 
+/// Resources that take `GET` alone: to open an offer is to record that, and whoever asks without it must not learn which
+/// offers there are.
+pub const WITHOUT_HEAD: &[&str] = &["/click/{id}"];
+
 /// The api listener, `{base_url}`.
 pub const API: &[ApiRoute] = &[
     Route {

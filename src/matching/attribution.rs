@@ -9,7 +9,6 @@ use uuid::Uuid;
 use super::engine::Engine;
 use super::matchmaker::Unavailable;
 use super::reading;
-use super::record::table_of;
 use super::table::Table;
 use crate::model::{ApiError, ProductType, Reference};
 use crate::partners::declared::Payout;
@@ -69,7 +68,8 @@ fn by_offer(
     lead: Option<Uuid>,
 ) -> Result<Attribution, Unattributed> {
     let unknown = || Unattributed::Unknown(ApiError::unknown_uuid(attribute, "Offer", offer));
-    let (table, number) = table_of(offer);
+    let named = reading::offer(&engine.store, &engine.texts.ids, offer)?;
+    let (table, number) = named.ok_or_else(unknown)?;
     let table = reading::table(engine, table)?.ok_or_else(unknown)?;
     let (seat, quote) = table.offer(number).filter(|(seat, _)| seat.key == partner).ok_or_else(unknown)?;
     let head = table.head();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::budget::TimeRules;
 use super::lines::Lines;
-use crate::config::MatchingSettings;
+use crate::config::Settings;
 use crate::partners::Book;
 
 /// The panel and the rules of the day.
@@ -41,10 +41,14 @@ pub struct Rules {
     pub partners_per_lead: usize,
     /// Most offers one answer may have.
     pub offers_per_partner: usize,
+    /// Most clicks on one offer that are kept.
+    pub clicks_kept_per_offer: u64,
 }
 
-impl From<&MatchingSettings> for Rules {
-    fn from(settings: &MatchingSettings) -> Self {
+impl From<&Settings> for Rules {
+    fn from(settings: &Settings) -> Self {
+        let clicks_kept_per_offer = settings.limits.clicks_kept_per_offer;
+        let settings = &settings.matching;
         Self {
             time: TimeRules {
                 deadline: settings.deadline,
@@ -59,6 +63,7 @@ impl From<&MatchingSettings> for Rules {
             live_tables_per_company: settings.live_tables_per_company,
             partners_per_lead: settings.partners_per_lead,
             offers_per_partner: settings.offers_per_partner,
+            clicks_kept_per_offer,
         }
     }
 }

@@ -7,7 +7,9 @@ use uuid::Uuid;
 
 use super::engine::Engine;
 use super::matchmaker::Unavailable;
+use super::offer_ids::place;
 use super::partner_events::ReportRecord;
+use super::table::Table;
 use super::{history, reading};
 use crate::model::{
     EventType, LeadAction, LeadStatus, OfferDisplay, PartnerEvent, ProductType, SessionInit, Timestamp,
@@ -37,10 +39,22 @@ pub struct Dossier {
     pub client_tags: Vec<Tagged>,
     /// What partners reported of it.
     pub partner_reports: Vec<PartnerEvent>,
+    /// How often its offers were opened.
+    pub offer_clicks: Vec<OfferClicks>,
     /// Offers that were seen.
     pub offer_displays: Vec<OfferDisplay>,
     /// The visit in which it was sent.
     pub visits: Vec<SessionInit>,
+}
+
+/// How often an offer was opened, the clicks included of which nothing more is kept.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfferClicks {
+    /// The offer.
+    pub offer_uuid: Uuid,
+    /// How often, since clicks are counted.
+    pub clicks: u64,
 }
 
 /// Something that happened.
@@ -92,9 +106,10 @@ pub struct Tagged {
 pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailable> {
     let store = &engine.store;
     let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
-    let mut rate_tables = Vec::new();
+    let (mut rate_tables, mut offer_clicks) = (Vec::new(), Vec::new());
     for table in reading::tables_of(store, lead) {
         let Some(table) = reading::table(engine, table)? else { continue };
+        offer_clicks.extend(clicks_on(engine, &table)?);
         let shown = engine.snapshot(&table).ok_or(Unavailable)?;
         let json = String::from_utf8(shown.json.to_vec()).map_err(|_| Unavailable)?;
         rate_tables.push(RawValue::from_string(json).map_err(|_| Unavailable)?);
@@ -114,6 +129,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
         lead_payouts: payouts.filter(|payout| payout.lead == lead).map(Earned::from).collect(),
         client_tags: tags.map(Tagged::from).collect(),
         partner_reports: reports(engine, lead),
+        offer_clicks,
         offer_displays: records(store.scan_about(lead, Tree::OfferDisplays, since, [])),
         visits: records::<SessionInit>(store.scan(Tree::Sessions, []))
             .into_iter()
@@ -121,6 +137,18 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
             .collect(),
         lead: record,
     }))
+}
+
+/// The offers of a table that were opened.
+fn clicks_on(engine: &Engine, table: &Table) -> Result<Vec<OfferClicks>, Unavailable> {
+    let uuid = table.head().uuid;
+    let mut opened = Vec::new();
+    for number in table.numbers() {
+        if let Some(clicks) = reading::clicks(&engine.store, place(uuid, number))? {
+            opened.push(OfferClicks { offer_uuid: engine.texts.ids.uuid(uuid, number), clicks });
+        }
+    }
+    Ok(opened)
 }
 
 fn reports(engine: &Engine, lead: Uuid) -> Vec<PartnerEvent> {

@@ -16,8 +16,10 @@ use super::lines::Lines;
 use super::messages::Snapshot;
 use super::pace::Paces;
 use super::rate_table_actor::RateTableActor;
+use super::record::TableHead;
 use super::table::Table;
 use super::texts::Texts;
+use crate::model::Viewer;
 use crate::partners::Book;
 use crate::store::{Clock, Store};
 use crate::telemetry::metrics::LIVE_TABLES;
@@ -49,7 +51,8 @@ pub struct Engine {
 impl Engine {
     /// An engine without live tables. Counts what the store says was asked lately.
     pub fn new(store: Store, texts: Texts, book: Book, lines: Lines, rules: Rules, base_url: String) -> Self {
-        Self::with_clock(store, texts, book, lines, rules, base_url, Clock::system())
+        let clock = store.clock();
+        Self::with_clock(store, texts, book, lines, rules, base_url, clock)
     }
 
     /// Like [`new`](Self::new), with a clock of one's own, for tests.
@@ -125,15 +128,23 @@ impl Engine {
     }
 }
 
-/// The actors of the tables that are pending, or complete and lingering, by table, with the company each belongs to.
+/// The actors of the tables that are pending, or complete and lingering, by table, with whose each is.
 #[derive(Debug, Default)]
-pub struct LiveTables(RwLock<HashMap<Uuid, (Uuid, Addr<RateTableActor>)>>);
+pub struct LiveTables(RwLock<HashMap<Uuid, Live>>);
+
+/// A live table: whose it is, and its actor.
+#[derive(Debug)]
+struct Live {
+    company: Uuid,
+    test: bool,
+    actor: Addr<RateTableActor>,
+}
 
 impl LiveTables {
     /// Adds a table's actor.
-    pub fn add(&self, table: Uuid, company: Uuid, actor: Addr<RateTableActor>) {
+    pub fn add(&self, head: &TableHead, actor: Addr<RateTableActor>) {
         let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        tables.insert(table, (company, actor));
+        tables.insert(head.uuid, Live { company: head.company, test: head.test, actor });
         gauge!(LIVE_TABLES).set(tables.len() as f64);
     }
 
@@ -144,10 +155,10 @@ impl LiveTables {
         gauge!(LIVE_TABLES).set(tables.len() as f64);
     }
 
-    /// The actor of a table of a company; `Some(None)` when the table is live but another company's.
-    pub fn get(&self, table: Uuid, company: Uuid) -> Option<Option<Addr<RateTableActor>>> {
+    /// The actor of a table that the viewer sees; `Some(None)` when the table is live but not the viewer's to see.
+    pub fn get(&self, table: Uuid, viewer: Viewer) -> Option<Option<Addr<RateTableActor>>> {
         let tables = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        tables.get(&table).map(|(owner, actor)| (*owner == company).then(|| actor.clone()))
+        tables.get(&table).map(|live| viewer.sees(live.company, live.test).then(|| live.actor.clone()))
     }
 
     /// Whether a table has an actor.
@@ -158,6 +169,6 @@ impl LiveTables {
     /// Every actor.
     pub fn all(&self) -> Vec<Addr<RateTableActor>> {
         let tables = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        tables.values().map(|(_, actor)| actor.clone()).collect()
+        tables.values().map(|live| live.actor.clone()).collect()
     }
 }

@@ -15,7 +15,7 @@ use super::identity::identity_of;
 use super::matchmaker::Unavailable;
 use super::messages::Settle;
 use super::reading;
-use crate::model::Timestamp;
+use crate::model::{Timestamp, Viewer};
 use crate::store::entities::{Happening, LeadRecord, Payout};
 use crate::store::{Commit, Tree};
 
@@ -77,7 +77,7 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
     let store = &engine.store;
     let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
     let tables = reading::tables_of(store, lead);
-    let live = tables.iter().filter_map(|table| engine.live.get(*table, record.company)?);
+    let live = tables.iter().filter_map(|table| engine.live.get(*table, Viewer::of_all(record.company))?);
     // An actor that is gone has ended already.
     join_all(live.map(|actor| actor.send(Settle))).await;
 
@@ -86,7 +86,7 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
         Unavailable
     };
     // What a hash of the person can be told by goes first: the lead is still there to find it, should this be cut short.
-    let identity = identity_of(store, &record.lead);
+    let identity = identity_of(store, &record);
     let identities = store.forget_identity(lead, record.company, identity).await;
     let identities = identities.map_err(|failure| failed(&failure))?;
     let sealed = sealed(engine, &record, &tables);

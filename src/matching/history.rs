@@ -1,6 +1,8 @@
 //! What became of a lead: the institutions' decisions, told from the records of its rate tables, and the actions that
 //! were recorded since.
 
+use std::collections::HashMap;
+
 use uuid::Uuid;
 
 use super::engine::Engine;
@@ -9,6 +11,9 @@ use super::outcome::Decision;
 use super::reading;
 use crate::model::{LeadAction, LeadActionType, LeadStatus, Timestamp};
 use crate::partners::{Fingerprint, SeatText};
+
+/// Clicks of one kind that are shown of a lead at most.
+const MOST_CLICKS_SHOWN: usize = 200;
 
 /// The lead actions of a lead, in the order in which they were recorded.
 ///
@@ -35,9 +40,22 @@ pub fn lead_actions(engine: &Engine, lead: Uuid) -> Result<Vec<LeadAction>, Unav
             }
         }
     }
-    actions.extend(reading::actions(&engine.store, lead));
+    actions.extend(without_old_clicks(reading::actions(&engine.store, lead)));
     actions.sort_by_key(|action| action.created_at);
     Ok(actions)
+}
+
+/// Without all but the last clicks of each kind: builds that kept every click may have left very many.
+fn without_old_clicks(mut actions: Vec<LeadAction>) -> Vec<LeadAction> {
+    let mut shown: HashMap<LeadActionType, usize> = HashMap::new();
+    actions.reverse();
+    actions.retain(|action| {
+        let of_kind = shown.entry(action.action_type).or_default();
+        *of_kind += 1;
+        action.offer_click_id.is_none() || *of_kind <= MOST_CLICKS_SHOWN
+    });
+    actions.reverse();
+    actions
 }
 
 /// A step that was done with a seat's institution, of which the service learnt when it was done.

@@ -1,11 +1,13 @@
 //! Who a lead is, for the company's duplicate look-back: a keyed hash, so that the record names nobody.
 
-use crate::model::{Lead, ProductType};
+use crate::model::ProductType;
 use crate::store::Store;
+use crate::store::entities::LeadRecord;
 
-/// The identity of a lead: a [keyed hash](Store::blind) of the normalised social security number, or else e-mail and date of birth, or else primary phone and last name, with the set of product types
-/// (facts, Duplicates). `None` for a lead without any of them, which is never a duplicate.
-pub fn identity_of(store: &Store, lead: &Lead) -> Option<[u8; 32]> {
+/// The identity of a lead: a [keyed hash](Store::blind) of the normalised social security number, or else e-mail and date of
+/// birth, or else primary phone and last name, with the set of product types (facts, Duplicates). `None` for a lead without any of them, which is never a duplicate.
+pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
+    let LeadRecord { test, lead, .. } = record;
     let person = lead.personal_information.as_ref()?;
     let identity = if let Some(ssn) = &person.ssn {
         format!("ssn\0{}", digits(ssn.as_str()))
@@ -24,7 +26,8 @@ pub fn identity_of(store: &Store, lead: &Lead) -> Option<[u8; 32]> {
     products.sort_unstable();
     products.dedup();
 
-    let mut text = identity;
+    // A test and a lead in earnest do not duplicate each other.
+    let mut text = if *test { format!("test\0{identity}") } else { identity };
     for product in products {
         text.push('\0');
         text.push_str(product.as_str());

@@ -28,7 +28,8 @@ use super::repeat::{Known, Repeat, UnderWay};
 use super::seating::Seating;
 use super::table::Table;
 use super::writing::{self, IdentityLookBack, LEAD_EXISTS};
-use crate::model::{CreditBands, Lead, ProductType};
+use crate::ids;
+use crate::model::{CreditBands, Lead, ProductType, Viewer};
 use crate::partners::{Facts, Fit};
 use crate::planted::{Planted, planted};
 use crate::store::entities::LeadRecord;
@@ -66,13 +67,30 @@ pub struct Submission {
 }
 
 impl Submission {
+    /// Who sends it.
+    fn viewer(&self) -> Viewer {
+        Viewer { company: self.company, test: self.test }
+    }
+
     /// The lead as it will be kept.
-    fn record(self) -> LeadRecord {
+    fn record(self, now: i64) -> LeadRecord {
         let Self { company, test, bands, lead, .. } = self;
-        let now = Utc::now().timestamp_millis();
-        let uuid = lead.uuid.unwrap_or_else(Uuid::now_v7);
+        let uuid = lead.uuid.unwrap_or_else(ids::timed);
         LeadRecord { uuid, company, test, created_at: now, updated_at: now, bands, lead }
     }
+}
+
+/// What is to become of a lead that is there already.
+#[derive(Debug, Clone, Copy)]
+pub struct Growth<'a> {
+    /// Who asks.
+    pub viewer: Viewer,
+    /// The lead.
+    pub lead: Uuid,
+    /// What is merged into it.
+    pub later: &'a Lead,
+    /// A lead that was made before this is left alone, as if it were not there, Unix milliseconds.
+    pub made_since: Option<i64>,
 }
 
 /// A lead that is about to be written with a rate table.
@@ -146,7 +164,7 @@ impl Matchmaker {
             Known::New => {}
             Known::OtherBody => return Err(Refused::OtherBody),
             Known::Done(table) => {
-                let shown = self.rate_table(submission.company, table).await.ok().flatten();
+                let shown = self.rate_table(submission.viewer(), table).await.ok().flatten();
                 return shown.ok_or(Refused::StoreFailed);
             }
         }
@@ -154,7 +172,7 @@ impl Matchmaker {
         let place = self.admit(submission.company, &configuration)?;
         let trace = self.engine.traces.lead(submission.trace.as_ref());
         let look_back_minutes = submission.look_back_minutes;
-        let record = submission.record();
+        let record = submission.record(self.engine.limiter.now());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
         let arrival = Arrival { record, commit, repeat: repeat.as_ref(), trace };
         self.build(configuration, place, arrival, until).await
@@ -167,25 +185,19 @@ impl Matchmaker {
     pub async fn take_lead(&self, submission: Submission) -> Result<LeadRecord, Refused> {
         self.room()?;
         let look_back_minutes = submission.look_back_minutes;
-        let record = submission.record();
+        let record = submission.record(self.engine.limiter.now());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
         self.engine.store.commit(commit).await.map_err(|failure| refusal(&record, failure))?;
         Ok(record)
     }
 
-    /// Merges `later` into a lead of a company; `None` when the company has no such lead. Of changes at once none is
-    /// lost.
+    /// Merges something into a lead; `None` when there is no such lead for who asks. Of changes at once none is lost.
     ///
     /// # Errors
     /// [`Refused`], with nothing written.
-    pub async fn grow_lead(
-        &self,
-        company: Uuid,
-        lead: Uuid,
-        later: &Lead,
-    ) -> Result<Option<LeadRecord>, Refused> {
+    pub async fn grow_lead(&self, growth: Growth<'_>) -> Result<Option<LeadRecord>, Refused> {
         for _ in 0..MOST_MERGES {
-            let Some((earlier, grown)) = self.merged(company, lead, later)? else { return Ok(None) };
+            let Some((earlier, grown)) = self.merged(growth)? else { return Ok(None) };
             match self.engine.store.commit(writing::grown_lead(&earlier, &grown)).await {
                 Ok(()) => return Ok(Some(grown)),
                 Err(CommitError::Guard { .. }) => {}
@@ -195,37 +207,36 @@ impl Matchmaker {
         Err(Refused::Full)
     }
 
-    /// Merges `later` into a lead of a company and builds a new rate table for it, like [`submit`](Self::submit); `None`
-    /// when the company has no such lead.
+    /// Merges something into a lead and builds a new rate table for it, like [`submit`](Self::submit); `None` when there is
+    /// no such lead for who asks.
     ///
     /// # Errors
     /// [`Refused`].
     pub async fn submit_again(
         &self,
-        company: Uuid,
-        lead: Uuid,
-        later: &Lead,
+        growth: Growth<'_>,
         trace: Option<&TraceContext>,
         until: Until,
     ) -> Result<Option<Snapshot>, Refused> {
         let configuration = self.engine.configuration();
-        let place = self.admit(company, &configuration)?;
+        let place = self.admit(growth.viewer.company, &configuration)?;
         let trace = self.engine.traces.lead(trace);
-        let Some(grown) = self.grow_lead(company, lead, later).await? else { return Ok(None) };
+        let Some(grown) = self.grow_lead(growth).await? else { return Ok(None) };
         let arrival = Arrival { record: grown, commit: Commit::new(), repeat: None, trace };
         self.build(configuration, place, arrival, until).await.map(Some)
     }
 
-    /// A lead of a company, and what it becomes with `later`.
-    fn merged(
-        &self,
-        company: Uuid,
-        lead: Uuid,
-        later: &Lead,
-    ) -> Result<Option<(LeadRecord, LeadRecord)>, Refused> {
+    /// A lead, and what it becomes.
+    fn merged(&self, growth: Growth<'_>) -> Result<Option<(LeadRecord, LeadRecord)>, Refused> {
+        let Growth { viewer, lead, later, made_since } = growth;
         let found = reading::lead(&self.engine.store, lead).map_err(|_| Refused::StoreFailed)?;
-        let Some(earlier) = found.filter(|record| record.company == company) else { return Ok(None) };
-        let updated_at = Utc::now().timestamp_millis();
+        let seen = found.filter(|record| viewer.sees(record.company, record.test));
+        let Some(earlier) = seen else { return Ok(None) };
+        if made_since.is_some_and(|since| earlier.created_at < since) {
+            counter!(SUBMITS_REFUSED, "reason" => "merge_too_late").increment(1);
+            return Ok(None);
+        }
+        let updated_at = self.engine.limiter.now();
         let grown = LeadRecord { lead: earlier.lead.merged(later), updated_at, ..earlier.clone() };
         Ok(Some((earlier, grown)))
     }
@@ -258,7 +269,7 @@ impl Matchmaker {
         let seating = Seating::of(&self.engine, &configuration, &record);
         let deadline = configuration.rules.time.deadline;
         let submit_wait = configuration.rules.submit_wait;
-        let head = head(&record, &seating, deadline);
+        let head = head(&record, &seating, deadline, self.engine.store.arrival_ms());
         trace.note("offerd.rate_table", head.uuid.to_string());
         trace.note("offerd.test", head.test);
 
@@ -279,7 +290,7 @@ impl Matchmaker {
             return Err(refusal(&record, failure));
         }
 
-        let (company, uuid) = (record.company, head.uuid);
+        let (viewer, uuid) = (Viewer { company: record.company, test: record.test }, head.uuid);
         let fits = seating.fits;
         let seats = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let actor = self.start(Start {
@@ -302,16 +313,16 @@ impl Matchmaker {
         }
         // An actor that has left meanwhile has written what it had; the lead is taken in either way. Who waits for the
         // complete table is not told a pending one.
-        let stored = self.rate_table(company, uuid).await.ok().flatten();
+        let stored = self.rate_table(viewer, uuid).await.ok().flatten();
         stored.filter(|table| until != Until::Settled || !table.pending).ok_or(Refused::StoreFailed)
     }
 
-    /// The rate table of a company as it is now; `None` when the company has no such table.
+    /// A rate table as it is now; `None` when the viewer has no such table.
     ///
     /// # Errors
     /// [`Unavailable`] when the store cannot be read.
-    pub async fn rate_table(&self, company: Uuid, table: Uuid) -> Result<Option<Snapshot>, Unavailable> {
-        match self.engine.live.get(table, company) {
+    pub async fn rate_table(&self, viewer: Viewer, table: Uuid) -> Result<Option<Snapshot>, Unavailable> {
+        match self.engine.live.get(table, viewer) {
             Some(None) => return Ok(None),
             Some(Some(actor)) => {
                 // A table that has just left is complete, or left to recovery; either way the store has it.
@@ -322,17 +333,18 @@ impl Matchmaker {
             None => {}
         }
         let Some(stored) = reading::table(&self.engine, table)? else { return Ok(None) };
-        if stored.head().company != company && !planted(Planted::ForeignRecords) {
+        let head = stored.head();
+        if !viewer.sees(head.company, head.test) && !planted(Planted::ForeignRecords) {
             return Ok(None);
         }
         self.engine.snapshot(&stored).map(Some).ok_or(Unavailable)
     }
 
-    /// Whether a rate table of a company is complete for who holds this `version` of it: an answer of every seat. Told by
+    /// Whether a rate table of the viewer's is complete for who holds this `version` of it: an answer of every seat. Told by
     /// the head alone, without reading an answer; `false` also when that cannot be read, or the lead is erased.
-    pub fn is_complete_at(&self, company: Uuid, table: Uuid, version: u32) -> bool {
+    pub fn is_complete_at(&self, viewer: Viewer, table: Uuid, version: u32) -> bool {
         let Ok(Some(head)) = reading::head(&self.engine.store, table) else { return false };
-        head.company == company
+        viewer.sees(head.company, head.test)
             && usize::try_from(version) == Ok(head.seats.len())
             && self.engine.store.is_erased(head.lead) == Ok(false)
     }
@@ -344,17 +356,17 @@ impl Matchmaker {
     /// [`Unavailable`] when the store cannot be read.
     pub async fn changed_rate_table(
         &self,
-        company: Uuid,
+        viewer: Viewer,
         table: Uuid,
         version: u32,
         longest: Duration,
     ) -> Result<Option<Snapshot>, Unavailable> {
-        if let Some(Some(actor)) = self.engine.live.get(table, company)
+        if let Some(Some(actor)) = self.engine.live.get(table, viewer)
             && let Some(snapshot) = await_for(&actor, Until::After(version), longest).await
         {
             return Ok(Some(snapshot));
         }
-        self.rate_table(company, table).await
+        self.rate_table(viewer, table).await
     }
 
     /// Builds a table that a crash has left pending, under its original deadline.
@@ -428,29 +440,29 @@ impl Matchmaker {
     /// Whom a lead is about, where the company looks back for it.
     fn identity(&self, record: &LeadRecord, look_back_minutes: Option<u32>) -> Option<IdentityLookBack> {
         let look_back_ms = i64::from(look_back_minutes.filter(|minutes| *minutes > 0)?) * 60_000;
-        let identity = identity_of(&self.engine.store, &record.lead)?;
+        let identity = identity_of(&self.engine.store, record)?;
         Some(IdentityLookBack { identity, look_back_ms })
     }
 
     /// Starts a table's actor on the next arbiter.
     fn start(&self, start: Start) -> Addr<RateTableActor> {
         let nth = self.next_arbiter.fetch_add(1, Ordering::Relaxed) % self.arbiters.len();
-        let (table, company) = (start.table.head().uuid, start.table.head().company);
+        let head = Arc::clone(start.table.head());
         let engine = Arc::clone(&self.engine);
         RateTableActor::start_in_arbiter(&self.arbiters[nth], move |ctx| {
             // Known before it runs, since it forgets itself when it is done.
-            engine.live.add(table, company, ctx.address());
+            engine.live.add(&head, ctx.address());
             RateTableActor::new(engine, start)
         })
     }
 }
 
 /// What is written of a table before anybody is asked.
-fn head(record: &LeadRecord, seating: &Seating, deadline: Duration) -> TableHead {
+fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, arrival_ms: u64) -> TableHead {
     let created_at = seating.round.at;
     let deadline = created_at + deadline.as_millis() as i64;
     TableHead {
-        uuid: table_uuid(),
+        uuid: table_uuid(arrival_ms),
         lead: record.uuid,
         company: record.company,
         test: record.test,

@@ -38,6 +38,7 @@ pub mod limiter;
 pub mod lines;
 pub mod matchmaker;
 pub mod messages;
+pub mod offer_ids;
 pub mod outcome;
 pub mod owed;
 pub mod pace;
@@ -70,5 +71,5 @@ pub mod writing;
 
 pub use configuration::{Configuration, Rules};
 pub use engine::Engine;
-pub use matchmaker::{Matchmaker, Refused, Submission, Unavailable};
+pub use matchmaker::{Growth, Matchmaker, Refused, Submission, Unavailable};
 pub use messages::{Snapshot, Until};

@@ -16,6 +16,7 @@ use super::engine::Engine;
 use super::history::action_at;
 use super::owed::Owed;
 use super::writing;
+use crate::ids;
 use crate::model::{
     ApiError, ErrorType, LeadAction, PartnerEvent, PartnerEventReceipt, PartnerReport, PayoutCents, Timestamp,
 };
@@ -165,7 +166,7 @@ impl ReportRecord {
         occurred_at: Timestamp,
         now: Timestamp,
     ) -> Self {
-        let uuid = Uuid::now_v7();
+        let uuid = ids::timed();
         let amount = event.amount_in_cents.map(|cents| f64::from(cents) / 100.0);
         let action = event.event_type.action_type(about.special).map(|action_type| LeadAction {
             amount: amount.map(|dollars| dollars.round() as i32),

@@ -6,9 +6,9 @@
 
 use bytes::Bytes;
 use chrono::Utc;
-use uuid::Uuid;
 
 use super::engine::Engine;
+use crate::ids;
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::text::write_offer;
@@ -76,7 +76,7 @@ fn write(offers: &[(&CatalogOffer, Quote)]) -> Bytes {
         if nth > 0 {
             out.push(b',');
         }
-        let uuid = Uuid::now_v7();
+        let uuid = ids::random();
         let landing =
             offer.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str()).unwrap_or_default();
         let url = landing.replace("{clickId}", &uuid.to_string()).replace("{leadUuid}", "");

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use chrono::Utc;
 use metrics::{counter, histogram};
 use tokio::time::Instant;
 use tracing::{error, warn};
@@ -239,7 +238,7 @@ impl RateTableActor {
 
     /// An ask that begins now.
     fn asked_now(&self, budget: Duration) -> Ask {
-        let after = Utc::now().timestamp_millis() - self.table().head().created_at;
+        let after = self.engine.limiter.now() - self.table().head().created_at;
         Ask {
             after_ms: u32::try_from(after.max(0)).unwrap_or(u32::MAX),
             budget_ms: u32::try_from(budget.as_millis()).unwrap_or(u32::MAX),
@@ -295,7 +294,7 @@ impl RateTableActor {
 
     /// Notes an outcome of now.
     fn take_in(&mut self, seat: usize, end: AskEnd) {
-        self.take_in_of(seat, end, Utc::now().timestamp_millis());
+        self.take_in_of(seat, end, self.engine.limiter.now());
     }
 
     /// Notes an outcome of a moment, unless its seat has one already: a late offer never enters.

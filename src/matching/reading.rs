@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::asks::Asks;
 use super::engine::Engine;
 use super::matchmaker::Unavailable;
+use super::offer_ids::{Named, OfferIds};
 use super::record::{Answer, AnswerRecord, TableHead};
 use super::table::Table;
 use super::texts::Texts;
@@ -53,6 +54,41 @@ pub fn table_in(store: &Store, texts: &Texts, table: Uuid) -> Result<Option<Tabl
         return Ok(None);
     }
     Ok(Some(folded))
+}
+
+/// The table and the number of an offer, by the offer's uuid; `None` when there is none. Whether the table shows an offer of
+/// this number is not looked at.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn offer(store: &Store, ids: &OfferIds, offer: Uuid) -> Result<Option<(Uuid, u16)>, Unavailable> {
+    match ids.read(offer) {
+        None => Ok(None),
+        // Any UUIDv7 could be one, that of a newer table too.
+        Some(Named::Earlier { table, number }) => Ok(head(store, table)?.map(|_| (table, number))),
+        Some(Named::Offer { begins, number }) => {
+            let whole_bytes = &begins.as_bytes()[..14];
+            for record in store.scan(Tree::RateTables, whole_bytes) {
+                let (key, _) = record.map_err(broken)?;
+                let table = Uuid::from_slice(&key).map_err(broken)?;
+                // The uuid is one that is given out; another spelling of the same offer would be an offer twice.
+                if ids.uuid(table, number) == offer {
+                    return Ok(Some((table, number)));
+                }
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// How often an offer was opened, by its [place](super::offer_ids::place); `None` when it never was.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn clicks(store: &Store, place: Uuid) -> Result<Option<u64>, Unavailable> {
+    let bytes = store.get(Tree::Clicks, place.as_bytes()).map_err(broken)?;
+    let count = |bytes: Vec<u8>| bytes.try_into().map(u64::from_be_bytes);
+    bytes.map(|bytes| count(bytes).map_err(|_| broken("a count has eight bytes"))).transpose()
 }
 
 /// A table without its answers; `None` when there is none.

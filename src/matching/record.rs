@@ -7,7 +7,9 @@ use uuid::Uuid;
 
 use super::cause::Cause;
 use super::limiter::Denied;
+use super::offer_ids::is_earlier;
 use super::outcome::Outcome;
+use crate::ids;
 use crate::partners::Fingerprint;
 use crate::store::codec::{self, CodecError};
 
@@ -98,42 +100,27 @@ impl AnswerRecord {
 /// Seats that were kept out of a table and are recorded, at most.
 pub const MAX_KEPT_OUT: usize = 1_000;
 
+/// Bits of an offer's number in its uuid ([`super::offer_ids`]).
+pub const NUMBER_BITS: u32 = 12;
+
 /// Offers that a table numbers at most; what comes after is cut and counted.
-pub const MAX_OFFERS: u16 = 0x0fff;
+pub const MAX_OFFERS: u16 = (1 << NUMBER_BITS) - 1;
 
-/// A new rate table's uuid: a UUIDv7 whose last 12 bits are free, for its offers' numbers.
-pub fn table_uuid() -> Uuid {
-    Uuid::from_u128(Uuid::now_v7().as_u128() & !u128::from(MAX_OFFERS))
+/// A new rate table's uuid: a UUIDv7 with 74 random bits. By 12 zero bits at its end a table of an earlier build is known, so
+/// one in 4,096 is made again. Its time tells in which volume the table lies, so it is that of arrivals, Unix milliseconds, and
+/// not what the machine's clock may show.
+pub fn table_uuid(arrival_ms: u64) -> Uuid {
+    table_uuid_of(|| ids::timed_at(arrival_ms))
 }
 
-/// The uuid of a table's offer: the table's own, plus the offer's number from 1. So an offer leads to its table without
-/// an index, and a click to both.
-pub fn offer_uuid(table: Uuid, number: u16) -> Uuid {
-    debug_assert!((1..=MAX_OFFERS).contains(&number));
-    Uuid::from_u128(table.as_u128() | u128::from(number))
-}
-
-/// The table of an offer, and the offer's number; 0 for the table's own uuid.
-pub fn table_of(offer: Uuid) -> (Uuid, u16) {
-    let number = (offer.as_u128() & u128::from(MAX_OFFERS)) as u16;
-    (Uuid::from_u128(offer.as_u128() & !u128::from(MAX_OFFERS)), number)
+/// The same, of ids that are made otherwise.
+pub fn table_uuid_of(make: impl FnMut() -> Uuid) -> Uuid {
+    std::iter::repeat_with(make).find(|uuid| !is_earlier(*uuid)).expect("ids have no end")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_offer_leads_to_its_table() {
-        let table = table_uuid();
-        assert_eq!(table.get_version_num(), 7);
-        assert_eq!(table_of(table), (table, 0));
-        for number in [1, 2, 77, MAX_OFFERS] {
-            let offer = offer_uuid(table, number);
-            assert_eq!(table_of(offer), (table, number));
-            assert_eq!(offer.get_version_num(), 7);
-        }
-    }
 
     #[test]
     fn answers_of_earlier_builds_are_read_and_earlier_builds_read_these() {
@@ -153,7 +140,8 @@ mod tests {
 
     #[test]
     fn tables_made_in_one_millisecond_differ() {
-        let mut tables: Vec<Uuid> = (0..10_000).map(|_| table_uuid()).collect();
+        let mut tables: Vec<Uuid> = (0..10_000).map(|_| table_uuid(1_800_000_000_000)).collect();
+        assert!(tables.iter().all(|table| table.get_version_num() == 7 && !is_earlier(*table)));
         tables.sort_unstable();
         tables.dedup();
         assert_eq!(tables.len(), 10_000);

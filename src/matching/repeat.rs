@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chrono::{Duration, Utc};
+use chrono::Duration;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::matchmaker::Refused;
+use crate::model::Viewer;
 use crate::store::{Commit, Store, Tree};
 
 /// How long a key is remembered.
@@ -33,10 +34,15 @@ pub enum Known {
 }
 
 impl Repeat {
-    /// A key of a company, as sent with `body`.
-    pub fn new(company: Uuid, key: &str, body: &[u8]) -> Self {
+    /// A key of who sends it, as sent with `body`.
+    pub fn new(viewer: Viewer, key: &str, body: &[u8]) -> Self {
         let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
-        Self { key: [&company.as_bytes()[..], &digest].concat(), body: Sha256::digest(body).into() }
+        // What a test has sent is no repeat of what was sent in earnest, nor the other way round.
+        let kind: &[u8] = if viewer.test { b"test" } else { b"" };
+        Self {
+            key: [&viewer.company.as_bytes()[..], &digest, kind].concat(),
+            body: Sha256::digest(body).into(),
+        }
     }
 
     /// Looks the key up: eight bytes of time, the body's digest, the table.
@@ -50,18 +56,18 @@ impl Repeat {
         };
         let at = i64::from_be_bytes(at.try_into().expect("the slice has eight bytes"));
         match Uuid::from_slice(table) {
-            Ok(table) if at >= forgotten_before() && body == self.kept_body(store) => Known::Done(table),
-            Ok(_) if at >= forgotten_before() => Known::OtherBody,
+            Ok(table) if at >= forgotten_before(store) && body == self.kept_body(store) => Known::Done(table),
+            Ok(_) if at >= forgotten_before(store) => Known::OtherBody,
             _ => Known::New,
         }
     }
 
     /// Adds to the commit of a submit that this key made `table`, unless it has made one.
     pub(super) fn remember(&self, store: &Store, commit: Commit, table: Uuid) -> Commit {
-        let now = Utc::now().timestamp_millis().to_be_bytes();
+        let now = store.now_ms().to_be_bytes();
         let record = [&now[..], &self.kept_body(store), table.as_bytes()].concat();
         let key = self.kept_key(store);
-        commit.unless_recent(Tree::Repeats, key, forgotten_before()).put(Tree::Repeats, key, record)
+        commit.unless_recent(Tree::Repeats, key, forgotten_before(store)).put(Tree::Repeats, key, record)
     }
 
     fn kept_key(&self, store: &Store) -> [u8; 32] {
@@ -73,8 +79,8 @@ impl Repeat {
     }
 }
 
-fn forgotten_before() -> i64 {
-    (Utc::now() - Duration::hours(REMEMBERED_HOURS)).timestamp_millis()
+fn forgotten_before(store: &Store) -> i64 {
+    store.now_ms() - Duration::hours(REMEMBERED_HOURS).num_milliseconds()
 }
 
 /// The keys whose submits are under way.

@@ -5,8 +5,8 @@ use uuid::Uuid;
 use super::engine::Engine;
 use super::matchmaker::Unavailable;
 use super::reading;
-use super::record::table_of;
 use super::table::Table;
+use crate::model::Viewer;
 
 /// An offer as whoever displays it names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,24 +30,30 @@ pub enum Unknown {
     Offer,
 }
 
-/// Everything in `shown` that names nothing of the company; empty when all three exist and belong together.
+/// Everything in `shown` that names nothing that the viewer sees; empty when all three exist and belong together.
 ///
 /// # Errors
 /// [`Unavailable`] when the store cannot be read.
-pub fn unknown(engine: &Engine, company: Uuid, shown: Shown) -> Result<Vec<Unknown>, Unavailable> {
+pub fn unknown(engine: &Engine, viewer: Viewer, shown: Shown) -> Result<Vec<Unknown>, Unavailable> {
     let Shown { lead, rate_table, offer } = shown;
-    let (offers_table, number) = table_of(offer);
     let own = |table: Uuid| -> Result<Option<Table>, Unavailable> {
-        Ok(reading::table(engine, table)?.filter(|table| table.head().company == company))
+        Ok(reading::table(engine, table)?
+            .filter(|table| viewer.sees(table.head().company, table.head().test)))
     };
 
-    let lead_exists = reading::lead(&engine.store, lead)?.is_some_and(|record| record.company == company);
+    let lead = reading::lead(&engine.store, lead)?.filter(|record| viewer.sees(record.company, record.test));
+    let lead_exists = lead.is_some();
     let table = own(rate_table)?;
     let table_exists = table.is_some();
-    let of_lead = table.as_ref().is_some_and(|table| table.head().lead == lead);
+    let of_lead = table.as_ref().is_some_and(|table| table.head().lead == shown.lead);
     // The offer is looked for in its own table, so that a wrong table does not make it wrong, too.
-    let table_of_offer = if offers_table == rate_table { table } else { own(offers_table)? };
-    let is_shown = table_of_offer.is_some_and(|table| table.offer(number).is_some());
+    let named = reading::offer(&engine.store, &engine.texts.ids, offer)?;
+    let in_table = named.is_some_and(|(of, _)| of == rate_table);
+    let is_shown = match named {
+        None => false,
+        Some((_, number)) if in_table => table.is_some_and(|table| table.offer(number).is_some()),
+        Some((of, number)) => own(of)?.is_some_and(|table| table.offer(number).is_some()),
+    };
 
     let mut unknown = Vec::new();
     if !lead_exists {
@@ -56,7 +62,7 @@ pub fn unknown(engine: &Engine, company: Uuid, shown: Shown) -> Result<Vec<Unkno
     if !table_exists || (lead_exists && !of_lead) {
         unknown.push(Unknown::RateTable);
     }
-    if !is_shown || (table_exists && offers_table != rate_table) {
+    if !is_shown || (table_exists && !in_table) {
         unknown.push(Unknown::Offer);
     }
     Ok(unknown)
@@ -69,5 +75,5 @@ pub fn unknown(engine: &Engine, company: Uuid, shown: Shown) -> Result<Vec<Unkno
 pub fn owner(engine: &Engine, shown: Shown) -> Result<Option<Uuid>, Unavailable> {
     let Some(table) = reading::table(engine, shown.rate_table)? else { return Ok(None) };
     let company = table.head().company;
-    Ok(unknown(engine, company, shown)?.is_empty().then_some(company))
+    Ok(unknown(engine, Viewer::of_all(company), shown)?.is_empty().then_some(company))
 }

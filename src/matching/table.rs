@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::outcome::Outcome;
 use super::progress::{Event, IllegalTransition, Progress};
-use super::record::{Answer, MAX_OFFERS, TableHead, offer_uuid};
+use super::record::{Answer, MAX_OFFERS, TableHead};
 use super::texts::Texts;
 use crate::model::{Originator, Partner, ProductType};
 use crate::partners::text::write_offer;
@@ -187,6 +187,11 @@ impl Table {
         Some((&self.seats[usize::from(offer.seat)], &offer.quote))
     }
 
+    /// The numbers of the offers that are shown.
+    pub fn numbers(&self) -> impl Iterator<Item = u16> {
+        self.arrays.iter().flatten().map(|offer| offer.number)
+    }
+
     /// Every offer that is shown: its seat and its quote.
     pub fn shown(&self) -> impl Iterator<Item = (&Arc<SeatText>, &Quote)> {
         let offers = self.arrays.iter().flatten();
@@ -211,7 +216,7 @@ impl Table {
                 if nth > 0 {
                     out.push(b',');
                 }
-                let uuid = offer_uuid(self.head.uuid, offer.number);
+                let uuid = texts.ids.uuid(self.head.uuid, offer.number);
                 url.clear();
                 url.push_str(base_url);
                 url.push_str("/click/");

@@ -19,7 +19,7 @@ use super::messages::{Snapshot, Until};
 use super::recovery::{recover, recover_when_mended};
 use super::texts::Texts;
 use crate::config::WireSettings;
-use crate::model::{CreditBands, Lead};
+use crate::model::{CreditBands, Lead, Viewer};
 use crate::partner_files::{PartnerFile, partner};
 use crate::partners::Book;
 use crate::store::{Clock, SpaceFault, Store, StoreOptions, SyncFault, Tree};
@@ -62,6 +62,7 @@ fn rules() -> Rules {
         live_tables: 100,
         partners_per_lead: 100,
         offers_per_partner: 40,
+        clicks_kept_per_offer: 10,
     }
 }
 
@@ -132,7 +133,7 @@ impl World {
     }
 
     async fn poll(&self, table: Uuid) -> Snapshot {
-        self.matchmaker.rate_table(COMPANY, table).await.unwrap().expect("the table is there")
+        self.matchmaker.rate_table(Viewer::of_all(COMPANY), table).await.unwrap().expect("the table is there")
     }
 
     /// As a crash leaves it: the actors are gone with what they knew, the records are there.

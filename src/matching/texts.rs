@@ -1,8 +1,10 @@
-//! Prepared texts by fingerprint: those of the book in memory, and older ones read back from the store.
+//! What rate tables are shown with. Prepared texts by fingerprint: those of the book in memory, and older ones read back from the
+//! store; and the uuids of offers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::offer_ids::OfferIds;
 use crate::partners::{Book, Fingerprint, SeatText, Text};
 use crate::store::{Commit, CommitError, Store, Tree};
 
@@ -10,6 +12,8 @@ use crate::store::{Commit, CommitError, Store, Tree};
 #[derive(Debug, Clone)]
 pub struct Texts {
     store: Store,
+    /// The uuids of offers, which their addresses are made of.
+    pub ids: OfferIds,
     offers: Arc<RwLock<HashMap<Fingerprint, Arc<Text>>>>,
     seats: Arc<RwLock<HashMap<Fingerprint, Arc<SeatText>>>>,
 }
@@ -20,7 +24,7 @@ const TEXTS_PER_COMMIT: usize = 256;
 impl Texts {
     /// Texts of a store, none of them in memory yet.
     pub fn new(store: Store) -> Self {
-        Self { store, offers: Arc::default(), seats: Arc::default() }
+        Self { ids: OfferIds::of(&store), store, offers: Arc::default(), seats: Arc::default() }
     }
 
     /// Takes in a book: once this returns, the store has every text of it.

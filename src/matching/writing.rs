@@ -18,6 +18,9 @@ use crate::store::{Commit, Tree, codec};
 /// The first guard of [`lead`].
 pub const LEAD_EXISTS: usize = 0;
 
+/// The first guard of [`counted_click`].
+pub const CLICKS_COUNTED: usize = 0;
+
 /// How an identity is looked up for duplicates.
 #[derive(Debug, Clone, Copy)]
 pub struct IdentityLookBack {
@@ -153,12 +156,23 @@ fn of_answer(table: &Table, lead_created_at: i64, answer: &Answer) -> Option<Hap
     })
 }
 
-/// A click on an offer of a seat: the lead event and the lead action.
-pub fn click(lead: &LeadRecord, seat: &SeatText, action: &LeadAction) -> Commit {
+/// One click more on an offer, unless another was counted meanwhile.
+pub fn counted_click(lead: &LeadRecord, place: Uuid, before: Option<u64>) -> Commit {
+    let commit = Commit::new().about(lead.uuid);
+    let commit = match before {
+        None => commit.absent(Tree::Clicks, place.as_bytes()),
+        Some(count) => commit.unchanged(Tree::Clicks, place.as_bytes(), count.to_be_bytes()),
+    };
+    let count = before.unwrap_or(0).saturating_add(1);
+    commit.put(Tree::Clicks, place.as_bytes(), count.to_be_bytes().to_vec())
+}
+
+/// Adds that a click on an offer of a seat is kept: the lead event and the lead action.
+pub fn with_click(commit: Commit, lead: &LeadRecord, seat: &SeatText, action: &LeadAction) -> Commit {
     let event =
         with_institution(lead, EventType::OfferClicked, action.action_date, seat, Some(seat.product_type));
     let key = action_key(lead.uuid, action);
-    let commit = Commit::new().about(lead.uuid).put(Tree::LeadActions, key, codec::encode_json(action));
+    let commit = commit.put(Tree::LeadActions, key, codec::encode_json(action));
     with_event(commit, lead.company, Happening { cause: Some(action.uuid), ..event })
 }
 
@@ -167,12 +181,12 @@ pub fn with_click_payout(
     commit: Commit,
     lead: &LeadRecord,
     seat: &SeatText,
-    offer: Uuid,
+    place: Uuid,
     at: Timestamp,
     cents: f64,
 ) -> Commit {
     let commit =
-        commit.absent(Tree::PaidClicks, offer.as_bytes()).put(Tree::PaidClicks, offer.as_bytes(), Vec::new());
+        commit.absent(Tree::PaidClicks, place.as_bytes()).put(Tree::PaidClicks, place.as_bytes(), Vec::new());
     with_payout(commit, lead.company, payout(lead.uuid, at, cents), Some(seat.product_type))
 }
 

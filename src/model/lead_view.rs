@@ -82,6 +82,12 @@ impl LeadView {
         }
     }
 
+    /// The view without anything that was sent but ids.
+    #[must_use]
+    pub fn without_what_was_sent(self) -> Self {
+        Self { sections: Lead::default(), ..self }
+    }
+
     /// Shows the sections of the lead; its ids and `product_types` are never given here.
     pub fn sections(&self) -> &Lead {
         &self.sections

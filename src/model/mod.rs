@@ -87,6 +87,7 @@ mod token_kind;
 mod ui_event;
 mod v1_values;
 mod vehicle_information;
+mod viewer;
 mod zipcode;
 
 pub use analytics::{
@@ -135,4 +136,5 @@ pub use timestamp::Timestamp;
 pub use token_kind::TokenKind;
 pub use ui_event::{OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew};
 pub use vehicle_information::VehicleInformation;
+pub use viewer::Viewer;
 pub use zipcode::Zipcode;

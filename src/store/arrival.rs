@@ -3,10 +3,12 @@
 use std::{
     fmt,
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use uuid::Uuid;
+
+use super::arrival_clock::ArrivalClock;
 
 const KEY: usize = 28;
 
@@ -51,27 +53,51 @@ impl FeedKey {
     }
 }
 
-/// Where the store reads the time, in microseconds since 1970.
+/// The first moment that a feed can tell of, 2020-08-01: a clock that shows less has not been set.
+const FIRST_US: u64 = 1_596_240_000_000_000;
+
+/// Where the store reads the time.
 #[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
+pub struct Clock {
+    wall: Hand,
+    steady: Hand,
+}
+
+type Hand = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 impl Clock {
-    /// The time of the machine.
+    /// The time of the machine, and beside it how long this has run, whatever the machine is told of the time.
     pub fn system() -> Self {
-        Self::new(|| {
+        let begun = Instant::now();
+        let wall = || {
             let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX)
-        })
+            u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX).max(FIRST_US)
+        };
+        Self::with_steady(wall, move || u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 
-    /// A clock of one's own, for tests.
+    /// A clock of one's own, for tests: as much time passes as it shows.
     pub fn new(now_us: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
-        Self(Arc::new(now_us))
+        let wall: Hand = Arc::new(now_us);
+        Self { steady: Arc::clone(&wall), wall }
     }
 
-    /// What the clock shows.
+    /// A clock of one's own that may be stepped: as much time passes as `steady_us` shows, which never goes back.
+    pub fn with_steady(
+        now_us: impl Fn() -> u64 + Send + Sync + 'static,
+        steady_us: impl Fn() -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        Self { wall: Arc::new(now_us), steady: Arc::new(steady_us) }
+    }
+
+    /// What the clock shows, in microseconds since 1970.
     pub fn now_us(&self) -> u64 {
-        (self.0)()
+        (self.wall)()
+    }
+
+    /// How long something has run, in microseconds: only the differences mean anything.
+    pub(super) fn steady_us(&self) -> u64 {
+        (self.steady)()
     }
 }
 
@@ -81,15 +107,15 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Gives out arrival times: the clock's where it has moved on, else one more than the last.
+/// Gives out arrival times: the [clock's](ArrivalClock) where it has moved on, else one more than the last.
 pub(super) struct Arrivals {
-    clock: Clock,
+    clock: Arc<ArrivalClock>,
     last_us: u64,
 }
 
 impl Arrivals {
     /// Goes on after the last arrival that was written.
-    pub(super) fn after(last_us: u64, clock: Clock) -> Self {
+    pub(super) fn after(last_us: u64, clock: Arc<ArrivalClock>) -> Self {
         Self { clock, last_us }
     }
 
@@ -99,9 +125,9 @@ impl Arrivals {
         self.last_us
     }
 
-    /// What the clock shows, in milliseconds.
+    /// The time for what is kept or forgotten by its age, in milliseconds.
     pub(super) fn now_ms(&self) -> u64 {
-        self.clock.now_us() / 1000
+        self.clock.earlier_us() / 1000
     }
 
     /// The arrival time given out last.
@@ -112,6 +138,7 @@ impl Arrivals {
 
 #[cfg(test)]
 mod tests {
+    use super::super::arrival_clock::ClockLimits;
     use super::*;
 
     #[test]
@@ -126,9 +153,13 @@ mod tests {
 
     #[test]
     fn arrivals_increase_while_the_clock_stands_or_steps_back() {
-        let mut arrivals = Arrivals::after(100, Clock::new(|| 50));
+        let after = |last_us, clock| {
+            let clock = ArrivalClock::after(last_us, clock, ClockLimits::default());
+            Arrivals::after(last_us, Arc::new(clock))
+        };
+        let mut arrivals = after(100, Clock::new(|| 50));
         assert_eq!([arrivals.next_us(), arrivals.next_us()], [101, 102]);
-        let mut moved_on = Arrivals::after(100, Clock::new(|| 500));
+        let mut moved_on = after(100, Clock::new(|| 500));
         assert_eq!([moved_on.next_us(), moved_on.next_us()], [500, 501]);
     }
 }

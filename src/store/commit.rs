@@ -19,6 +19,7 @@ pub struct Commit {
     pub(super) rewrap: Option<Box<Rewrap>>,
     pub(super) guards: Vec<Guard>,
     pub(super) writes: Vec<Write>,
+    pub(super) marks_time: bool,
 }
 
 pub(super) enum Guard {
@@ -144,6 +145,12 @@ impl Commit {
     /// [`Tree::FEEDS`]. The store gives the record its arrival time, and so its key ([`FeedKey`](super::FeedKey)).
     pub fn append(mut self, tree: Tree, company: Uuid, payload: impl Into<Vec<u8>>) -> Self {
         self.writes.push(Write::Append { tree, company, payload: payload.into() });
+        self
+    }
+
+    /// Makes the time durable: what arrives after this is acknowledged arrives later than now, over restarts too.
+    pub fn mark_time(mut self) -> Self {
+        self.marks_time = true;
         self
     }
 }

@@ -70,6 +70,9 @@ impl<'a> Group<'a> {
             Ok(data_key) => data_key,
             Err(refusal) => return Ok(Err(refusal)),
         };
+        if commit.marks_time {
+            arrivals.next_us();
+        }
         let about = commit.about.zip(data_key);
         let mut sequence = 0;
         for write in &commit.writes {

@@ -39,6 +39,7 @@
 //! retry of a failed sync. No method that takes or gives a type of sled.
 
 mod arrival;
+mod arrival_clock;
 mod backlog;
 pub mod backup;
 mod broken;
@@ -93,6 +94,7 @@ use uuid::Uuid;
 pub use self::disk::SyncFault;
 pub use self::{
     arrival::{Clock, FeedKey},
+    arrival_clock::{ClockLimits, ClockStanding},
     broken::{BrokenRecord, ReadError},
     check::CheckReport,
     commit::{Commit, CommitError},
@@ -110,6 +112,7 @@ pub use self::{
     volumes::{Kept, VolumeSpan},
 };
 use self::{
+    arrival_clock::ArrivalClock,
     backup::{Backup, BackupError},
     health::FailureLatch,
     open::Opened,
@@ -145,19 +148,20 @@ struct Shared {
     records: Arc<Records>,
     latch: Arc<FailureLatch>,
     space: Space,
+    clock: Arc<ArrivalClock>,
 }
 
 impl Store {
     /// Opens the store, or makes it. Once this returns, everything acknowledged before is readable, and a store just
     /// made survives a power cut as an empty one.
     pub fn open(options: StoreOptions) -> Result<Self, StoreError> {
-        let Opened { records, writer, latch } = open::open(&options)?;
+        let Opened { records, writer, latch, clock } = open::open(&options)?;
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
         let queue = writer
             .with_checkpoints_aside()
             .and_then(|writer| Queue::threaded(writer, options.queue, options.group, options.close_bound))
             .map_err(|source| StoreError::Io { path: options.path.clone(), source })?;
-        let shared = Arc::new(Shared { queue, records, latch, space });
+        let shared = Arc::new(Shared { queue, records, latch, space, clock });
         let opening = open_volumes(Arc::downgrade(&shared));
         opening.map_err(|source| StoreError::Io { path: options.path, source })?;
         Ok(Self { shared })
@@ -171,9 +175,9 @@ impl Store {
 
     /// Like [`open_inline`](Self::open_inline), with a clock or limits of one's own.
     pub fn open_inline_with(options: &StoreOptions) -> Result<Self, StoreError> {
-        let Opened { records, writer, latch } = open::open(options)?;
+        let Opened { records, writer, latch, clock } = open::open(options)?;
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
-        Ok(Self { shared: Arc::new(Shared { queue: Queue::inline(writer), records, latch, space }) })
+        Ok(Self { shared: Arc::new(Shared { queue: Queue::inline(writer), records, latch, space, clock }) })
     }
 
     /// Queues a commit and returns a future of its outcome. The commit is queued when this returns: dropping the future
@@ -301,6 +305,41 @@ impl Store {
             Health::Sound if self.shared.space.is_short() => Health::Short(self.shared.space.told()),
             health => health,
         }
+    }
+
+    /// The time for what is kept, counted or forgotten by its age: ahead neither of the machine's clock nor of the arrivals, so that
+    /// a clock of the future makes nothing old.
+    pub fn clock(&self) -> Clock {
+        let (clock, steady) = (Arc::clone(&self.shared.clock), Arc::clone(&self.shared.clock));
+        Clock::with_steady(move || clock.earlier_us(), move || steady.now_us())
+    }
+
+    /// What [`clock`](Self::clock) shows, in Unix milliseconds.
+    pub fn now_ms(&self) -> i64 {
+        i64::try_from(self.shared.clock.earlier_us() / 1000).unwrap_or(i64::MAX)
+    }
+
+    /// The time that arrivals are given now, in Unix milliseconds: for ids whose time tells in which volume they lie.
+    pub fn arrival_ms(&self) -> u64 {
+        self.shared.clock.now_us() / 1000
+    }
+
+    /// The arrival time of now, so long ago, in microseconds since 1970: what arrived before it did so at least that long ago.
+    pub fn aged_us(&self, age: Duration) -> u64 {
+        self.shared.clock.aged_us(age)
+    }
+
+    /// The time up to which nothing will arrive any more, whatever happens to the process, in microseconds since 1970.
+    ///
+    /// # Errors
+    /// That the disk cannot be read.
+    pub fn closed_us(&self) -> Result<u64, StoreError> {
+        open::last_arrival_us(&self.shared.records)
+    }
+
+    /// How the machine's clock and arrivals stand to each other.
+    pub fn clock_standing(&self) -> ClockStanding {
+        self.shared.clock.standing()
     }
 
     /// Takes no more commits, writes those queued and stops the writer, within [`StoreOptions::close_bound`]. Blocks.

@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     arrival::{Arrivals, FeedKey},
+    arrival_clock::ArrivalClock,
     broken::ReadError,
     commit::Commit,
     damage::{Damage, DamageKind, Damages},
@@ -37,6 +38,7 @@ pub(super) struct Opened {
     pub(super) records: Arc<Records>,
     pub(super) writer: Writer,
     pub(super) latch: Arc<FailureLatch>,
+    pub(super) clock: Arc<ArrivalClock>,
 }
 
 /// Opens the store, checks its format and makes a writer for it.
@@ -64,7 +66,9 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
         volumes.last().is_none() && volumes.base().range(std::ops::Bound::Unbounded).next().is_none();
     let sealing = Sealing::open(master, path, is_new).map_err(StoreError::Sealing)?;
     let records = Arc::new(Records::new(volumes, sealing));
-    let arrivals = Arrivals::after(last_arrival_us(&records)?, options.clock.clone());
+    let last_us = last_arrival_us(&records)?;
+    let clock = Arc::new(ArrivalClock::after(last_us, options.clock.clone(), options.clock_limits));
+    let arrivals = Arrivals::after(last_us, Arc::clone(&clock));
     note_latest(&records).map_err(ReadError::from)?;
     let directory = Journal::directory(path);
     let journal = Journal::begin(replay, options.sync_fault.clone(), &records.volumes().positions())
@@ -80,7 +84,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     if records.volumes().last().is_none() {
         writer.begin_volume().map_err(StoreError::Disk)?;
     }
-    Ok(Opened { records, writer, latch })
+    Ok(Opened { records, writer, latch, clock })
 }
 
 /// The manifest of a store; nothing when it is lost, or the store new.
@@ -143,8 +147,8 @@ pub(super) fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> 
     }
 }
 
-/// The arrival given out last; from the feeds themselves when the record of it is broken.
-fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
+/// The arrival given out last that is durable; from the feeds themselves when the record of it is broken.
+pub(super) fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
     match records.get(Tree::Meta, LAST_ARRIVAL) {
         Ok(None) => return Ok(0),
         Ok(Some(payload)) => {

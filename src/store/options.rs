@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{arrival::Clock, disk::SyncFault, space::SpaceFault};
+use super::{arrival::Clock, arrival_clock::ClockLimits, disk::SyncFault, space::SpaceFault};
 use crate::config::StoreSettings;
 
 /// Where the store is and what it may use. Every limit of the store stands here.
@@ -32,6 +32,8 @@ pub struct StoreOptions {
     pub mend_interval: Duration,
     /// Where arrival times come from.
     pub clock: Clock,
+    /// What of that clock is believed.
+    pub clock_limits: ClockLimits,
     /// A way for tests to fail the disk.
     #[doc(hidden)]
     pub sync_fault: SyncFault,
@@ -56,6 +58,7 @@ impl StoreOptions {
             close_bound: Duration::from_secs(10),
             mend_interval: Duration::from_secs(1),
             clock: Clock::system(),
+            clock_limits: ClockLimits::default(),
             sync_fault: SyncFault::default(),
             space_fault: SpaceFault::default(),
         }
@@ -65,6 +68,7 @@ impl StoreOptions {
 impl From<&StoreSettings> for StoreOptions {
     fn from(settings: &StoreSettings) -> Self {
         let StoreSettings { path, master_key_file, queue, group, cache_bytes, .. } = settings.clone();
+        let StoreSettings { clock_jump: jump, clock_hold: hold, clock_gap: gap, .. } = *settings;
         Self {
             master_key_file,
             queue,
@@ -73,6 +77,7 @@ impl From<&StoreSettings> for StoreOptions {
             reserve_bytes: settings.reserve_bytes,
             volume_bytes: settings.volume_bytes,
             volume_age: settings.volume_age,
+            clock_limits: ClockLimits { jump, hold, gap },
             ..Self::new(path)
         }
     }

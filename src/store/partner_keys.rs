@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{Commit, CommitError, Store, Tree, codec};
+use crate::ids;
 
 /// How a partner shows who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +72,7 @@ impl PartnerKeys {
     /// What the store said.
     pub async fn create(&self, new: NewPartnerKey) -> Result<(String, PartnerKeyRecord), CommitError> {
         let secret = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
-        let id = Uuid::now_v7();
+        let id = ids::timed();
         let (found_by, kept) = match new.kind {
             PartnerKeyKind::Partner => (secret.clone(), None),
             PartnerKeyKind::Signing => (id.to_string(), Some(secret.clone())),

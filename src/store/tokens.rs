@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::entities::{CompanyRecord, TokenRecord};
 use super::{Commit, CommitError, Store, Tree, codec};
+use crate::ids;
 use crate::model::TokenKind;
 use crate::planted::{Planted, planted};
 
@@ -61,7 +62,7 @@ impl Tokens {
         company.duplicate_look_back_minutes =
             new.duplicate_look_back_minutes.or(company.duplicate_look_back_minutes);
         let record = TokenRecord {
-            id: Uuid::now_v7(),
+            id: ids::timed(),
             company: company.uuid,
             kind: new.kind,
             test: new.test,

@@ -37,6 +37,8 @@ pub enum Tree {
     PartnerEvents,
     /// Offers whose click has earned its payout.
     PaidClicks,
+    /// How often offers were opened.
+    Clicks,
     /// Who was asked, where the rate table does not say so.
     Asks,
     /// Payouts as they count towards budgets.
@@ -99,7 +101,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 26] = [
+pub const TREES: [TreeRow; 27] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)",
         writers: "store, daemon", readers: "store" },
@@ -140,7 +142,10 @@ pub const TREES: [TreeRow; 26] = [
         key: "keyed hash of partner key and transaction id", value: "the report and its receipt (JSON)",
         writers: "matching", readers: "matching" },
     TreeRow { tree: Tree::PaidClicks, prefix: b'q', name: "paid_clicks", seal: Seal::Open, kept: Kept::Base,
-        key: "offer uuid", value: "nothing: the key says it",
+        key: "rate table uuid, its last 12 bits the offer's number", value: "nothing: the key says it",
+        writers: "matching", readers: "matching" },
+    TreeRow { tree: Tree::Clicks, prefix: b'1', name: "clicks", seal: Seal::Open, kept: Kept::ByTime,
+        key: "rate table uuid, its last 12 bits the offer's number", value: "how often it was opened (u64)",
         writers: "matching", readers: "matching" },
     TreeRow { tree: Tree::Asks, prefix: b'n', name: "asks", seal: Seal::Open, kept: Kept::ByTime,
         key: "rate table uuid", value: "when second look began, whom it asks, whom not and why, who was not asked after all",

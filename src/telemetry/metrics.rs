@@ -67,6 +67,8 @@ pub const SUBMITS_REFUSED: &str = "offerd_submits_refused_total";
 pub const SEATS_CUT: &str = "offerd_seats_cut_total";
 /// Seats that fit a lead and were not asked.
 pub const SEATS_HELD_BACK: &str = "offerd_seats_held_back_total";
+/// Clicks that led to a partner.
+pub const CLICKS: &str = "offerd_clicks_total";
 /// How much of a limit is used.
 pub const LIMIT_USED: &str = "offerd_limit_used_ratio";
 /// Requests answered.
@@ -101,6 +103,10 @@ pub const STORE_BYTES: &str = "offerd_store_bytes";
 pub const STORE_VOLUMES_DROPPED: &str = "offerd_store_volumes_dropped_total";
 /// Room on the disk of the store.
 pub const STORE_FREE_BYTES: &str = "offerd_store_free_bytes";
+/// How far the machine's clock is off that of arrivals.
+pub const STORE_CLOCK_OFFSET: &str = "offerd_store_clock_offset_seconds";
+/// Times that arrivals left the machine's clock, or followed it again.
+pub const STORE_CLOCK_STEPS: &str = "offerd_store_clock_steps_total";
 /// Stored records that could not be read.
 pub const STORE_BROKEN_RECORDS: &str = "offerd_store_broken_records_total";
 /// What of the store's files is damaged.
@@ -125,14 +131,15 @@ pub const WIRE_BREAKER_STATE: &str = "offerd_wire_breaker_state";
 pub const METRICS: &[Metric] = &[
     counter(HTTP_REQUESTS, &["listener", "route", "status"], "Requests answered."),
     seconds(HTTP_REQUEST_SECONDS, &["listener", "route"], "Time from the head of a request to its answer."),
-    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes) or 503 (requests, late, body_bytes)."),
+    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes) or 503 (requests, late, body_bytes); and clicks, with 429 (click_address_rate, click_offer_rate)."),
     gauge(HTTP_CONNECTIONS, &["listener"], "Open connections; the limit is api.max_connections."),
     counter(HTTP_CONNECTIONS_REFUSED, &["listener"], "Connections beyond api.max_connections."),
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
-    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, disk_full."),
+    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, disk_full; and merges that a publishable token came too late for, with 404: merge_too_late."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
     counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, schedule, per_minute, per_day, budget, exclusive."),
+    counter(CLICKS, &["kept"], "Clicks that led to a partner, and whether they are kept with the lead (yes) or only counted (no): limits.clicks_kept_per_offer."),
     gauge(LIMIT_USED, &["partner", "product_type", "limit"], "Share of per_minute, per_day or budget that is used."),
     counter(PARTNER_OUTCOMES, &["partner", "product_type", "outcome"], "How asks ended."),
     seconds(PARTNER_ANSWER_SECONDS, &["partner", "product_type"], "Time from ask to outcome."),
@@ -158,6 +165,8 @@ pub const METRICS: &[Metric] = &[
     gauge(STORE_BYTES, &[], "How long the files of the store's volumes are."),
     counter(STORE_VOLUMES_DROPPED, &[], "Volumes that were dropped because of store.retention."),
     gauge(STORE_FREE_BYTES, &[], "Room on the disk of the store; below store.reserve_bytes no new leads are taken in."),
+    gauge(STORE_CLOCK_OFFSET, &[], "How far the machine's clock is ahead of the time that arrivals are given; below 0, how far it is behind."),
+    counter(STORE_CLOCK_STEPS, &["to"], "Times that the machine's clock was found ahead of arrivals by more than store.clock_jump, or behind them, or was followed again: ahead, behind, followed."),
     counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
     gauge(STORE_DAMAGE, &[], "Places of the store's files that are not as they were written; `offerd store check` names them."),
     counter(WIRE_CONNECTIONS, &["pool"], "Connections made to far systems."),

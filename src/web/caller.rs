@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::failure::Failure;
 use super::signature;
-use crate::model::TokenKind;
+use crate::model::{TokenKind, Viewer};
 use crate::planted::{Planted, planted};
 
 /// An access token: two UUIDs joined by an underscore, in lower case. Never printed by `Debug`.
@@ -61,6 +61,13 @@ pub struct Caller {
     pub kind: TokenKind,
     /// Whether leads of this token are test leads.
     pub test: bool,
+}
+
+impl Caller {
+    /// Whose records it sees.
+    pub fn viewer(&self) -> Viewer {
+        Viewer { company: self.company, test: self.test }
+    }
 }
 
 /// A key that signs queries.

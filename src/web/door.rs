@@ -4,13 +4,13 @@
 //! It stands outside of the panic boundary, so nothing here may panic, whatever was sent.
 
 use hyper::Request;
-use uuid::Uuid;
 use warp::reply::Response;
 
 use super::exchange::Exchange;
 use super::peer::Peer;
 use super::router::Found;
 use super::surface::Surface;
+use crate::ids;
 
 /// The answer to a request that brings new work while the process is late; `None` lets it in.
 ///
@@ -24,7 +24,7 @@ pub(super) fn turned_away<A, B>(surface: &Surface<A>, request: &Request<B>) -> O
     // What else a path is asked for, such as its methods, is no work.
     resource.route(method)?;
 
-    let exchange = Exchange::begin(Uuid::now_v7(), method, headers);
+    let exchange = Exchange::begin(ids::random(), method, headers);
     let _span = exchange.span_of_answer(surface.meter.listener()).entered();
     let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), headers);
     let answer = match surface.gate.let_in(&mut visit) {

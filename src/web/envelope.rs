@@ -22,6 +22,7 @@ use super::respond::{HeldTags, Reply};
 use super::router::Found;
 use super::surface::Surface;
 use super::welcome::Welcome;
+use crate::ids;
 
 /// The route of a path that has none, in metrics and logs: the path itself is the client's to choose.
 const UNKNOWN_ROUTE: &str = "unknown";
@@ -34,7 +35,7 @@ pub(super) async fn answer<A>(surface: Arc<Surface<A>>, arrival: Arrival) -> Res
 where
     A: Authenticate + Send + Sync + 'static,
 {
-    let id = Uuid::now_v7();
+    let id = ids::random();
     let span = tracing::error_span!("request", request_id = %id, listener = surface.meter.listener());
     let work = AssertUnwindSafe(carry_out(surface, id, arrival)).catch_unwind();
     let mut work = Box::pin(work.instrument(span));

@@ -76,7 +76,7 @@ mod welcome;
 #[cfg(test)]
 mod tests;
 
-pub use allowance::Rate;
+pub use allowance::{Allowances, Rate, Standing};
 pub use answer_meter::AnswerMeter;
 pub use caller::{Authenticate, Caller, Principal, Scope, SigningKey, Token};
 pub use cors::Cors;

@@ -10,11 +10,11 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
-use uuid::Uuid;
 use warp::reply::Response;
 
 use super::exchange::{REQUEST_ID, request_id};
 use super::failure::Failure;
+use crate::ids;
 use crate::telemetry::metrics::HTTP_CONNECTIONS_REFUSED;
 
 /// Refusals under way at once. Beyond them a connection is just closed: answering must not cost more than
@@ -61,6 +61,6 @@ impl Refusal {
 fn refused() -> Response {
     let mut response = Failure::overloaded(1).into_response();
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    response.headers_mut().insert(REQUEST_ID, request_id(Uuid::now_v7()));
+    response.headers_mut().insert(REQUEST_ID, request_id(ids::random()));
     response
 }

@@ -1,15 +1,18 @@
 //! A request as handlers see it: decoded, with a body that is read on demand, under a cap.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, TRANSFER_ENCODING};
 use hyper::{HeaderMap, Method};
+use ipnet::IpNet;
 use uuid::Uuid;
 
 use super::arrival::{Arrival, BodyStream};
 use super::bodies::{Bodies, Room};
+use super::client_address::{client_address, household};
 use super::failure::Failure;
 use super::peer::Peer;
 
@@ -49,6 +52,11 @@ impl Request {
         let Arrival { method, path, query: _, headers, peer, body } = arrival;
         let body = Some(body);
         Self { id, method, path, query, headers, peer, body, put_back: None, company, bodies, room: None }
+    }
+
+    /// Who counts as one client: its address or, of IPv6, its /64 network; behind these proxies too.
+    pub fn client(&self, trusted_proxies: &[IpNet]) -> Option<IpAddr> {
+        client_address(self.peer, &self.headers, trusted_proxies).map(household)
     }
 
     /// The first query parameter of this name.

@@ -13,7 +13,7 @@ use super::percent;
 /// One row of a route table.
 #[derive(Debug, Clone)]
 pub struct Route<H> {
-    /// The method; a `GET` row answers `HEAD` too.
+    /// The method; a `GET` row answers `HEAD` too, unless [`Router::without_head`] says otherwise.
     pub method: Method,
     /// The path template, such as `/leads/{uuid}`. Rows of one resource spell it alike.
     pub path: &'static str,
@@ -40,6 +40,8 @@ pub struct Resource<H> {
     template: &'static str,
     segments: Vec<Segment>,
     routes: Vec<Route<H>>,
+    /// Whether `HEAD` is served as `GET` is.
+    head: bool,
     allow: HeaderValue,
 }
 
@@ -77,6 +79,16 @@ impl<H: Clone> Router<H> {
         }
         resources.sort_by(|one, other| one.segments.cmp(&other.segments));
         Self { resources }
+    }
+
+    /// The same, but these templates take no `HEAD`.
+    #[must_use]
+    pub fn without_head(mut self, templates: &[&str]) -> Self {
+        for resource in self.resources.iter_mut().filter(|resource| templates.contains(&resource.template)) {
+            resource.head = false;
+            resource.allow = allow_of(&resource.routes, false);
+        }
+        self
     }
 }
 
@@ -123,15 +135,16 @@ impl<H> Resource<H> {
         self.allow.clone()
     }
 
-    /// The row for `method`; `HEAD` is served by the `GET` row.
+    /// The row for `method`; `HEAD` is served by the `GET` row, unless the resource takes none.
     pub fn route(&self, method: &Method) -> Option<&Route<H>> {
         let row_of = |method: &Method| self.routes.iter().find(|route| route.method == method);
-        row_of(method).or_else(|| if method == Method::HEAD { row_of(&Method::GET) } else { None })
+        row_of(method)
+            .or_else(|| if self.head && method == Method::HEAD { row_of(&Method::GET) } else { None })
     }
 
     fn new(segments: Vec<Segment>, first: Route<H>) -> Self {
         let allow = HeaderValue::from_static("");
-        let mut resource = Self { template: first.path, segments, routes: Vec::new(), allow };
+        let mut resource = Self { template: first.path, segments, routes: Vec::new(), head: true, allow };
         resource.add(first);
         resource
     }
@@ -141,7 +154,7 @@ impl<H> Resource<H> {
         assert!(path == self.template, "`{path}` and `{}` are one resource, spell them alike", self.template);
         assert!(self.routes.iter().all(|other| other.method != method), "`{method} {path}` stands twice");
         self.routes.push(route);
-        self.allow = allow_of(&self.routes);
+        self.allow = allow_of(&self.routes, self.head);
     }
 }
 
@@ -190,9 +203,9 @@ fn encloses(template: &[Segment], path: &[impl AsRef<str>]) -> bool {
         && template.iter().rev().take(ends).zip(texts.rev()).all(fits)
 }
 
-fn allow_of<H>(routes: &[Route<H>]) -> HeaderValue {
+fn allow_of<H>(routes: &[Route<H>], head: bool) -> HeaderValue {
     let mut methods: BTreeSet<&str> = routes.iter().map(|route| route.method.as_str()).collect();
-    if methods.contains("GET") {
+    if head && methods.contains("GET") {
         methods.insert("HEAD");
     }
     methods.insert("OPTIONS");

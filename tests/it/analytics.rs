@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::FutureExt;
 use hyper::Method;
-use offerd::model::{EventType, ProductType};
+use offerd::analytics::{ArrivalTime, ClientTags, Events, Feeds, Horizon, PageRequest};
+use offerd::model::{EventType, ProductType, Viewer};
 use offerd::store::entities::Happening;
 use offerd::store::tokens::Tokens;
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
@@ -258,6 +259,34 @@ async fn with_old_events() -> Daemon {
     store.close().unwrap();
     drop(store);
     stopped.start().await
+}
+
+/// What happened to a live lead and to a test, two hours ago: a test token is told of the test alone.
+#[tokio::test]
+async fn a_test_token_is_told_of_tests_only() {
+    let daemon = daemon().await.with_live_company();
+    let of_tests = ["token", "create", "--company", "Live", "--kind", "confidential", "--test"];
+    let test = String::from_utf8(daemon.command(&of_tests).stdout).unwrap().trim().to_owned();
+    let url = format!("{}/leads", daemon.api);
+    let mut leads = Vec::new();
+    for token in [&daemon.confidential, &test] {
+        let lead = daemon.request(Method::POST, &url, token, r#"{"clientTags":{"a":["b"]}}"#).await;
+        leads.push(lead.json()["uuid"].as_str().unwrap().parse::<Uuid>().unwrap());
+    }
+    let (_, stopped) = daemon.terminate();
+    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let company = Tokens::of(store.clone()).companies().into_iter().find(|company| company.name == "Live");
+    let company = company.unwrap().uuid;
+    let later = Horizon::at(ArrivalTime(Clock::system().now_us() + 7_200_000_000));
+    let feeds = Feeds::new(store, "https://offers.example".to_owned(), usize::MAX);
+    for (test, seen) in [(false, &leads[..]), (true, &leads[1..])] {
+        let asked = PageRequest::hourly(ArrivalTime::FIRST);
+        let viewer = Viewer { company, test };
+        let events = feeds.page::<Events>(viewer, asked, later).unwrap().data;
+        assert_eq!(events.iter().map(|event| event.lead_uuid).collect::<Vec<_>>(), seen);
+        let tags = feeds.page::<ClientTags>(viewer, asked, later).unwrap().data;
+        assert_eq!(tags.iter().map(|tag| tag.lead_uuid).collect::<Vec<_>>(), seen);
+    }
 }
 
 #[tokio::test]

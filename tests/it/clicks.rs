@@ -2,10 +2,11 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use futures_util::future::join_all;
 use hyper::Method;
 use offerd::matching::record::TableHead;
 use offerd::store::{Commit, Store, Tree, codec};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::conformance::schema::{Edition, assert_conforms};
 use crate::kit::partners::partner;
@@ -43,14 +44,56 @@ async fn it_is_recorded_and_leads_to_the_partner_without_a_token() {
     }
 }
 
+/// An address that is opened for ever leads on, and makes the lead no longer.
 #[tokio::test]
-async fn asking_where_it_leads_is_no_click() {
-    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+async fn of_many_clicks_on_an_offer_the_first_ten_are_kept_and_all_are_counted() {
+    const CLICKS: usize = 250;
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
+    let plan = plan.setting("limits.burst_clicks_per_offer", "1000");
+    let daemon = plan.setting("limits.burst_per_address", "1000").start().await;
     let table = daemon.submit("{}").await.json();
-    let url = table["savingsOffers"][0]["url"].as_str().unwrap();
-    assert_eq!(daemon.request(Method::HEAD, url, "", "").await.status, 302);
-    let lead = daemon.get(&format!("/leads/{}", table["leadUuid"].as_str().unwrap())).await.json();
-    assert_eq!(lead["status"], "api_listing");
+    let (offer, lead) = (&table["savingsOffers"][0], table["leadUuid"].as_str().unwrap().to_owned());
+    let url = offer["url"].as_str().unwrap();
+    let once = async || daemon.request(Method::GET, url, "", "").await;
+    for _ in 0..CLICKS / 10 {
+        // Of clicks at one time each is counted.
+        for answer in join_all((0..10).map(|_| once())).await {
+            assert_eq!((answer.status, answer.header("location").is_some()), (302, true));
+        }
+    }
+    let shown = daemon.get(&format!("/leads/{lead}")).await;
+    let actions = shown.json()["leadActions"].as_array().unwrap().clone();
+    let clicked = actions.iter().filter(|action| action["actionType"] == "clicked_savings_offer_link");
+    assert_eq!(clicked.count(), 10);
+    assert!(shown.body.len() < 10_000, "{} bytes", shown.body.len());
+
+    let metrics = daemon.metrics().await;
+    assert!(metrics.contains(r#"offerd_clicks_total{kept="yes"} 10"#), "{metrics}");
+    assert!(metrics.contains(&format!(r#"offerd_clicks_total{{kept="no"}} {}"#, CLICKS - 10)), "{metrics}");
+    let daemon = daemon.kill().start().await;
+    let dossier = daemon.command(&["lead", "export", &lead]);
+    let dossier: Value = serde_json::from_slice(&dossier.stdout).unwrap();
+    assert_eq!(dossier["offerClicks"], json!([{"offerUuid": offer["uuid"], "clicks": CLICKS}]));
+    let events = dossier["leadEvents"].as_array().unwrap().iter();
+    assert_eq!(events.filter(|event| event["eventType"] == "offerClicked").count(), 10);
+}
+
+#[tokio::test]
+async fn an_offer_that_is_opened_too_often_is_refused_for_a_while() {
+    let daemon = Daemon::with_partners(vec![partner("bank").savings(""), partner("other").savings("")]);
+    let daemon = daemon.setting("limits.burst_clicks_per_offer", "3").start().await;
+    let table = daemon.submit("{}").await.json();
+    let offer = |nth: usize| table["savingsOffers"][nth]["url"].as_str().unwrap().to_owned();
+    let mut statuses = Vec::new();
+    for _ in 0..20 {
+        statuses.push(daemon.request(Method::GET, &offer(0), "", "").await);
+    }
+    assert!(statuses[..3].iter().all(|answer| answer.status == 302));
+    let refused = statuses.iter().find(|answer| answer.status == 429).expect("some of twenty come too soon");
+    assert_conforms(Edition::Current, "ApiErrors", &refused.json());
+    assert!(refused.header("retry-after").is_some());
+    assert_eq!(daemon.request(Method::GET, &offer(1), "", "").await.status, 302, "another is not concerned");
+    assert!(daemon.metrics().await.contains(r#"{reason="click_offer_rate"}"#));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The specification as tests: the real binary over its sockets, one module a subject.
 #![allow(clippy::unwrap_used)] // a test that unwraps in vain has found something
 
+mod access;
 mod adapter_cases;
 mod analytics;
 mod architecture;
@@ -23,6 +24,7 @@ mod event_import;
 mod explain;
 mod fuzz_corpora;
 mod growing_leads;
+mod guessing;
 mod handbook;
 mod http_partners;
 mod hung_daemon;
@@ -59,3 +61,4 @@ mod ui_events;
 mod ui_look_ups;
 mod v1;
 mod waiting;
+mod wrong_clock;

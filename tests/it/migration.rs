@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::kit::Daemon;
 
@@ -28,6 +29,13 @@ pub fn lay_format_1(store: &Path) {
     fs::write(store.join("conf"), stored(1, "conf")).unwrap();
 }
 
+/// The uuid of the first offer of a table.
+fn first_offer(table: &Value) -> String {
+    let arrays = ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers", "specialOffers"];
+    let offers = arrays.iter().filter_map(|array| table[array].as_array()).flatten();
+    offers.map(|offer| offer["uuid"].as_str().unwrap().to_owned()).next().expect("the table has an offer")
+}
+
 #[tokio::test]
 async fn a_store_of_format_1_is_sealed_and_answers_as_before() {
     let plan = Daemon::with_sample_partners().setting("api.base_url", "http://offers.example");
@@ -46,6 +54,17 @@ async fn a_store_of_format_1_is_sealed_and_answers_as_before() {
     assert!(now.body == table, "the rate table is not what it was");
     let now = daemon.get(&format!("/leads/{}", lead_uuid.as_str().unwrap())).await;
     assert_eq!(now.json(), json(&lead));
+    // Addresses that were given out lead on, and to what they led.
+    let (offer, of_table) = (first_offer(&json(&table)), table_uuid.as_str().unwrap());
+    assert_eq!(offer[..33], of_table[..33], "an offer's uuid was its table's with another end");
+    let path = format!("/uiEvent/offerDisplays/{}/{of_table}/{offer}/pixel.gif", lead_uuid.as_str().unwrap());
+    assert_eq!(daemon.get(&path).await.status, 200);
+    let click = daemon.get(&format!("/click/{offer}")).await;
+    assert!([302, 410].contains(&click.status), "known, even where it has expired: {}", click.status);
+    let explained = daemon.command(&["explain", &offer]);
+    assert!(explained.status.success(), "{}", String::from_utf8_lossy(&explained.stderr));
+    let beyond = Uuid::from_u128(offer.parse::<Uuid>().unwrap().as_u128() | 0xf00);
+    assert_eq!(daemon.get(&format!("/click/{beyond}")).await.status, 404);
     let old = PathBuf::from(format!("{}.format-1", daemon.store().display()));
     assert!(old.join("db").exists(), "the old store is left to its operator");
 }

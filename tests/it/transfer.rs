@@ -68,10 +68,11 @@ async fn what_is_imported_answers_as_what_was_exported() {
     daemon.publishable = publishable;
     assert!(daemon.rate_table(table_uuid).await.body == shown, "the rate table is another one");
     assert_eq!(daemon.get(&format!("/leads/{lead_uuid}")).await.json(), seen);
+    assert_eq!(daemon.get(&format!("/click/{offer}")).await.status, 302, "an address that was given out");
     // A report that was taken in before the export is known by its id.
     assert_eq!(daemon.request(post, &url(&daemon), &partner_token, &report).await.status, 200);
     let (_, stopped) = daemon.terminate();
-    assert_eq!(stopped.feed_in_two_hours::<Events>(company).data.len(), events);
+    assert_eq!(stopped.feed_in_two_hours::<Events>(company).data.len(), events + 1, "one click more");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use super::format;
 use super::history::Reading;
 use crate::matching::limiter::State;
 use crate::matching::lines::BreakerState;
-use crate::store;
+use crate::store::{self, ClockStanding};
 use crate::telemetry::metrics;
 
 /// Share of a limit from which on it is worth a look.
@@ -40,6 +40,7 @@ pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
             metrics::STORE_QUEUE_DEPTH,
         ),
         records(last),
+        clock(app),
         limited(
             "Rate tables",
             last.open_tables,
@@ -105,6 +106,17 @@ fn records(last: &Reading) -> Check {
     let (class, state) = if last.broken > 0.0 { ("bad", "broken ones") } else { ("good", "readable") };
     let figures = format!("{} unreadable since the start", format::count(&last.broken.into()));
     Check { name: "Records", class, state, figures, source: metrics::STORE_BROKEN_RECORDS }
+}
+
+fn clock(app: &App) -> Check {
+    let (class, state) = match app.engine.store.clock_standing() {
+        ClockStanding::Followed => ("good", "believed"),
+        ClockStanding::Ahead(_) => ("bad", "not believed"),
+        ClockStanding::Behind(_) => ("warn", "behind"),
+    };
+    let figures =
+        app.health.remark().unwrap_or_else(|| "leads arrive by the clock of this machine".to_owned());
+    Check { name: "Clock", class, state, figures, source: metrics::STORE_CLOCK_OFFSET }
 }
 
 fn refused(first: &Reading, last: &Reading) -> Check {

@@ -147,7 +147,7 @@ impl Importer {
         let store = crate::cli::open_store(settings)?;
         // Reports are about tables that were shown, whose texts the store has; nobody is asked for offers.
         let (texts, book) = (Texts::new(store.clone()), Book::of(Vec::new()));
-        let (lines, rules) = (Lines::new(settings.wire), Rules::from(&settings.matching));
+        let (lines, rules) = (Lines::new(settings.wire), Rules::from(settings));
         let engine = Engine::new(store.clone(), texts, book, lines, rules, String::new());
         Ok(Self::Store { store, engine: Box::new(engine) })
     }

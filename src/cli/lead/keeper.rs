@@ -36,7 +36,7 @@ impl Keeper {
         let store = crate::cli::open_store(settings)?;
         // Nobody is asked for offers, and those that were made are shown with the texts that the store has.
         let (texts, book) = (Texts::new(store.clone()), Book::of(Vec::new()));
-        let (lines, rules) = (Lines::new(settings.wire), Rules::from(&settings.matching));
+        let (lines, rules) = (Lines::new(settings.wire), Rules::from(settings));
         let base_url = settings.api.base_url.clone().unwrap_or_default();
         let engine = Engine::new(store.clone(), texts, book, lines, rules, base_url);
         Ok(Self::Store { store, engine: Box::new(engine) })

@@ -17,6 +17,7 @@ use super::masked::{Veil, masked};
 use super::{known, page, product_type};
 use crate::cli::lead;
 use crate::config::Settings;
+use crate::ids;
 use crate::matching::lines::Lines;
 use crate::matching::question::Question;
 use crate::model::{CreditBands, Lead, ProductType, RateTable};
@@ -71,7 +72,7 @@ pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<()
     let (_, lead) = lead::read_lead(&arguments.file)?;
     let shown_lead = if arguments.reveal { lead.clone() } else { masked(&lead)? };
     let asked =
-        Asked { lead: Uuid::now_v7(), rate_table: Uuid::now_v7(), test: !arguments.live, now: Utc::now() };
+        Asked { lead: ids::timed(), rate_table: ids::timed(), test: !arguments.live, now: Utc::now() };
 
     if let Some(reasons) = not_asked(seat, &lead, &asked) {
         page::print(format_args!("the partner would not be asked about this lead: {reasons}"));

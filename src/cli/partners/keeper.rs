@@ -16,8 +16,8 @@ use crate::matching::pausing::Pausable;
 use crate::matching::texts::Texts;
 use crate::matching::timing::{SeatTiming, timings};
 use crate::partners::Book;
+use crate::store::Store;
 use crate::store::pauses::{Pause, Pauses, Resumed};
-use crate::store::{Clock, Store};
 
 /// Who keeps the partners now.
 pub enum Keeper {
@@ -44,7 +44,7 @@ impl Keeper {
         match self {
             Self::Daemon { client, admin } => standings(client, admin).await,
             Self::Store { store, book } => {
-                let limiter = Limiter::of(store, &Texts::new(store.clone()), Clock::system());
+                let limiter = Limiter::of(store, &Texts::new(store.clone()), store.clock());
                 Ok(limiter.standings(book))
             }
         }

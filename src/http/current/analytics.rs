@@ -11,7 +11,7 @@ use serde::Serialize;
 use tracing::error;
 
 use crate::analytics::{
-    ArrivalTime, ClientTags, Cursor, EventTypes, Events, Feed, Feeds, Form, PAGINATION_TOKEN, PageRequest,
+    ArrivalTime, ClientTags, Cursor, EventTypes, Events, Feed, Form, Horizon, PAGINATION_TOKEN, PageRequest,
     Payouts, bounds,
 };
 use crate::http::App;
@@ -44,11 +44,13 @@ pub async fn lead_client_tags(context: Context<App>) -> Result<Reply, Failure> {
 
 /// Reads on a thread that may block: a page can be long.
 async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Result<Reply, Failure> {
-    let company = context.caller()?.company;
-    let asked = page_request::<F>(&context.request, &context.app.feeds)?;
+    let viewer = context.caller()?.viewer();
+    let horizon = context.app.feeds.horizon().await.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+    let asked = page_request::<F>(&context.request, horizon)?;
     let app = Arc::clone(&context.app);
     let reading = tokio::task::spawn_blocking(move || {
-        let page = app.feeds.page::<F>(company, asked).map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+        let page =
+            app.feeds.page::<F>(viewer, asked, horizon).map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
         Reply::json(&page)
     });
     reading.await.unwrap_or_else(|error| {
@@ -57,14 +59,14 @@ async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Re
     })
 }
 
-fn page_request<F: Feed>(request: &Request, feeds: &Feeds) -> Result<PageRequest, Failure> {
+fn page_request<F: Feed>(request: &Request, horizon: Horizon) -> Result<PageRequest, Failure> {
     let form = form(&request.headers)?;
     query::read(request, |query| match (query.optional(PAGINATION_TOKEN, query::text), form) {
         (Some(token), _) => query.accept(Cursor::read::<F>(token)),
         (None, Form::Hourly) => {
-            start(query, "timestamp", feeds.latest(Form::Hourly)).map(PageRequest::hourly)
+            start(query, "timestamp", horizon.latest(Form::Hourly)).map(PageRequest::hourly)
         }
-        (None, Form::Prompt) => prompt::<F>(query, feeds),
+        (None, Form::Prompt) => prompt::<F>(query, horizon),
     })
 }
 
@@ -79,8 +81,8 @@ fn form(headers: &HeaderMap) -> Result<Form, Failure> {
     Err(Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Malformed, message)]))
 }
 
-fn prompt<F: Feed>(query: &mut Query<'_>, feeds: &Feeds) -> Option<PageRequest> {
-    let start = start(query, "sinceTimestamp", feeds.latest(Form::Prompt));
+fn prompt<F: Feed>(query: &mut Query<'_>, horizon: Horizon) -> Option<PageRequest> {
+    let start = start(query, "sinceTimestamp", horizon.latest(Form::Prompt));
     let until = until(query, "untilTimestamp", start);
     let event_types = if F::HAS_EVENT_TYPES {
         query.optional("eventType", query::choices::<EventType>).map(EventTypes::from_iter)

@@ -1,27 +1,31 @@
 //! `GET /click/{id}`
 
+use hyper::StatusCode;
 use hyper::header::{HeaderValue, LOCATION};
-use hyper::{Method, StatusCode};
 
 use crate::http::App;
+use crate::matching::Unavailable;
 use crate::matching::click::{Click, click};
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a person may try again when the store cannot be read or written.
 const RETRY_AFTER_S: u32 = 5;
 
-/// Sends a person on to the partner whose offer they opened. `HEAD` only asks where it leads, and records nothing.
+/// Sends a person on to the partner whose offer they opened.
 pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
     let unknown = || Failure::unknown("Offer does not exist");
+    let unavailable = |_: Unavailable| Failure::overloaded(RETRY_AFTER_S);
+    let rates = &context.app.click_rates;
+    rates.count_address(&context.request)?;
     let offer = context.params.uuid("id").map_err(|_| unknown())?;
-    let record = context.request.method == Method::GET;
-    let clicked = click(context.app.matchmaker.engine(), offer, record).await;
-    match clicked.map_err(|_| Failure::overloaded(RETRY_AFTER_S))? {
-        Click::Redirect(url) => {
-            let location = HeaderValue::try_from(url).map_err(|_| unknown())?;
-            Ok(Reply::empty(StatusCode::FOUND).header(LOCATION, location))
-        }
-        Click::Unknown => Err(unknown()),
-        Click::Expired => Err(Failure::gone("Offer has expired")),
-    }
+    let engine = context.app.matchmaker.engine();
+    let opened = match click(engine, offer).map_err(unavailable)? {
+        Click::Offer(opened) => opened,
+        Click::Unknown => return Err(unknown()),
+        Click::Expired => return Err(Failure::gone("Offer has expired")),
+    };
+    rates.count_offer(offer)?;
+    let url = opened.record(engine).await.map_err(unavailable)?;
+    let location = HeaderValue::try_from(url).map_err(|_| unknown())?;
+    Ok(Reply::empty(StatusCode::FOUND).header(LOCATION, location))
 }

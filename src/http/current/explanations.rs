@@ -13,7 +13,7 @@ use crate::matching::explanation::{self as stored, OfferWhy, Refusal, Why};
 use crate::matching::{Engine, Unavailable, reading};
 use crate::model::{
     LeadExplanation, OfferExplanation, OfferResult, PartnerExplanation, PartnerResult, RateTableExplanation,
-    UnmetCondition,
+    UnmetCondition, Viewer,
 };
 use crate::web::{Context, Failure, Reply};
 
@@ -23,9 +23,9 @@ const RETRY_AFTER_S: u32 = 5;
 /// Explains a lead of the caller's company. On a thread that may block: every rule of the panel is walked.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
-    let company = context.caller()?.company;
+    let viewer = context.caller()?.viewer();
     let engine = Arc::clone(context.app.matchmaker.engine());
-    let explaining = tokio::task::spawn_blocking(move || explain(&engine, company, uuid));
+    let explaining = tokio::task::spawn_blocking(move || explain(&engine, viewer, uuid));
     let explained = explaining.await.map_err(|error| {
         error!(%error, lead = %uuid, "a lead could not be explained");
         Failure::internal()
@@ -34,9 +34,9 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&explained.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
 }
 
-fn explain(engine: &Engine, company: Uuid, lead: Uuid) -> Result<Option<LeadExplanation>, Unavailable> {
+fn explain(engine: &Engine, viewer: Viewer, lead: Uuid) -> Result<Option<LeadExplanation>, Unavailable> {
     let found = reading::lead(&engine.store, lead)?;
-    if found.is_none_or(|record| record.company != company) {
+    if !found.is_some_and(|record| viewer.sees(record.company, record.test)) {
         return Ok(None);
     }
     let explained = stored::explanation(&engine.store, &engine.texts, &engine.book(), lead)?;

@@ -5,8 +5,8 @@ use hyper::header::{HeaderValue, LOCATION};
 
 use super::submission::{read_lead, read_lead_or_nothing, refused, submission};
 use crate::http::App;
-use crate::matching::{Unavailable, history, reading};
-use crate::model::{LeadView, Timestamp};
+use crate::matching::{Growth, Unavailable, history, reading};
+use crate::model::{LeadView, Timestamp, TokenKind};
 use crate::store::entities::LeadRecord;
 use crate::web::{Caller, Context, Failure, Reply};
 
@@ -28,7 +28,7 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let caller = context.caller()?;
     let found = reading::lead(&context.app.matchmaker.engine().store, uuid).map_err(unavailable)?;
-    let own = found.filter(|record| record.company == caller.company);
+    let own = found.filter(|record| caller.viewer().sees(record.company, record.test));
     view(&context.app, caller, own.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
 }
 
@@ -37,7 +37,13 @@ pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let later = read_lead(&mut context).await?;
     let caller = context.caller()?;
-    let grown = context.app.matchmaker.grow_lead(caller.company, uuid, &later).await.map_err(refused)?;
+    let growth = Growth {
+        viewer: caller.viewer(),
+        lead: uuid,
+        later: &later,
+        made_since: context.app.mergeable_since(caller),
+    };
+    let grown = context.app.matchmaker.grow_lead(growth).await.map_err(refused)?;
     view(&context.app, caller, grown.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
 }
 
@@ -51,7 +57,11 @@ fn view(app: &App, caller: &Caller, record: LeadRecord) -> Result<Reply, Failure
     view.updated_at = changes.fold(instant(updated_at), Timestamp::max);
     view.status = history::status(&actions);
     view.lead_actions = actions;
-    Reply::json(&view)
+    match caller.kind {
+        TokenKind::Confidential => Reply::json(&view),
+        // It ships in apps, so it is told nothing of a person, not even what it has just sent.
+        TokenKind::Publishable => Reply::json(&view.without_what_was_sent()),
+    }
 }
 
 fn unavailable(_: Unavailable) -> Failure {

@@ -7,7 +7,7 @@ use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use super::submission::{RETRY_AFTER_OVERLOAD_S, read_lead_or_nothing, read_submission, refused};
 use super::waiting::{held_version, preferred_wait};
 use crate::http::App;
-use crate::matching::{Snapshot, Until};
+use crate::matching::{Growth, Snapshot, Until};
 use crate::model::Timestamp;
 use crate::telemetry::traces::TraceContext;
 use crate::web::{Context, Failure, Reply};
@@ -28,14 +28,21 @@ pub async fn submit_blocking(context: Context<App>) -> Result<Reply, Failure> {
     take_in(context, Until::Settled).await
 }
 
-/// Builds a new table for a lead of the caller's company, into which the body is merged.
+/// Builds a new table for a lead of the caller's company, into which the body is merged; by a publishable token only for a
+/// while after the lead was made.
 pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("leadUuid")?;
     let later = read_lead_or_nothing(&mut context).await?;
-    let company = context.caller()?.company;
+    let caller = context.caller()?;
+    let growth = Growth {
+        viewer: caller.viewer(),
+        lead,
+        later: &later,
+        made_since: context.app.mergeable_since(caller),
+    };
     let trace = TraceContext::of_request(&context.request.headers);
     let matchmaker = &context.app.matchmaker;
-    let submitted = matchmaker.submit_again(company, lead, &later, trace.as_ref(), Until::Prompt).await;
+    let submitted = matchmaker.submit_again(growth, trace.as_ref(), Until::Prompt).await;
     let snapshot = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
     Ok(reply(&context.app, snapshot))
 }
@@ -43,9 +50,9 @@ pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
 /// Shows a rate table of the caller's company. Who holds it complete is told so without it being put together again.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
-    let company = context.caller()?.company;
+    let viewer = context.caller()?.viewer();
     let held = held_version(&context.request.headers, context.app.fingerprint);
-    match held.filter(|version| context.app.matchmaker.is_complete_at(company, uuid, *version)) {
+    match held.filter(|version| context.app.matchmaker.is_complete_at(viewer, uuid, *version)) {
         // The tag is the one that the client sent, so it gets the tag and no body.
         Some(version) => Ok(tagged(&context.app, version, Bytes::new())),
         None => show_whole(context).await,
@@ -56,12 +63,12 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
 /// client holds any more; one that holds nothing is answered at once.
 pub async fn show_whole(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
-    let company = context.caller()?.company;
+    let viewer = context.caller()?.viewer();
     let matchmaker = &context.app.matchmaker;
     let headers = &context.request.headers;
     let found = match (preferred_wait(headers), held_version(headers, context.app.fingerprint)) {
-        (Some(wait), Some(version)) => matchmaker.changed_rate_table(company, uuid, version, wait).await,
-        _ => matchmaker.rate_table(company, uuid).await,
+        (Some(wait), Some(version)) => matchmaker.changed_rate_table(viewer, uuid, version, wait).await,
+        _ => matchmaker.rate_table(viewer, uuid).await,
     };
     let found = found.map_err(|_| Failure::overloaded(RETRY_AFTER_OVERLOAD_S))?;
     let snapshot = found.ok_or_else(|| Failure::unknown_uuid("RateTable", uuid))?;

@@ -33,7 +33,7 @@ pub(super) async fn read_submission(context: &mut Context<App>) -> Result<Submis
         return Err(Failure::bad_attribute("Idempotency-Key", message));
     };
     let repeat =
-        key.map(|key| context.caller().map(|caller| Repeat::new(caller.company, key, &body))).transpose()?;
+        key.map(|key| context.caller().map(|caller| Repeat::new(caller.viewer(), key, &body))).transpose()?;
     Ok(Submission { repeat, ..submission(context, lead)? })
 }
 

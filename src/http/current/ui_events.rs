@@ -9,6 +9,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 use crate::http::App;
+use crate::ids;
 use crate::matching::shown::{self, Shown, Unknown};
 use crate::model::{
     ApiError, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, Unreadable,
@@ -29,8 +30,8 @@ pub async fn init_session(mut context: Context<App>) -> Result<Reply, Failure> {
     let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
     let new = SessionInitNew::read(&body).map_err(refusal)?;
     let created_by = context.caller()?.company;
-    let session_uuid = new.session_uuid.unwrap_or_else(Uuid::now_v7);
-    let make = |id| SessionInit { id, uuid: Uuid::now_v7(), session_uuid, created_at: now(), created_by };
+    let session_uuid = new.session_uuid.unwrap_or_else(ids::random);
+    let make = |id| SessionInit { id, uuid: ids::random(), session_uuid, created_at: now(), created_by };
     let record = write(&context.app, Tree::Sessions, Commit::new, make).await.map_err(unavailable)?;
     Ok(Reply::json(&record)?.status(StatusCode::CREATED))
 }
@@ -39,14 +40,14 @@ pub async fn init_session(mut context: Context<App>) -> Result<Reply, Failure> {
 pub async fn display_offer(mut context: Context<App>) -> Result<Reply, Failure> {
     let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
     let new = OfferDisplayNew::read(&body).map_err(refusal)?;
-    let company = context.caller()?.company;
+    let viewer = context.caller()?.viewer();
     let shown = Shown { lead: new.lead_uuid, rate_table: new.rate_table_uuid, offer: new.offer_uuid };
-    let unknown = shown::unknown(context.app.matchmaker.engine(), company, shown).map_err(unavailable)?;
+    let unknown = shown::unknown(context.app.matchmaker.engine(), viewer, shown).map_err(unavailable)?;
     if !unknown.is_empty() {
         let errors = unknown.into_iter().map(|unknown| names_nothing(unknown, shown)).collect();
         return Err(Failure::malformed(errors).with_status(StatusCode::BAD_REQUEST));
     }
-    let record = write_display(&context.app, company, shown).await.map_err(unavailable)?;
+    let record = write_display(&context.app, viewer.company, shown).await.map_err(unavailable)?;
     Ok(Reply::json(&record)?.status(StatusCode::CREATED))
 }
 
@@ -77,7 +78,7 @@ async fn record_pixel(app: &App, params: &Params) {
 async fn write_display(app: &App, created_by: Uuid, shown: Shown) -> Result<OfferDisplay, CommitError> {
     let make = |id| OfferDisplay {
         id,
-        uuid: Uuid::now_v7(),
+        uuid: ids::random(),
         lead_uuid: shown.lead,
         rate_table_uuid: shown.rate_table,
         offer_uuid: shown.offer,

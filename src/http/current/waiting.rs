@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use crate::http::App;
 use crate::matching::Snapshot;
+use crate::model::Viewer;
 use crate::web::{Context, Failure, Reply};
 
 /// Longest wait that a client may ask for; a rate table is complete long before.
@@ -42,15 +43,15 @@ pub fn held_version(headers: &HeaderMap, fingerprint: u32) -> Option<u32> {
 /// so a client that reconnects with `Last-Event-ID` gets only what it has not seen.
 pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
     let table = context.params.uuid("uuid")?;
-    let company = context.caller()?.company;
+    let viewer = context.caller()?.viewer();
     let app = Arc::clone(&context.app);
-    let now = app.matchmaker.rate_table(company, table).await.map_err(|_| Failure::overloaded(1))?;
+    let now = app.matchmaker.rate_table(viewer, table).await.map_err(|_| Failure::overloaded(1))?;
     let now = now.ok_or_else(|| Failure::unknown_uuid("RateTable", table))?;
 
     let last_seen = context.request.headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let seen = last_seen.and_then(|id| id.parse().ok());
     let start = Next::Show(now).unless_seen(seen);
-    let events = stream::unfold(start, move |next| step(Arc::clone(&app), company, table, next));
+    let events = stream::unfold(start, move |next| step(Arc::clone(&app), viewer, table, next));
     Ok(Reply::stream("text/event-stream", events))
 }
 
@@ -79,12 +80,12 @@ impl Next {
     }
 }
 
-async fn step(app: Arc<App>, company: Uuid, table: Uuid, next: Next) -> Option<(io::Result<Bytes>, Next)> {
+async fn step(app: Arc<App>, viewer: Viewer, table: Uuid, next: Next) -> Option<(io::Result<Bytes>, Next)> {
     let shown = match next {
         Next::End => return None,
         Next::Show(snapshot) => snapshot,
         Next::Wait(version) => {
-            let changed = app.matchmaker.changed_rate_table(company, table, version, HEARTBEAT).await;
+            let changed = app.matchmaker.changed_rate_table(viewer, table, version, HEARTBEAT).await;
             match changed.ok().flatten() {
                 Some(snapshot) if snapshot.version != version => snapshot,
                 Some(_) => {

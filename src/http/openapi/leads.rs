@@ -39,6 +39,7 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             .refuses(Failure::conflict(Uuid::nil()), "The lead would be another that exists already.")
             .refuses(unfit(), "Not a lead."),
         Draft::new(Method::POST, "/leads", TAG, "createLead")
+            .about("A publishable token is answered with ids, times and status only, not with what was sent.")
             .body::<Lead>(Required::False, LEADS, components)
             .answers(StatusCode::CREATED, "The lead.", &examples::lead(), components)
             .with_header("Location")

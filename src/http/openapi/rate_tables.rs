@@ -40,7 +40,10 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             .answers_events("The rate table, whenever it changes.", &["event", "id", "data"])
             .refuses(unknown("RateTable"), "The company has no such rate table."),
         Draft::new(Method::GET, "/click/{id}", TAG, "openOffer")
-            .about("The path stands in the `url` of an offer.")
+            .about(
+                "The path stands in the `url` of an offer. `HEAD` is not taken. The first clicks on an offer are kept with its \
+                 lead; those beyond lead on as well, and are only counted.",
+            )
             .parameter(
                 ParameterIn::Path,
                 "id",
@@ -51,7 +54,8 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             .answers_empty(StatusCode::FOUND, "The way to the partner.")
             .with_header("Location")
             .refuses(Failure::unknown("Offer does not exist"), "No such offer was shown.")
-            .refuses(Failure::gone("Offer has expired"), "The offer is older than 31 days."),
+            .refuses(Failure::gone("Offer has expired"), "The offer is older than 31 days.")
+            .refuses(Failure::too_many_requests(1), "The address, or whoever opens the offer, clicks too often."),
     ]
 }
 
@@ -70,9 +74,16 @@ fn submit(path: &'static str, id: &'static str, components: &mut Components) -> 
 
 fn again(components: &mut Components) -> Draft {
     let draft = Draft::new(Method::POST, "/leads/{leadUuid}/rateTables", TAG, "submitLeadAgain")
+        .about(
+            "By a publishable token for 24 hours after the lead was made (a setting of the operator); then the lead is unknown \
+             to it.",
+        )
         .body::<Lead>(Required::False, LEADS, components);
     answers_table(draft, components)
-        .refuses(unknown("Lead"), "The company has no such lead.")
+        .refuses(
+            unknown("Lead"),
+            "The company has no such lead, or it was made too long ago for a publishable token.",
+        )
         .refuses(unfit(), "Not a lead.")
 }
 

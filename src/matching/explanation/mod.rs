@@ -15,7 +15,6 @@ use uuid::Uuid;
 pub use self::why::{OfferWhy, Why};
 use super::matchmaker::Unavailable;
 use super::reading;
-use super::record::table_of;
 use super::table::Table;
 use super::texts::Texts;
 use crate::model::{ProductType, RejectReason, Timestamp};
@@ -141,11 +140,11 @@ pub fn explanation(
         }
         return Ok(Some(of_lead(&record, rate_tables)));
     }
-    let (table, number) = table_of(uuid);
+    let offer = reading::offer(store, &texts.ids, uuid)?;
+    let (table, number) = offer.map_or((uuid, None), |(table, number)| (table, Some(number)));
     let table = reading::table_in(store, texts, table)?;
-    let Some(table) = table.filter(|table| number == 0 || table.offer(number).is_some()) else {
-        return Ok(None);
-    };
+    let is_shown = |table: &Table| number.is_none_or(|number| table.offer(number).is_some());
+    let Some(table) = table.filter(is_shown) else { return Ok(None) };
     let Some(record) = reading::lead(store, table.head().lead)? else { return Ok(None) };
     let explained = of_table(store, texts, book, &record, &table)?;
     Ok(Some(of_lead(&record, vec![explained])))

@@ -8,7 +8,7 @@ use crate::matching::limiter::Denied;
 use crate::matching::matchmaker::Unavailable;
 use crate::matching::progress::Standing;
 use crate::matching::reading;
-use crate::matching::record::{Answer, Ask, KeptOut, offer_uuid};
+use crate::matching::record::{Answer, Ask, KeptOut};
 use crate::matching::table::Table;
 use crate::matching::texts::Texts;
 use crate::model::{ProductType, Timestamp};
@@ -184,7 +184,7 @@ impl<'a> Told<'a> {
             self.table.progress().pending().any(|pending| self.table.seats()[pending].second_look);
         let offers = quotes.iter().zip(first_number..).map(|(quote, number)| OfferExplanation {
             name: self.texts.offer_name(quote.text),
-            uuid: Some(offer_uuid(self.table.head().uuid, number)),
+            uuid: Some(self.texts.ids.uuid(self.table.head().uuid, number)),
             score: Some(quote.score),
             why: match self.table.offer(number) {
                 Some(_) => OfferWhy::Shown,

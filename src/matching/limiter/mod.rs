@@ -134,12 +134,14 @@ impl Limiter {
 
     /// Books a payout that was recorded.
     pub fn book(&self, owed: &Owed) {
-        self.counts().meter(&owed.partner, owed.product_type).book(owed.at, owed.cents);
+        let at = self.known(owed.at);
+        self.counts().meter(&owed.partner, owed.product_type).book(at, owed.cents);
     }
 
     /// Takes a payout back, on the day on which it was booked.
     pub fn take_back(&self, owed: &Owed) {
-        self.counts().meter(&owed.partner, owed.product_type).book(owed.at, -owed.cents);
+        let at = self.known(owed.at);
+        self.counts().meter(&owed.partner, owed.product_type).book(at, -owed.cents);
     }
 
     /// Whether a seat is paused from the command line.
@@ -149,6 +151,11 @@ impl Limiter {
             .0
             .get(&seat.identity.key)
             .is_some_and(|partner| partner.paused_since(seat.product_type).is_some())
+    }
+
+    /// A time that somebody else's clock told: what is counted at a time to come would push today's out.
+    fn known(&self, at: i64) -> i64 {
+        at.min(self.now())
     }
 
     /// Who is paused from the command line from now on.

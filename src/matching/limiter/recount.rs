@@ -21,6 +21,8 @@ const SLACK: i64 = 60 * 60 * 1000;
 /// Counts what lies no longer back than a local day can have begun. A record that cannot be read counts nothing.
 pub fn recount(store: &Store, texts: &Texts, now: i64) -> Counts {
     let since = now - DAY_KEPT;
+    // What a clock of the future told is of no day that there has been.
+    let lately = since..=now + SLACK;
     let differing: HashMap<Uuid, Asks> = made_since(store, Tree::Asks, since - SLACK).collect();
     let mut counts = Counts::default();
     let mut unknown = 0_usize;
@@ -38,13 +40,13 @@ pub fn recount(store: &Store, texts: &Texts, now: i64) -> Counts {
             let released_at = asks.and_then(|asks| asks.released_at(nth));
             let asked_at = if at_once { Some(head.created_at) } else { released_at };
             let spared = asks.is_some_and(|asks| asks.is_spared(nth));
-            if let Some(at) = asked_at.filter(|at| *at >= since && !spared) {
+            if let Some(at) = asked_at.filter(|at| lately.contains(at) && !spared) {
                 counts.meter(&seat.key, seat.product_type).count(at, 1);
             }
         }
     }
     for (_, owed) in made_since::<Owed>(store, Tree::Owed, since - SLACK) {
-        if owed.at >= since {
+        if lately.contains(&owed.at) {
             counts.meter(&owed.partner, owed.product_type).book(owed.at, owed.cents);
         }
     }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Datelike, NaiveDate};
 
 use super::*;
-use crate::matching::click::click;
+use crate::matching::click::{Click, click};
 use crate::matching::funnel::{Fold, Grain, Scope, Span, Step, Tally, behind, series, total};
 use crate::matching::partner_events::report;
 use crate::matching::reading;
-use crate::matching::record::{TableHead, offer_uuid};
+use crate::matching::record::TableHead;
 use crate::model::{EventType, PartnerEvent, PartnerEventType, PartnerReport, ProductType, Reference};
 use crate::store::entities::{Happening, LeadRecord, PayoutRecord};
 use crate::store::{CommitError, FeedKey, codec};
@@ -122,7 +122,8 @@ impl Story {
             }
             Deed::Click { table, number } => {
                 if let Some(offer) = self.offer(table, number) {
-                    click(&engine, offer, true).await.unwrap();
+                    let Click::Offer(opened) = click(&engine, offer).unwrap() else { panic!("it is shown") };
+                    opened.record(&engine).await.unwrap();
                 }
             }
             Deed::Report { table, number, funded, payout } => {
@@ -163,13 +164,14 @@ impl Story {
     /// An offer of one of the tables, if it shows that many.
     fn offer(&self, nth: usize, number: u16) -> Option<Uuid> {
         let table = *self.tables.get(nth.checked_rem(self.tables.len())?)?;
-        let shown = reading::table(self.world.matchmaker.engine(), table).unwrap().unwrap();
-        shown.offer(number).map(|_| offer_uuid(table, number))
+        let engine = self.world.matchmaker.engine();
+        let shown = reading::table(engine, table).unwrap().unwrap();
+        shown.offer(number).map(|_| engine.texts.ids.uuid(table, number))
     }
 
     async fn report(&mut self, offer: Uuid, funded: bool, payout: Option<u32>) {
         let engine = self.world.matchmaker.engine();
-        let (table, number) = crate::matching::record::table_of(offer);
+        let (table, number) = reading::offer(&engine.store, &engine.texts.ids, offer).unwrap().unwrap();
         let table = reading::table(engine, table).unwrap().unwrap();
         let partner = table.offer(number).unwrap().0.key.clone();
         let transaction_id = format!("t{}", self.reports.len());

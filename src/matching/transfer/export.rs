@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::VERSION;
 use super::line::{End, Heading, Line};
+use crate::matching::offer_ids::{KEPT_AS, OfferIds};
 use crate::store::{ReadError, Scan, Seal, Store, TREES, Tree, TreeRow};
 
 /// The lines of a store that nobody writes to meanwhile.
@@ -15,13 +16,16 @@ pub struct Export {
     records: u64,
     begun: bool,
     ended: bool,
+    /// The key of the offers' uuids, until it is told.
+    offer_ids: Option<OfferIds>,
 }
 
 impl Export {
     /// The lines of a store; without what is sealed in it unless `personal_data` are wished for.
     pub fn of(store: Store, personal_data: bool) -> Self {
         let trees = TREES.iter();
-        Self { store, personal_data, trees, scan: None, records: 0, begun: false, ended: false }
+        let offer_ids = personal_data.then(|| OfferIds::of(&store));
+        Self { store, personal_data, trees, scan: None, records: 0, begun: false, ended: false, offer_ids }
     }
 
     /// How many records were told so far.
@@ -37,6 +41,10 @@ impl Export {
 
     /// The next record, and the tree it is of.
     fn record(&mut self) -> Option<Result<Line, ReadError>> {
+        // The importing store has other keys, but these uuids are out in the world.
+        if let Some(ids) = self.offer_ids.take() {
+            return Some(Ok(Line::of(Tree::Meta, KEPT_AS, ids.key())));
+        }
         loop {
             if let Some((tree, scan)) = &mut self.scan {
                 match scan.next() {

@@ -162,7 +162,7 @@ impl Import {
         let record: LeadRecord = codec::decode_json(payload).ok()?;
         let look_back_minutes = self.look_back_minutes.get(&record.company).copied().unwrap_or(0);
         let look_back_ms = i64::from(look_back_minutes) * 60_000;
-        Some(match identity_of(&self.store, &record.lead).filter(|_| look_back_ms > 0) {
+        Some(match identity_of(&self.store, &record).filter(|_| look_back_ms > 0) {
             Some(identity) => commit.identify(record.company, identity, record.created_at, look_back_ms),
             None => commit,
         })

@@ -1,6 +1,7 @@
 //! What the store promises, in sentences. Tests write through the inline store where the thread is not their subject.
 
 mod backup;
+mod clock;
 mod commits;
 mod durability;
 mod identities;

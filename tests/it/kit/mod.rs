@@ -20,8 +20,8 @@ use hyper::{HeaderMap, Method, Request};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use offerd::analytics::{ArrivalTime, Feed, Feeds, PageRequest};
-use offerd::model::FeedPage;
+use offerd::analytics::{ArrivalTime, Feed, Feeds, Horizon, PageRequest};
+use offerd::model::{FeedPage, Viewer};
 use offerd::run_file::RunFile;
 use offerd::store::{Clock, Store};
 use serde_json::Value;
@@ -347,13 +347,13 @@ impl Stopped {
     /// A company's feed from its beginning, as it will be in two hours, when all of it is old enough to be told; all of
     /// its pages in one.
     pub fn feed_in_two_hours<F: Feed>(&self, company: &str) -> FeedPage<F::Record> {
-        let later = Clock::new(|| Clock::system().now_us() + 7_200_000_000);
+        let later = Horizon::at(ArrivalTime(Clock::system().now_us() + 7_200_000_000));
         let store = Store::open_inline(self.plan.store()).unwrap();
-        let feeds = Feeds::new(store, "https://offers.example".to_owned(), later, usize::MAX);
+        let feeds = Feeds::new(store, "https://offers.example".to_owned(), usize::MAX);
         let mut asked = PageRequest::hourly(ArrivalTime::FIRST);
         let mut data = Vec::new();
         loop {
-            let page = feeds.page::<F>(company.parse().unwrap(), asked);
+            let page = feeds.page::<F>(Viewer::of_all(company.parse().unwrap()), asked, later);
             let page = page.unwrap_or_else(|refused| panic!("{refused:?}"));
             data.extend(page.data);
             if !page.should_continue_polling {

@@ -6,7 +6,7 @@ use chrono::Utc;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::matching::record::{TableHead, table_of};
+use crate::matching::record::TableHead;
 use crate::matching::{Engine, Unavailable, reading};
 use crate::store::Tree;
 use crate::store::tokens::Tokens;
@@ -64,12 +64,13 @@ pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
             _ => Found::Lead(rows(engine, tables)),
         });
     }
-    let (table, number) = table_of(uuid);
-    if let Some(table) = reading::table(engine, table)? {
-        return Ok(match table.head().uuid {
-            table if number == 0 => Found::Table(table),
-            of_offer if table.offer(number).is_some() => Found::Offer { table: of_offer, offer: uuid },
-            _ => Found::Nothing,
+    let offer = reading::offer(store, &engine.texts.ids, uuid)?;
+    let (table, number) = offer.map_or((uuid, None), |(table, number)| (table, Some(number)));
+    if let Some(found) = reading::table(engine, table)? {
+        return Ok(match number {
+            None => Found::Table(table),
+            Some(number) if found.offer(number).is_some() => Found::Offer { table, offer: uuid },
+            Some(_) => Found::Nothing,
         });
     }
     let erased = store.is_erased(uuid).map_err(|_| Unavailable)? || reading::was_erased(store, table)?;

@@ -12,7 +12,6 @@ use super::timeline::{Timeline, time};
 use crate::admin::console::section::Section;
 use crate::admin::console::view::Page;
 use crate::matching::explanation::{OfferWhy, SeatExplanation, TableExplanation, Why, explanation};
-use crate::matching::record::table_of;
 use crate::matching::{Engine, Unavailable, reading};
 use crate::store::tokens::Tokens;
 
@@ -105,7 +104,8 @@ impl TablePage {
     /// # Errors
     /// [`Unavailable`], once reported, when a record cannot be read.
     pub(super) fn read(engine: &Engine, uuid: Uuid, revealed: &[&str]) -> Result<Option<Self>, Unavailable> {
-        let (uuid, _) = table_of(uuid);
+        let offer = reading::offer(&engine.store, &engine.texts.ids, uuid)?;
+        let uuid = offer.map_or(uuid, |(table, _)| table);
         let Some(table) = reading::table(engine, uuid)? else { return Ok(None) };
         let explained = explanation(&engine.store, &engine.texts, &engine.book(), uuid)?;
         let explained = explained.and_then(|explained| explained.rate_tables.into_iter().next());

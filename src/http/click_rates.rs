@@ -1,0 +1,65 @@
+//! How often offers may be opened.
+//!
+//! A click asks for no token and its address is public, so it is limited whoever sends it, those networks included that no
+//! other rate holds for: who tries addresses out is slowed down, and who opens one for ever fills nothing.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use metrics::counter;
+use uuid::Uuid;
+
+use super::rate;
+use crate::config::LimitSettings;
+use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
+use crate::web::{Allowances, Failure, Request, Standing};
+
+/// The allowances of who clicks, and of what is clicked.
+pub struct ClickRates {
+    addresses: Option<Allowances<IpAddr>>,
+    offers: Option<Allowances<Uuid>>,
+    trusted_proxies: Vec<IpNet>,
+}
+
+impl std::fmt::Debug for ClickRates {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("ClickRates").finish_non_exhaustive()
+    }
+}
+
+impl ClickRates {
+    /// As the settings say.
+    pub fn new(limits: &LimitSettings) -> Self {
+        Self {
+            addresses: limits.per_address.map(|of| Allowances::new("click_address", rate(of))),
+            offers: limits.clicks_per_offer.map(|of| Allowances::new("click_offer", rate(of))),
+            trusted_proxies: limits.trusted_proxies.clone(),
+        }
+    }
+
+    /// Counts a click for its address, before anything is looked up.
+    ///
+    /// # Errors
+    /// 429.
+    pub fn count_address(&self, request: &Request) -> Result<(), Failure> {
+        let Some((addresses, client)) = self.addresses.as_ref().zip(request.client(&self.trusted_proxies))
+        else {
+            return Ok(());
+        };
+        within(addresses.take(&client), "click_address_rate")
+    }
+
+    /// Counts a click for the offer, once it is known to be one.
+    ///
+    /// # Errors
+    /// 429.
+    pub fn count_offer(&self, offer: Uuid) -> Result<(), Failure> {
+        self.offers.as_ref().map_or(Ok(()), |offers| within(offers.take(&offer), "click_offer_rate"))
+    }
+}
+
+fn within(standing: Standing, reason: &'static str) -> Result<(), Failure> {
+    let Some(wait_s) = standing.retry_after_s else { return Ok(()) };
+    counter!(HTTP_REQUESTS_REFUSED, "reason" => reason).increment(1);
+    Err(Failure::too_many_requests(wait_s))
+}

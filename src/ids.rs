@@ -1,0 +1,83 @@
+//! Ids: made here and nowhere else, each from bits of its own that come fresh from the system's generator.
+//!
+//! Whoever knows the uuid of a lead or a rate table may use it with a token that ships in apps, so it must not follow from
+//! anything that is shown. There is no counter, hence no id tells of another. (`uuid`'s own `now_v7` counts, and is left out
+//! of the build.)
+
+use chrono::Utc;
+use uuid::{Builder, Uuid};
+
+/// A UUIDv7: the millisecond, then 74 random bits. For what is found and kept by its time.
+pub fn timed() -> Uuid {
+    timed_at(u64::try_from(Utc::now().timestamp_millis()).unwrap_or(0))
+}
+
+/// The same of another time, Unix milliseconds.
+pub fn timed_at(at_ms: u64) -> Uuid {
+    Builder::from_unix_timestamp_millis(at_ms, &random_bytes()).into_uuid()
+}
+
+/// A UUIDv4: 122 random bits, and nothing of the time. For what is only named.
+pub fn random() -> Uuid {
+    Builder::from_random_bytes(random_bytes()).into_uuid()
+}
+
+/// Bytes from the system's generator.
+///
+/// # Panics
+/// When the system has none to give: an id that can be guessed is worse than a request that fails.
+fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the system's generator gives random bytes");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bits of a UUIDv7 that are neither time nor version nor variant.
+    const RANDOM_BITS_OF_V7: u128 = 0xfff << 64 | (u128::MAX >> 66);
+
+    /// Of ids made one after the other, how often each bit is another one than in the id before.
+    fn flips(make: fn() -> Uuid) -> [usize; 128] {
+        let mut flips = [0; 128];
+        let mut before = make().as_u128();
+        for _ in 0..IDS {
+            let id = make().as_u128();
+            for (bit, flips) in flips.iter_mut().enumerate() {
+                *flips += usize::from((id ^ before) >> bit & 1 == 1);
+            }
+            before = id;
+        }
+        flips
+    }
+
+    const IDS: usize = 4_000;
+
+    /// A fair bit flips half of the time; nine standard deviations to either side.
+    fn is_fair(flips: usize) -> bool {
+        flips.abs_diff(IDS / 2) < 285
+    }
+
+    #[test]
+    fn each_random_bit_of_an_id_is_made_anew() {
+        assert_eq!(RANDOM_BITS_OF_V7.count_ones(), 74);
+        for (bit, flips) in flips(timed).into_iter().enumerate() {
+            assert!(RANDOM_BITS_OF_V7 >> bit & 1 == 0 || is_fair(flips), "bit {bit} flipped {flips} times");
+        }
+        let fair = flips(random).into_iter().filter(|flips| is_fair(*flips)).count();
+        assert_eq!(fair, 122, "all but those of version and variant");
+    }
+
+    #[test]
+    fn a_timed_id_tells_the_millisecond() {
+        let before = Utc::now().timestamp_millis().cast_unsigned();
+        let id = timed();
+        let after = Utc::now().timestamp_millis().cast_unsigned();
+        let told = u64::try_from(id.as_u128() >> 80).unwrap();
+        assert_eq!(id.get_version_num(), 7);
+        assert!((before..=after).contains(&told));
+        assert_eq!(random().get_version_num(), 4);
+    }
+}

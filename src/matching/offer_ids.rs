@@ -146,12 +146,12 @@ fn halves(block: u128) -> (u64, u64) {
 
 /// The bits of a uuid without those of version and variant: 48, 12 and 62 of them.
 fn packed(uuid: u128) -> u128 {
-    (uuid >> 80) << 74 | (uuid >> 64 & 0xfff) << 62 | (uuid & (1 << 62) - 1)
+    (uuid >> 80) << 74 | (uuid >> 64 & 0xfff) << 62 | (uuid & ((1 << 62) - 1))
 }
 
 /// The table's UUIDv7 of which these are the bits.
 fn unpacked(bits: u128) -> u128 {
-    (bits >> 74) << 80 | 7 << 76 | (bits >> 62 & 0xfff) << 64 | 2 << 62 | (bits & (1 << 62) - 1)
+    (bits >> 74) << 80 | 7 << 76 | (bits >> 62 & 0xfff) << 64 | 2 << 62 | (bits & ((1 << 62) - 1))
 }
 
 /// The UUIDv8 of which these are the bits.

@@ -136,9 +136,10 @@ async fn what_is_public_leaves_leads_and_tables_unknown() {
 #[test]
 fn ids_of_one_counter_are_told() {
     let ids: Vec<u128> =
-        (0..LEADS as u128).map(|nth| 7 << 76 | 2 << 62 | nth * 0x9e37_79b9 % 0xffff_fffb).collect();
+        (0..LEADS as u128).map(|nth| 7 << 76 | 2 << 62 | (nth * 0x9e37_79b9 % 0xffff_fffb)).collect();
     let next: Vec<u128> = ids.iter().map(|id| id + 1).collect();
-    let told = told_by_one(&ids, &[next.clone()]) | told_by_all(&ids, &[next]);
+    let clues = [next];
+    let told = told_by_one(&ids, &clues) | told_by_all(&ids, &clues);
     assert!((!told).count_ones() < 8, "{told:032x}");
 }
 

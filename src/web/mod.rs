@@ -4,7 +4,8 @@
 //!
 //! 1. [`listener`] accepts the connection (no delay, a cap, a limit on the head's time and size) and notes
 //!    the peer.
-//! 2. `door` turns new work away while the process is late (503, or the 429 of step 4 for one who asks too often).
+//! 2. `host` refuses what names no host, or two (400); `door` turns new work away while the process is late (503). Both answer
+//!    with the 429 of step 4 to one who asks too often.
 //! 3. `arrival`, the one warp filter, takes the request apart; `envelope` gives it an id and a task of its
 //!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
 //! 4. [`gate`] counts it for its address (429), for those under way and, once the caller is known, for the
@@ -54,6 +55,7 @@ mod exchange;
 pub mod failure;
 pub mod gate;
 pub mod handler;
+mod host;
 pub mod listener;
 mod open_connection;
 pub mod params;

@@ -71,6 +71,8 @@ pub(super) struct RawLimits {
     pub burst_per_company: i64,
     pub requests_per_second_per_address: i64,
     pub burst_per_address: i64,
+    pub connections_per_address: i64,
+    pub reserved_descriptors: i64,
     pub exempt: OneOrMany,
     pub trusted_proxies: OneOrMany,
     pub requests: i64,

@@ -133,6 +133,10 @@ pub struct LimitSettings {
     pub per_company: Option<RateSettings>,
     /// Of one address.
     pub per_address: Option<RateSettings>,
+    /// Open connections of one address; 0 for no limit.
+    pub connections_per_address: usize,
+    /// Open files that clients' connections leave to all else.
+    pub reserved_descriptors: usize,
     /// Networks that no rate holds for.
     pub exempt: Vec<IpNet>,
     /// Networks of proxies whose `X-Forwarded-For` is believed.

@@ -3,6 +3,7 @@
 //! Settings and partner files are known to be good before this begins ([`load()`]). While it serves, they are taken in anew
 //! (`reload.rs`) whenever a SIGHUP or a command asks for it.
 
+mod descriptors;
 mod load;
 mod reload;
 mod retention;
@@ -20,6 +21,7 @@ use tokio::sync::watch;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
+pub use self::descriptors::Descriptors;
 pub use self::load::{certificate_days, load, master_key_fault};
 use self::reload::{Reloading, note_book};
 pub use self::sockets::Sockets;
@@ -99,12 +101,15 @@ async fn live(
     for (listener, address, setting) in sockets.against(&settings) {
         info!(listener, %address, %setting, "the service manager's socket goes before the address in the settings");
     }
-    let mut bind = |listener, address, identity: &Option<_>| {
-        http::bind(listener, address, sockets.take(listener), identity.as_ref(), &settings)
+    let shares = Descriptors::take().shared(settings.limits.reserved_descriptors);
+    let public = http::connections(&settings.limits, shares.public);
+    let operators = http::connections(&settings.limits, shares.admin);
+    let mut bind = |listener, address, identity: &Option<_>, connections| {
+        http::bind(listener, address, sockets.take(listener), identity.as_ref(), &settings, connections)
     };
-    let api = bind("api", settings.api.listen, &shown.api)?;
-    let integrations = bind("integrations", settings.integrations.listen, &shown.integrations)?;
-    let admin_listener = bind("admin", settings.admin.listen, &shown.admin)?;
+    let api = bind("api", settings.api.listen, &shown.api, &public)?;
+    let integrations = bind("integrations", settings.integrations.listen, &shown.integrations, &public)?;
+    let admin_listener = bind("admin", settings.admin.listen, &shown.admin, &operators)?;
     let base_url = settings.api.base_url.clone().unwrap_or_else(|| api.url());
 
     let store = open_store(&settings)?;

@@ -78,8 +78,8 @@ mod tests {
             assert!(of(good.as_bytes()), "{good}");
         }
         for bad in [
-            "a b", "user@a", "a/b", "a:b", "a:8080x", ":80", "::1", "[::1", "::1]", "a,b", "a?b", "a#b",
-            "a\\b", "[]x",
+            "a b", "user@a", "a/b", "a:b", "a:8080x", ":80", "::1", "[::1", "::1]", "a?b", "a#b", "a\\b",
+            "[]x",
         ] {
             assert!(!of(bad.as_bytes()), "{bad}");
         }

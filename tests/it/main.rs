@@ -9,6 +9,7 @@ mod bad_input;
 mod clicks;
 mod command_line;
 mod conformance;
+mod connections;
 mod console;
 mod console_catalogue;
 mod console_funnel;

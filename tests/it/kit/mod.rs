@@ -40,6 +40,8 @@ pub struct Plan {
     /// Variables beside the settings.
     variables: Vec<(String, String)>,
     sockets: Option<GivenSockets>,
+    /// Soft and hard limit of open files.
+    file_limits: Option<(u32, u32)>,
     /// What it is told and must not tell: looked for in its store and its log whenever it has ended.
     canaries: Canaries,
 }
@@ -389,6 +391,7 @@ impl Plan {
             settings: Vec::new(),
             variables: Vec::new(),
             sockets: None,
+            file_limits: None,
             canaries: Canaries::default(),
         }
     }
@@ -411,6 +414,12 @@ impl Plan {
     #[must_use]
     pub fn given(self, sockets: GivenSockets) -> Self {
         Self { sockets: Some(sockets), ..self }
+    }
+
+    /// Starts with these limits of open files, a soft and a hard one.
+    #[must_use]
+    pub fn file_limits(self, soft: u32, hard: u32) -> Self {
+        Self { file_limits: Some((soft, hard)), ..self }
     }
 
     /// Writes the settings file, which goes below the keys that are set one by one.
@@ -476,6 +485,15 @@ impl Plan {
         self.dress(command)
     }
 
+    /// The command that runs the daemon, within its limits of open files.
+    fn serving(&self) -> Command {
+        let Some((soft, hard)) = self.file_limits else { return self.command(&["serve"]) };
+        let mut command = Command::new("sh");
+        let line = format!("ulimit -Sn {soft}; ulimit -Hn {hard}; exec \"$0\" serve");
+        command.args(["-c", &line, env!("CARGO_BIN_EXE_offerd")]).stdin(Stdio::null());
+        self.dress(command)
+    }
+
     /// Like [`command`](Self::command), with the sockets that were [given](Self::given); standard error is the log.
     pub fn command_with_sockets(&self, arguments: &[&str]) -> Command {
         let given = self.sockets.as_ref().expect("sockets are given");
@@ -536,7 +554,7 @@ impl Plan {
         let mut command = if self.sockets.is_some() {
             self.command_with_sockets(&["serve"])
         } else {
-            let mut command = self.command(&["serve"]);
+            let mut command = self.serving();
             let log =
                 std::fs::OpenOptions::new().create(true).append(true).open(self.directory.path().join("log"));
             command.stderr(log.expect("a file for the log"));

@@ -104,7 +104,7 @@ pub struct ConsoleSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignIn {
-    /// Everybody, unless the admin listener is on loopback.
+    /// Everybody, unless the admin listener is on loopback: there each user of the machine is an operator.
     Remote,
     /// Everybody.
     Always,

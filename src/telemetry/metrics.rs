@@ -85,6 +85,8 @@ pub const HTTP_CONNECTIONS_CLOSED: &str = "offerd_http_connections_closed_total"
 pub const DESCRIPTORS_MAX: &str = "offerd_descriptors_max";
 /// Connections that could not be accepted.
 pub const HTTP_ACCEPT_ERRORS: &str = "offerd_http_accept_errors_total";
+/// Attempts to sign in to the console that failed.
+pub const CONSOLE_SIGN_INS_REFUSED: &str = "offerd_console_sign_ins_refused_total";
 /// Feed pages that ended at `analytics.page_records_max`.
 pub const FEED_PAGES_CUT: &str = "offerd_feed_pages_cut_total";
 /// Commits waiting for the store's writer.
@@ -133,6 +135,7 @@ pub const METRICS: &[Metric] = &[
     counter(HTTP_CONNECTIONS_CLOSED, &["listener", "reason"], "Idle connections closed to make room for new ones, by what was full: listener, address, descriptors."),
     gauge(DESCRIPTORS_MAX, &[], "Files and connections that the process may have open, as it was raised at the start."),
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
+    counter(CONSOLE_SIGN_INS_REFUSED, &["reason"], "Attempts to sign in to the console that failed: wrong, or too_many within a minute, of which no password is looked at."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
     counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, disk_full."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),

@@ -83,6 +83,9 @@ struct Found {
     none_at: Option<Instant>,
 }
 
+/// Where a connection stands in the order of closing: whether it is a proxy's, how many its address has, since when it is idle.
+type Order = (bool, Reverse<usize>, u64);
+
 /// What there is no room in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Within {
@@ -284,10 +287,7 @@ impl Places {
     }
 
     /// A connection with its place in the order of closing, if it is idle.
-    fn candidate<'p>(
-        &self,
-        place: &'p Arc<Place>,
-    ) -> Option<((bool, Reverse<usize>, u64), &'p Arc<Place>, Quiet)> {
+    fn candidate<'p>(&self, place: &'p Arc<Place>) -> Option<(Order, &'p Arc<Place>, Quiet)> {
         let quiet = place.activity.quiet()?;
         Some(((place.trusted, Reverse(self.crowd(place.address)), quiet.since_us), place, quiet))
     }

@@ -1,8 +1,11 @@
 //! Connections that nobody uses, or that are used to no good: the others go on, the store has its files, operators get in.
 
-use std::io::{Read, Write};
+use std::io::{Read, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpSocket;
 
 use crate::kit::partners::partner;
 use crate::kit::{Daemon, sample};
@@ -78,6 +81,32 @@ async fn a_thousand_idle_sockets_leave_a_daemon_of_few_descriptors_serving_and_s
     assert_eq!(sum(&daemon, "offerd_http_connections_refused_total", "").await, 0.0);
     drop((silent, half_said, at_the_console));
     let daemon = daemon.kill().start().await;
+    assert_serving(&daemon).await;
+}
+
+/// None of them reaches the limit of an address, and none ever ends its head.
+#[tokio::test]
+async fn slow_heads_from_many_addresses_keep_nobody_out() {
+    let plan = Daemon::with_partners(vec![partner("one").loan("")]).setting("api.max_connections", "100");
+    let daemon = plan.start().await;
+    let api = daemon.api.trim_start_matches("http://").parse().unwrap();
+    let mut strangers = Vec::new();
+    for nth in 0..SOCKETS {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(format!("127.0.{}.{}:0", 1 + nth / 250, 1 + nth % 250).parse().unwrap()).unwrap();
+        let mut stranger = socket.connect(api).await.unwrap();
+        // It may have had to go already.
+        let _ = stranger.write_all(b"POST /leads/rateTables HTTP/1.1\r\nX-Slow: ").await;
+        strangers.push(stranger);
+    }
+    assert_serving(&daemon).await;
+    assert!(sum(&daemon, "offerd_http_connections{", "api").await <= 100.0);
+    assert!(sum(&daemon, "offerd_http_connections_closed_total", r#"reason="listener""#).await >= 900.0);
+    assert_eq!(sum(&daemon, "offerd_http_connections_refused_total", "").await, 0.0);
+    // Those that go on dribbling meanwhile.
+    for stranger in &mut strangers {
+        let _ = stranger.write_all(b"x").await;
+    }
     assert_serving(&daemon).await;
 }
 

@@ -35,6 +35,7 @@ mod next_steps;
 mod no_store;
 mod offer_previews;
 mod openapi;
+mod operators;
 mod partner_events;
 mod partners_try;
 mod planted;

@@ -1,4 +1,6 @@
-//! The first start: a test company with a token of each kind, told once, and how to go on.
+//! The first start: a test company with a token of each kind and the console's secret, told once, and how to go on.
+
+use std::io::{self, Write};
 
 use crate::model::TokenKind;
 use crate::run_file::RunFile;
@@ -13,19 +15,27 @@ const SAMPLE_LEAD: &str = r#"{"productTypes":["loan"],"personalInformation":{"st
          "loanInformation":{"purpose":"debt_consolidation","loanAmount":10000},
          "creditInformation":{"providedCreditRating":"good"}}"#;
 
+/// How an operator gets in to the console for the first time.
+pub struct SignIn {
+    /// The console's secret, which was just made.
+    pub secret: String,
+    /// A link that signs in once.
+    pub link: String,
+}
+
 /// Makes the first tokens and tells, on standard output, what to do with them.
 ///
 /// # Errors
 /// What the store said.
-pub async fn welcome(tokens: &Tokens, daemon: &RunFile) -> Result<(), CommitError> {
+pub async fn welcome(tokens: &Tokens, daemon: &RunFile, sign_in: Option<&SignIn>) -> Result<(), CommitError> {
     let new =
         |kind| NewToken { company: COMPANY.to_owned(), kind, test: true, duplicate_look_back_minutes: None };
     let (publishable, _) = tokens.create(new(TokenKind::Publishable)).await?;
     let (confidential, _) = tokens.create(new(TokenKind::Confidential)).await?;
     let RunFile { api, integrations, admin, .. } = daemon;
-    // As it was called, so that the line works when pasted.
-    let program = std::env::args().next().unwrap_or_else(|| "offerd".to_owned());
-    println!(
+    let program = program();
+    let sign_in = sign_in.map(of_operators).unwrap_or_default();
+    say(&format!(
         "\
 offerd runs for the first time, so here are two test tokens of the company `{COMPANY}`.
 They are kept as hashes and shown only now.
@@ -52,7 +62,38 @@ or try it in a browser, on a page that shows the offers arriving:
   docs          {api}/docs
   blocking      {integrations}/blocking/leads/rateTables
   console       {admin}/console
-"
-    );
+
+{sign_in}"
+    ));
     Ok(())
+}
+
+/// Tells the console's secret alone: of a store that had its first start before there was one.
+pub fn show_secret(daemon: &RunFile, sign_in: &SignIn) {
+    let (admin, sign_in) = (&daemon.admin, of_operators(sign_in));
+    say(&format!("  console       {admin}/console\n\n{sign_in}"));
+}
+
+fn of_operators(sign_in: &SignIn) -> String {
+    let (SignIn { secret, link }, program) = (sign_in, program());
+    format!(
+        "\
+It asks who looks at it. Sign in with this secret, which is shown only now, or with the link, which is good for one use
+within ten minutes; `{program} console` prints another.
+
+  secret        {secret}
+  link          {link}
+
+"
+    )
+}
+
+/// As it was called, so that a line works when pasted.
+fn program() -> String {
+    std::env::args().next().unwrap_or_else(|| "offerd".to_owned())
+}
+
+/// Says all of it at once. Whoever reads the first lines and goes away is no reason to fail.
+fn say(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
 }

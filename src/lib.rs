@@ -32,13 +32,14 @@
 //!                      │         ├→ analytics ─┐            │
 //!                      │         ├→ store ←────┴────────────┼→ model
 //!                      └→ admin ─┼→ web ────────────────────┘
-//!                                ├→ run_file
+//!                                ├→ run_file → private_file
 //!                                └→ reload → config, partners
 //!      admin and cli also name matching and partners: what partners report, how they behave, and what they offer
 //!      daemon and cli also name reload: what its report says, and declaration: its faults
 //!      cli also names wire: TLS with our own listeners
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
+//!      admin also names private_file: the digest of the console's secret
 //!      sandbox: for cli only, names nothing; shares: a leaf, for web and matching; ids: a leaf, for whoever makes one
 //! ```
 //!
@@ -61,6 +62,7 @@
 //! | [`sandbox`] | a partner simulator that answers from case files |
 //! | [`telemetry`] | logs, metrics and traces; [`telemetry::traces`] sends a lead's spans to a collector |
 //! | [`handbook`] | chapters for people, as man pages and as pages of the console |
+//! | [`run_file`], [`private_file`] | how commands find a daemon and prove whose they are; files that only their user may read |
 //! | [`reload`] | how a reload is asked for, and its report; [`daemon`] carries it out |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
 //!
@@ -115,6 +117,7 @@ pub mod planted;
 #[cfg(test)]
 #[path = "../tests/it/kit/planted_runs.rs"]
 mod planted_runs;
+pub mod private_file;
 pub mod reference;
 pub mod reload;
 pub mod run_file;

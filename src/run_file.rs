@@ -1,11 +1,16 @@
-//! How commands find a running daemon: a file beside its store, readable by its owner only.
+//! How commands find a running daemon, and prove to it that they are its user's: a file beside its store, readable by its owner
+//! only. The daemon holds a lock on it as long as it lives, which proves to a command that the addresses in it are the
+//! daemon's, not of whoever has taken them after its end.
 
-use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+
+use crate::private_file;
 
 /// Where a daemon listens, and the key that opens its admin listener to whoever may read its store.
 #[derive(Clone, Serialize, Deserialize)]
@@ -22,31 +27,97 @@ pub struct RunFile {
     /// The settings files that it reads, at its start and whenever it reloads; nothing from a daemon that does not tell.
     #[serde(default)]
     pub settings_files: Option<Vec<PathBuf>>,
+    /// That the daemon holds a lock on the file; not so a daemon of before.
+    #[serde(default)]
+    pub locked: bool,
+}
+
+/// The run file of this very process.
+#[derive(Debug)]
+pub struct Written {
+    path: PathBuf,
+    /// Holds the lock.
+    _file: File,
 }
 
 impl RunFile {
     /// Reads the file of the daemon that runs on a store, if there is one.
-    pub fn read(store: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(path(store)).ok()?).ok()
+    ///
+    /// # Errors
+    /// A sentence: that this user may not read it, or why it proves nothing.
+    pub fn read(store: &Path) -> Result<Option<Self>, String> {
+        let Some((file, bytes)) = private_file::read(&path(store))? else { return Ok(None) };
+        let Ok(found) = serde_json::from_slice::<Self>(&bytes) else { return Ok(None) };
+        // Whose lock can be had has ended without a word, and somebody else may listen where it did.
+        let left_over = found.locked && !is_held(&file);
+        Ok((!left_over).then_some(found))
     }
 
-    /// Writes the file.
+    /// Writes the file, which stays locked until what is given is dropped.
     ///
     /// # Errors
     /// What the file system said.
-    pub fn write(&self, store: &Path) -> io::Result<()> {
-        Self::remove(store);
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path(store))?;
-        file.write_all(&serde_json::to_vec_pretty(self)?)
+    pub fn write(&self, store: &Path) -> io::Result<Written> {
+        let path = path(store);
+        let bytes = serde_json::to_vec_pretty(&Self { locked: true, ..self.clone() })?;
+        let lock = |file: &File| Ok(flock(file, FlockOperation::NonBlockingLockExclusive)?);
+        let file = private_file::write(&path, &bytes, lock)?;
+        Ok(Written { path, _file: file })
     }
+}
 
+impl Written {
     /// Removes the file.
-    pub fn remove(store: &Path) {
+    pub fn remove(&self) {
         // There may be none.
-        let _ = fs::remove_file(path(store));
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Whether a process holds the lock. A file system that knows no locks cannot tell that none does.
+fn is_held(file: &File) -> bool {
+    match flock(file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => false,
+        Err(Errno::WOULDBLOCK) => true,
+        Err(_) => true,
     }
 }
 
 fn path(store: &Path) -> PathBuf {
     store.join("daemon.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run_file() -> RunFile {
+        RunFile {
+            api: "http://127.0.0.1:1".to_owned(),
+            integrations: "http://127.0.0.1:2".to_owned(),
+            admin: "http://127.0.0.1:3".to_owned(),
+            admin_key: "key".to_owned(),
+            settings_files: None,
+            locked: false,
+        }
+    }
+
+    #[test]
+    fn a_file_counts_while_its_daemon_lives() {
+        let store = tempfile::tempdir().unwrap();
+        let written = run_file().write(store.path()).unwrap();
+        assert_eq!(RunFile::read(store.path()).unwrap().unwrap().admin_key, "key");
+        let path = written.path.clone();
+        drop(written);
+        assert!(path.exists() && RunFile::read(store.path()).unwrap().is_none(), "it is left over");
+    }
+
+    #[test]
+    fn one_of_a_daemon_of_before_counts_without_a_lock() {
+        let store = tempfile::tempdir().unwrap();
+        let mut json = serde_json::to_value(run_file()).unwrap();
+        json.as_object_mut().unwrap().remove("locked");
+        private_file::write(&path(store.path()), json.to_string().as_bytes(), |_| Ok(())).unwrap();
+        assert!(RunFile::read(store.path()).unwrap().is_some());
+    }
 }

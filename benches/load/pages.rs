@@ -71,9 +71,11 @@ fn pages(name: &str, runtime: &Runtime, leads: u64) {
 
 /// A page, and how long it took.
 async fn page(daemon: &Daemon, path: &str) -> (String, Duration) {
+    let cookie = daemon.signed_in().await;
     let begun = Instant::now();
     let url = format!("{}{path}", daemon.admin);
-    let answer = daemon.request_with(Method::GET, &url, "", &[("accept", "text/html")], "").await;
+    let headers = [("accept", "text/html"), ("cookie", cookie)];
+    let answer = daemon.request_with(Method::GET, &url, "", &headers, "").await;
     assert_eq!(answer.status, 200, "{path}");
     (String::from_utf8_lossy(&answer.body).into_owned(), begun.elapsed())
 }

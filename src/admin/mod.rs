@@ -4,11 +4,11 @@
 //! - `GET /livez` answers while the process runs
 //! - `GET /readyz` answers 200 while leads are taken, with what to look at all the same, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
-//! - `GET /console` and what is below it is for people with a browser
+//! - `GET /console` and what is below it is for people with a browser, who sign in
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
 //!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
 //!   `POST /replay`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
-//!   key of the run file
+//!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
 
 pub mod audit;
 pub mod backup;
@@ -69,7 +69,9 @@ pub struct Parts {
     pub settings: watch::Receiver<Arc<Settings>>,
     /// The last lines of the log.
     pub tail: Tail,
-    /// What one may sign in to the console with, beside links.
+    /// What was made to sign in to the console with, if it was.
+    pub secret: Option<Password>,
+    /// What the operator has set to sign in with, beside links.
     pub password: Option<Password>,
 }
 
@@ -95,13 +97,13 @@ pub struct App {
 impl App {
     /// The admin pages of a daemon.
     pub fn new(parts: Parts) -> Self {
-        let Parts { health, metrics, engine, reloader, run_file, settings, tail, password } = parts;
+        let Parts { health, metrics, engine, reloader, run_file, settings, tail, secret, password } = parts;
         let asks = settings.borrow().console_asks_to_sign_in();
         Self {
             key_ring: KeyRing::of(engine.store.clone()),
             replays: Arc::new(Semaphore::new(1)),
             index: index_page(&run_file),
-            console: Console::new(asks, password),
+            console: Console::new(asks, secret, password),
             chronicle: Chronicle::default(),
             health,
             metrics,
@@ -111,6 +113,11 @@ impl App {
             settings,
             tail,
         }
+    }
+
+    /// A link that signs in to the console once, for somebody who is named in the audit log.
+    pub fn console_link(&self, who: &str) -> String {
+        console::sign_in::link_of(self, who.to_owned()).url
     }
 
     /// The settings as of now.
@@ -215,6 +222,11 @@ const ROUTES: &[Route<Handler<App>>] = &[
     ),
     route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
 ];
+
+/// Every path with its method, those of the console too.
+pub fn paths() -> impl Iterator<Item = (Method, &'static str)> {
+    ROUTES.iter().chain(console::ROUTES).map(|route| (route.method.clone(), route.path))
+}
 
 const fn route(
     method: Method,

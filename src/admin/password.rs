@@ -1,4 +1,5 @@
-//! The console's password: where it is looked for, and what is wrong with it. It is kept as a digest only.
+//! The console's password: where it is looked for, and what is wrong with it. Like the console's secret it is kept as a digest
+//! only.
 
 use std::env;
 use std::fmt;
@@ -54,6 +55,23 @@ impl Password {
             enough if enough >= FEWEST => Ok(Self(Sha256::digest(text).into())),
             few => Err(format!("a password must have at least {FEWEST} characters, got {few}")),
         }
+    }
+
+    /// A secret that was made by us and is random enough.
+    pub fn of_secret(secret: &str) -> Self {
+        Self(Sha256::digest(secret).into())
+    }
+
+    /// One by its digest, in hexadecimal digits.
+    pub fn of_hex(digest: &str) -> Option<Self> {
+        let digits =
+            digest.as_bytes().chunks(2).map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok());
+        Some(Self(digits.collect::<Option<Vec<u8>>>()?.try_into().ok()?))
+    }
+
+    /// Its digest, in hexadecimal digits.
+    pub fn hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Whether it is this one; compared by digest, so that the time tells nothing of it.

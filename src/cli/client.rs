@@ -65,7 +65,7 @@ impl Client {
     /// # Errors
     /// That there is one, and it hangs.
     pub async fn of_daemon(settings: &Settings) -> Result<Option<(Self, String)>, String> {
-        let Some(running) = RunFile::read(&settings.store.path) else { return Ok(None) };
+        let Some(running) = RunFile::read(&settings.store.path)? else { return Ok(None) };
         let client = Self::new(running.admin_key, settings)?;
         let request = client.request(Method::GET, &format!("{}/tokens", running.admin), None)?;
         match timeout(PATIENCE, client.http.request(request)).await {

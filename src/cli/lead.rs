@@ -58,6 +58,8 @@ pub struct Submit {
 
 const NO_TOKEN: &str = "no access token: set OFFERD_TOKEN or give --token; the first start printed two, and `offerd token create` makes another";
 
+const NO_DAEMON: &str = "no daemon runs on the configured store; start it with `offerd serve`, or give --url";
+
 const BAD_TOKEN: &str = "the daemon does not know this access token; `offerd token list` shows whom there are tokens for, and `offerd token create` makes one";
 
 const API_ADDRESS: &str =
@@ -118,15 +120,9 @@ pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
 async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     let (body, _) = read_lead(&submit.file)?;
     let token = submit.token.clone().ok_or(NO_TOKEN)?;
-    let url = match (&submit.url, RunFile::read(&settings.store.path)) {
-        (Some(url), _) => url.clone(),
-        (None, Some(running)) => running.api,
-        (None, None) => {
-            return Err(
-                "no daemon runs on the configured store; start it with `offerd serve`, or give --url"
-                    .to_owned(),
-            );
-        }
+    let url = match &submit.url {
+        Some(url) => url.clone(),
+        None => RunFile::read(&settings.store.path)?.map(|running| running.api).ok_or(NO_DAEMON)?,
     };
 
     let client = Client::new(token, settings)?;

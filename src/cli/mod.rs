@@ -83,7 +83,7 @@ SIGHUP takes changed files in, SIGTERM drains and ends, a second SIGTERM ends at
     Check(check::Arguments),
     /// Look at the machine: limits, disk, clock, key, store, certificates, ports, partners; what is wrong, and what to do
     Doctor(doctor::Arguments),
-    /// Tell where a running daemon's console is, with a link that signs in where that is asked for
+    /// Tell where a running daemon's console is, with a link that signs in; or make a new secret to sign in with
     Console(console::Arguments),
     /// Make, list and revoke access tokens, of a running daemon or of a stopped one's store
     #[command(subcommand)]

@@ -69,7 +69,7 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
 /// What is to be told when the command was given another settings file than the daemon reads.
 fn other_file(config: Option<&Path>, settings: &Settings) -> Option<String> {
     let given = config?;
-    let read = RunFile::read(&settings.store.path)?.settings_files?;
+    let read = RunFile::read(&settings.store.path).ok().flatten()?.settings_files?;
     let real = |file: &Path| fs::canonicalize(file).unwrap_or_else(|_| super::whole(file));
     if read.iter().any(|file| real(file) == real(given)) {
         return None;

@@ -75,6 +75,8 @@ pub(super) struct RawLimits {
     pub burst_clicks_per_offer: i64,
     pub clicks_kept_per_offer: i64,
     pub publishable_merge: HumanDuration,
+    pub connections_per_address: i64,
+    pub reserved_descriptors: i64,
     pub exempt: OneOrMany,
     pub trusted_proxies: OneOrMany,
     pub requests: i64,

@@ -104,7 +104,7 @@ pub struct ConsoleSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignIn {
-    /// Everybody, unless the admin listener is on loopback.
+    /// Everybody, unless the admin listener is on loopback: there each user of the machine is an operator.
     Remote,
     /// Everybody.
     Always,
@@ -139,6 +139,10 @@ pub struct LimitSettings {
     pub clicks_kept_per_offer: u64,
     /// How long after a lead was made a publishable token may merge into it.
     pub publishable_merge: Duration,
+    /// Open connections of one address; 0 for no limit.
+    pub connections_per_address: usize,
+    /// Open files that clients' connections leave to all else.
+    pub reserved_descriptors: usize,
     /// Networks that no rate of requests holds for.
     pub exempt: Vec<IpNet>,
     /// Networks of proxies whose `X-Forwarded-For` is believed.

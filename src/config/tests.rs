@@ -186,7 +186,7 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("tracing.sampled_percent", _) => toml::Value::Integer(10),
         ("log.filter", _) => "debug".into(),
         ("log.format", _) => "json".into(),
-        ("console.sign_in", _) => "always".into(),
+        ("console.sign_in", _) => "remote".into(),
         ("matching.deadline", _) => "14s".into(),
         ("store.retention" | "store.volume_age" | "store.clock_gap", _) => "90days".into(),
         ("store.clock_jump", _) => "7m".into(),

@@ -3,6 +3,7 @@
 //! Settings and partner files are known to be good before this begins ([`load()`]). While it serves, they are taken in anew
 //! (`reload.rs`) whenever a SIGHUP or a command asks for it.
 
+mod descriptors;
 mod load;
 mod reload;
 mod retention;
@@ -20,12 +21,14 @@ use tokio::sync::watch;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
+pub use self::descriptors::Descriptors;
 pub use self::load::{certificate_days, load, master_key_fault};
 use self::reload::{Reloading, note_book};
 pub use self::sockets::Sockets;
+use crate::admin::console::secret;
 use crate::admin::password::Password;
 use crate::admin::{self, Health};
-use crate::bootstrap;
+use crate::bootstrap::{self, SignIn};
 use crate::config::Settings;
 use crate::http;
 use crate::http::identities::Identities;
@@ -99,12 +102,15 @@ async fn live(
     for (listener, address, setting) in sockets.against(&settings) {
         info!(listener, %address, %setting, "the service manager's socket goes before the address in the settings");
     }
-    let mut bind = |listener, address, identity: &Option<_>| {
-        http::bind(listener, address, sockets.take(listener), identity.as_ref(), &settings)
+    let shares = Descriptors::take().shared(settings.limits.reserved_descriptors);
+    let public = http::connections(&settings.limits, shares.public);
+    let operators = http::connections(&settings.limits, shares.admin);
+    let mut bind = |listener, address, identity: &Option<_>, connections| {
+        http::bind(listener, address, sockets.take(listener), identity.as_ref(), &settings, connections)
     };
-    let api = bind("api", settings.api.listen, &shown.api)?;
-    let integrations = bind("integrations", settings.integrations.listen, &shown.integrations)?;
-    let admin_listener = bind("admin", settings.admin.listen, &shown.admin)?;
+    let api = bind("api", settings.api.listen, &shown.api, &public)?;
+    let integrations = bind("integrations", settings.integrations.listen, &shown.integrations, &public)?;
+    let admin_listener = bind("admin", settings.admin.listen, &shown.admin, &operators)?;
     let base_url = settings.api.base_url.clone().unwrap_or_else(|| api.url());
 
     let store = open_store(&settings)?;
@@ -137,8 +143,9 @@ async fn live(
         admin: admin_listener.url(),
         admin_key: format!("{}_{}", Uuid::new_v4(), Uuid::new_v4()),
         settings_files: Some(config.iter().map(|file| absolute(file)).collect()),
+        locked: true,
     };
-    run_file
+    let written = run_file
         .write(&settings.store.path)
         .map_err(|error| format!("the run file could not be written: {error}"))?;
 
@@ -148,6 +155,7 @@ async fn live(
     note_book(&engine.book());
     let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
     let password = Password::find(settings.console.password_file.as_deref())?;
+    let (secret, shown_secret) = console_secret(&settings, password.is_some())?;
     let admin_app = admin::App::new(admin::Parts {
         health: Arc::clone(&health),
         metrics,
@@ -156,8 +164,11 @@ async fn live(
         run_file: run_file.clone(),
         settings: settings_in_force,
         tail: filter.tail(),
+        secret,
         password,
     });
+    let sign_in =
+        shown_secret.map(|secret| SignIn { secret, link: admin_app.console_link("the first start") });
     let admin = admin::start(admin_listener, admin_app);
 
     let retaining = tokio::spawn(retention::retain(store.clone(), settings.store.clone()));
@@ -178,7 +189,10 @@ async fn live(
         tokio::spawn(http::serve_integrations(integrations, app, &reception, stopped(stopping)));
 
     if settings.tokens.bootstrap && tokens.companies().is_empty() {
-        bootstrap::welcome(&tokens, &run_file).await.map_err(|error| format!("no first tokens: {error}"))?;
+        let told = bootstrap::welcome(&tokens, &run_file, sign_in.as_ref()).await;
+        told.map_err(|error| format!("no first tokens: {error}"))?;
+    } else if let Some(sign_in) = &sign_in {
+        bootstrap::show_secret(&run_file, sign_in);
     }
     health.set_ready(true);
     notify(&[sd_notify::NotifyState::Ready]);
@@ -187,7 +201,6 @@ async fn live(
     }
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 
-    let store_path = settings.store.path.clone();
     let mut reloading = Reloading { config, settings, in_force, engine, reception, shown, filter };
     loop {
         tokio::select! {
@@ -219,7 +232,7 @@ async fn live(
         cut = drained => if cut { Ending::Cut } else { Ending::Drained },
         () = signals.stop_again() => {
             // At once means at once; the store is whole at any moment.
-            RunFile::remove(&store_path);
+            written.remove();
             std::process::exit(1);
         }
     };
@@ -227,7 +240,7 @@ async fn live(
     if let Some(delivery) = delivery {
         delivery.finish().await;
     }
-    RunFile::remove(&store_path);
+    written.remove();
     retaining.abort();
     recovering.abort();
     admin.stop();
@@ -237,6 +250,19 @@ async fn live(
     }
     info!("stopped");
     closed.map(|()| ending)
+}
+
+/// The secret that the console takes, and itself where it has just been made: by the first start of a sandbox that has no
+/// password. Elsewhere standard output is a log that is kept, and `offerd console` prints a link.
+fn console_secret(settings: &Settings, password: bool) -> Result<(Option<Password>, Option<String>), Fatal> {
+    let store = &settings.store.path;
+    let known = secret::find(store);
+    if known.is_some() || password || !settings.tokens.bootstrap || !settings.console_asks_to_sign_in() {
+        return Ok((known, None));
+    }
+    let made =
+        secret::make(store).map_err(|error| format!("the console's secret could not be written: {error}"))?;
+    Ok((Some(Password::of_secret(&made.secret)), Some(made.secret)))
 }
 
 /// A path as it is named to those who work in another directory.

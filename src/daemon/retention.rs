@@ -20,7 +20,7 @@ pub(super) async fn retain(store: Store, settings: StoreSettings) {
         ticks.tick().await;
         // Without leads there are no commits; this one lets the store begin a volume when it is time.
         let _ = store.commit(Commit::new()).await;
-        match store.forget_passed_identities(store.now_ms().cast_signed()).await {
+        match store.forget_passed_identities(store.now_ms()).await {
             Ok(0) => {}
             Ok(keys) => info!(keys, "destroyed keys of identities that no look-back reaches any more"),
             Err(failure) => error!(%failure, "keys of identities could not be destroyed; it is tried again"),

@@ -36,8 +36,8 @@ use crate::reference::Universities;
 use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
 use crate::web::{
-    AnswerMeter, Authenticate, Caller, Drained, Gate, GateRules, Identity, Limits, Listener, Principal,
-    Pulse, Rate, Router, SigningKey, Surface, Token, service,
+    AnswerMeter, Authenticate, Caller, ConnectionRules, Connections, Drained, Gate, GateRules, Identity,
+    Limits, Listener, Principal, Pulse, Rate, Router, SigningKey, Surface, Token, service,
 };
 
 /// What the handlers work with.
@@ -152,7 +152,16 @@ fn gate_rules(limits: &LimitSettings) -> GateRules {
     }
 }
 
-/// Binds a listener by the settings, to speak TLS where it has an identity. A `given` socket, which listens already, is
+/// Open connections, at most `total` of them, for the listeners that share them.
+pub fn connections(limits: &LimitSettings, total: usize) -> Arc<Connections> {
+    Connections::new(ConnectionRules {
+        per_address: limits.connections_per_address,
+        trusted_proxies: limits.trusted_proxies.clone(),
+        total,
+    })
+}
+
+/// Binds a listener by the settings, to speak TLS where it has an identity. Its connections are counted among `connections`. A `given` socket, which listens already, is
 /// taken instead.
 ///
 /// # Errors
@@ -163,6 +172,7 @@ pub fn bind(
     given: Option<TcpListener>,
     identity: Option<&Identity>,
     settings: &Settings,
+    connections: &Arc<Connections>,
 ) -> Result<Listener, String> {
     let limits = Limits {
         connections: settings.api.max_connections,
@@ -182,7 +192,7 @@ pub fn bind(
                 _ => format!("`{name}.listen` {address} cannot be bound: {error}"),
             })?,
     };
-    Ok(listener.with_identity(identity.cloned()))
+    Ok(listener.with_identity(identity.cloned()).among(Arc::clone(connections)))
 }
 
 /// Serves the api listener until `stopped`.

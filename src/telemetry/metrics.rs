@@ -79,10 +79,16 @@ pub const HTTP_REQUEST_SECONDS: &str = "offerd_http_request_seconds";
 pub const HTTP_REQUESTS_REFUSED: &str = "offerd_http_requests_refused_total";
 /// Open connections.
 pub const HTTP_CONNECTIONS: &str = "offerd_http_connections";
-/// Connections beyond `api.max_connections`.
+/// Connections that there was no room for.
 pub const HTTP_CONNECTIONS_REFUSED: &str = "offerd_http_connections_refused_total";
+/// Idle connections that were closed for new ones.
+pub const HTTP_CONNECTIONS_CLOSED: &str = "offerd_http_connections_closed_total";
+/// Open files that the process may have.
+pub const DESCRIPTORS_MAX: &str = "offerd_descriptors_max";
 /// Connections that could not be accepted.
 pub const HTTP_ACCEPT_ERRORS: &str = "offerd_http_accept_errors_total";
+/// Attempts to sign in to the console that failed.
+pub const CONSOLE_SIGN_INS_REFUSED: &str = "offerd_console_sign_ins_refused_total";
 /// Feed pages that ended at `analytics.page_records_max`.
 pub const FEED_PAGES_CUT: &str = "offerd_feed_pages_cut_total";
 /// Commits waiting for the store's writer.
@@ -133,8 +139,11 @@ pub const METRICS: &[Metric] = &[
     seconds(HTTP_REQUEST_SECONDS, &["listener", "route"], "Time from the head of a request to its answer."),
     counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes) or 503 (requests, late, body_bytes); and clicks, with 429 (click_address_rate, click_offer_rate)."),
     gauge(HTTP_CONNECTIONS, &["listener"], "Open connections; the limit is api.max_connections."),
-    counter(HTTP_CONNECTIONS_REFUSED, &["listener"], "Connections beyond api.max_connections."),
+    counter(HTTP_CONNECTIONS_REFUSED, &["listener", "reason"], "Connections that there was no room for, none being idle: listener (api.max_connections), address (limits.connections_per_address), descriptors (the file limit less limits.reserved_descriptors)."),
+    counter(HTTP_CONNECTIONS_CLOSED, &["listener", "reason"], "Idle connections closed to make room for new ones, by what was full: listener, address, descriptors."),
+    gauge(DESCRIPTORS_MAX, &[], "Files and connections that the process may have open, as it was raised at the start."),
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
+    counter(CONSOLE_SIGN_INS_REFUSED, &["reason"], "Attempts to sign in to the console that failed: wrong, or too_many within a minute, of which no password is looked at."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
     counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, disk_full; and merges that a publishable token came too late for, with 404: merge_too_late."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),

@@ -135,6 +135,13 @@ impl Failure {
         .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
     }
 
+    /// 429: an address has as many connections as it may, each with a request under way.
+    pub fn too_many_connections(retry_after_s: u32) -> Self {
+        let message = "Too many connections of this address; use one for many requests, or try again later";
+        Self::of(StatusCode::TOO_MANY_REQUESTS, ApiError::new(ErrorType::Unavailable, message))
+            .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
+    }
+
     /// 500: our fault. The cause goes to the log, never to the client.
     pub fn internal() -> Self {
         let error = ApiError { error_type: None, ..ApiError::new(ErrorType::Unavailable, "Internal error") };

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use warp::reply::Response;
 
-use super::open_connection::OpenConnection;
+use super::connections::{ConnectionRules, Connections, OpenConnection, Within};
 use super::peer::Peer;
 use super::protocols::Protocols;
 use super::refusal::Refusal;
@@ -31,7 +31,7 @@ const ACCEPT_REST: Duration = Duration::from_millis(100);
 /// What a listener puts up with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Open connections; one more is answered with 503.
+    /// Open connections of the listener; for one more an idle one is closed, or it is answered with 503.
     pub connections: usize,
     /// How long a request's head may take, counted from the end of the request before: it also ends idle
     /// keep-alives. A handshake of TLS may take as long.
@@ -72,6 +72,7 @@ pub struct Listener {
     socket: std::net::TcpListener,
     local_addr: SocketAddr,
     limits: Limits,
+    connections: Arc<Connections>,
     identity: Option<Identity>,
 }
 
@@ -97,13 +98,20 @@ impl Listener {
     pub fn from_std(name: &'static str, socket: std::net::TcpListener, limits: Limits) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let local_addr = socket.local_addr()?;
-        Ok(Self { name, socket, local_addr, limits, identity: None })
+        let connections = Connections::new(ConnectionRules::default());
+        Ok(Self { name, socket, local_addr, limits, connections, identity: None })
     }
 
     /// Speaks TLS, as whom `identity` says; `None` speaks in the clear.
     #[must_use]
     pub fn with_identity(self, identity: Option<Identity>) -> Self {
         Self { identity, ..self }
+    }
+
+    /// Counts its connections among these, which other listeners may share.
+    #[must_use]
+    pub fn among(self, connections: Arc<Connections>) -> Self {
+        Self { connections, ..self }
     }
 
     /// Where it is reached, as a URL without a path.
@@ -126,12 +134,24 @@ impl Listener {
         service: S,
         shutdown: impl Future<Output = ()>,
     ) -> io::Result<Drained> {
-        let Self { name, socket, local_addr, limits, identity } = self;
+        let Self { name, socket, local_addr, limits, connections, identity } = self;
         let tls = identity.map(|identity| identity.acceptor()).transpose().map_err(io::Error::other)?;
         let listener = TcpListener::from_std(socket)?;
         tracing::info!(listener = name, address = %local_addr, tls = tls.is_some(), "listening");
         let (drain, draining) = watch::channel(false);
-        let mut acceptor = Acceptor::new(name, limits, Protocols::new(limits, tls), service, draining);
+        let protocols = Protocols::new(limits, tls);
+        let refusal = Refusal::new(name, protocols.in_the_clear(), connections.refusals());
+        let mut acceptor = Acceptor {
+            name,
+            limits,
+            service,
+            protocols,
+            open: connections,
+            refusal,
+            draining,
+            connections: JoinSet::new(),
+            failing: false,
+        };
 
         // Phase 1: accept until told to stop.
         tokio::pin!(shutdown);
@@ -159,7 +179,7 @@ struct Acceptor<S> {
     limits: Limits,
     service: S,
     protocols: Protocols,
-    slots: Arc<Semaphore>,
+    open: Arc<Connections>,
     refusal: Refusal,
     draining: watch::Receiver<bool>,
     connections: JoinSet<()>,
@@ -167,29 +187,7 @@ struct Acceptor<S> {
 }
 
 impl<S: HttpService> Acceptor<S> {
-    fn new(
-        name: &'static str,
-        limits: Limits,
-        protocols: Protocols,
-        service: S,
-        draining: watch::Receiver<bool>,
-    ) -> Self {
-        let slots = Arc::new(Semaphore::new(limits.connections));
-        let refusal = Refusal::new(name, protocols.in_the_clear());
-        Self {
-            name,
-            limits,
-            service,
-            protocols,
-            slots,
-            refusal,
-            draining,
-            connections: JoinSet::new(),
-            failing: false,
-        }
-    }
-
-    /// Serves what was accepted, refuses it beyond the cap, or rests when accepting itself fails.
+    /// Serves what was accepted, refuses it where there is no room, or rests when accepting itself fails.
     async fn admit(&mut self, accepted: io::Result<(TcpStream, SocketAddr)>) {
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
@@ -198,9 +196,9 @@ impl<S: HttpService> Acceptor<S> {
         self.failing = false;
         // A socket that cannot be told so serves as well, only later.
         let _ = stream.set_nodelay(true);
-        match Arc::clone(&self.slots).try_acquire_owned() {
-            Ok(slot) => self.start(stream, Peer(peer), OpenConnection::new(self.name, slot)),
-            Err(_) => self.refusal.answer(stream),
+        match self.open.admit(self.name, self.limits.connections, Peer(peer)).await {
+            Ok(open) => self.start(stream, Peer(peer), open),
+            Err(full) => self.refusal.answer(stream, full),
         }
     }
 
@@ -208,13 +206,16 @@ impl<S: HttpService> Acceptor<S> {
         let (protocols, service) = (self.protocols.clone(), self.service.clone());
         let draining = self.draining.clone();
         self.connections.spawn(async move {
-            let _open = open;
-            protocols.serve(stream, peer, service, draining).await;
+            tokio::select! {
+                biased;
+                () = protocols.serve(stream, peer, service, open.activity(), draining) => {}
+                () = open.told_to_leave() => {}
+            }
         });
     }
 
-    /// A connection that died in the queue is nothing; running out of descriptors is told once and waited
-    /// out.
+    /// A connection that died in the queue is nothing; running out of descriptors is told once, and an idle connection is
+    /// closed for it, or else it is waited out.
     async fn rest(&mut self, error: io::Error) {
         use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
         if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted) {
@@ -225,7 +226,9 @@ impl<S: HttpService> Acceptor<S> {
             tracing::error!(listener = self.name, %error, "accepting connections fails, retrying");
             self.failing = true;
         }
-        tokio::time::sleep(ACCEPT_REST).await;
+        if !self.open.close_one(Within::Descriptors).await {
+            tokio::time::sleep(ACCEPT_REST).await;
+        }
     }
 
     async fn drain(mut self) -> Drained {

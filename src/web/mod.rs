@@ -2,9 +2,10 @@
 //!
 //! A request's way, a file a step:
 //!
-//! 1. [`listener`] accepts the connection (no delay, a cap, a limit on the head's time and size) and notes
-//!    the peer.
-//! 2. `door` turns new work away while the process is late (503, or the 429 of step 4 for one who asks too often).
+//! 1. [`listener`] accepts the connection (no delay, a limit on the head's time and size) and notes the peer; [`connections`] has
+//!    a place for it, for which an idle one may be closed, or none (503, or 429 where its address has too many).
+//! 2. `host` refuses what names no host, or two (400); `door` turns new work away while the process is late (503). Both answer
+//!    with the 429 of step 4 to one who asks too often.
 //! 3. `arrival`, the one warp filter, takes the request apart; `envelope` gives it an id and a task of its
 //!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
 //! 4. [`gate`] counts it for its address (429), for those under way and, once the caller is known, for the
@@ -46,6 +47,7 @@ mod arrival;
 mod bodies;
 pub mod caller;
 mod client_address;
+pub mod connections;
 pub mod cors;
 mod door;
 pub mod edition;
@@ -54,8 +56,8 @@ mod exchange;
 pub mod failure;
 pub mod gate;
 pub mod handler;
+mod host;
 pub mod listener;
-mod open_connection;
 pub mod params;
 pub mod peer;
 mod percent;
@@ -79,6 +81,7 @@ mod tests;
 pub use allowance::{Allowances, Rate, Standing};
 pub use answer_meter::AnswerMeter;
 pub use caller::{Authenticate, Caller, Principal, Scope, SigningKey, Token};
+pub use connections::{ConnectionRules, Connections};
 pub use cors::Cors;
 pub use edition::{Edition, Editions};
 pub use exchange::REQUEST_ID;

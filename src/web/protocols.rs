@@ -2,12 +2,15 @@
 //!
 //! HTTP/2 in the clear is not offered: telling it from HTTP/1.1 by its first bytes has no time limit.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::body::Incoming;
+use bytes::Bytes;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::{http1, http2};
-use hyper::service::service_fn;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -15,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 
-use super::activity::Activity;
+use super::activity::{Activity, Taken};
 use super::listener::{HttpService, Limits};
 use super::peer::Peer;
 use super::tls::HTTP_2;
@@ -79,18 +82,19 @@ impl Protocols {
         stream: TcpStream,
         peer: Peer,
         service: S,
+        activity: Arc<Activity>,
         draining: watch::Receiver<bool>,
     ) {
-        let stream = Unstalled::new(stream, self.limits.write_timeout);
+        let stream = Unstalled::new(stream, self.limits.write_timeout, Arc::clone(&activity));
         let Some(tls) = &self.tls else {
-            return self.serve_http1(stream, peer, service, draining).await;
+            return self.serve_http1(stream, peer, service, activity, draining).await;
         };
         let handshake = tokio::time::timeout(self.limits.header_timeout, tls.accept(stream));
         let Ok(Ok(stream)) = handshake.await else { return };
         if stream.get_ref().1.alpn_protocol() == Some(HTTP_2) {
-            self.serve_http2(stream, peer, service, draining).await;
+            self.serve_http2(stream, peer, service, activity, draining).await;
         } else {
-            self.serve_http1(stream, peer, service, draining).await;
+            self.serve_http1(stream, peer, service, activity, draining).await;
         }
     }
 
@@ -99,15 +103,11 @@ impl Protocols {
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
         peer: Peer,
         service: S,
+        activity: Arc<Activity>,
         draining: watch::Receiver<bool>,
     ) {
         let begun = Arc::new(Notify::new());
-        let begin = Arc::clone(&begun);
-        let with_peer = service_fn(move |mut request: hyper::Request<Incoming>| {
-            begin.notify_one();
-            request.extensions_mut().insert(peer);
-            service.call(request)
-        });
+        let with_peer = answering(peer, service, activity, Arc::clone(&begun));
         let connection = self.http1.serve_connection(TokioIo::new(stream), with_peer);
         finish(connection, told(draining, &begun)).await;
     }
@@ -117,19 +117,11 @@ impl Protocols {
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
         peer: Peer,
         service: S,
+        activity: Arc<Activity>,
         draining: watch::Receiver<bool>,
     ) {
-        let activity = Arc::new(Activity::default());
-        let seen = Arc::clone(&activity);
         let begun = Arc::new(Notify::new());
-        let begin = Arc::clone(&begun);
-        let with_peer = service_fn(move |mut request: hyper::Request<Incoming>| {
-            begin.notify_one();
-            request.extensions_mut().insert(peer);
-            let answering = seen.begin();
-            let answer = service.call(request);
-            async move { answer.await.map(|answer| answering.answered(answer)) }
-        });
+        let with_peer = answering(peer, service, Arc::clone(&activity), Arc::clone(&begun));
         let connection = self.http2.serve_connection(TokioIo::new(stream), with_peer);
         let patience = self.limits.header_timeout;
         let silence = activity.silence(patience);
@@ -149,6 +141,31 @@ impl Protocols {
             () = over => {}
         }
     }
+}
+
+/// What answers the requests of one connection, and notes that they are under way. `begun` is told of each.
+fn answering<S, B>(
+    peer: Peer,
+    service: S,
+    activity: Arc<Activity>,
+    begun: Arc<Notify>,
+) -> impl Service<hyper::Request<Incoming>, Response = hyper::Response<Taken<B>>, Error = Infallible, Future: Send>
+where
+    S: Service<hyper::Request<Incoming>, Response = hyper::Response<B>, Error = Infallible, Future: Send>,
+    B: Body<Data = Bytes> + Unpin,
+{
+    service_fn(move |mut request: hyper::Request<Incoming>| {
+        begun.notify_one();
+        request.extensions_mut().insert(peer);
+        let answering = activity.begin().map(|answering| (answering, service.call(request)));
+        async move {
+            match answering {
+                Some((answering, answer)) => answer.await.map(|answer| answering.answered(answer)),
+                // The connection is closed at this moment: the client sends it again on another one.
+                None => pending().await,
+            }
+        }
+    })
 }
 
 /// Runs a connection to its end; once `leave` is over it takes no new requests.

@@ -17,6 +17,7 @@ use super::door;
 use super::envelope;
 use super::gate::Gate;
 use super::handler::Handler;
+use super::host;
 use super::listener::HttpService;
 use super::router::Router;
 use super::welcome::Welcome;
@@ -44,9 +45,11 @@ where
     let inside = Arc::clone(&surface);
     let answered = arrival().then(move |arrival| envelope::answer(Arc::clone(&inside), arrival));
     let warped = TowerToHyperService::new(warp::service(answered));
-    service_fn(move |request| match door::turned_away(&surface, &request) {
-        Some(refusal) => Either::Left(ready(Ok(refusal))),
-        None => Either::Right(warped.call(with_path(request))),
+    service_fn(move |request| {
+        match host::refused(&surface, &request).or_else(|| door::turned_away(&surface, &request)) {
+            Some(refusal) => Either::Left(ready(Ok(refusal))),
+            None => Either::Right(warped.call(with_path(request))),
+        }
     })
 }
 

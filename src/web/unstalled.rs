@@ -3,12 +3,15 @@
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
+
+use super::activity::Activity;
 
 /// A stream whose writes fail once the socket has taken nothing for `patience`.
 ///
@@ -17,13 +20,14 @@ use tokio::time::Sleep;
 pub(super) struct Unstalled {
     stream: TcpStream,
     patience: Duration,
+    activity: Arc<Activity>,
     /// Runs from the first write that found the socket full to the next that did not.
     stall: Option<Pin<Box<Sleep>>>,
 }
 
 impl Unstalled {
-    pub(super) fn new(stream: TcpStream, patience: Duration) -> Self {
-        Self { stream, patience, stall: None }
+    pub(super) fn new(stream: TcpStream, patience: Duration, activity: Arc<Activity>) -> Self {
+        Self { stream, patience, activity, stall: None }
     }
 
     fn within_patience<T>(
@@ -32,11 +36,16 @@ impl Unstalled {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.stall = None;
+            if self.stall.take().is_some() {
+                self.activity.unstalled();
+            }
             return written;
         }
-        let patience = self.patience;
-        let stall = self.stall.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        let Self { patience, activity, stall, .. } = self;
+        let stall = stall.get_or_insert_with(|| {
+            activity.stalled();
+            Box::pin(tokio::time::sleep(*patience))
+        });
         stall.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }

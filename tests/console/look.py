@@ -1,7 +1,7 @@
 """Looks at every page of a running daemon's console, as people do: in light, in dark, on a phone, with the keyboard alone, and
 without a script; and at the page on which a lead is tried. Keeps a screenshot of each page.
 
-usage: look.py API ADMIN TOKEN LEADS SCREENSHOTS
+usage: look.py API ADMIN TOKEN LINK LEADS SCREENSHOTS
 """
 
 import json
@@ -66,6 +66,22 @@ def watched(context, where):
     # What is left before it has come is no fault: a stream, or an image of the page before.
     page.on("requestfailed", lambda request: "ABORTED" in request.failure or fault(where(), f"{request.url}: {request.failure}"))
     return page
+
+
+def sign_in(browser, admin, link, out):
+    """Signs in with a link, as it is printed; gives what the browser keeps of it. A stranger sees only where that is done."""
+    page = watched(browser.new_context(), lambda: "the page to sign in on")
+    page.goto(f"{admin}/console/partners")
+    assert page.url.startswith(f"{admin}/console/signIn"), page.url
+    expect(page.get_by_label("Secret or password")).to_be_visible()
+    look(page, "the page to sign in on", [])
+    page.screenshot(path=out / "sign_in-light.png", full_page=True)
+    page.goto(link)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("#standing")).to_be_visible()
+    kept = page.context.storage_state()
+    page.context.close()
+    return kept
 
 
 def pages_of(page, admin):
@@ -246,21 +262,22 @@ def try_a_lead(page, admin):
     expect(page.get_by_label("Loan amount")).to_have_attribute("aria-invalid", "true")
 
 
-def without_script(browser, admin, paths):
-    page = browser.new_context(java_script_enabled=False).new_page()
+def without_script(browser, admin, kept, paths):
+    page = browser.new_context(java_script_enabled=False, storage_state=kept).new_page()
     for path in paths:
         answer = page.goto(admin + path)
-        assert answer.ok and page.locator("h1").count() == 1, path
+        assert answer.ok and "/signIn" not in page.url and page.locator("h1").count() == 1, path
 
 
 def main():
-    api, admin, token, leads, screenshots = sys.argv[1:]
+    api, admin, token, link, leads, screenshots = sys.argv[1:]
     out = pathlib.Path(screenshots)
     out.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         here = "start"
-        first = watched(browser.new_context(), lambda: here)
+        kept = sign_in(browser, admin, link, out)
+        first = watched(browser.new_context(storage_state=kept), lambda: here)
         # What is looked at is alive: leads come in while pages are open.
         words = submit(api, token, leads)
         keyboard(first, admin)
@@ -273,9 +290,10 @@ def main():
         find_an_offer(first, admin, table)
         try_a_lead(first, admin)
         paths = [path for path in pages_of(first, admin) if not path.startswith("/console/rateTables/")] + [table]
-        without_script(browser, admin, paths)
+        without_script(browser, admin, kept, paths)
         for scheme, width, height in LOOKS:
             context = browser.new_context(
+                storage_state=kept,
                 color_scheme="dark" if scheme == "dark" else "light",
                 viewport={"width": width, "height": height},
                 device_scale_factor=2 if scheme == "phone" else 1,

@@ -7,10 +7,19 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::kit::partners::prompt_partners;
 use crate::kit::{Answer, Daemon, sample};
 
-/// A page with what a browser sends.
+/// A page with what the browser of somebody sends who is signed in.
 pub async fn page(daemon: &Daemon, path: &str) -> Answer {
-    let url = format!("{}{path}", daemon.admin);
-    daemon.request_with(Method::GET, &url, "", &[("accept", "text/html")], "").await
+    let cookie = daemon.signed_in().await;
+    get(daemon, path, &[("accept", "text/html"), ("cookie", cookie)]).await
+}
+
+/// A page with what the browser of a stranger sends.
+async fn stranger(daemon: &Daemon, path: &str) -> Answer {
+    get(daemon, path, &[("accept", "text/html")]).await
+}
+
+async fn get(daemon: &Daemon, path: &str, headers: &[(&str, &str)]) -> Answer {
+    daemon.request_with(Method::GET, &format!("{}{path}", daemon.admin), "", headers, "").await
 }
 
 /// A page that must be there, as text.
@@ -20,8 +29,16 @@ pub async fn html(daemon: &Daemon, path: &str) -> String {
     String::from_utf8(answer.body.to_vec()).unwrap()
 }
 
-/// A form that is sent from a page of the console.
+/// A form that is sent from a page of the console, by who is signed in.
 pub async fn send(daemon: &Daemon, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
+    let cookie = daemon.signed_in().await;
+    let mut all = vec![("cookie", cookie)];
+    all.extend_from_slice(headers);
+    send_as_stranger(daemon, path, fields, &all).await
+}
+
+/// The same with these headers alone.
+async fn send_as_stranger(daemon: &Daemon, path: &str, fields: Pairs<'_>, headers: Pairs<'_>) -> Answer {
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let mut all = vec![("content-type", "application/x-www-form-urlencoded")];
     all.extend_from_slice(headers);
@@ -32,6 +49,11 @@ pub async fn send(daemon: &Daemon, path: &str, fields: &[(&str, &str)], headers:
 pub fn csrf(page: &str) -> String {
     let (_, after) = page.split_once("name=\"csrf\" value=\"").expect("the page has a form");
     after.split_once('"').unwrap().0.to_owned()
+}
+
+/// The body of an answer.
+fn text(answer: Answer) -> String {
+    String::from_utf8(answer.body.to_vec()).unwrap()
 }
 
 /// The cookie that an answer sets, without its attributes.
@@ -158,7 +180,10 @@ async fn what_happens_is_on_the_page_a_moment_later() {
 pub async fn kept_open(daemon: &Daemon, path: &str, times: usize) -> String {
     let mut stream =
         tokio::net::TcpStream::connect(daemon.admin.trim_start_matches("http://")).await.unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n");
+    let cookie = daemon.signed_in().await;
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nhost: localhost\r\ncookie: {cookie}\r\naccept: text/event-stream\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut received = String::new();
     let mut chunk = [0; 16_384];
@@ -230,7 +255,7 @@ async fn a_partner_is_paused_and_resumed_by_our_own_forms_only() {
     assert!(!html(&daemon, &path).await.contains("paused by command"));
     daemon.logged("partner.pause").await;
     daemon.logged("partner.resume").await;
-    daemon.logged("who=\"console, open on loopback\"").await;
+    daemon.logged("who=\"console, link of admin key\"").await;
     let unknown = send(&daemon, &pause, &[("csrf", &token), ("productType", "yacht")], &ours).await;
     assert_eq!(unknown.status, 400);
 }
@@ -249,13 +274,14 @@ async fn a_button_changes_with_what_it_does() {
 }
 
 #[tokio::test]
-async fn on_loopback_only_the_names_of_loopback_open_the_console() {
-    let daemon = Daemon::with_sample_partners().start().await;
+async fn a_console_without_sign_in_is_opened_by_the_names_of_loopback_only() {
+    let daemon = Daemon::with_sample_partners().setting("console.sign_in", "remote").start().await;
     let url = format!("{}/console", daemon.admin);
     let as_host =
         async |host: &str| daemon.request_with(Method::GET, &url, "", &[("host", host)], "").await.status;
     assert_eq!(as_host("localhost:8082").await, 200);
     assert_eq!(as_host("rebound.example").await, 403);
+    assert!(daemon.console_secret.is_empty(), "where nobody is asked there is no secret");
 }
 
 #[tokio::test]
@@ -317,37 +343,33 @@ async fn a_refused_reload_is_told_at_once_and_only_until_the_next() {
 
 #[tokio::test]
 async fn who_has_to_sign_in_does_so_by_a_link_once() {
-    let daemon = Daemon::with_sample_partners().setting("console.sign_in", "always").start().await;
+    let daemon = Daemon::with_sample_partners().start().await;
     for (path, _) in PAGES {
-        let answer = page(&daemon, path).await;
+        let answer = stranger(&daemon, path).await;
         assert_eq!(answer.status, 303, "{path}");
         assert!(answer.header("location").unwrap().starts_with("/console/signIn?next=%2Fconsole"), "{path}");
     }
     let url = format!("{}/console", daemon.admin);
     let stream = daemon.request_with(Method::GET, &url, "", &[("accept", "text/event-stream")], "").await;
     assert_eq!((stream.status, stream.body.len()), (204, 0));
-    let sign_in = html(&daemon, "/console/signIn").await;
-    assert!(sign_in.contains("offerd console") && !sign_in.contains("type=\"password\""));
-    assert!(!sign_in.contains("<form"), "without a code or a password there is no form");
+    let sign_in = text(stranger(&daemon, "/console/signIn").await);
+    assert!(sign_in.contains("offerd console") && sign_in.contains("type=\"password\""));
 
     let told = daemon.command(&["console", "--json"]);
     let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
     let link = told["url"].as_str().unwrap().strip_prefix(&daemon.admin).unwrap().to_owned();
     assert_eq!((&told["signIn"], &told["expiresInS"]), (&true.into(), &600.into()));
-    let form = html(&daemon, &link).await;
+    let form = text(stranger(&daemon, &link).await);
     let (_, code) = link.split_once("code=").unwrap();
     let token = csrf(&form);
     let fields = [("csrf", token.as_str()), ("code", code), ("next", "/console/system")];
-    let signed_in = send(&daemon, "/console/signIn", &fields, &[]).await;
+    let signed_in = send_as_stranger(&daemon, "/console/signIn", &fields, &[]).await;
     assert_eq!((signed_in.status, signed_in.header("location")), (303, Some("/console/system")));
     let attributes = signed_in.header("set-cookie").unwrap();
     assert!(attributes.contains("HttpOnly; SameSite=Strict") && attributes.contains("Path=/console"));
     let cookie = cookie(&signed_in);
-    assert_eq!(
-        send(&daemon, "/console/signIn", &fields, &[]).await.status,
-        403,
-        "a link is good for one use"
-    );
+    let again = send_as_stranger(&daemon, "/console/signIn", &fields, &[]).await;
+    assert_eq!(again.status, 403, "a link is good for one use");
 
     let signed = [("cookie", cookie.as_str())];
     let answer = daemon.request_with(Method::GET, &url, "", &signed, "").await;
@@ -355,8 +377,8 @@ async fn who_has_to_sign_in_does_so_by_a_link_once() {
     assert_eq!(answer.status, 200);
     let own = csrf(&text);
     assert_ne!(own, token, "a session has its own");
-    assert_eq!(send(&daemon, "/console/signOut", &[("csrf", &token)], &signed).await.status, 403);
-    assert_eq!(send(&daemon, "/console/signOut", &[("csrf", &own)], &signed).await.status, 303);
+    assert_eq!(send_as_stranger(&daemon, "/console/signOut", &[("csrf", &token)], &signed).await.status, 403);
+    assert_eq!(send_as_stranger(&daemon, "/console/signOut", &[("csrf", &own)], &signed).await.status, 303);
     assert_eq!(daemon.request_with(Method::GET, &url, "", &signed, "").await.status, 303);
     daemon.logged("console.sign_in").await;
     let log = daemon.log();
@@ -369,12 +391,13 @@ async fn a_password_signs_in_and_cannot_be_guessed_for_long() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("password");
     std::fs::write(&file, "correct horse battery\n").unwrap();
-    let plan = Daemon::with_sample_partners().setting("console.sign_in", "always");
+    let plan = Daemon::with_sample_partners();
     let daemon = plan.setting("console.password_file", file.to_str().unwrap()).start().await;
-    let token = csrf(&html(&daemon, "/console/signIn").await);
+    assert!(daemon.console_secret.is_empty(), "who has set a password needs no secret");
+    let token = csrf(&text(stranger(&daemon, "/console/signIn").await));
     let attempt = async |password: &str, next: &str| {
         let fields = [("csrf", token.as_str()), ("password", password), ("next", next)];
-        send(&daemon, "/console/signIn", &fields, &[]).await
+        send_as_stranger(&daemon, "/console/signIn", &fields, &[]).await
     };
     let elsewhere = attempt("correct horse battery", "https://evil.example/").await;
     assert_eq!((elsewhere.status, elsewhere.header("location")), (303, Some("/console")));

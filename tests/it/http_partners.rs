@@ -60,6 +60,21 @@ async fn each_is_sent_its_own_request_beside_one_that_is_held_back() {
     }
 }
 
+/// A click could not be answered with it: no header takes it.
+#[tokio::test]
+async fn a_landing_url_with_a_control_character_is_no_offer() {
+    for wrong in ["\0", "\x01", "\x7f", "\r\nset-cookie: a=b", "\u{85}"] {
+        let link = format!("https://far.example/{wrong}");
+        let answer = json!({"offers": [{"term": 36, "apr": 9.5, "link": link}]}).to_string();
+        let far = FarSide::start(move |_| Deed::Json(200, answer.clone())).await;
+        let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;
+        let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+        assert_eq!(table["loanOffers"], json!([]), "{wrong:?}");
+        let log = daemon.log();
+        assert!(log.contains("its landing url is no absolute http or https URL"), "{wrong:?}: {log}");
+    }
+}
+
 #[tokio::test]
 async fn who_declines_says_why() {
     let far = FarSide::start(|_| Deed::Json(200, json!({"no": "low_fico"}).to_string())).await;

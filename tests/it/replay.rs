@@ -5,7 +5,6 @@ use std::process::Output;
 
 use hyper::Method;
 use offerd::matching::replay::STEP;
-use offerd::run_file::RunFile;
 use serde_json::{Value, json};
 
 use crate::kit::far_side::{Deed, FarSide};
@@ -206,7 +205,7 @@ async fn a_running_daemon_tells_how_far_it_is_line_by_line() {
     for _ in 0..TABLES {
         assert_eq!(daemon.submit(r#"{"productTypes":["savings"]}"#).await.status, 200);
     }
-    let key = RunFile::read(&daemon.store()).unwrap().admin_key;
+    let key = daemon.admin_key.clone();
     let files = json!([["saver.toml", partner("saver").savings("").text()]]);
     let order = json!({"partnerFiles": files, "wish": {"since": 0}}).to_string();
     let url = format!("{}/replay", daemon.admin);

@@ -37,6 +37,7 @@ mod nowhere;
 mod partner;
 mod partners;
 mod rate_tables;
+pub mod secret;
 mod section;
 mod session;
 pub mod sign_in;
@@ -99,6 +100,13 @@ pub(super) const ROUTES: &[Route<Handler<App>>] = &[
         "Makes a link to sign in with.",
         handler!(sign_in::link),
     ),
+    route(
+        Method::POST,
+        "/console/secret",
+        Scope::Confidential,
+        "Makes a new secret to sign in with.",
+        handler!(secret::renew),
+    ),
     get("/console/assets/{file}", "What pages are drawn with.", handler!(assets::show)),
 ];
 
@@ -125,9 +133,9 @@ pub(super) struct Console {
 
 impl Console {
     /// A console that has shown nothing yet.
-    pub(super) fn new(asks_to_sign_in: bool, password: Option<Password>) -> Self {
+    pub(super) fn new(asks_to_sign_in: bool, secret: Option<Password>, password: Option<Password>) -> Self {
         Self {
-            sessions: Sessions::new(asks_to_sign_in, password),
+            sessions: Sessions::new(asks_to_sign_in, secret, password),
             begun: Instant::now(),
             csrf: Uuid::new_v4().to_string(),
             history: history::History::default(),

@@ -1,4 +1,4 @@
-//! Who is signed in: sessions, and the links and the password that begin them. All of it in memory, and bounded.
+//! Who is signed in: sessions, and the links, the secret and the password that begin them. All of it in memory, and bounded.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,8 +21,8 @@ const LINKS: usize = 16;
 /// How long a link may be used.
 pub(super) const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
 
-/// Failed attempts within [`ATTEMPTS_SPAN`] from which on further ones are not looked at. Counted over all clients: what is guessed
-/// here is one password.
+/// Failed attempts within [`ATTEMPTS_SPAN`] from which on no password is looked at. Counted over all clients: what is guessed here
+/// is one password. A link and the secret are looked at nonetheless, or whoever guesses would keep out those who need not.
 const ATTEMPTS: usize = 10;
 
 /// How far back failed attempts count.
@@ -41,6 +41,8 @@ pub(super) struct Sessions {
 
 #[derive(Default)]
 struct State {
+    /// What was made by us to sign in with, if it was.
+    secret: Option<Password>,
     sessions: HashMap<Hash, Arc<Session>>,
     links: HashMap<Hash, Link>,
     failures: VecDeque<Instant>,
@@ -49,7 +51,7 @@ struct State {
 /// Somebody who is signed in.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// How it was begun, for the audit log: `link of alice (uid 1000)`, or `password`.
+    /// How it was begun, for the audit log: `link of alice (uid 1000)`, `secret`, or `password`.
     pub(super) who: String,
     /// What stands in every form of theirs.
     pub(super) csrf: String,
@@ -68,23 +70,33 @@ struct Link {
 pub(super) enum Proof<'p> {
     /// The code of a link.
     Code(&'p str),
-    /// The password.
-    Password(&'p str),
+    /// The secret or the password.
+    Typed(&'p str),
 }
 
 /// Why somebody is not signed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotSignedIn {
-    /// The code or the password is wrong, or the code is too old.
+    /// What was given is wrong, or the code is too old.
     Wrong,
     /// Too many were wrong lately.
     TooMany,
 }
 
+impl NotSignedIn {
+    /// As metrics say it.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Wrong => "wrong",
+            Self::TooMany => "too_many",
+        }
+    }
+}
+
 impl Sessions {
     /// Nobody is signed in yet.
-    pub(super) fn new(required: bool, password: Option<Password>) -> Self {
-        Self { required, password, state: Mutex::default() }
+    pub(super) fn new(required: bool, secret: Option<Password>, password: Option<Password>) -> Self {
+        Self { required, password, state: Mutex::new(State { secret, ..State::default() }) }
     }
 
     /// Whether anybody has to sign in.
@@ -92,9 +104,17 @@ impl Sessions {
         self.required
     }
 
-    /// Whether there is a password to sign in with.
-    pub(super) fn takes_password(&self) -> bool {
-        self.password.is_some()
+    /// Whether there is anything that can be typed to sign in with: a password, or the secret.
+    pub(super) fn takes_typed(&self) -> bool {
+        self.password.is_some() || self.state().secret.is_some()
+    }
+
+    /// Takes another secret, and ends all sessions: of the old one nobody knows who has it.
+    pub(super) fn replace_secret(&self, secret: Password) {
+        let mut state = self.state();
+        state.secret = Some(secret);
+        state.sessions.clear();
+        state.links.clear();
     }
 
     /// The code of a new link for somebody, good for one use.
@@ -115,20 +135,21 @@ impl Sessions {
     pub(super) fn sign_in(&self, proof: &Proof<'_>) -> Result<(String, Arc<Session>), NotSignedIn> {
         let mut state = self.state();
         state.failures.retain(|failure| failure.elapsed() < ATTEMPTS_SPAN);
-        if state.failures.len() >= ATTEMPTS {
-            return Err(NotSignedIn::TooMany);
-        }
+        let too_many = state.failures.len() >= ATTEMPTS;
+        let is = |known: Option<&Password>, given| known.is_some_and(|known| known.is(given));
         let who = match proof {
             Proof::Code(code) => {
                 let link = state.links.remove(&hash(code)).filter(|link| link.since.elapsed() < LINK_LIFE);
                 link.map(|link| format!("link of {}", link.who))
             }
-            Proof::Password(given) => {
-                let right = self.password.as_ref().is_some_and(|password| password.is(given));
-                right.then(|| "password".to_owned())
-            }
+            Proof::Typed(given) if is(state.secret.as_ref(), given) => Some("secret".to_owned()),
+            Proof::Typed(_) if too_many => None,
+            Proof::Typed(given) => is(self.password.as_ref(), given).then(|| "password".to_owned()),
         };
         let Some(who) = who else {
+            if too_many {
+                return Err(NotSignedIn::TooMany);
+            }
             state.failures.push_back(Instant::now());
             return Err(NotSignedIn::Wrong);
         };
@@ -195,7 +216,8 @@ mod tests {
     use super::*;
 
     fn sessions() -> Sessions {
-        Sessions::new(true, Some(Password::new("correct horse battery").unwrap()))
+        let secret = Password::of_secret("made by us");
+        Sessions::new(true, Some(secret), Some(Password::new("correct horse battery").unwrap()))
     }
 
     #[test]
@@ -213,12 +235,37 @@ mod tests {
     #[test]
     fn guessing_is_bounded() {
         let sessions = sessions();
-        assert!(sessions.sign_in(&Proof::Password("correct horse battery")).is_ok());
+        assert!(sessions.sign_in(&Proof::Typed("correct horse battery")).is_ok());
         for _ in 0..ATTEMPTS {
-            assert_eq!(sessions.sign_in(&Proof::Password("guess")).err(), Some(NotSignedIn::Wrong));
+            assert_eq!(sessions.sign_in(&Proof::Typed("guess")).err(), Some(NotSignedIn::Wrong));
         }
-        let right = sessions.sign_in(&Proof::Password("correct horse battery"));
+        let right = sessions.sign_in(&Proof::Typed("correct horse battery"));
         assert_eq!(right.err(), Some(NotSignedIn::TooMany));
+        assert_eq!(sessions.sign_in(&Proof::Code("guess")).err(), Some(NotSignedIn::TooMany));
+        assert!(sessions.state().failures.len() <= ATTEMPTS, "nor does it cost memory");
+    }
+
+    #[test]
+    fn who_guesses_keeps_nobody_out_who_has_a_link_or_the_secret() {
+        let sessions = sessions();
+        for _ in 0..2 * ATTEMPTS {
+            assert!(sessions.sign_in(&Proof::Typed("guess")).is_err());
+        }
+        assert_eq!(sessions.sign_in(&Proof::Typed("made by us")).unwrap().1.who, "secret");
+        let code = sessions.link("alice".to_owned());
+        assert!(sessions.sign_in(&Proof::Code(&code)).is_ok());
+    }
+
+    #[test]
+    fn another_secret_ends_all_that_was_begun_before() {
+        let sessions = sessions();
+        let (cookie, _) = sessions.sign_in(&Proof::Typed("made by us")).unwrap();
+        let code = sessions.link("alice".to_owned());
+        sessions.replace_secret(Password::of_secret("another"));
+        assert!(sessions.of(&cookie).is_none());
+        assert!(sessions.sign_in(&Proof::Code(&code)).is_err());
+        assert!(sessions.sign_in(&Proof::Typed("made by us")).is_err());
+        assert!(sessions.sign_in(&Proof::Typed("another")).is_ok());
     }
 
     #[test]
@@ -229,15 +276,15 @@ mod tests {
         assert_eq!(sessions.sign_in(&Proof::Code(&first)).err(), Some(NotSignedIn::Wrong));
         let (oldest, _) = sessions.sign_in(&Proof::Code(&codes[0])).unwrap();
         for _ in 0..SESSIONS {
-            assert!(sessions.sign_in(&Proof::Password("correct horse battery")).is_ok());
+            assert!(sessions.sign_in(&Proof::Typed("correct horse battery")).is_ok());
         }
         assert!(sessions.of(&oldest).is_none());
         assert_eq!(sessions.state().sessions.len(), SESSIONS);
     }
 
     #[test]
-    fn without_a_password_none_is_right() {
-        let sessions = Sessions::new(true, None);
-        assert_eq!(sessions.sign_in(&Proof::Password("")).err(), Some(NotSignedIn::Wrong));
+    fn without_a_password_or_a_secret_none_is_right() {
+        let sessions = Sessions::new(true, None, None);
+        assert_eq!(sessions.sign_in(&Proof::Typed("")).err(), Some(NotSignedIn::Wrong));
     }
 }

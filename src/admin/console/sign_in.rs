@@ -2,6 +2,7 @@
 
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, SET_COOKIE};
+use metrics::counter;
 use minijinja::context;
 use serde::{Deserialize, Serialize};
 use tracing::{error, info};
@@ -12,6 +13,7 @@ use super::session::{LIFE, LINK_LIFE, NotSignedIn, Proof};
 use super::view::{View, see};
 use super::visit::{COOKIE_NAME, Visit, enter_unasked};
 use crate::telemetry::logging::AUDIT;
+use crate::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
 use crate::web::{Context, Failure, Reply};
 
 /// Where the console begins.
@@ -50,7 +52,7 @@ pub(super) async fn sign_in(context: Context<App>) -> Result<Reply, Failure> {
     };
     let proof = match (visit.field("code"), visit.field("password")) {
         (Some(code), _) => Proof::Code(code),
-        (None, password) => Proof::Password(password.unwrap_or_default()),
+        (None, typed) => Proof::Typed(typed.unwrap_or_default()),
     };
     match visit.app.console.sessions.sign_in(&proof) {
         Ok((cookie, session)) => {
@@ -59,13 +61,17 @@ pub(super) async fn sign_in(context: Context<App>) -> Result<Reply, Failure> {
             Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, LIFE.as_secs(), visit.is_secure())?))
         }
         Err(refused) => {
-            info!(target: AUDIT, action = "console.sign_in_refused", "nobody was signed in to the console");
+            counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => refused.reason()).increment(1);
             match refused {
-                NotSignedIn::Wrong => form(
-                    &visit,
-                    StatusCode::FORBIDDEN,
-                    Some("That is wrong, was used before, or is too old."),
-                ),
+                NotSignedIn::Wrong => {
+                    // Those that are too many are only counted: nobody is to fill the log by guessing.
+                    info!(target: AUDIT, action = "console.sign_in_refused", "nobody was signed in to the console");
+                    form(
+                        &visit,
+                        StatusCode::FORBIDDEN,
+                        Some("That is wrong, was used before, or is too old."),
+                    )
+                }
                 NotSignedIn::TooMany => form(
                     &visit,
                     StatusCode::TOO_MANY_REQUESTS,
@@ -87,19 +93,25 @@ pub(super) async fn sign_out(visit: std::sync::Arc<Visit>) -> Result<Reply, Fail
 
 /// Tells where the console is, with a link to sign in where that is asked for.
 pub(super) async fn link(context: Context<App>) -> Result<Reply, Failure> {
-    let app = &context.app;
+    let link = link_of(&context.app, operator(&context.request.headers));
+    if link.sign_in {
+        audit!(context, "console.link", "link to the console made");
+    }
+    Reply::json(&link)
+}
+
+/// Where the console is, with a link to sign in once where that is asked for.
+pub(in crate::admin) fn link_of(app: &App, who: String) -> ConsoleLink {
     let base = &app.run_file.admin;
     if !app.console.sessions.required() {
-        return Reply::json(&ConsoleLink {
-            url: format!("{base}{HOME}"),
-            sign_in: false,
-            expires_in_s: None,
-        });
+        return ConsoleLink { url: format!("{base}{HOME}"), sign_in: false, expires_in_s: None };
     }
-    let code = app.console.sessions.link(operator(&context.request.headers));
-    audit!(context, "console.link", "link to the console made");
-    let url = format!("{base}{PATH}?code={code}");
-    Reply::json(&ConsoleLink { url, sign_in: true, expires_in_s: Some(LINK_LIFE.as_secs()) })
+    let code = app.console.sessions.link(who);
+    ConsoleLink {
+        url: format!("{base}{PATH}?code={code}"),
+        sign_in: true,
+        expires_in_s: Some(LINK_LIFE.as_secs()),
+    }
 }
 
 fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<Reply, Failure> {
@@ -108,7 +120,7 @@ fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<Repl
         csrf => visit.csrf(),
         code => visit.query_value("code"),
         next,
-        password => visit.app.console.sessions.takes_password(),
+        typed => visit.app.console.sessions.takes_typed(),
         required => visit.app.console.sessions.required(),
         trouble,
     };

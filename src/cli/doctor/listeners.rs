@@ -46,7 +46,7 @@ fn of_clear_text(settings: &Settings) -> Vec<Finding> {
 
 /// Whether each port is free, or held by our own daemon.
 pub fn ports(settings: &Settings, running: bool) -> Vec<Finding> {
-    let run_file = if running { RunFile::read(&settings.store.path) } else { None };
+    let run_file = if running { RunFile::read(&settings.store.path).ok().flatten() } else { None };
     // Those of this loop are held to its end, so that two listeners with one port are seen.
     let mut held = Vec::new();
     let mut findings = Vec::new();

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use rustix::fs::{Access, access, statvfs};
-use rustix::process::{Resource, getrlimit};
 
 use super::Finding;
 use crate::config::{Settings, StoreSettings};
+use crate::daemon::Descriptors;
 use crate::partners::Book;
 
 /// Listeners that clients and partners connect to, each up to `api.max_connections`.
@@ -21,29 +21,36 @@ const FEWEST: u64 = 256;
 /// Times `store.reserve_bytes` of room, below which it is time to look.
 const COMFORT: u64 = 4;
 
-/// Whether as many files may be open as all connections together need.
+/// Whether as many files may be open as all connections together need, and what is kept back from clients leaves them enough.
 pub fn files(settings: &Settings, book: &Book) -> Finding {
     const CHECK: &str = "file limit";
     let clients = LISTENERS * settings.api.max_connections as u64;
     let partners = book.seats().iter().filter_map(|seat| seat.http.as_ref());
     let partners: u64 = partners.map(|source| source.wire.concurrency as u64).sum();
-    let wanted = clients + partners + OTHER_FILES;
-    let Some(limit) = getrlimit(Resource::Nofile).current else {
+    let needed = clients + partners + OTHER_FILES;
+    let reserved = settings.limits.reserved_descriptors;
+    // The daemon raises the soft limit to the hard one.
+    let descriptors = Descriptors::there_are();
+    let Some(limit) = descriptors.most() else {
         return Finding::good(CHECK, "none");
     };
+    let left = descriptors.shared(reserved).public as u64;
+    let wanted = needed.max(clients + reserved as u64);
     let next = format!(
-        "`LimitNOFILE={wanted}` in the unit, or `ulimit -n {wanted}`, or a smaller `api.max_connections`"
+        "`LimitNOFILE={wanted}` in the unit, or `ulimit -Hn {wanted}`, or a smaller `api.max_connections`"
     );
     match limit {
         limit if limit < FEWEST => {
             Finding::wrong(CHECK, format!("{limit} open files, which is too few to serve anybody"), next)
         }
-        limit if limit < wanted => {
-            let found =
-                format!("{limit} open files; every connection that the settings allow would take {wanted}");
+        limit if limit < needed || left < clients => {
+            let found = format!(
+                "{limit} open files, of which clients may have {left}; every connection that the settings allow would take \
+                 {needed}"
+            );
             Finding::look(CHECK, found, next)
         }
-        limit => Finding::good(CHECK, format!("{limit} open files, at most {wanted} are needed")),
+        limit => Finding::good(CHECK, format!("{limit} open files, at most {needed} are needed")),
     }
 }
 

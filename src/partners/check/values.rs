@@ -89,7 +89,7 @@ impl Checker<'_> {
     /// Wants an absolute URL.
     pub fn url(&mut self, key: &str, url: &str) {
         if !is_absolute_url(url) {
-            self.at(key, format!("must be an absolute http or https URL, got `{url}`"));
+            self.at(key, format!("must be an absolute http or https URL, got `{}`", url.escape_debug()));
         }
     }
 
@@ -228,11 +228,12 @@ impl Checker<'_> {
     }
 }
 
-/// Whether a text is an absolute http or https URL.
+/// Whether a text is an absolute http or https URL. A character that controls something would end the header that a click is
+/// answered with, or the line of a log.
 pub fn is_absolute_url(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
-    !host.is_empty() && !url.contains(char::is_whitespace)
+    !host.is_empty() && !url.contains(|letter: char| letter.is_whitespace() || letter.is_control())
 }
 
 fn is_key(name: &str) -> bool {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::net::TcpStream;
 
-use super::kit::{limits, start, start_with};
-use crate::web::{Drained, Limits, Listener};
+use super::kit::{Client, Server, bind, limits, serve, start, start_with};
+use crate::web::{ConnectionRules, Connections, Drained, Gate, Limits, Listener};
 
 #[tokio::test]
 async fn a_head_that_stops_half_way_is_closed() {
@@ -35,10 +35,9 @@ async fn more_headers_than_there_may_be_are_431() {
 }
 
 #[tokio::test]
-async fn a_connection_beyond_the_cap_is_told_503_and_closed() {
+async fn a_connection_beyond_the_cap_is_told_503_and_closed_while_all_are_at_work() {
     let server = start_with(Limits { connections: 1, ..limits() }, limits().drain, &["*"]);
-    let mut first = server.connect().await;
-    assert_eq!(first.ask("GET /hello", &[], "").await.status, 200);
+    let mut first = busy(&server).await;
 
     let mut second = server.connect().await;
     let answer = second.ask("GET /hello", &[], "").await;
@@ -47,10 +46,110 @@ async fn a_connection_beyond_the_cap_is_told_503_and_closed() {
     assert!(answer.header("request-id").is_some());
     assert_eq!(second.until_closed().await, "");
 
-    assert_eq!(first.ask("GET /hello", &[], "").await.status, 200, "the first is not disturbed");
-    drop(first);
+    server.app.gate.add_permits(1);
+    assert_eq!(first.answer(false).await.status, 200, "the first is not disturbed");
+    // It makes room once it is idle.
     while server.ask("GET /hello", &[]).await.status != 200 {
         tokio::task::yield_now().await;
+    }
+    assert_eq!(first.until_closed().await, "");
+}
+
+/// A connection with a request under way.
+async fn busy(server: &Server) -> Client {
+    let mut client = server.connect().await;
+    client.send("GET /gated HTTP/1.1\r\nHost: test\r\n\r\n").await;
+    server.app.entered.acquire().await.unwrap().forget();
+    client
+}
+
+/// A connection that is idle once it has been served.
+async fn served(server: &Server) -> Client {
+    let mut client = server.connect().await;
+    assert_eq!(client.ask("GET /hello", &[], "").await.status, 200);
+    client
+}
+
+#[tokio::test]
+async fn the_longest_idle_connection_makes_room_whatever_it_is_idle_with() {
+    let server = start_with(Limits { connections: 4, ..limits() }, limits().drain, &["*"]);
+    let mut at_work = busy(&server).await;
+    let kept = served(&server).await;
+    let mut half_a_head = server.connect().await;
+    half_a_head.send("GET /hello HTTP/1.1\r\nHost: te").await;
+    let mut last = served(&server).await;
+    // Those that come push out who has been idle longest, who was only silent too.
+    let mut next = served(&server).await;
+    assert_eq!(kept.until_closed().await, "");
+    let _another = served(&server).await;
+    assert_eq!(half_a_head.until_closed().await, "");
+    assert_eq!(last.ask("GET /hello", &[], "").await.status, 200, "it was not next");
+    let _one_more = served(&server).await;
+    assert_eq!(last.ask("GET /hello", &[], "").await.status, 200, "having been used it is not next again");
+    next.send("").await;
+    assert_eq!(next.until_closed().await, "");
+    server.app.gate.add_permits(1);
+    assert_eq!(at_work.answer(false).await.status, 200);
+}
+
+#[tokio::test]
+async fn who_does_not_read_its_answer_makes_room() {
+    let server = start_with(Limits { connections: 1, ..limits() }, limits().drain, &["*"]);
+    let mut deaf = server.connect().await;
+    deaf.send("GET /endless HTTP/1.1\r\nHost: test\r\n\r\n").await;
+    server.app.entered.acquire().await.unwrap().forget();
+    // It has to fill the sockets between us first.
+    while server.ask("GET /hello", &[]).await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+    deaf.until_closed_by_any_means().await;
+}
+
+#[tokio::test]
+async fn an_address_has_so_many_connections_and_a_proxy_any_number() {
+    let rules = |trusted: &[&str]| ConnectionRules {
+        per_address: 2,
+        trusted_proxies: trusted.iter().map(|network| network.parse().unwrap()).collect(),
+        ..ConnectionRules::default()
+    };
+    let among = |rules| {
+        let listener = bind(limits()).among(Connections::new(rules));
+        serve(listener, Gate::open(), limits().drain, &["*"])
+    };
+    let server = among(rules(&[]));
+    let (_one, two) = (busy(&server).await, served(&server).await);
+    let _three = busy(&server).await;
+    assert_eq!(two.until_closed().await, "", "its idle one is closed first");
+    let mut refused = server.connect().await;
+    let answer = refused.ask("GET /hello", &[], "").await;
+    assert_eq!((answer.status, answer.header("retry-after")), (429, Some("1")));
+    assert!(answer.fault().1.contains("Too many connections of this address"), "{}", answer.body);
+    assert_eq!(refused.until_closed().await, "");
+
+    let behind_a_proxy = among(rules(&["127.0.0.0/8"]));
+    let (_one, _two) = (busy(&behind_a_proxy).await, busy(&behind_a_proxy).await);
+    assert_eq!(behind_a_proxy.ask("GET /hello", &[]).await.status, 200);
+}
+
+#[tokio::test]
+async fn listeners_that_share_descriptors_make_room_for_each_other() {
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let _local = metrics::set_default_local_recorder(&recorder);
+    let shared = Connections::new(ConnectionRules { total: 2, ..ConnectionRules::default() });
+    let start = || serve(bind(limits()).among(shared.clone()), Gate::open(), limits().drain, &["*"]);
+    let (one, other) = (start(), start());
+    let first = served(&one).await;
+    let _second = busy(&one).await;
+    let _third = busy(&other).await;
+    assert_eq!(first.until_closed().await, "");
+    assert_eq!(other.ask("GET /hello", &[]).await.status, 503);
+    let rendered = recorder.handle().render();
+    for line in [
+        r#"offerd_http_connections_closed_total{listener="test",reason="descriptors"} 1"#,
+        r#"offerd_http_connections_refused_total{listener="test",reason="descriptors"} 1"#,
+        r#"offerd_http_connections{listener="test"} 2"#,
+    ] {
+        assert!(rendered.contains(line), "{line} is missing in:\n{rendered}");
     }
 }
 

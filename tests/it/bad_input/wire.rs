@@ -281,3 +281,42 @@ async fn headers_of_any_kind_do_no_harm() {
     }
     assert_unharmed(&daemon).await;
 }
+
+/// Of two hosts a proxy may believe another than we do, and HTTP/1.1 wants one (RFC 9112).
+#[tokio::test]
+async fn a_request_names_one_host() {
+    let daemon = daemon().await;
+    let ask = async |version: &str, hosts: &str| {
+        let request = format!("GET /openapi.json {version}\r\n{hosts}Connection: close\r\n\r\n");
+        exchange(&daemon, request).await
+    };
+    for (hosts, wrong) in [
+        ("", "is missing"),
+        ("Host: x\r\nHost: x\r\n", "must come once"),
+        ("Host: x\r\nX-Y: z\r\nhOST: y\r\n", "must come once"),
+        ("Host: user@x\r\n", "host name or address"),
+        ("Host: x/y\r\n", "host name or address"),
+        ("Host: x:port\r\n", "host name or address"),
+        ("Host: x, y\r\n", "host name or address"),
+        ("Host: \u{e9}\r\n", "host name or address"),
+    ] {
+        let answer = ask("HTTP/1.1", hosts).await;
+        assert_eq!(answer.status(), Some(400), "{hosts:?}: {}", answer.0);
+        assert_conforms(Edition::Current, "ApiErrors", &serde_json::from_str(answer.body()).unwrap());
+        assert!(
+            answer.body().contains(wrong) && answer.0.contains("request-id: "),
+            "{hosts:?}: {}",
+            answer.0
+        );
+    }
+    for (version, hosts) in [
+        ("HTTP/1.1", "Host: x:80\r\n"),
+        ("HTTP/1.1", "Host: [::1]:80\r\n"),
+        ("HTTP/1.1", "Host:\r\n"),
+        ("HTTP/1.0", ""),
+    ] {
+        assert!(ask(version, hosts).await.0.contains(" 200 OK"), "{version} {hosts:?}");
+    }
+    assert_eq!(ask("HTTP/1.0", "Host: x\r\nHost: y\r\n").await.0.split(' ').nth(1), Some("400"));
+    assert_unharmed(&daemon).await;
+}

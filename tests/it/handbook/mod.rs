@@ -156,6 +156,7 @@ fn it_says_what_each_failure_means() {
         ("forbidden", Failure::forbidden(""), !of_its_own),
         ("unsupported_edition", Failure::unsupported_edition(), of_its_own),
         ("too_many_requests", Failure::too_many_requests(1), of_its_own),
+        ("too_many_connections", Failure::too_many_connections(1), of_its_own),
         ("internal", Failure::internal(), of_its_own),
         ("overloaded", Failure::overloaded(1), of_its_own),
     ];

@@ -25,6 +25,7 @@ use offerd::model::{FeedPage, Viewer};
 use offerd::run_file::RunFile;
 use offerd::store::{Clock, Store};
 use serde_json::Value;
+use tokio::sync::OnceCell;
 
 use canaries::Canaries;
 pub use partners::PartnerFile;
@@ -40,6 +41,8 @@ pub struct Plan {
     /// Variables beside the settings.
     variables: Vec<(String, String)>,
     sockets: Option<GivenSockets>,
+    /// Soft and hard limit of open files.
+    file_limits: Option<(u32, u32)>,
     /// What it is told and must not tell: looked for in its store and its log whenever it has ended.
     canaries: Canaries,
 }
@@ -83,6 +86,12 @@ pub struct Daemon {
     pub admin: String,
     pub publishable: String,
     pub confidential: String,
+    /// What a first start of a sandbox has shown to sign in to the console with.
+    pub console_secret: String,
+    /// What opens the admin listener to commands.
+    pub admin_key: String,
+    /// The cookie of somebody who is signed in to the console, once it was wanted.
+    session: OnceCell<String>,
     http: Client<HttpConnector, Full<Bytes>>,
 }
 
@@ -228,6 +237,30 @@ impl Daemon {
             Some(Answer { status: head.status.as_u16(), headers: head.headers, body })
         };
         tokio::time::timeout(PATIENCE, exchange).await.expect("an answer in time")
+    }
+
+    /// The cookie of somebody who has signed in to the console with a link, as `offerd console` prints them.
+    pub async fn signed_in(&self) -> &str {
+        self.session.get_or_init(|| self.sign_in()).await
+    }
+
+    async fn sign_in(&self) -> String {
+        let links = format!("{}/console/links", self.admin);
+        let link = self.request(Method::POST, &links, &self.admin_key, "").await.json();
+        let link = link["url"].as_str().expect("a link").to_owned();
+        let Some((_, code)) = link.split_once("code=") else { return String::new() };
+        let page = self.request(Method::GET, &link, "", "").await;
+        let page = String::from_utf8_lossy(&page.body).into_owned();
+        let (_, after) = page.split_once("name=\"csrf\" value=\"").expect("the page has a form");
+        let csrf = after.split('"').next().unwrap_or_default();
+        let form = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs([("csrf", csrf), ("code", code)])
+            .finish();
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        let url = format!("{}/console/signIn", self.admin);
+        let answer = self.request_with(Method::POST, &url, "", &headers, form).await;
+        let cookie = answer.header("set-cookie").expect("who has a link is signed in");
+        cookie.split(';').next().unwrap_or_default().to_owned()
     }
 
     /// Runs a command of the binary beside the daemon, with the same settings.
@@ -389,6 +422,7 @@ impl Plan {
             settings: Vec::new(),
             variables: Vec::new(),
             sockets: None,
+            file_limits: None,
             canaries: Canaries::default(),
         }
     }
@@ -411,6 +445,12 @@ impl Plan {
     #[must_use]
     pub fn given(self, sockets: GivenSockets) -> Self {
         Self { sockets: Some(sockets), ..self }
+    }
+
+    /// Starts with these limits of open files, a soft and a hard one.
+    #[must_use]
+    pub fn file_limits(self, soft: u32, hard: u32) -> Self {
+        Self { file_limits: Some((soft, hard)), ..self }
     }
 
     /// Writes the settings file, which goes below the keys that are set one by one.
@@ -476,6 +516,15 @@ impl Plan {
         self.dress(command)
     }
 
+    /// The command that runs the daemon, within its limits of open files.
+    fn serving(&self) -> Command {
+        let Some((soft, hard)) = self.file_limits else { return self.command(&["serve"]) };
+        let mut command = Command::new("sh");
+        let line = format!("ulimit -Sn {soft}; ulimit -Hn {hard}; exec \"$0\" serve");
+        command.args(["-c", &line, env!("CARGO_BIN_EXE_offerd")]).stdin(Stdio::null());
+        self.dress(command)
+    }
+
     /// Like [`command`](Self::command), with the sockets that were [given](Self::given); standard error is the log.
     pub fn command_with_sockets(&self, arguments: &[&str]) -> Command {
         let given = self.sockets.as_ref().expect("sockets are given");
@@ -536,7 +585,7 @@ impl Plan {
         let mut command = if self.sockets.is_some() {
             self.command_with_sockets(&["serve"])
         } else {
-            let mut command = self.command(&["serve"]);
+            let mut command = self.serving();
             let log =
                 std::fs::OpenOptions::new().create(true).append(true).open(self.directory.path().join("log"));
             command.stderr(log.expect("a file for the log"));
@@ -546,13 +595,15 @@ impl Plan {
         let mut child = command.spawn().expect("the binary starts");
 
         let stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
-        let (publishable, confidential) = if first { tokens(stdout) } else { Default::default() };
+        let [publishable, confidential, console_secret] =
+            if first { first_words(stdout) } else { Default::default() };
         let mut message = [0; 256];
         let ready = notifications.recv(&mut message);
         let log = || std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
         assert!(ready.is_ok_and(|length| message[..length].starts_with(b"READY=1")), "not ready: {}", log());
 
-        let run = RunFile::read(&self.store()).expect("a ready daemon has a run file");
+        let run = RunFile::read(&self.store()).expect("it is the daemon's user's own");
+        let run = run.expect("a ready daemon has a run file");
         let daemon = Daemon {
             plan: self,
             child: Some(child),
@@ -561,6 +612,9 @@ impl Plan {
             admin: run.admin,
             publishable,
             confidential,
+            console_secret,
+            admin_key: run.admin_key,
+            session: OnceCell::new(),
             http: Client::builder(TokioExecutor::new()).build({
                 let mut connector = HttpConnector::new();
                 connector.set_nodelay(true);
@@ -576,21 +630,30 @@ impl Plan {
     }
 }
 
-/// The tokens that a first start prints.
-fn tokens(stdout: BufReader<impl std::io::Read>) -> (String, String) {
-    let mut found = [String::new(), String::new()];
-    for line in stdout.lines().map_while(Result::ok) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words[..] {
-            ["publishable", token] => found[0] = token.to_owned(),
-            ["confidential", token] => found[1] = token.to_owned(),
-            ["console", _] => break,
-            _ => {}
+/// The tokens that a first start prints, and the console's secret if it makes one.
+fn first_words(mut stdout: BufReader<impl std::io::Read>) -> [String; 3] {
+    let mut found = [const { String::new() }; 3];
+    let mut line = String::new();
+    while stdout.read_line(&mut line).is_ok_and(|length| length > 0) {
+        note(&line, &mut found);
+        if line.trim_start().starts_with("console ") {
+            break;
         }
+        line.clear();
     }
-    let [publishable, confidential] = found;
-    assert!(!confidential.is_empty(), "a first start prints its tokens");
-    (publishable, confidential)
+    // All is said at once, so what goes on behind the console's address has come with it.
+    String::from_utf8_lossy(stdout.buffer()).lines().for_each(|line| note(line, &mut found));
+    assert!(!found[1].is_empty(), "a first start prints its tokens");
+    found
+}
+
+fn note(line: &str, found: &mut [String; 3]) {
+    let names = ["publishable", "confidential", "secret"];
+    if let [name, value] = line.split_whitespace().collect::<Vec<_>>()[..]
+        && let Some(nth) = names.iter().position(|known| *known == name)
+    {
+        found[nth] = value.to_owned();
+    }
 }
 
 /// Sends a signal by name.

@@ -1,0 +1,91 @@
+//! The console's secret: made by us, shown once, and kept as a digest only, in a file beside the store's own.
+//!
+//! It has 128 random bits, so unlike a password nobody guesses it, and no number of wrong ones keeps the right one out.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use tracing::warn;
+use uuid::Uuid;
+
+use super::super::App;
+use super::super::audit::audit;
+use super::super::password::Password;
+use crate::private_file;
+use crate::web::{Context, Failure, Reply};
+
+/// The file of its digest, in the directory of the store.
+const FILE: &str = "console.secret";
+
+/// Bytes of a secret.
+const BYTES: usize = 16;
+
+/// A new secret, as a command is told it.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub struct NewSecret {
+    /// What one signs in to the console with.
+    pub secret: String,
+}
+
+/// The secret that was made before, by its digest. A file that proves nothing is as good as none, since others may have
+/// written it.
+pub fn find(store: &Path) -> Option<Password> {
+    let found = private_file::read(&path(store)).unwrap_or_else(|why| {
+        warn!("the console takes no secret, since {why}; `offerd console --new-secret` makes another one");
+        None
+    });
+    let (_, bytes) = found?;
+    Password::of_hex(std::str::from_utf8(&bytes).ok()?.trim())
+}
+
+/// Makes a new one, in place of any before.
+///
+/// # Errors
+/// What the file system said.
+pub fn make(store: &Path) -> io::Result<NewSecret> {
+    let random = Sha256::digest(format!("{}{}", Uuid::new_v4(), Uuid::new_v4()));
+    let secret: String = random[..BYTES].iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = format!("{}\n", Password::of_secret(&secret).hex());
+    private_file::write(&path(store), digest.as_bytes(), |_| Ok(()))?;
+    Ok(NewSecret { secret })
+}
+
+/// `POST /console/secret`: a new secret; who has signed in with the old one, or otherwise, has to again.
+pub(super) async fn renew(context: Context<App>) -> Result<Reply, Failure> {
+    let store = context.app.settings().store.path.clone();
+    let made = tokio::task::spawn_blocking(move || make(&store)).await;
+    let made = made.map_err(io::Error::other).and_then(|made| made).map_err(|error| {
+        tracing::error!(%error, "the console's new secret could not be written");
+        Failure::internal()
+    })?;
+    context.app.console.sessions.replace_secret(Password::of_secret(&made.secret));
+    audit!(context, "console.secret", "the console's secret was replaced, and all its sessions ended");
+    Reply::json(&made)
+}
+
+fn path(store: &Path) -> PathBuf {
+    store.join(FILE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_secret_is_kept_as_a_digest_until_there_is_another() {
+        let store = tempfile::tempdir().unwrap();
+        assert!(find(store.path()).is_none());
+        let first = make(store.path()).unwrap().secret;
+        assert_eq!(first.len(), 2 * BYTES);
+        assert!(find(store.path()).unwrap().is(&first));
+        let file = path(store.path());
+        assert!(!std::fs::read_to_string(&file).unwrap().contains(&first));
+        let second = make(store.path()).unwrap().secret;
+        let found = find(store.path()).unwrap();
+        assert!(found.is(&second) && !found.is(&first));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(find(store.path()).is_none(), "others may have written it");
+    }
+}

@@ -1,0 +1,77 @@
+//! Open files: each connection is one, and the store needs some at any moment. The process takes all that it may have, and
+//! keeps some of them back from its clients.
+
+use metrics::gauge;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing::{info, warn};
+
+use crate::telemetry::metrics::DESCRIPTORS_MAX;
+
+/// What the admin listener may have, as a share of what is kept back.
+const ADMIN_SHARE: usize = 4;
+
+/// How many files the process may have open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Descriptors {
+    /// `None` sets no limit.
+    most: Option<u64>,
+}
+
+/// Who may have how many of them open as connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shares {
+    /// The api and integrations listeners together.
+    pub public: usize,
+    /// The admin listener, out of what is kept back.
+    pub admin: usize,
+}
+
+impl Descriptors {
+    /// How many the process could have: a start raises its soft limit to the hard one.
+    pub fn there_are() -> Self {
+        Self { most: getrlimit(Resource::Nofile).maximum }
+    }
+
+    /// Takes as many as there are.
+    pub fn take() -> Self {
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+        let most = match raised {
+            Ok(()) => maximum,
+            Err(error) => {
+                warn!(%error, ?current, "the limit of open files stays as low as it was");
+                current
+            }
+        };
+        if most != current {
+            info!(from = current, to = most, "the limit of open files was raised");
+        }
+        gauge!(DESCRIPTORS_MAX).set(most.map_or(f64::INFINITY, |most| most as f64));
+        Self { most }
+    }
+
+    /// How many there are; `None` for any number.
+    pub fn most(self) -> Option<u64> {
+        self.most
+    }
+
+    /// Keeps so many back from clients, or half of all where that is less.
+    pub fn shared(self, reserved: usize) -> Shares {
+        let most = self.most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+        let reserved = reserved.min(most / 2);
+        Shares { public: most - reserved, admin: (reserved / ADMIN_SHARE).max(1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_never_have_more_than_what_is_not_kept_back() {
+        let shares = |most| Descriptors { most }.shared(512);
+        assert_eq!(shares(Some(65_536)), Shares { public: 65_024, admin: 128 });
+        assert_eq!(shares(Some(256)), Shares { public: 128, admin: 32 });
+        assert_eq!(shares(None).admin, 128);
+    }
+}

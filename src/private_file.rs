@@ -1,0 +1,166 @@
+//! Small files that only their user may read, and that prove by that who has read them: the run file and the digest of the
+//! console's secret. Neither is followed through a link, nor believed where somebody else may have written it.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+/// The most that is read of one, bytes.
+const BYTES_MAX: u64 = 64 * 1024;
+
+/// Permissions that nobody but the user may have.
+const OTHERS: u32 = 0o077;
+
+/// What only its user may do with it: read and write.
+const OWN: u32 = 0o600;
+
+/// Writes a file as a whole, in place of one that is there, and gives it as it is open. `before` is done with it before
+/// anybody can find it.
+///
+/// # Errors
+/// What the file system said.
+pub fn write(path: &Path, bytes: &[u8], before: impl FnOnce(&File) -> io::Result<()>) -> io::Result<File> {
+    let fresh = beside(path);
+    // One that was left half-written, or that somebody has put there.
+    match fs::remove_file(&fresh) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(OWN).open(&fresh)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    before(&file)?;
+    fs::rename(&fresh, path)?;
+    Ok(file)
+}
+
+/// Reads a file, and gives it as it is open; `None` where there is none.
+///
+/// # Errors
+/// A sentence: that this user may not read it, or why it proves nothing.
+pub fn read(path: &Path) -> Result<Option<(File, Vec<u8>)>, String> {
+    let place = path.display();
+    // A pipe would be waited for.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = match open(path, flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        Err(Errno::LOOP) => {
+            return Err(format!("`{place}` is a symbolic link, which offerd never makes; {AGAIN}"));
+        }
+        Err(Errno::ACCESS | Errno::PERM) => {
+            return Err(format!(
+                "`{place}` can be read only by the user that the daemon runs as; go on as that user"
+            ));
+        }
+        Err(error) => return Err(format!("`{place}` cannot be read: {error}")),
+    };
+    let found = fstat(&file).map_err(|error| format!("`{place}` cannot be read: {error}"))?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+        return Err(format!("`{place}` is no file, and offerd has not made it; {AGAIN}"));
+    }
+    let (user, owner) = (geteuid().as_raw(), found.st_uid);
+    if !may_be_of(owner, user, path) {
+        return Err(format!(
+            "`{place}` belongs to another user (uid {owner}) than this command's (uid {user}), who may have made it up; go on \
+             as the user that the daemon runs as, or {AGAIN}"
+        ));
+    }
+    if found.st_mode & OTHERS != 0 {
+        let mode = found.st_mode & 0o777;
+        return Err(format!(
+            "`{place}` is open to other users (mode {mode:o}, wanted {OWN:o}), so it proves nothing; {AGAIN}"
+        ));
+    }
+    let (file, mut bytes) = (File::from(file), Vec::new());
+    let read = (&file).take(BYTES_MAX).read_to_end(&mut bytes);
+    read.map_err(|error| format!("`{place}` cannot be read: {error}"))?;
+    Ok(Some((file, bytes)))
+}
+
+/// What to do about a file that proves nothing.
+const AGAIN: &str = "remove it and start the daemon again, which makes it anew";
+
+/// Whether a file is its user's own. Root reads that of the user whose directory it lies in.
+fn may_be_of(owner: u32, user: u32, path: &Path) -> bool {
+    let of_the_directory =
+        || path.parent().and_then(|directory| fs::metadata(directory).ok()).map(|there| there.uid());
+    owner == user || (user == 0 && of_the_directory() == Some(owner))
+}
+
+/// Where it is written before it is whole.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn refused(path: &Path) -> String {
+        read(path).unwrap_err()
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_is_nobody_elses() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("own");
+        assert!(read(&path).unwrap().is_none() && read(&path.join("below")).unwrap().is_none());
+        for text in ["one", "another"] {
+            write(&path, text.as_bytes(), |_| Ok(())).unwrap();
+            assert_eq!(read(&path).unwrap().unwrap().1, text.as_bytes());
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn a_file_that_others_may_read_or_write_proves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("own");
+        write(&path, b"secret", |_| Ok(())).unwrap();
+        for mode in [0o640, 0o604, 0o620, 0o602, 0o666] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let told = refused(&path);
+            assert!(
+                told.contains(&format!("mode {mode:o}, wanted 600")) && told.contains("start the daemon"),
+                "{told}"
+            );
+        }
+    }
+
+    #[test]
+    fn neither_a_link_nor_a_directory_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, link) = (directory.path().join("own"), directory.path().join("link"));
+        write(&path, b"secret", |_| Ok(())).unwrap();
+        symlink(&path, &link).unwrap();
+        assert!(refused(&link).contains("symbolic link"), "{}", refused(&link));
+        assert!(refused(directory.path()).contains("is no file"), "{}", refused(directory.path()));
+        // Written in place of a link it goes where the link stood, not where it led.
+        write(&link, b"new", |_| Ok(())).unwrap();
+        assert_eq!(
+            (fs::read(&path).unwrap(), fs::read(&link).unwrap()),
+            (b"secret".to_vec(), b"new".to_vec())
+        );
+    }
+
+    #[test]
+    fn only_root_reads_what_belongs_to_the_directorys_user() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("own");
+        let us = geteuid().as_raw();
+        assert!(may_be_of(us, us, &path) && may_be_of(us, 0, &path));
+        assert!(
+            !may_be_of(us + 1, us, &path) && !may_be_of(us + 1, 0, &path) && !may_be_of(us, us + 1, &path)
+        );
+    }
+}

@@ -1,0 +1,398 @@
+//! How many connections may be open: of one address, of one listener, and of all that share the process's descriptors. Where
+//! there is no room, an idle one is closed for the new one; only where none is idle is the new one refused.
+//!
+//! Idle is who has no request under way: who keeps a connection for later, who has said nothing yet, and who has been sending
+//! a head for ever so long. Who does not read its answer is as good as idle. Closed first is the longest idle connection of
+//! the address that has most, and one of a trusted proxy last: it speaks for many.
+//!
+//! Requests only set numbers of their own connection ([`Activity`]). What to close is looked for when there is no room, a batch
+//! at a time, so that a flood of connections costs little each.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ipnet::IpNet;
+use tokio::sync::Notify;
+
+use super::activity::{Activity, Quiet};
+use super::client_address::{household, is_in};
+use super::peer::Peer;
+use crate::telemetry::metrics::{HTTP_CONNECTIONS, HTTP_CONNECTIONS_CLOSED};
+
+/// How often room is made for one new connection, since another listener may take what was made.
+const ATTEMPTS: usize = 8;
+
+/// How long a connection that is told to close may take for it: it only has to get its turn.
+const CLOSING: Duration = Duration::from_millis(250);
+
+/// Idle connections that are found by one look, at most, and as a share of all that are looked at.
+const BATCH: usize = 256;
+const BATCH_SHARE: usize = 16;
+
+/// How long a look that has found none counts.
+const NONE_IDLE: Duration = Duration::from_millis(10);
+
+/// Refusals under way at once, at most, and as a share of all connections. They take descriptors too.
+const REFUSALS: usize = 64;
+const REFUSALS_SHARE: usize = 16;
+
+/// How many connections there may be.
+#[derive(Debug, Clone)]
+pub struct ConnectionRules {
+    /// Of one address or, of IPv6, one /64 network; 0 sets no limit.
+    pub per_address: usize,
+    /// Networks of proxies, which the limit of an address does not hold for.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Of all listeners that share these rules.
+    pub total: usize,
+}
+
+impl Default for ConnectionRules {
+    /// No limit.
+    fn default() -> Self {
+        Self { per_address: 0, trusted_proxies: Vec::new(), total: usize::MAX }
+    }
+}
+
+/// The open connections of the listeners that share one set of rules.
+#[derive(Debug)]
+pub struct Connections {
+    rules: ConnectionRules,
+    begun: Instant,
+    places: Mutex<Places>,
+}
+
+#[derive(Debug, Default)]
+struct Places {
+    next: u64,
+    open: HashMap<u64, Arc<Place>>,
+    of_address: HashMap<IpAddr, HashSet<u64>>,
+    of_listener: HashMap<&'static str, usize>,
+    /// What was found idle and is not closed yet, in the order in which it is to be.
+    idle: HashMap<Within, Found>,
+}
+
+/// The idle connections that one look has found.
+#[derive(Debug)]
+struct Found {
+    candidates: VecDeque<(Arc<Place>, Quiet)>,
+    /// When it was looked in vain.
+    none_at: Option<Instant>,
+}
+
+/// Where a connection stands in the order of closing: whether it is a proxy's, how many its address has, since when it is idle.
+type Order = (bool, Reverse<usize>, u64);
+
+/// What there is no room in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Within {
+    /// What one address may have.
+    Address(IpAddr),
+    /// What one listener may have.
+    Listener(&'static str),
+    /// The descriptors of the process.
+    Descriptors,
+}
+
+impl Within {
+    /// As metrics say it.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Address(_) => "address",
+            Self::Listener(_) => "listener",
+            Self::Descriptors => "descriptors",
+        }
+    }
+}
+
+/// One connection among the others.
+#[derive(Debug)]
+pub(super) struct Place {
+    id: u64,
+    listener: &'static str,
+    address: IpAddr,
+    /// Whether it is one of a proxy that speaks for many.
+    trusted: bool,
+    activity: Arc<Activity>,
+    leave: Notify,
+    left: Notify,
+}
+
+/// Holds one connection's place until it ends, however it ends, and counts it in `offerd_http_connections`.
+#[derive(Debug)]
+pub(super) struct OpenConnection {
+    place: Arc<Place>,
+    connections: Arc<Connections>,
+}
+
+impl Connections {
+    /// Nothing is open yet.
+    pub fn new(rules: ConnectionRules) -> Arc<Self> {
+        Arc::new(Self { rules, begun: Instant::now(), places: Mutex::default() })
+    }
+
+    /// How many refusals there may be at once.
+    pub(super) fn refusals(&self) -> usize {
+        (self.rules.total / REFUSALS_SHARE).clamp(1, REFUSALS)
+    }
+
+    /// A place for a connection of a listener that has at most so many; an idle one is closed for it where there is no room.
+    ///
+    /// # Errors
+    /// Where there is no room, and nobody is idle.
+    pub(super) async fn admit(
+        self: &Arc<Self>,
+        listener: &'static str,
+        most: usize,
+        peer: Peer,
+    ) -> Result<OpenConnection, Within> {
+        let mut full = Within::Listener(listener);
+        for _ in 0..ATTEMPTS {
+            full = match self.try_admit(listener, most, peer) {
+                Ok(open) => return Ok(open),
+                Err(full) => full,
+            };
+            if !self.close_one(full).await {
+                return Err(full);
+            }
+        }
+        Err(full)
+    }
+
+    /// Closes the longest idle connection, and waits until it is gone. `false` when none is idle.
+    pub(super) async fn close_one(&self, within: Within) -> bool {
+        let Some(place) = self.places().take_idle(within) else { return false };
+        metrics::counter!(
+            HTTP_CONNECTIONS_CLOSED,
+            "listener" => place.listener,
+            "reason" => within.reason()
+        )
+        .increment(1);
+        place.leave.notify_one();
+        tokio::time::timeout(CLOSING, place.left.notified()).await.is_ok()
+    }
+
+    fn try_admit(
+        self: &Arc<Self>,
+        listener: &'static str,
+        most: usize,
+        peer: Peer,
+    ) -> Result<OpenConnection, Within> {
+        let address = household(peer.0.ip().to_canonical());
+        let trusted = is_in(&self.rules.trusted_proxies, peer.0.ip().to_canonical());
+        let mut places = self.places();
+        let per_address = if trusted { 0 } else { self.rules.per_address };
+        if per_address > 0 && places.crowd(address) >= per_address {
+            return Err(Within::Address(address));
+        }
+        if places.of_listener.get(listener).copied().unwrap_or_default() >= most {
+            return Err(Within::Listener(listener));
+        }
+        if places.open.len() >= self.rules.total {
+            return Err(Within::Descriptors);
+        }
+        let place = Arc::new(Place {
+            id: places.next,
+            listener,
+            address,
+            trusted,
+            activity: Arc::new(Activity::since(self.begun)),
+            leave: Notify::new(),
+            left: Notify::new(),
+        });
+        places.next += 1;
+        places.add(&place);
+        drop(places);
+        metrics::gauge!(HTTP_CONNECTIONS, "listener" => listener).increment(1.0);
+        Ok(OpenConnection { place, connections: Arc::clone(self) })
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Places {
+    /// How many connections an address has.
+    fn crowd(&self, address: IpAddr) -> usize {
+        self.of_address.get(&address).map_or(0, HashSet::len)
+    }
+
+    fn add(&mut self, place: &Arc<Place>) {
+        self.open.insert(place.id, Arc::clone(place));
+        self.of_address.entry(place.address).or_default().insert(place.id);
+        *self.of_listener.entry(place.listener).or_default() += 1;
+    }
+
+    fn remove(&mut self, place: &Place) {
+        self.open.remove(&place.id);
+        if let Some(of_address) = self.of_address.get_mut(&place.address) {
+            of_address.remove(&place.id);
+            if of_address.is_empty() {
+                self.of_address.remove(&place.address);
+                self.idle.remove(&Within::Address(place.address));
+            }
+        }
+        if let Some(of_listener) = self.of_listener.get_mut(place.listener) {
+            *of_listener -= 1;
+        }
+    }
+
+    /// The connection to close for a new one; it takes no request any more.
+    fn take_idle(&mut self, within: Within) -> Option<Arc<Place>> {
+        loop {
+            if let Some(found) = self.idle.get_mut(&within) {
+                while let Some((place, quiet)) = found.candidates.pop_front() {
+                    // Since then it may have been used, or have gone by itself.
+                    if place.activity.close(quiet) {
+                        return Some(place);
+                    }
+                }
+                if found.none_at.is_some_and(|at| at.elapsed() < NONE_IDLE) {
+                    return None;
+                }
+            }
+            let candidates = self.look(within);
+            let none_at = candidates.is_empty().then(Instant::now);
+            self.idle.insert(within, Found { candidates, none_at });
+            if none_at.is_some() {
+                return None;
+            }
+        }
+    }
+
+    /// Those that are idle, the first to be closed first.
+    fn look(&self, within: Within) -> VecDeque<(Arc<Place>, Quiet)> {
+        let mut idle: Vec<_> = match within {
+            Within::Address(address) => {
+                let of_address = self.of_address.get(&address).into_iter().flatten();
+                of_address.filter_map(|id| self.candidate(self.open.get(id)?)).collect()
+            }
+            Within::Listener(listener) => {
+                let of_listener = self.open.values().filter(|place| place.listener == listener);
+                of_listener.filter_map(|place| self.candidate(place)).collect()
+            }
+            Within::Descriptors => self.open.values().filter_map(|place| self.candidate(place)).collect(),
+        };
+        let batch = (idle.len() / BATCH_SHARE).clamp(1, BATCH);
+        if idle.len() > batch {
+            idle.select_nth_unstable_by_key(batch, |(order, ..)| *order);
+            idle.truncate(batch);
+        }
+        idle.sort_unstable_by_key(|(order, ..)| *order);
+        idle.into_iter().map(|(_, place, quiet)| (Arc::clone(place), quiet)).collect()
+    }
+
+    /// A connection with its place in the order of closing, if it is idle.
+    fn candidate<'p>(&self, place: &'p Arc<Place>) -> Option<(Order, &'p Arc<Place>, Quiet)> {
+        let quiet = place.activity.quiet()?;
+        Some(((place.trusted, Reverse(self.crowd(place.address)), quiet.since_us), place, quiet))
+    }
+}
+
+impl OpenConnection {
+    /// What happens on it.
+    pub(super) fn activity(&self) -> Arc<Activity> {
+        Arc::clone(&self.place.activity)
+    }
+
+    /// Returns when it is to be closed for another one.
+    pub(super) async fn told_to_leave(&self) {
+        self.place.leave.notified().await;
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.place.activity.end();
+        self.connections.places().remove(&self.place);
+        self.place.left.notify_one();
+        metrics::gauge!(HTTP_CONNECTIONS, "listener" => self.place.listener).decrement(1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connections(per_address: usize, total: usize, trusted: &[&str]) -> Arc<Connections> {
+        let trusted_proxies = trusted.iter().map(|network| network.parse().unwrap()).collect();
+        Connections::new(ConnectionRules { per_address, trusted_proxies, total })
+    }
+
+    fn from(address: &str) -> Peer {
+        Peer(format!("{address}:5").parse().unwrap())
+    }
+
+    fn open(connections: &Arc<Connections>, address: &str) -> OpenConnection {
+        connections.try_admit("api", usize::MAX, from(address)).unwrap()
+    }
+
+    fn next_to_close(connections: &Arc<Connections>, within: Within) -> Option<u64> {
+        let mut places = connections.places();
+        places.idle.clear();
+        places.take_idle(within).map(|place| place.id)
+    }
+
+    #[test]
+    fn the_longest_idle_of_the_address_with_most_goes_first() {
+        let connections = connections(0, 8, &[]);
+        let _alone = open(&connections, "192.0.2.1");
+        let many: Vec<_> = (0..3).map(|_| open(&connections, "192.0.2.2")).collect();
+        let busy = many[0].activity().begin().unwrap();
+        assert_eq!(
+            next_to_close(&connections, Within::Descriptors),
+            Some(1 + 1),
+            "the first of them is at work"
+        );
+        drop(busy);
+        let closed = [(); 2].map(|()| next_to_close(&connections, Within::Listener("api")));
+        assert_eq!(closed, [Some(3), Some(1)], "what has just been used goes last");
+        assert!(many[0].activity().begin().is_none(), "who is told to leave begins nothing");
+        assert_eq!(next_to_close(&connections, Within::Listener("integrations")), None);
+    }
+
+    #[test]
+    fn a_proxy_goes_last_and_has_no_limit_of_an_address() {
+        let connections = connections(2, 8, &["10.0.0.0/8"]);
+        let _proxy: Vec<_> = (0..5).map(|_| open(&connections, "10.1.2.3")).collect();
+        let _two: Vec<_> = (0..2).map(|_| open(&connections, "[2001:db8::1]")).collect();
+        let neighbour = connections.try_admit("api", 99, from("[2001:db8::2]")).unwrap_err();
+        assert_eq!(neighbour.reason(), "address", "a household is one");
+        assert_eq!(next_to_close(&connections, Within::Descriptors), Some(5));
+        assert_eq!(next_to_close(&connections, Within::Descriptors), Some(6));
+        assert_eq!(next_to_close(&connections, Within::Descriptors), Some(0));
+    }
+
+    #[test]
+    fn who_does_not_read_its_answer_is_as_good_as_idle() {
+        let connections = connections(0, 8, &[]);
+        let one = open(&connections, "192.0.2.1");
+        let _at_work = one.activity().begin().unwrap();
+        assert_eq!(next_to_close(&connections, Within::Descriptors), None);
+        one.activity().stalled();
+        one.activity().unstalled();
+        assert_eq!(next_to_close(&connections, Within::Descriptors), None);
+        one.activity().stalled();
+        assert_eq!(next_to_close(&connections, Within::Descriptors), Some(0));
+    }
+
+    #[tokio::test]
+    async fn what_is_found_full_is_told_and_what_is_gone_leaves_nothing() {
+        let connections = connections(0, 2, &[]);
+        let first = open(&connections, "192.0.2.1");
+        let busy = first.activity().begin();
+        let second = connections.admit("admin", 1, from("192.0.2.1")).await.unwrap();
+        let also_busy = second.activity().begin();
+        let of_listener = connections.admit("admin", 1, from("192.0.2.1")).await.unwrap_err();
+        assert_eq!(of_listener, Within::Listener("admin"));
+        let of_all = connections.admit("api", 9, from("192.0.2.1")).await.unwrap_err();
+        assert_eq!(of_all, Within::Descriptors);
+        drop((busy, also_busy, first, second));
+        let places = connections.places();
+        assert!(places.open.is_empty() && places.of_address.is_empty());
+    }
+}

@@ -1,0 +1,95 @@
+//! The `Host` of a request: HTTP/1.1 wants exactly one, and a valid one (RFC 9112, 3.2). Of two, a proxy before us may believe
+//! another than we do.
+
+use hyper::header::{HOST, HeaderValue};
+use hyper::http::uri::Authority;
+use hyper::{HeaderMap, Request, Version};
+use warp::reply::Response;
+
+use super::exchange::Exchange;
+use super::failure::Failure;
+use super::peer::Peer;
+use super::surface::Surface;
+use crate::ids;
+
+/// The route of a request whose path was never looked at, in metrics.
+const NO_ROUTE: &str = "unknown";
+
+/// The answer to a request whose `Host` is none: 400, or the 429 of the gate for one who asks too often.
+///
+/// Like the door it stands outside of the panic boundary, so nothing here may panic, whatever was sent.
+pub(super) fn refused<A, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
+    let (method, headers) = (request.method(), request.headers());
+    let fault = fault(request.version(), headers)?;
+    let exchange = Exchange::begin(ids::random(), method, headers);
+    let _span = exchange.span_of_answer(surface.meter.listener()).entered();
+    let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), headers);
+    let failure = match surface.gate.let_in(&mut visit) {
+        Ok(()) => Failure::bad_request(fault),
+        Err(failure) => failure,
+    };
+    let welcome = surface.welcome.borrow();
+    Some(exchange.seal(surface, &welcome, &visit, NO_ROUTE, failure.into_response()))
+}
+
+/// What is wrong with the `Host` of a request.
+fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let Some(host) = hosts.next() else {
+        // HTTP/2 names the host beside the path, HTTP/1.0 need not.
+        return (version == Version::HTTP_11).then_some("Host header is missing");
+    };
+    if hosts.next().is_some() {
+        return Some("Host header must come once");
+    }
+    (!is_host(host)).then_some("Host header must be a host name or address, and perhaps a port")
+}
+
+/// Whether a value is a host and perhaps a port, without a user. It may be empty: so says who asks for what has no host.
+fn is_host(value: &HeaderValue) -> bool {
+    let Ok(text) = value.to_str() else { return false };
+    if text.is_empty() {
+        return true;
+    }
+    let name = match text.rsplit_once(':') {
+        // What is behind the last colon of an IPv6 address stands before its bracket.
+        Some((name, port)) if !port.ends_with(']') => {
+            if !port.bytes().all(|digit| digit.is_ascii_digit()) {
+                return false;
+            }
+            name
+        }
+        _ => text,
+    };
+    let bracketed = name.starts_with('[') == name.ends_with(']');
+    !name.is_empty() && bracketed && !text.contains('@') && Authority::try_from(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_a_name_or_an_address_and_perhaps_a_port() {
+        let of = |text: &'static [u8]| is_host(&HeaderValue::from_bytes(text).unwrap());
+        for good in
+            ["", "x", "offers.example:8080", "127.0.0.1:8080", "[::1]", "[::1]:80", "a.example:", "a_b"]
+        {
+            assert!(of(good.as_bytes()), "{good}");
+        }
+        for bad in [
+            "a b", "user@a", "a/b", "a:b", "a:8080x", ":80", "::1", "[::1", "::1]", "a?b", "a#b", "a\\b",
+            "[]x",
+        ] {
+            assert!(!of(bad.as_bytes()), "{bad}");
+        }
+        assert!(!of(b"\xff"));
+    }
+
+    #[test]
+    fn only_http_1_1_must_have_one() {
+        let none = HeaderMap::new();
+        assert!(fault(Version::HTTP_11, &none).is_some());
+        assert!(fault(Version::HTTP_10, &none).is_none() && fault(Version::HTTP_2, &none).is_none());
+    }
+}

@@ -37,6 +37,7 @@ mod openapi;
 mod partner_events;
 mod partners_try;
 mod planted;
+mod power;
 mod promises;
 mod rate_tables;
 mod reload;

@@ -80,6 +80,13 @@ impl Acknowledged {
         until
     }
 
+    /// What was acknowledged before a recording that begins now.
+    #[must_use]
+    pub fn as_of_old(mut self) -> Self {
+        self.answers.iter_mut().for_each(|answer| answer.at = 0);
+        self
+    }
+
     pub fn leads(&self) -> BTreeSet<&str> {
         self.answers.iter().map(|answer| answer.lead.as_str()).collect()
     }

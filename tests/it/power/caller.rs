@@ -23,11 +23,17 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Of the daemon that wrote this.
     pub fn new(run: RunFile) -> Self {
+        Self { api: run.api, admin: run.admin, ..Self::nobody() }
+    }
+
+    /// Of none yet.
+    pub fn nobody() -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let http = Client::builder(TokioExecutor::new()).build(connector);
-        Self { http, api: run.api, admin: run.admin }
+        Self { http, api: String::new(), admin: String::new() }
     }
 
     /// Posts a lead.

@@ -47,6 +47,11 @@ pub enum Change {
 }
 
 impl Contents {
+    /// Of a file that was synced.
+    pub fn durable(durable: Vec<u8>) -> Self {
+        Self { durable, pending: Vec::new() }
+    }
+
     pub fn change(&mut self, at: usize, change: Change) {
         self.pending.push(Pending { at, change });
     }

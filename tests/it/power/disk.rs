@@ -68,18 +68,29 @@ struct Renamed {
 }
 
 impl Disk {
-    /// With an empty directory.
-    pub fn new(root: &Path) -> Self {
-        let empty = Kind::Directory { seen: Names::new(), durable: Names::new() };
+    /// With a directory that holds this, all of it durable.
+    pub fn holding(state: &State, root: &Path) -> Self {
         let root = root.canonicalize().unwrap();
-        Self {
+        let mut disk = Self {
             root,
-            nodes: vec![empty],
+            nodes: vec![Kind::empty()],
             renamed: Vec::new(),
             open: HashMap::new(),
             syncing: HashMap::new(),
             at: 0,
+        };
+        let directories = state.directories.iter().map(|path| (path, Kind::empty()));
+        let files =
+            state.files.iter().map(|(path, bytes)| (path, Kind::File(Contents::durable(bytes.clone()))));
+        for (path, kind) in directories.chain(files) {
+            let place = disk.place(&disk.root.join(path));
+            let node = disk.made(kind);
+            disk.rename(None, Some((place, node)));
         }
+        for renamed in std::mem::take(&mut disk.renamed) {
+            renamed.apply(&mut disk.nodes, durable_names);
+        }
+        disk
     }
 
     /// How many operations there were.
@@ -117,7 +128,7 @@ impl Disk {
                 self.rename(Some(self.place(path)), None);
             }
             Operation::MakeDirectory { path } => {
-                let node = self.made(Kind::Directory { seen: Names::new(), durable: Names::new() });
+                let node = self.made(Kind::empty());
                 self.rename(None, Some((self.place(path), node)));
             }
             Operation::Link { from, to } => {
@@ -258,6 +269,13 @@ impl Disk {
             }
         }
         state
+    }
+}
+
+impl Kind {
+    /// A directory.
+    fn empty() -> Self {
+        Self::Directory { seen: Names::new(), durable: Names::new() }
     }
 }
 

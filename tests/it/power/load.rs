@@ -32,11 +32,14 @@ pub struct Load<'l> {
     confidential: String,
 }
 
+/// The two tokens of a company, the publishable one first.
+pub type Tokens = (String, String);
+
 impl<'l> Load<'l> {
     /// `mark` tells the moment of an answer, as the length of a recording or otherwise.
     pub fn new(
         rate: u64,
-        (publishable, confidential): (String, String),
+        (publishable, confidential): Tokens,
         mark: impl Fn() -> u64 + Send + Sync + 'l,
     ) -> Self {
         Self {
@@ -68,6 +71,11 @@ impl<'l> Load<'l> {
             confidential: self.confidential.clone(),
             answers,
         }
+    }
+
+    /// How many answers there are.
+    pub fn count(&self) -> usize {
+        self.answers.lock().unwrap().len()
     }
 
     /// How many submits were refused, which is no promise.

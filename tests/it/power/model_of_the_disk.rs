@@ -16,7 +16,7 @@ const STATES: usize = 200;
 
 /// A disk on which this was done; paths are in its root.
 fn disk(root: &Path, operations: impl IntoIterator<Item = Operation>) -> Disk {
-    let mut disk = Disk::new(root);
+    let mut disk = Disk::holding(&State::default(), root);
     operations.into_iter().for_each(|operation| disk.apply(&operation));
     disk
 }

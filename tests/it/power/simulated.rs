@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,17 +28,22 @@ use super::verdict::Verdict;
 use super::{at_once, cuts, seed};
 
 /// How long a load is recorded.
-const RECORDED: Duration = Duration::from_millis(2_500);
+const RECORDED: Duration = Duration::from_secs(4);
 
-/// Of so many cuts one is before the first lead, while the store is being made.
-const EARLY: usize = 16;
+/// Lives of one store under a load: each later one begins on what a cut has left of the one before, so that what a
+/// start mends is cut too.
+const LIVES: usize = 3;
 
-/// Small volumes, so that a recording has several.
-const VOLUME_BYTES: &str = "2097152";
+/// Of so many cuts one is before the first lead of a life, while the store is being made or mended.
+const EARLY: usize = 8;
+
+/// Volumes of every other store: small enough for several to be begun.
+const SMALL_VOLUMES: &str = "2097152";
+const LARGE_VOLUMES: &str = "268435456";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sample_of_power_cuts_that_lose_unsynced_writes_loses_nothing_acknowledged() {
-    campaign(24, Duration::from_millis(800), seed(16)).await;
+    campaign(36, Duration::from_millis(700), seed(16)).await;
 }
 
 /// `cargo test --release --test it power::simulated -- --ignored --nocapture`
@@ -58,6 +64,8 @@ enum Index {
 
 /// A load with what was done to the disk.
 struct Recorded {
+    /// What the disk held before.
+    before: State,
     root: PathBuf,
     operations: Vec<Operation>,
     acknowledged: Acknowledged,
@@ -67,36 +75,73 @@ async fn campaign(cuts: usize, recorded: Duration, seed: u64) {
     let Some(shim) = Shim::compiled("simulated power cuts") else { return };
     let mut rng = Rng::with_seed(seed);
     let mut tally = Tally::default();
-    let each = cuts.div_ceil(RATES.len());
-    for rate in RATES {
+    for (nth, rate) in RATES.into_iter().enumerate() {
+        let volumes = if nth.is_multiple_of(2) { SMALL_VOLUMES } else { LARGE_VOLUMES };
         let directory = scratch();
-        let recorded = record(directory.path(), &shim, rate, recorded, &mut rng).await;
-        cut_again_and_again(directory.path(), &shim, &recorded, rate, each, &mut rng, &mut tally).await;
+        let subject = subject(directory.path(), volumes);
+        let (mut state, mut acknowledged) = (State::default(), None);
+        for life in 0..LIVES {
+            let kind = format!("load {rate}, life {life}");
+            let life =
+                match record(&subject, &shim, rate, recorded, &state, acknowledged.take(), &mut rng).await {
+                    Ok(life) => life,
+                    Err(said) => {
+                        tally.broken.push(format!("{kind}: no daemon starts on what a cut has left: {said}"));
+                        break;
+                    }
+                };
+            println!(
+                "{kind}: {} leads, {} operations",
+                life.acknowledged.leads().len(),
+                life.operations.len()
+            );
+            let each = cuts / RATES.len() / LIVES;
+            cut_again_and_again(directory.path(), &subject, &shim, &life, &kind, each, &mut rng, &mut tally)
+                .await;
+            (state, acknowledged) = last_cut(&life, &mut rng);
+        }
     }
     tally.hold(&format!("{cuts} simulated power cuts that lose unsynced writes, seed {seed}"));
 }
 
-fn subject(directory: &Path) -> Subject {
+fn subject(directory: &Path, volumes: &str) -> Subject {
     let partners = directory.join("partners");
     write_partners(&partners);
     Subject::new(&directory.join("home"), &directory.join("store"), &partners)
-        .setting("store.volume_bytes", VOLUME_BYTES)
+        .setting("store.volume_bytes", volumes)
 }
 
-/// Records a daemon from its first start on, under a load, to a SIGKILL.
-async fn record(directory: &Path, shim: &Shim, rate: u64, long: Duration, rng: &mut Rng) -> Recorded {
-    let subject = subject(directory);
-    let (store, log) = (subject.store().to_owned(), directory.join("recording"));
-    std::fs::create_dir(&store).unwrap();
-    let control = Control::new(directory.join("control"));
-    let daemon = subject
-        .start(|command| {
-            shim.before(command, &store, &control);
-            shim.recording(command, &log);
-        })
-        .unwrap_or_else(|not_ready| panic!("{}", not_ready.said));
-    let load =
-        Load::new(rate, (subject.token("publishable"), subject.token("confidential")), || control.entries());
+/// What the next life of a store begins with, and what it has to have.
+fn last_cut(life: &Recorded, rng: &mut Rng) -> (State, Option<Acknowledged>) {
+    let mut disk = Disk::holding(&life.before, &life.root);
+    let at = moments(life, EARLY, rng)[EARLY - 1];
+    life.operations[..at].iter().for_each(|operation| disk.apply(operation));
+    let (loss, by_file) = Loss::drawn(rng);
+    (disk.cut(loss, by_file, rng), Some(life.acknowledged.until(at as u64).as_of_old()))
+}
+
+/// Records a daemon from its start on this state, under a load, to a SIGKILL. Fails with what it said when it does not start.
+async fn record(
+    subject: &Subject,
+    shim: &Shim,
+    rate: u64,
+    long: Duration,
+    before: &State,
+    old: Option<Acknowledged>,
+    rng: &mut Rng,
+) -> Result<Recorded, String> {
+    let store = subject.store();
+    let _ = std::fs::remove_dir_all(store);
+    before.write(store);
+    let (log, control) = (store.with_extension("recording"), Control::new(store.with_extension("control")));
+    let dress = |command: &mut Command| {
+        shim.before(command, store, &control);
+        shim.recording(command, &log);
+    };
+    let daemon = subject.start(dress).map_err(|not_ready| not_ready.said)?;
+    let tokens = old.as_ref().map(|old| (old.publishable.clone(), old.confidential.clone()));
+    let tokens = tokens.unwrap_or_else(|| (subject.token("publishable"), subject.token("confidential")));
+    let load = Load::new(rate, tokens, || control.entries());
     tokio::join!(load.run(&daemon.caller, rng), async {
         tokio::time::sleep(long).await;
         load.stop();
@@ -104,30 +149,31 @@ async fn record(directory: &Path, shim: &Shim, rate: u64, long: Duration, rng: &
     assert_eq!(load.refused(), 0, "a daemon whose disk is well takes leads");
     drop(daemon);
 
-    let acknowledged = load.acknowledged();
+    let mut acknowledged = load.acknowledged();
+    acknowledged.answers.splice(..0, old.into_iter().flat_map(|old| old.answers));
     let operations = recording::read(&log);
     std::fs::remove_file(&log).unwrap();
     let root = store.canonicalize().unwrap();
-    let mut disk = Disk::new(&root);
+    let mut disk = Disk::holding(before, &root);
     operations.iter().for_each(|operation| disk.apply(operation));
     // Nothing was written past the shim.
-    assert_eq!(disk.whole().difference(&State::of(&store)), None, "the recording is not what was done");
-    println!("load {rate}: {} leads, {} operations recorded", acknowledged.leads().len(), operations.len());
-    Recorded { root, operations, acknowledged }
+    assert_eq!(disk.whole().difference(&State::of(store)), None, "the recording is not what was done");
+    Ok(Recorded { before: before.clone(), root, operations, acknowledged })
 }
 
 /// Makes states and looks at them, a few at once.
+#[allow(clippy::too_many_arguments)] // what a campaign has
 async fn cut_again_and_again(
     directory: &Path,
+    subject: &Subject,
     shim: &Shim,
     recorded: &Recorded,
-    rate: u64,
+    life: &str,
     cuts: usize,
     rng: &mut Rng,
     tally: &mut Tally,
 ) {
-    let subject = subject(directory);
-    let mut disk = Disk::new(&recorded.root);
+    let mut disk = Disk::holding(&recorded.before, &recorded.root);
     let mut other_index = BTreeMap::new();
     let looked_at = Arc::new(Semaphore::new(at_once()));
     let mut looking = JoinSet::new();
@@ -140,14 +186,15 @@ async fn cut_again_and_again(
         let index = state.index();
         let (kind, state) = with_index(state, &mut other_index, index, rng);
         let acknowledged = recorded.acknowledged.until(at as u64);
-        let cut = format!("load {rate}, operation {at}, {loss:?}, by file: {by_file}, index {kind:?}");
+        let cut = format!("{life}, operation {at}, {loss:?}, by file: {by_file}, index {kind:?}");
+        let kind = format!("{life}, index {kind:?}");
         let (subject, shim) = (subject.clone(), shim.clone());
         let place = directory.join(format!("state-{nth}"));
         let permit = Arc::clone(&looked_at).acquire_owned().await.expect("it is never closed");
         looking.spawn(async move {
             let verdict = look(&subject, &shim, &place, state, &acknowledged).await;
             drop(permit);
-            (format!("load {rate}, index {kind:?}"), cut, verdict)
+            (kind, cut, verdict)
         });
     }
     while let Some(looked) = looking.join_next().await {
@@ -156,11 +203,11 @@ async fn cut_again_and_again(
     }
 }
 
-/// Moments of a recording in their order, a few before the first lead.
+/// Moments of a recording in their order, some before its first lead.
 fn moments(recorded: &Recorded, cuts: usize, rng: &mut Rng) -> Vec<usize> {
     let all = recorded.operations.len();
-    let first =
-        recorded.acknowledged.answers.first().map_or(all, |answer| usize::try_from(answer.at).unwrap());
+    let answers = recorded.acknowledged.answers.iter().map(|answer| usize::try_from(answer.at).unwrap());
+    let first = answers.filter(|at| *at > 0).min().unwrap_or(all);
     let moment =
         |nth: usize| if nth.is_multiple_of(EARLY) { rng.usize(..first) } else { rng.usize(first..=all) };
     let mut moments: Vec<usize> = (0..cuts).map(moment).collect();

@@ -58,6 +58,15 @@ pub struct Running {
     pub caller: Caller,
 }
 
+/// What became of a start.
+#[derive(Debug)]
+pub enum Started {
+    Ready(Running),
+    Ended(NotReady),
+    /// It is neither ready nor has it ended.
+    Starting(Running),
+}
+
 /// Why there is no daemon that is ready.
 #[derive(Debug)]
 pub struct NotReady {
@@ -118,6 +127,15 @@ impl Subject {
 
     /// Starts the daemon, and waits until it is ready or has given up. `dress` adds to its environment.
     pub fn start(&self, dress: impl FnOnce(&mut Command)) -> Result<Running, NotReady> {
+        match self.start_within(PATIENCE, dress) {
+            Started::Ready(running) => Ok(running),
+            Started::Ended(not_ready) => Err(not_ready),
+            Started::Starting(running) => Err(NotReady { status: None, said: running.log() }),
+        }
+    }
+
+    /// Starts the daemon, and waits so long for it to be ready.
+    pub fn start_within(&self, bound: Duration, dress: impl FnOnce(&mut Command)) -> Started {
         let socket = self.home.join("notify");
         let _ = fs::remove_file(&socket);
         let notifications = UnixDatagram::bind(&socket).expect("a socket for notifications");
@@ -127,20 +145,22 @@ impl Subject {
         command.stdout(File::create(self.home.join("out")).unwrap()).stderr(File::create(&log).unwrap());
         command.env("NOTIFY_SOCKET", &socket);
         dress(&mut command);
-        let mut child = command.spawn().expect("the binary starts");
+        let child = command.spawn().expect("the binary starts");
+        let mut running = Running { child, log, caller: Caller::nobody() };
         let begun = Instant::now();
         loop {
             let mut message = [0; 256];
             let told = notifications.recv(&mut message);
             if told.is_ok_and(|length| message[..length].starts_with(b"READY=1")) {
-                let run = RunFile::read(&self.store).expect("a ready daemon has a run file");
-                return Ok(Running { child, log, caller: Caller::new(run) });
+                running.caller =
+                    Caller::new(RunFile::read(&self.store).expect("a ready daemon has a run file"));
+                return Started::Ready(running);
             }
-            let status = child.try_wait().unwrap();
-            if status.is_some() || begun.elapsed() > PATIENCE {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(NotReady { status, said: fs::read_to_string(&log).unwrap_or_default() });
+            if let Some(status) = running.ended() {
+                return Started::Ended(NotReady { status: Some(status), said: running.log() });
+            }
+            if begun.elapsed() > bound {
+                return Started::Starting(running);
             }
         }
     }

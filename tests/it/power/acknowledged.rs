@@ -82,7 +82,7 @@ impl Acknowledged {
 
     /// What was acknowledged before a recording that begins now.
     #[must_use]
-    pub fn as_of_old(mut self) -> Self {
+    pub fn of_old(mut self) -> Self {
         self.answers.iter_mut().for_each(|answer| answer.at = 0);
         self
     }

@@ -88,7 +88,7 @@ impl Disk {
             disk.rename(None, Some((place, node)));
         }
         for renamed in std::mem::take(&mut disk.renamed) {
-            renamed.apply(&mut disk.nodes, durable_names);
+            renamed.apply(&mut disk.nodes[..], durable_names);
         }
         disk
     }
@@ -185,7 +185,7 @@ impl Disk {
             self.renamed.drain(..).partition(|renamed| renamed.at < before && renamed.concerns(node));
         self.renamed = pending;
         for renamed in Vec::<Renamed>::from_iter(durable) {
-            renamed.apply(&mut self.nodes, durable_names);
+            renamed.apply(&mut self.nodes[..], durable_names);
         }
     }
 
@@ -197,7 +197,7 @@ impl Disk {
     fn rename(&mut self, gone: Option<(Node, String)>, come: Option<((Node, String), Node)>) {
         let come = come.map(|((directory, name), node)| (directory, name, node));
         let renamed = Renamed { at: self.at, gone, come };
-        renamed.apply(&mut self.nodes, seen_names);
+        renamed.apply(&mut self.nodes[..], seen_names);
         self.renamed.push(renamed);
     }
 
@@ -295,14 +295,14 @@ impl Renamed {
     }
 }
 
-fn seen_names(nodes: &mut Vec<Kind>, directory: Node) -> &mut Names {
+fn seen_names(nodes: &mut [Kind], directory: Node) -> &mut Names {
     match &mut nodes[directory] {
         Kind::Directory { seen, .. } => seen,
         Kind::File(_) => panic!("a file has no names in it"),
     }
 }
 
-fn durable_names(nodes: &mut Vec<Kind>, directory: Node) -> &mut Names {
+fn durable_names(nodes: &mut [Kind], directory: Node) -> &mut Names {
     match &mut nodes[directory] {
         Kind::Directory { durable, .. } => durable,
         Kind::File(_) => panic!("a file has no names in it"),

@@ -199,6 +199,10 @@ impl Endured {
             }
             if control.fired().is_some() {
                 self.watch(&mut daemon, &load, fault).await;
+                if fault.kind == FaultKind::Hang && !fault.for_good {
+                    control.release();
+                    self.recovers(&mut daemon).await;
+                }
             }
             load.stop();
         };
@@ -242,6 +246,17 @@ impl Endured {
         let said = log.contains(" ERROR ") || log.contains(" WARN ");
         self.must(said || !is_error, "it says nothing of an error");
         self.must(!(is_error && fault.for_good), "it takes leads that no disk takes");
+    }
+
+    /// A disk that answers again is used again, by this process or the next.
+    async fn recovers(&mut self, daemon: &mut Running) {
+        let begun = Instant::now();
+        while daemon.ended().is_none() && daemon.caller.ready(READINESS_BOUND).await != Some(200) {
+            if begun.elapsed() > READY_WITHIN {
+                return self.must(false, "the disk answers again, and it is neither ready nor has it ended");
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// SIGTERM ends it.

@@ -25,32 +25,35 @@ const CUTS_OF_A_LIFE: usize = 13;
 /// Longest time under load before a cut.
 const LONGEST_LOAD: Duration = Duration::from_secs(3);
 
+/// How long a daemon is under load before its first cut: until its store has pages that are written anew.
+const WARM_UP: Duration = Duration::from_secs(8);
+
 /// Volumes of every other life: small enough for many to be begun.
 const SMALL_VOLUMES: &str = "8388608";
 const LARGE_VOLUMES: &str = "268435456";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sample_of_power_cuts_on_ext4_loses_nothing_acknowledged() {
-    campaign(FileSystem::Ext4, 8, seed(4)).await;
+    campaign(FileSystem::Ext4, 8, Duration::ZERO, seed(4)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sample_of_power_cuts_on_xfs_loses_nothing_acknowledged() {
-    campaign(FileSystem::Xfs, 8, seed(4)).await;
+    campaign(FileSystem::Xfs, 8, Duration::ZERO, seed(4)).await;
 }
 
 /// `cargo test --release --test it power::images -- --ignored --nocapture --test-threads 1`, as root
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes minutes and root; its figures are in the README"]
 async fn power_cuts_on_ext4_lose_nothing_acknowledged() {
-    campaign(FileSystem::Ext4, cuts(200), seed(fastrand::u64(..))).await;
+    campaign(FileSystem::Ext4, cuts(200), WARM_UP, seed(fastrand::u64(..))).await;
 }
 
 /// The same on XFS.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes minutes and root; its figures are in the README"]
 async fn power_cuts_on_xfs_lose_nothing_acknowledged() {
-    campaign(FileSystem::Xfs, cuts(50), seed(fastrand::u64(..))).await;
+    campaign(FileSystem::Xfs, cuts(50), WARM_UP, seed(fastrand::u64(..))).await;
 }
 
 /// An image as it was at a cut.
@@ -59,7 +62,7 @@ struct Cut {
     acknowledged: Acknowledged,
 }
 
-async fn campaign(on: FileSystem, cuts: usize, seed: u64) {
+async fn campaign(on: FileSystem, cuts: usize, warm_up: Duration, seed: u64) {
     let directory = scratch();
     if on.is_at_hand(directory.path()).is_none() {
         return;
@@ -73,7 +76,8 @@ async fn campaign(on: FileSystem, cuts: usize, seed: u64) {
     for (nth, rate) in RATES.into_iter().flat_map(|rate| (0..lives).map(move |nth| (nth, rate))) {
         let volumes = if nth.is_multiple_of(2) { LARGE_VOLUMES } else { SMALL_VOLUMES };
         let subject = subject(directory.path(), volumes);
-        let life = life(on, directory.path(), &subject, rate, each.div_ceil(lives), &mut rng);
+        let cuts = (each.div_ceil(lives), warm_up);
+        let life = life(on, directory.path(), &subject, rate, cuts, &mut rng);
         for (nth, cut) in life.await.into_iter().enumerate() {
             let verdict = look(on, directory.path(), &subject, &cut, &shim).await;
             let kind = format!("{on:?}, load {rate}, volumes {volumes}");
@@ -98,7 +102,7 @@ async fn life(
     directory: &Path,
     subject: &Subject,
     rate: u64,
-    cuts: usize,
+    (cuts, warm_up): (usize, Duration),
     rng: &mut Rng,
 ) -> Vec<Cut> {
     let image = directory.join("image");
@@ -109,6 +113,7 @@ async fn life(
     let mut moments = rng.fork();
     let cutting = async {
         let mut made = Vec::new();
+        tokio::time::sleep(warm_up).await;
         for nth in 0..cuts {
             tokio::time::sleep(LONGEST_LOAD.mul_f64(moments.f64())).await;
             daemon.signal("STOP");

@@ -20,6 +20,7 @@
 mod acknowledged;
 mod caller;
 mod contents;
+mod copies;
 mod disk;
 mod faults;
 mod flips;

@@ -95,11 +95,6 @@ impl Control {
         self.field(0)
     }
 
-    /// How many changes there were.
-    pub fn changes(&self) -> u64 {
-        self.field(1)
-    }
-
     /// Which change the fault came to, once it has.
     pub fn fired(&self) -> Option<String> {
         (self.field(2) == 1).then(|| {

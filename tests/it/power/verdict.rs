@@ -9,7 +9,7 @@ use super::shim::Shim;
 use super::subject::Subject;
 
 /// How far ahead the clock of a daemon is that is asked what it has kept: its feeds hold an hour back.
-const AHEAD: Duration = Duration::from_secs(7_200);
+pub const AHEAD: Duration = Duration::from_secs(7_200);
 
 /// What was found.
 #[derive(Debug)]
@@ -69,9 +69,13 @@ fn check(subject: &Subject) -> Result<usize, String> {
         return Err(last_line(&(text(&output.stdout) + &text(&output.stderr)), Some(output.status)));
     }
     let told = text(&output.stdout);
-    let leads = told.lines().find_map(|line| line.trim().strip_prefix("leads "));
-    let sound = leads.and_then(|counts| counts.split_whitespace().next()?.parse().ok());
-    sound.ok_or_else(|| format!("no line `leads SOUND BROKEN` in: {told}"))
+    leads(&told).ok_or_else(|| format!("no line `leads SOUND BROKEN` in: {told}"))
+}
+
+/// The sound leads that a check counted.
+pub fn leads(told: &str) -> Option<usize> {
+    let counts = told.lines().find_map(|line| line.trim().strip_prefix("leads "))?;
+    counts.split_whitespace().next()?.parse().ok()
 }
 
 fn last_line(said: &str, status: Option<std::process::ExitStatus>) -> String {

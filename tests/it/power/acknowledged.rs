@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use serde_json::Value;
 
 use super::subject::Running;
@@ -119,6 +120,16 @@ impl Acknowledged {
             }
         }
         missing
+    }
+
+    /// Asks for some tables at once; what is answered, if anything, is all the same.
+    pub async fn ask_for_some(&self, daemon: &Running, count: usize, bound: Duration) {
+        let ask = |answered: &Answered| {
+            let path = format!("/originator/rateTables/{}", answered.table);
+            async move { drop(daemon.caller.get(&self.confidential, &path, bound).await) }
+        };
+        let step = (self.answers.len() / count).max(1);
+        join_all(self.answers.iter().step_by(step).take(count).map(ask)).await;
     }
 
     /// The last answers on the last tables and on some others.

@@ -48,7 +48,7 @@ fn a_disk_that_fails_in_turn(command: &[&str], is_whole: impl Fn(&Subject, &Path
             let control = Control::new(directory.path().join("control"));
             let mut faulty = subject.command(&[command, &[file.to_str().unwrap()]].concat());
             shim.before(&mut faulty, &out, &control);
-            Fault { at, kind, for_good: at.is_multiple_of(2) }.prepare(&mut faulty);
+            Fault { at, kind, only: None, for_good: at.is_multiple_of(2) }.prepare(&mut faulty);
             let output = faulty.output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(matches!(output.status.code(), Some(0 | 1)), "{at} {kind:?}: {said}");

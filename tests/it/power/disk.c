@@ -7,6 +7,7 @@
  *                        from byte 64 on: which change the fault came to
  *   OFFERD_DISK_LOG      a file for the recording; without it nothing is recorded
  *   OFFERD_DISK_FAULT    N:KIND:LASTING, KIND one of eio, enospc, short, hang, LASTING `once` or `on`
+ *   OFFERD_DISK_ONLY     a part of a path: only changes of such files are counted, and fail
  *   OFFERD_DISK_CLOCK    seconds that the wall clock is ahead
  *
  * An entry of the log, little endian:
@@ -49,6 +50,7 @@ static struct control *control;
 static int journal = -1;
 static int64_t syncs;
 static struct { uint64_t at; char kind[16]; int on; } fault;
+static const char *only;
 static time_t ahead;
 
 __attribute__((constructor)) static void begin(void) {
@@ -73,6 +75,7 @@ __attribute__((constructor)) static void begin(void) {
         if (sscanf(value, "%lu:%15[a-z]:%7[a-z]", &fault.at, fault.kind, lasting) != 3) abort();
         fault.on = !strcmp(lasting, "on");
     }
+    only = getenv("OFFERD_DISK_ONLY");
     if (!control) abort();
     root_length = strlen(root);
 }
@@ -139,6 +142,7 @@ enum outcome { GOES_ON, FAILS, IS_SHORT };
 
 /* What becomes of a change: counted, and the fault when it is due. */
 static enum outcome due(const char *what, const char *path) {
+    if (only && !strstr(path, only)) return GOES_ON;
     uint64_t number = atomic_fetch_add(&control->changes, 1) + 1;
     if (!fault.at || number < fault.at || (number > fault.at && !fault.on)) return GOES_ON;
     if (number == fault.at) {

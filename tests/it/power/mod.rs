@@ -18,6 +18,7 @@
 //! Where something is missing that a campaign needs, root or a C compiler, it says so and is skipped.
 
 mod acknowledged;
+mod broken;
 mod caller;
 mod contents;
 mod copies;

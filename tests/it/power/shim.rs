@@ -36,6 +36,8 @@ pub struct Fault {
     /// The change that it comes to, counted from the start of the program.
     pub at: u64,
     pub kind: FaultKind,
+    /// A part of a path: only changes of such files are counted, and fail.
+    pub only: Option<&'static str>,
     /// Whether all that follow have it too.
     pub for_good: bool,
 }
@@ -78,6 +80,9 @@ impl Fault {
             FaultKind::Hang => "hang",
         };
         let lasting = if self.for_good { "on" } else { "once" };
+        if let Some(only) = self.only {
+            command.env("OFFERD_DISK_ONLY", only);
+        }
         command.env("OFFERD_DISK_FAULT", format!("{}:{kind}:{lasting}", self.at));
     }
 }

@@ -33,8 +33,9 @@ const ENDS_WITHIN: Duration = Duration::from_secs(2 + 4);
 /// Longest wait for a fault: only one that lies behind all that a load does is not reached.
 const REACHED_WITHIN: Duration = Duration::from_secs(20);
 
-/// Longest wait for a daemon that is not ready yet.
-const READY_WITHIN: Duration = Duration::from_secs(20);
+/// Longest wait for a daemon that is not ready yet, and for one whose disk has failed meanwhile.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+const GOES_ON_WITHIN: Duration = Duration::from_secs(4);
 
 /// How long an answer about readiness may take: who asks is a load balancer.
 const READINESS_BOUND: Duration = Duration::from_millis(500);
@@ -180,9 +181,14 @@ impl Endured {
         };
         let mut endured = Self { taken: Taken::NotReached, came_to: String::new(), wrong: Vec::new() };
         let nothing = Load::new(0, base.tokens.clone(), || 0).acknowledged();
-        // A start that hangs is waited for no longer than one that is told.
-        let bound = if fault.kind == FaultKind::Hang { Duration::from_secs(4) } else { READY_WITHIN };
-        let started = tokio::task::block_in_place(|| subject.start_within(bound, dress));
+        let (begun, mut came) = (Instant::now(), None);
+        let is_enough = || {
+            if came.is_none() && control.fired().is_some() {
+                came = Some(Instant::now());
+            }
+            begun.elapsed() > READY_WITHIN || came.is_some_and(|came| came.elapsed() > GOES_ON_WITHIN)
+        };
+        let started = tokio::task::block_in_place(|| subject.start_until(is_enough, dress));
         let acknowledged = match started {
             Started::Ended(not_ready) => {
                 endured.taken = Taken::Ended;

@@ -127,15 +127,20 @@ impl Subject {
 
     /// Starts the daemon, and waits until it is ready or has given up. `dress` adds to its environment.
     pub fn start(&self, dress: impl FnOnce(&mut Command)) -> Result<Running, NotReady> {
-        match self.start_within(PATIENCE, dress) {
+        let begun = Instant::now();
+        match self.start_until(|| begun.elapsed() > PATIENCE, dress) {
             Started::Ready(running) => Ok(running),
             Started::Ended(not_ready) => Err(not_ready),
             Started::Starting(running) => Err(NotReady { status: None, said: running.log() }),
         }
     }
 
-    /// Starts the daemon, and waits so long for it to be ready.
-    pub fn start_within(&self, bound: Duration, dress: impl FnOnce(&mut Command)) -> Started {
+    /// Starts the daemon, and waits for it to be ready until one has waited long enough.
+    pub fn start_until(
+        &self,
+        mut is_enough: impl FnMut() -> bool,
+        dress: impl FnOnce(&mut Command),
+    ) -> Started {
         let socket = self.home.join("notify");
         let _ = fs::remove_file(&socket);
         let notifications = UnixDatagram::bind(&socket).expect("a socket for notifications");
@@ -147,7 +152,6 @@ impl Subject {
         dress(&mut command);
         let child = command.spawn().expect("the binary starts");
         let mut running = Running { child, log, caller: Caller::nobody() };
-        let begun = Instant::now();
         loop {
             let mut message = [0; 256];
             let told = notifications.recv(&mut message);
@@ -159,7 +163,7 @@ impl Subject {
             if let Some(status) = running.ended() {
                 return Started::Ended(NotReady { status: Some(status), said: running.log() });
             }
-            if begun.elapsed() > bound {
+            if is_enough() {
                 return Started::Starting(running);
             }
         }

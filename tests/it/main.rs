@@ -41,6 +41,7 @@ mod operators;
 mod partner_events;
 mod partners_try;
 mod planted;
+mod power;
 mod promises;
 mod rate_tables;
 mod reload;

@@ -8,7 +8,7 @@ use chrono::Utc;
 use futures_util::future::join_all;
 use indicatif::{ProgressBar, ProgressStyle};
 use offerd::ids;
-use offerd::matching::identity::identity_key;
+use offerd::matching::identity::identity_of;
 use offerd::matching::outcome::Outcome;
 use offerd::matching::record::{Answer, AnswerRecord, TableHead, table_uuid_of};
 use offerd::matching::table::Table;
@@ -98,7 +98,8 @@ fn commits(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, a
         book: book.fingerprint(),
         kept_out: Vec::new(),
     };
-    let identity = identity_key(store, &record).map(|key| IdentityLookBack { key, since: None });
+    let identity =
+        identity_of(store, &record).map(|identity| IdentityLookBack { identity, look_back_ms: 60_000 });
     let taken_in = writing::with_table(writing::lead(&record, identity.as_ref()), &record, &head);
 
     let seats = head.seats.iter().map(|seat| texts.seat(*seat).expect("stored")).collect();

@@ -156,8 +156,9 @@ impl Subject {
             let mut message = [0; 256];
             let told = notifications.recv(&mut message);
             if told.is_ok_and(|length| message[..length].starts_with(b"READY=1")) {
-                running.caller =
-                    Caller::new(RunFile::read(&self.store).expect("a ready daemon has a run file"));
+                running.caller = Caller::new(
+                    RunFile::read(&self.store).ok().flatten().expect("a ready daemon has a run file"),
+                );
                 return Started::Ready(running);
             }
             if let Some(status) = running.ended() {

@@ -2,7 +2,7 @@
 //!
 //! - `GET /` tells what there is
 //! - `GET /livez` answers while the process runs
-//! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason
+//! - `GET /readyz` answers 200 while leads are taken, else 503 with the reason; it says so where the store is damaged
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET /console` and what is below it is for people with a browser
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
@@ -308,7 +308,11 @@ async fn live(_: Context<App>) -> Result<Reply, Failure> {
 
 async fn ready(context: Context<App>) -> Result<Reply, Failure> {
     match context.app.health.ready() {
-        Ok(()) => Ok(Reply::bytes("text/plain; charset=utf-8", "ready\n")),
+        Ok(()) => {
+            let degraded = context.app.health.degraded();
+            let told = degraded.map_or("ready\n".to_owned(), |degraded| format!("ready, degraded: {degraded}\n"));
+            Ok(Reply::bytes("text/plain; charset=utf-8", told))
+        }
         Err(reason) => {
             let reply = Reply::bytes("text/plain; charset=utf-8", format!("{reason}\n"));
             Ok(reply.status(StatusCode::SERVICE_UNAVAILABLE))

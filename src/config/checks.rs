@@ -288,6 +288,7 @@ fn store(raw: RawStore, live_tables: usize, found: &mut Found) -> StoreSettings 
         group: count("store.group", raw.group, 1, 65_536, found),
         cache_bytes: count("store.cache_bytes", raw.cache_bytes, 1_048_576, i64::MAX, found) as u64,
         reserve_bytes: count("store.reserve_bytes", raw.reserve_bytes, 0, i64::MAX, found) as u64,
+        stall_after: duration("store.stall_after", raw.stall_after, MILLISECOND, CENTURY, found),
         volume_bytes: count("store.volume_bytes", raw.volume_bytes, 1_048_576, i64::MAX, found) as u64,
         volume_age,
         retention,

@@ -119,6 +119,7 @@ pub(super) struct RawStore {
     pub group: i64,
     pub cache_bytes: i64,
     pub reserve_bytes: i64,
+    pub stall_after: HumanDuration,
     pub volume_bytes: i64,
     pub volume_age: HumanDuration,
     pub retention: HumanDuration,

@@ -218,6 +218,8 @@ pub struct StoreSettings {
     pub cache_bytes: u64,
     /// How much of the disk has to be free for new leads to be taken in, in bytes.
     pub reserve_bytes: u64,
+    /// How long the disk may take for one write before no new leads are taken in.
+    pub stall_after: Duration,
     /// How long the files of a volume become, in bytes.
     pub volume_bytes: u64,
     /// How long a volume is written to.

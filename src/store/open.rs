@@ -19,6 +19,7 @@ use super::{
     migration,
     options::StoreOptions,
     records::{Records, Scan},
+    stall::Stalls,
     recovery::{self, Recovered},
     sealing::{MasterKey, Sealing, SealingError},
     trees::{TREES, Tree},
@@ -62,13 +63,14 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let volumes = Volumes::open(options, manifest, damages, lock).map_err(ReadError::from)?;
     let is_new = volumes.last().is_none() && volumes.base().range(std::ops::Bound::Unbounded).next().is_none();
     let sealing = Sealing::open(master, path, is_new).map_err(StoreError::Sealing)?;
-    let records = Arc::new(Records::new(volumes, sealing));
+    let latch = Arc::new(FailureLatch::default());
+    let stalls = Stalls::new(options.stall_after);
+    let records = Arc::new(Records::new(volumes, sealing, Arc::clone(&latch), stalls));
     let arrivals = Arrivals::after(last_arrival_us(&records)?, options.clock.clone());
     note_latest(&records).map_err(ReadError::from)?;
     let directory = Journal::directory(path);
     let journal = Journal::begin(replay, options.sync_fault.clone(), &records.volumes().positions())
         .map_err(|source| io_error(&directory, source))?;
-    let latch = Arc::new(FailureLatch::default());
     let StoreOptions { volume_bytes, volume_age, mend_interval, .. } = *options;
     let limits = Limits { volume_bytes, volume_age, mend_interval };
     let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch), limits);

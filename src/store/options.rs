@@ -30,6 +30,8 @@ pub struct StoreOptions {
     pub close_bound: Duration,
     /// How long a failed disk is left alone before it is tried again.
     pub mend_interval: Duration,
+    /// How long the writer may be at one step on the disk; from then on the store is [stalled](super::Health::Stalled).
+    pub stall_after: Duration,
     /// Where arrival times come from.
     pub clock: Clock,
     /// A way for tests to fail the disk.
@@ -55,6 +57,7 @@ impl StoreOptions {
             lock_wait: Duration::from_secs(1),
             close_bound: Duration::from_secs(10),
             mend_interval: Duration::from_secs(1),
+            stall_after: Duration::from_secs(1),
             clock: Clock::system(),
             sync_fault: SyncFault::default(),
             space_fault: SpaceFault::default(),
@@ -73,6 +76,7 @@ impl From<&StoreSettings> for StoreOptions {
             reserve_bytes: settings.reserve_bytes,
             volume_bytes: settings.volume_bytes,
             volume_age: settings.volume_age,
+            stall_after: settings.stall_after,
             ..Self::new(path)
         }
     }

@@ -105,6 +105,10 @@ pub const STORE_FREE_BYTES: &str = "offerd_store_free_bytes";
 pub const STORE_BROKEN_RECORDS: &str = "offerd_store_broken_records_total";
 /// What of the store's files is damaged.
 pub const STORE_DAMAGE: &str = "offerd_store_damage";
+/// How long the disk has not answered.
+pub const STORE_STALLED_SECONDS: &str = "offerd_store_stalled_seconds";
+/// Times that it did not.
+pub const STORE_STALLS: &str = "offerd_store_stalls_total";
 /// Connections made to far systems.
 pub const WIRE_CONNECTIONS: &str = "offerd_wire_connections_total";
 /// Requests that got a connection.
@@ -130,7 +134,7 @@ pub const METRICS: &[Metric] = &[
     counter(HTTP_CONNECTIONS_REFUSED, &["listener"], "Connections beyond api.max_connections."),
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
-    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, disk_full."),
+    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, store_stalled, disk_full."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
     counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, schedule, per_minute, per_day, budget, exclusive."),
     gauge(LIMIT_USED, &["partner", "product_type", "limit"], "Share of per_minute, per_day or budget that is used."),
@@ -160,6 +164,8 @@ pub const METRICS: &[Metric] = &[
     gauge(STORE_FREE_BYTES, &[], "Room on the disk of the store; below store.reserve_bytes no new leads are taken in."),
     counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
     gauge(STORE_DAMAGE, &[], "Places of the store's files that are not as they were written; `offerd store check` names them."),
+    gauge(STORE_STALLED_SECONDS, &[], "How long the disk of the store has not finished a write, once that is longer than store.stall_after; else 0."),
+    counter(STORE_STALLS, &[], "Times that a write of the store's disk took longer than store.stall_after."),
     counter(WIRE_CONNECTIONS, &["pool"], "Connections made to far systems."),
     counter(WIRE_REQUESTS, &["pool"], "Requests that got a connection; those beyond the connections made reused one."),
     gauge(WIRE_IN_FLIGHT, &["pool", "lane"], "Calls under way."),

@@ -86,6 +86,25 @@ pub(super) struct Volumes {
     _lock: Lock,
 }
 
+/// Changes that lie in the files of a volume.
+pub(super) struct Appended {
+    volume: Arc<Volume>,
+    changes: Vec<Change>,
+    locators: Vec<Locator>,
+}
+
+impl Appended {
+    /// Has the volume's index find them.
+    pub(super) fn find(&self) -> DiskResult<()> {
+        self.volume.find(&self.changes, &self.locators)
+    }
+
+    /// The changes.
+    pub(super) fn into_changes(self) -> Vec<Change> {
+        self.changes
+    }
+}
+
 /// Why changes were not applied.
 pub(super) enum ApplyError {
     /// They could not be appended, and none of them was.
@@ -350,20 +369,21 @@ impl Volumes {
         Ok(settled?)
     }
 
-    /// Applies changes, each in its volume, and makes nothing durable: that is the journal's work.
-    pub(super) fn apply(&self, changes: Vec<Change>) -> Result<(), ApplyError> {
+    /// Appends changes, each in its volume, and makes nothing durable: that is the journal's work. Nobody finds them before the
+    /// indexes [do](Appended::find).
+    pub(super) fn append(&self, changes: Vec<Change>) -> Result<Vec<Appended>, ApplyError> {
         let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
         for change in changes {
             by_volume.entry(change.volume).or_default().push(change);
         }
-        let mut appended: Vec<(Arc<Volume>, Vec<Change>, Vec<Locator>)> = Vec::new();
+        let mut appended: Vec<Appended> = Vec::new();
         for (number, changes) in by_volume {
             // One that is not there was dropped.
             let Some(volume) = self.volume(number).map_err(ApplyError::Index)? else { continue };
             match volume.files().append(&changes) {
-                Ok(locators) => appended.push((volume, changes, locators)),
+                Ok(locators) => appended.push(Appended { volume, changes, locators }),
                 Err(error) => {
-                    for (volume, _, locators) in appended {
+                    for Appended { volume, locators, .. } in appended {
                         let end = locators.first().map_or_else(|| volume.files().last().len(), |first| first.at);
                         volume.files().cut(end).map_err(ApplyError::Append)?;
                     }
@@ -371,10 +391,7 @@ impl Volumes {
                 }
             }
         }
-        appended
-            .iter()
-            .try_for_each(|(volume, changes, locators)| volume.find(changes, locators))
-            .map_err(ApplyError::Index)
+        Ok(appended)
     }
 
     /// Once this returns, everything applied before survives a power cut without the journal.

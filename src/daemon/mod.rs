@@ -3,6 +3,7 @@
 //! Settings and partner files are known to be good before this begins ([`load()`]). While it serves, they are taken in anew
 //! (`reload.rs`) whenever a SIGHUP or a command asks for it.
 
+mod guard;
 mod load;
 mod reload;
 mod retention;
@@ -20,6 +21,7 @@ use tokio::sync::watch;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
+use self::guard::{Guard, Stage};
 pub use self::load::{certificate_days, load, master_key_fault};
 use self::reload::{Reloading, note_book};
 pub use self::sockets::Sockets;
@@ -62,11 +64,19 @@ pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode 
         let runtime = Arc::clone(&runtime);
         move || runtime
     });
-    let outcome = system.block_on(live(config, settings, book, sockets, filter, metrics, &runtime));
+    let guard = match Guard::post(settings.shutdown.drain) {
+        Ok(guard) => guard,
+        Err(error) => return fatal(format!("the thread that guards the end could not be started: {error}")),
+    };
+    let outcome = system.block_on(live(config, settings, book, sockets, filter, metrics, &runtime, &guard));
     match outcome {
         Ok(Ending::Drained) => ExitCode::SUCCESS,
         Ok(Ending::Cut) => ExitCode::FAILURE,
-        Err(message) => fatal(message),
+        Err(message) => {
+            error!("{message}");
+            // What has failed is not taken down: a thread of it may never end.
+            std::process::exit(1);
+        }
     }
 }
 
@@ -86,6 +96,7 @@ async fn live(
     filter: telemetry::logging::Filter,
     metrics: telemetry::metrics::Handle,
     runtime: &Arc<Runtime>,
+    guard: &Guard,
 ) -> Result<Ending, Fatal> {
     let mut signals = Signals::listen()?;
     for (key, value, source) in settings.describe() {
@@ -108,6 +119,7 @@ async fn live(
     let base_url = settings.api.base_url.clone().unwrap_or_else(|| api.url());
 
     let store = open_store(&settings)?;
+    guard.heed(store.lost());
     let tokens = Tokens::of(store.clone());
     let texts = Texts::new(store.clone());
     texts.keep(&book).await.map_err(|error| format!("the book's texts could not be stored: {error}"))?;
@@ -187,24 +199,30 @@ async fn live(
     }
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 
+    guard.at(Stage::Serving);
     let store_path = settings.store.path.clone();
     let mut reloading = Reloading { config, settings, in_force, engine, reception, shown, filter };
-    loop {
+    let lost = loop {
         tokio::select! {
             told = signals.next() => match told {
                 Told::Reload => {
                     info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload asked for");
                     drop(reloading.reload().await);
                 }
-                Told::Stop => break,
+                Told::Stop => break None,
             },
+            reason = store.until_lost() => {
+                error!(reason, "the store has failed for good: the process ends, and another start goes on with what is on the disk");
+                break Some(reason);
+            }
             // Who has hung up is not told.
             answer = reloads.next() => drop(answer.send(reloading.reload().await)),
         }
-    }
+    };
     drop(reloads);
 
     info!("stopping");
+    guard.at(Stage::Answering);
     notify(&[sd_notify::NotifyState::Stopping]);
     health.set_ready(false);
     stop.send_replace(true);
@@ -212,6 +230,7 @@ async fn live(
         let cut = [api.await, integrations.await]
             .into_iter()
             .any(|ended| !matches!(ended, Ok(Ok(drained)) if drained.cut == 0));
+        guard.at(Stage::Leaving);
         matchmaker.drain().await;
         cut
     };
@@ -224,6 +243,7 @@ async fn live(
         }
     };
 
+    guard.at(Stage::Stopping);
     if let Some(delivery) = delivery {
         delivery.finish().await;
     }
@@ -231,12 +251,16 @@ async fn live(
     retaining.abort();
     recovering.abort();
     admin.stop();
+    guard.at(Stage::Closing);
     let closed = store.close().map_err(|error| error.to_string());
     for arbiter in arbiters {
         arbiter.stop();
     }
     info!("stopped");
-    closed.map(|()| ending)
+    match lost {
+        Some(reason) => Err(format!("ended because the store had failed for good: {reason}")),
+        None => closed.map(|()| ending),
+    }
 }
 
 /// A path as it is named to those who work in another directory.

@@ -76,12 +76,12 @@ async fn write(
         let paid = writing::with_click_payout(click(), lead, seat, offer, action.action_date, cents);
         let (partner, at) = (seat.key.clone(), action.action_date.millis());
         let owed = Owed { partner, product_type: seat.product_type, at, cents };
-        match engine.store.commit(owed.write(paid, action.uuid)).await {
+        match engine.commit(owed.write(paid, action.uuid)).await {
             Err(CommitError::Guard { .. }) => {} // it has earned its payout before
             written => return written.map(|()| engine.limiter.book(&owed)).map_err(|_| Unavailable),
         }
     }
-    engine.store.commit(click()).await.map_err(|_| Unavailable)
+    engine.commit(click()).await.map_err(|_| Unavailable)
 }
 
 /// The lead action of opening an offer, by the array that it stands in.

@@ -26,6 +26,7 @@ mod growing_leads;
 mod handbook;
 mod http_partners;
 mod hung_daemon;
+mod hung_disk;
 mod kit;
 mod leads;
 mod limits;

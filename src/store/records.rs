@@ -247,6 +247,13 @@ impl Records {
         Ok(())
     }
 
+    /// Does something as if a group were being applied.
+    #[cfg(test)]
+    pub(super) fn while_applying(&self, work: impl FnOnce()) {
+        let _applied = self.applied.write();
+        work();
+    }
+
     /// Where a backup listens to what is written.
     pub(super) fn tap(&self) -> &Tap {
         &self.tap

@@ -14,7 +14,7 @@ use std::{
 use tokio::sync::watch;
 
 use super::health::FailureLatch;
-use crate::telemetry::metrics::{STORE_STALLED_SECONDS, STORE_STALLS};
+use crate::telemetry::metrics::{STORE_STALLED, STORE_STALLS};
 
 /// Looks within the time that a step may take.
 const LOOKS: u32 = 5;
@@ -160,7 +160,7 @@ impl Stalls {
         match self.stall() {
             Some(stall) => {
                 self.begins(stall);
-                metrics::gauge!(STORE_STALLED_SECONDS).set(stall.lasts.as_secs_f64());
+                metrics::gauge!(STORE_STALLED).set(stall.lasts.as_secs_f64());
                 if stall.step == Step::Index && stall.lasts > self.after * INDEX_STALLS {
                     latch.fail_for_good(&stall.told());
                 }
@@ -190,7 +190,7 @@ impl Stalls {
 
     fn shown_as(&self, stalled: bool) {
         if !stalled {
-            metrics::gauge!(STORE_STALLED_SECONDS).set(0.0);
+            metrics::gauge!(STORE_STALLED).set(0.0);
         }
         self.shown.send_replace(stalled);
     }
@@ -207,7 +207,7 @@ impl Default for Stalls {
 pub(super) fn watch(stalls: &Arc<Stalls>, latch: &Arc<FailureLatch>) -> io::Result<()> {
     let every = (stalls.after / LOOKS).clamp(Duration::from_millis(1), SELDOM);
     let (stalls, latch) = (Arc::downgrade(stalls), Arc::downgrade(latch));
-    metrics::gauge!(STORE_STALLED_SECONDS).set(0.0);
+    metrics::gauge!(STORE_STALLED).set(0.0);
     let looking = move || {
         while let Some((stalls, latch)) = Weak::upgrade(&stalls).zip(Weak::upgrade(&latch)) {
             stalls.look(&latch);

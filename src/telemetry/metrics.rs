@@ -106,7 +106,7 @@ pub const STORE_BROKEN_RECORDS: &str = "offerd_store_broken_records_total";
 /// What of the store's files is damaged.
 pub const STORE_DAMAGE: &str = "offerd_store_damage";
 /// How long the disk has not answered.
-pub const STORE_STALLED_SECONDS: &str = "offerd_store_stalled_seconds";
+pub const STORE_STALLED: &str = "offerd_store_stalled";
 /// Times that it did not.
 pub const STORE_STALLS: &str = "offerd_store_stalls_total";
 /// Connections made to far systems.
@@ -164,7 +164,7 @@ pub const METRICS: &[Metric] = &[
     gauge(STORE_FREE_BYTES, &[], "Room on the disk of the store; below store.reserve_bytes no new leads are taken in."),
     counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
     gauge(STORE_DAMAGE, &[], "Places of the store's files that are not as they were written; `offerd store check` names them."),
-    gauge(STORE_STALLED_SECONDS, &[], "How long the disk of the store has not finished a write, once that is longer than store.stall_after; else 0."),
+    gauge(STORE_STALLED, &[], "Seconds for which the disk of the store has not finished a write, once that is longer than store.stall_after; else 0."),
     counter(STORE_STALLS, &[], "Times that a write of the store's disk took longer than store.stall_after."),
     counter(WIRE_CONNECTIONS, &["pool"], "Connections made to far systems."),
     counter(WIRE_REQUESTS, &["pool"], "Requests that got a connection; those beyond the connections made reused one."),

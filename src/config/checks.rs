@@ -289,6 +289,8 @@ fn store(raw: RawStore, live_tables: usize, found: &mut Found) -> StoreSettings 
         cache_bytes: count("store.cache_bytes", raw.cache_bytes, 1_048_576, i64::MAX, found) as u64,
         reserve_bytes: count("store.reserve_bytes", raw.reserve_bytes, 0, i64::MAX, found) as u64,
         stall_after: duration("store.stall_after", raw.stall_after, MILLISECOND, CENTURY, found),
+        scrub_interval: duration("store.scrub_interval", raw.scrub_interval, Duration::ZERO, CENTURY, found),
+        scrub_rate: count("store.scrub_rate", raw.scrub_rate, 4096, i64::MAX, found) as u64,
         volume_bytes: count("store.volume_bytes", raw.volume_bytes, 1_048_576, i64::MAX, found) as u64,
         volume_age,
         retention,

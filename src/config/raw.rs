@@ -120,6 +120,8 @@ pub(super) struct RawStore {
     pub cache_bytes: i64,
     pub reserve_bytes: i64,
     pub stall_after: HumanDuration,
+    pub scrub_interval: HumanDuration,
+    pub scrub_rate: i64,
     pub volume_bytes: i64,
     pub volume_age: HumanDuration,
     pub retention: HumanDuration,

@@ -72,6 +72,7 @@ mod record_file;
 mod records;
 mod recovery;
 mod retention;
+mod scrub;
 pub mod sealing;
 mod space;
 mod stall;
@@ -118,6 +119,7 @@ use self::{
     open::Opened,
     queue::Queue,
     records::Records,
+    scrub::{Scrub, Scrubbing},
     space::Space,
 };
 
@@ -148,6 +150,8 @@ struct Shared {
     records: Arc<Records>,
     latch: Arc<FailureLatch>,
     space: Space,
+    /// While there is one.
+    _scrubbing: Option<Scrubbing>,
 }
 
 impl Store {
@@ -160,7 +164,10 @@ impl Store {
             .with_checkpoints_aside()
             .and_then(|writer| Queue::threaded(writer, options.queue, options.group, options.close_bound))
             .map_err(|source| StoreError::Io { path: options.path.clone(), source })?;
-        let shared = Arc::new(Shared { queue, records, latch, space });
+        let scrub = Scrub { interval: options.scrub_interval, rate: options.scrub_rate };
+        let scrubbing = (!scrub.interval.is_zero()).then(|| scrub.begin(&records)).transpose();
+        let scrubbing = scrubbing.map_err(|source| StoreError::Io { path: options.path.clone(), source })?;
+        let shared = Arc::new(Shared { queue, records, latch, space, _scrubbing: scrubbing });
         let opening = stall::watch(shared.records.stalls(), &shared.latch)
             .and_then(|()| open_volumes(Arc::downgrade(&shared)));
         opening.map_err(|source| StoreError::Io { path: options.path, source })?;
@@ -177,7 +184,7 @@ impl Store {
     pub fn open_inline_with(options: &StoreOptions) -> Result<Self, StoreError> {
         let Opened { records, writer, latch } = open::open(options)?;
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
-        Ok(Self { shared: Arc::new(Shared { queue: Queue::inline(writer), records, latch, space }) })
+        Ok(Self { shared: Arc::new(Shared { queue: Queue::inline(writer), records, latch, space, _scrubbing: None }) })
     }
 
     /// Queues a commit and returns a future of its outcome. The commit is queued when this returns: dropping the future

@@ -49,7 +49,7 @@ use super::{
     manifest::{FileRow, Manifest, VolumeRow},
     open::FORMAT,
     options::StoreOptions,
-    record_file::Locator,
+    record_file::{Locator, RecordFile},
 };
 
 /// The number of a volume, from 1; that of the base is 0.
@@ -237,7 +237,7 @@ impl Volumes {
 
     /// Up to where each volume was written.
     pub(super) fn positions(&self) -> Vec<Position> {
-        let position = |number, file: &super::record_file::RecordFile| Position {
+        let position = |number, file: &RecordFile| Position {
             volume: number,
             file: file.number(),
             bytes: file.len(),
@@ -304,6 +304,26 @@ impl Volumes {
             Some(None) => Standing::Closed,
             None => Standing::Dropped,
         }
+    }
+
+    /// The record files of a volume, each with its name; one that is not open is not opened for it.
+    pub(super) fn record_files(&self, number: Number) -> Vec<(String, Arc<RecordFile>)> {
+        let place = self.dated().get(&number).map(|dated| Arc::clone(&dated.place));
+        let opened = match &place {
+            None if number == BASE => Some(&self.base),
+            place => place.as_ref().and_then(|place| place.opened.get()),
+        };
+        if let Some(volume) = opened {
+            let named = |file: Arc<RecordFile>| (volume.files().name(file.number()), file);
+            return volume.files().all().into_iter().map(named).collect();
+        }
+        let closed = place.iter().flat_map(|place| place.rows.iter().map(|row| (&place.directory, row)));
+        let open = |(directory, row): (&PathBuf, &FileRow)| {
+            // One that is not there is told where the volume is opened, or was dropped with it.
+            let file = RecordFile::open(directory, number, row.number, row.bytes).ok()?;
+            Some((files::name(number, row.number), Arc::new(file)))
+        };
+        closed.filter_map(open).collect()
     }
 
     /// The raw value under a key in a volume.
@@ -417,7 +437,7 @@ impl Volumes {
     }
 
     /// The oldest file of the base, if most of the base is of records that there are no more.
-    pub(super) fn base_file_to_empty(&self) -> Option<Arc<super::record_file::RecordFile>> {
+    pub(super) fn base_file_to_empty(&self) -> Option<Arc<RecordFile>> {
         let mut files = self.base.files().all();
         let dead = self.base.files().bytes().saturating_sub(self.base.live_bytes());
         let is_worth_it = dead > self.base.live_bytes().max(2 * self.base_file_bytes());

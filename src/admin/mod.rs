@@ -310,7 +310,8 @@ async fn ready(context: Context<App>) -> Result<Reply, Failure> {
     match context.app.health.ready() {
         Ok(()) => {
             let degraded = context.app.health.degraded();
-            let told = degraded.map_or("ready\n".to_owned(), |degraded| format!("ready, degraded: {degraded}\n"));
+            let told =
+                degraded.map_or("ready\n".to_owned(), |degraded| format!("ready, degraded: {degraded}\n"));
             Ok(Reply::bytes("text/plain; charset=utf-8", told))
         }
         Err(reason) => {

@@ -79,7 +79,14 @@ impl Guard {
         }
         let stage = Arc::new(AtomicU8::new(Stage::Starting as u8));
         let (lost, store) = mpsc::channel();
-        let watch = Watch { heard, _told: told, store, flag: None, stage: Arc::clone(&stage), bound: drain + CLOSING };
+        let watch = Watch {
+            heard,
+            _told: told,
+            store,
+            flag: None,
+            stage: Arc::clone(&stage),
+            bound: drain + CLOSING,
+        };
         thread::Builder::new().name("guard".to_owned()).spawn(move || watch.run())?;
         Ok(Self { stage, lost })
     }
@@ -145,7 +152,8 @@ impl Watch {
         let last_word = move || {
             error!(
                 unfinished,
-                within_s, "did not end in time and ends now; what was acknowledged is on the disk, and the next start goes on with it"
+                within_s,
+                "did not end in time and ends now; what was acknowledged is on the disk, and the next start goes on with it"
             );
             let _ = said.send(());
         };

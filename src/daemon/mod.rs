@@ -68,7 +68,8 @@ pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode 
         Ok(guard) => guard,
         Err(error) => return fatal(format!("the thread that guards the end could not be started: {error}")),
     };
-    let outcome = system.block_on(live(config, settings, book, sockets, filter, metrics, &runtime, &guard));
+    let outcome =
+        system.block_on(live(config, settings, book, sockets, Telling { filter, metrics }, &runtime, &guard));
     match outcome {
         Ok(Ending::Drained) => ExitCode::SUCCESS,
         Ok(Ending::Cut) => ExitCode::FAILURE,
@@ -78,6 +79,12 @@ pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode 
             std::process::exit(1);
         }
     }
+}
+
+/// What the daemon tells of itself by.
+struct Telling {
+    filter: telemetry::logging::Filter,
+    metrics: telemetry::metrics::Handle,
 }
 
 /// How a daemon ended that had started.
@@ -93,8 +100,7 @@ async fn live(
     settings: Settings,
     book: Book,
     mut sockets: Sockets,
-    filter: telemetry::logging::Filter,
-    metrics: telemetry::metrics::Handle,
+    Telling { filter, metrics }: Telling,
     runtime: &Arc<Runtime>,
     guard: &Guard,
 ) -> Result<Ending, Fatal> {

@@ -78,7 +78,9 @@ impl Pace {
         let damages = records.volumes().damages().clone();
         drop(records);
         for (name, file) in files {
-            note_damage(&file, (number, &name), &damages, |entry| self.has_read(u64::from(entry.locator.length)))?;
+            note_damage(&file, (number, &name), &damages, |entry| {
+                self.has_read(u64::from(entry.locator.length))
+            })?;
         }
         ControlFlow::Continue(())
     }

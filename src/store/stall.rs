@@ -177,7 +177,10 @@ impl Stalls {
         }
         metrics::counter!(STORE_STALLS).increment(1);
         self.shown_as(true);
-        tracing::error!(reason = stall.told(), "the store's disk does not answer: no new leads are taken in until it does");
+        tracing::error!(
+            reason = stall.told(),
+            "the store's disk does not answer: no new leads are taken in until it does"
+        );
     }
 
     fn ends(&self, stall: Stall) {

@@ -134,7 +134,7 @@ async fn damage_is_shown_while_all_the_rest_goes_on() {
     assert!(told.contains("`offerd store check` names them"), "{told}");
     let metrics = daemon.metrics().await;
     assert!(metrics.lines().any(|line| line == "offerd_store_damage 1"), "{metrics}");
-    for (page, shown) in [("", "taken in, degraded"), ("/system", name)] {
+    for (page, shown) in [("", "taken in, degraded"), ("/system", "1 damaged places")] {
         let html = html(&daemon, &format!("/console{page}")).await;
         assert!(html.contains(shown), "{html}");
     }

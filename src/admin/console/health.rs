@@ -116,7 +116,8 @@ fn records(app: &App, last: &Reading) -> Check {
         (true, false) => ("good", "readable"),
     };
     let broken = format::count(&last.broken.into());
-    let figures = format!("{broken} unreadable and {} places of files damaged since the start", damages.len());
+    let figures =
+        format!("{broken} unreadable and {} places of files damaged since the start", damages.len());
     Check { name: "Records", class, state, figures, source: RECORDS_FROM }
 }
 

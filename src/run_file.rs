@@ -46,7 +46,12 @@ impl RunFile {
     /// # Errors
     /// A sentence: that this user may not read it, or why it proves nothing.
     pub fn read(store: &Path) -> Result<Option<Self>, String> {
-        let Some((file, bytes)) = private_file::read(&path(store))? else { return Ok(None) };
+        let read = match private_file::read(&path(store)) {
+            // What a copy of a store has brought along, or a daemon that was killed has left, is no matter.
+            Err(_) if is_left_over(&path(store)) => return Ok(None),
+            read => read?,
+        };
+        let Some((file, bytes)) = read else { return Ok(None) };
         let Ok(found) = serde_json::from_slice::<Self>(&bytes) else { return Ok(None) };
         // Whose lock can be had has ended without a word, and somebody else may listen where it did.
         let left_over = found.locked && !is_held(&file);
@@ -83,6 +88,12 @@ fn is_held(file: &File) -> bool {
     }
 }
 
+/// Whether there is a plain file of which no process holds the lock.
+fn is_left_over(path: &Path) -> bool {
+    let is_plain = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    is_plain && File::open(path).is_ok_and(|file| !is_held(&file))
+}
+
 fn path(store: &Path) -> PathBuf {
     store.join("daemon.json")
 }
@@ -110,6 +121,17 @@ mod tests {
         let path = written.path.clone();
         drop(written);
         assert!(path.exists() && RunFile::read(store.path()).unwrap().is_none(), "it is left over");
+    }
+
+    #[test]
+    fn one_that_is_open_to_others_is_refused_while_a_daemon_holds_it_and_else_no_matter() {
+        use std::os::unix::fs::PermissionsExt;
+        let store = tempfile::tempdir().unwrap();
+        let written = run_file().write(store.path()).unwrap();
+        fs::set_permissions(&written.path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(RunFile::read(store.path()).is_err());
+        drop(written);
+        assert!(RunFile::read(store.path()).unwrap().is_none());
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! - `GET /` tells what there is
 //! - `GET /livez` answers while the process runs
-//! - `GET /readyz` answers 200 while leads are taken, with what to look at all the same, else 503 with the reason
+//! - `GET /readyz` answers 200 while leads are taken, with what to look at all the same (a store that is damaged, a clock that is
+//!   wrong), else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET /console` and what is below it is for people with a browser, who sign in
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
@@ -322,7 +323,10 @@ async fn ready(context: Context<App>) -> Result<Reply, Failure> {
     match context.app.health.ready() {
         Ok(()) => {
             let remark = context.app.health.remark().map_or_else(String::new, |remark| format!("{remark}\n"));
-            Ok(Reply::bytes("text/plain; charset=utf-8", format!("ready\n{remark}")))
+            let degraded = context.app.health.degraded();
+            let told =
+                degraded.map_or("ready\n".to_owned(), |degraded| format!("ready, degraded: {degraded}\n"));
+            Ok(Reply::bytes("text/plain; charset=utf-8", told + &remark))
         }
         Err(reason) => {
             let reply = Reply::bytes("text/plain; charset=utf-8", format!("{reason}\n"));

@@ -228,6 +228,12 @@ pub struct StoreSettings {
     pub cache_bytes: u64,
     /// How much of the disk has to be free for new leads to be taken in, in bytes.
     pub reserve_bytes: u64,
+    /// How long the disk may take for one write before no new leads are taken in.
+    pub stall_after: Duration,
+    /// Time between two readings of all record files; zero for none.
+    pub scrub_interval: Duration,
+    /// How fast they are read, in bytes a second.
+    pub scrub_rate: u64,
     /// How long the files of a volume become, in bytes.
     pub volume_bytes: u64,
     /// How long a volume is written to.

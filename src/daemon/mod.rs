@@ -4,6 +4,7 @@
 //! (`reload.rs`) whenever a SIGHUP or a command asks for it.
 
 mod descriptors;
+mod guard;
 mod load;
 mod reload;
 mod retention;
@@ -22,6 +23,7 @@ use tracing::{error, info, warn};
 use uuid::Uuid;
 
 pub use self::descriptors::Descriptors;
+use self::guard::{Guard, Stage};
 pub use self::load::{certificate_days, load, master_key_fault};
 use self::reload::{Reloading, note_book};
 pub use self::sockets::Sockets;
@@ -65,12 +67,27 @@ pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode 
         let runtime = Arc::clone(&runtime);
         move || runtime
     });
-    let outcome = system.block_on(live(config, settings, book, sockets, filter, metrics, &runtime));
+    let guard = match Guard::post(settings.shutdown.drain) {
+        Ok(guard) => guard,
+        Err(error) => return fatal(format!("the thread that guards the end could not be started: {error}")),
+    };
+    let outcome =
+        system.block_on(live(config, settings, book, sockets, Telling { filter, metrics }, &runtime, &guard));
     match outcome {
         Ok(Ending::Drained) => ExitCode::SUCCESS,
         Ok(Ending::Cut) => ExitCode::FAILURE,
-        Err(message) => fatal(message),
+        Err(message) => {
+            error!("{message}");
+            // What has failed is not taken down: a thread of it may never end.
+            std::process::exit(1);
+        }
     }
+}
+
+/// What the daemon tells of itself by.
+struct Telling {
+    filter: telemetry::logging::Filter,
+    metrics: telemetry::metrics::Handle,
 }
 
 /// How a daemon ended that had started.
@@ -86,9 +103,9 @@ async fn live(
     settings: Settings,
     book: Book,
     mut sockets: Sockets,
-    filter: telemetry::logging::Filter,
-    metrics: telemetry::metrics::Handle,
+    Telling { filter, metrics }: Telling,
     runtime: &Arc<Runtime>,
+    guard: &Guard,
 ) -> Result<Ending, Fatal> {
     let mut signals = Signals::listen()?;
     for (key, value, source) in settings.describe() {
@@ -114,6 +131,7 @@ async fn live(
     let base_url = settings.api.base_url.clone().unwrap_or_else(|| api.url());
 
     let store = open_store(&settings)?;
+    guard.heed(store.lost());
     let tokens = Tokens::of(store.clone());
     let texts = Texts::new(store.clone());
     texts.keep(&book).await.map_err(|error| format!("the book's texts could not be stored: {error}"))?;
@@ -201,23 +219,29 @@ async fn live(
     }
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 
+    guard.at(Stage::Serving);
     let mut reloading = Reloading { config, settings, in_force, engine, reception, shown, filter };
-    loop {
+    let lost = loop {
         tokio::select! {
             told = signals.next() => match told {
                 Told::Reload => {
                     info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload asked for");
                     drop(reloading.reload().await);
                 }
-                Told::Stop => break,
+                Told::Stop => break None,
             },
+            reason = store.until_lost() => {
+                error!(reason, "the store has failed for good: the process ends, and another start goes on with what is on the disk");
+                break Some(reason);
+            }
             // Who has hung up is not told.
             answer = reloads.next() => drop(answer.send(reloading.reload().await)),
         }
-    }
+    };
     drop(reloads);
 
     info!("stopping");
+    guard.at(Stage::Answering);
     notify(&[sd_notify::NotifyState::Stopping]);
     health.set_ready(false);
     stop.send_replace(true);
@@ -225,6 +249,7 @@ async fn live(
         let cut = [api.await, integrations.await]
             .into_iter()
             .any(|ended| !matches!(ended, Ok(Ok(drained)) if drained.cut == 0));
+        guard.at(Stage::Leaving);
         matchmaker.drain().await;
         cut
     };
@@ -237,6 +262,7 @@ async fn live(
         }
     };
 
+    guard.at(Stage::Stopping);
     if let Some(delivery) = delivery {
         delivery.finish().await;
     }
@@ -244,12 +270,16 @@ async fn live(
     retaining.abort();
     recovering.abort();
     admin.stop();
+    guard.at(Stage::Closing);
     let closed = store.close().map_err(|error| error.to_string());
     for arbiter in arbiters {
         arbiter.stop();
     }
     info!("stopped");
-    closed.map(|()| ending)
+    match lost {
+        Some(reason) => Err(format!("ended because the store had failed for good: {reason}")),
+        None => closed.map(|()| ending),
+    }
 }
 
 /// The secret that the console takes, and itself where it has just been made: by the first start of a sandbox that has no

@@ -105,7 +105,7 @@ impl Opened {
         if is_kept {
             self.write_kept(engine, lead, place, before).await?;
         } else {
-            engine.store.commit(writing::counted_click(lead, place, before)).await?;
+            engine.commit(writing::counted_click(lead, place, before)).await?;
         }
         counter!(CLICKS, "kept" => if is_kept { "yes" } else { "no" }).increment(1);
         Ok(())
@@ -134,13 +134,13 @@ impl Opened {
             let paid = writing::with_click_payout(click(), lead, seat, place, action.action_date, cents);
             let (partner, at) = (seat.key.clone(), action.action_date.millis());
             let owed = Owed { partner, product_type: seat.product_type, at, cents };
-            match engine.store.commit(owed.write(paid, action.uuid)).await {
+            match engine.commit(owed.write(paid, action.uuid)).await {
                 // It has earned its payout before.
                 Err(CommitError::Guard { index, .. }) if index != CLICKS_COUNTED => {}
                 written => return written.map(|()| engine.limiter.book(&owed)),
             }
         }
-        engine.store.commit(click()).await
+        engine.commit(click()).await
     }
 }
 

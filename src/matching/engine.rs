@@ -21,7 +21,7 @@ use super::table::Table;
 use super::texts::Texts;
 use crate::model::Viewer;
 use crate::partners::Book;
-use crate::store::{Clock, Store};
+use crate::store::{Clock, Commit, CommitError, Store};
 use crate::telemetry::metrics::LIVE_TABLES;
 use crate::telemetry::traces::Traces;
 
@@ -77,6 +77,15 @@ impl Engine {
     #[must_use]
     pub fn traced(self, traces: Traces) -> Self {
         Self { traces, ..self }
+    }
+
+    /// Commits for somebody who waits for it: no longer than a lead may take, and not at all while the disk does not answer.
+    ///
+    /// # Errors
+    /// [`CommitError::Late`] then; it may still be written.
+    pub async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
+        let longest = self.configuration().rules.time.deadline;
+        self.store.commit_within(longest, commit).await
     }
 
     /// Where every seat stands now, by its limits and by the breaker of its line.

@@ -9,7 +9,7 @@ use actix_rt::ArbiterHandle;
 use chrono::Utc;
 use futures_util::future::join_all;
 use metrics::counter;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tracing::error;
 use uuid::Uuid;
 
@@ -24,7 +24,7 @@ use super::question::Question;
 use super::rate_table_actor::{RateTableActor, Start};
 use super::reading;
 use super::record::{TableHead, table_uuid};
-use super::repeat::{Known, Repeat, UnderWay};
+use super::repeat::{Held, Known, Repeat, UnderWay};
 use super::seating::Seating;
 use super::table::Table;
 use super::writing::{self, IdentityLookBack, LEAD_EXISTS};
@@ -99,6 +99,8 @@ struct Arrival<'r> {
     /// What is written beside the table.
     commit: Commit,
     repeat: Option<&'r Repeat>,
+    /// The client's key, from whoever else sends it.
+    held: Option<Held>,
     trace: LeadTrace,
 }
 
@@ -120,6 +122,8 @@ pub enum Refused {
     DiskFull,
     /// The store cannot take it, or has failed since.
     StoreFailed,
+    /// The store's disk does not answer. What was given to it before that was seen may be there later.
+    StoreStalled,
 }
 
 /// What became of a table that a crash has left pending.
@@ -159,7 +163,9 @@ impl Matchmaker {
     /// [`Refused`]; nothing is written then, unless the store fails in the middle of it.
     pub async fn submit(&self, submission: Submission, until: Until) -> Result<Snapshot, Refused> {
         let repeat = submission.repeat.clone();
-        let _held = repeat.as_ref().map(|repeat| self.under_way.hold(repeat)).transpose()?;
+        let held = repeat.as_ref().map(|repeat| self.under_way.hold(repeat)).transpose();
+        // The one that is under way may be waiting for the disk.
+        let held = held.map_err(|refused| self.stalled().err().unwrap_or(refused))?;
         match repeat.as_ref().map_or(Known::New, |repeat| repeat.look_up(&self.engine.store)) {
             Known::New => {}
             Known::OtherBody => return Err(Refused::OtherBody),
@@ -174,7 +180,7 @@ impl Matchmaker {
         let look_back_minutes = submission.look_back_minutes;
         let record = submission.record(self.engine.limiter.now());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
-        let arrival = Arrival { record, commit, repeat: repeat.as_ref(), trace };
+        let arrival = Arrival { record, commit, repeat: repeat.as_ref(), held, trace };
         self.build(configuration, place, arrival, until).await
     }
 
@@ -187,7 +193,7 @@ impl Matchmaker {
         let look_back_minutes = submission.look_back_minutes;
         let record = submission.record(self.engine.limiter.now());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
-        self.engine.store.commit(commit).await.map_err(|failure| refusal(&record, failure))?;
+        self.engine.commit(commit).await.map_err(|failure| refusal(&record, failure))?;
         Ok(record)
     }
 
@@ -198,7 +204,7 @@ impl Matchmaker {
     pub async fn grow_lead(&self, growth: Growth<'_>) -> Result<Option<LeadRecord>, Refused> {
         for _ in 0..MOST_MERGES {
             let Some((earlier, grown)) = self.merged(growth)? else { return Ok(None) };
-            match self.engine.store.commit(writing::grown_lead(&earlier, &grown)).await {
+            match self.engine.commit(writing::grown_lead(&earlier, &grown)).await {
                 Ok(()) => return Ok(Some(grown)),
                 Err(CommitError::Guard { .. }) => {}
                 Err(failure) => return Err(refusal(&grown, failure)),
@@ -222,7 +228,7 @@ impl Matchmaker {
         let place = self.admit(growth.viewer.company, &configuration)?;
         let trace = self.engine.traces.lead(trace);
         let Some(grown) = self.grow_lead(growth).await? else { return Ok(None) };
-        let arrival = Arrival { record: grown, commit: Commit::new(), repeat: None, trace };
+        let arrival = Arrival { record: grown, commit: Commit::new(), repeat: None, held: None, trace };
         self.build(configuration, place, arrival, until).await.map(Some)
     }
 
@@ -241,8 +247,18 @@ impl Matchmaker {
         Ok(Some((earlier, grown)))
     }
 
-    /// Refuses what is new while the disk is nearly full.
+    /// Refuses what is new while the disk does not answer.
+    fn stalled(&self) -> Result<(), Refused> {
+        if !self.engine.store.is_stalled() {
+            return Ok(());
+        }
+        counter!(SUBMITS_REFUSED, "reason" => "store_stalled").increment(1);
+        Err(Refused::StoreStalled)
+    }
+
+    /// Refuses what is new while the disk does not answer, or is nearly full.
     fn room(&self) -> Result<(), Refused> {
+        self.stalled()?;
         if !matches!(self.engine.store.health(), Health::Short(_)) {
             return Ok(());
         }
@@ -264,7 +280,7 @@ impl Matchmaker {
         arrival: Arrival<'_>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
-        let Arrival { mut record, commit, repeat, mut trace } = arrival;
+        let Arrival { mut record, commit, repeat, held, mut trace } = arrival;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let deadline = configuration.rules.time.deadline;
@@ -282,9 +298,14 @@ impl Matchmaker {
         };
         let lead = Arc::new(std::mem::take(&mut record.lead));
         let question = Arc::new(Question::of(&head, Arc::clone(&lead), record.bands));
-        let written = self.engine.store.commit(commit);
-        let (written, prepared) = Prepared::meanwhile(written, question, seating.asked_afar()).await;
-        if let Err(failure) = written {
+        let mut written = Box::pin(self.engine.store.commit(commit));
+        let prepared = Prepared::meanwhile(&mut written, question, seating.asked_afar());
+        let Ok((outcome, prepared)) = timeout_at(deadline, prepared).await else {
+            trace.fail("not on the disk in time");
+            self.leave_late(written, seating, head.uuid, held);
+            return Err(late());
+        };
+        if let Err(failure) = outcome {
             seating.give_back(&self.engine);
             trace.fail("not taken in");
             return Err(refusal(&record, failure));
@@ -308,7 +329,17 @@ impl Matchmaker {
             place: Some(place),
             trace,
         });
-        if let Some(snapshot) = await_table(&actor, until, submit_wait).await {
+        let too_late = async {
+            sleep_until(deadline).await;
+            self.engine.store.until_stalled().await;
+        };
+        let shown = tokio::select! {
+            biased;
+            shown = await_table(&actor, until, submit_wait) => shown,
+            // What is missing of the table waits for the disk.
+            () = too_late => return Err(late()),
+        };
+        if let Some(snapshot) = shown {
             return Ok(snapshot);
         }
         // An actor that has left meanwhile has written what it had; the lead is taken in either way. Who waits for the
@@ -317,6 +348,29 @@ impl Matchmaker {
         stored.filter(|table| until != Until::Settled || !table.pending).ok_or(Refused::StoreFailed)
     }
 
+    /// Sees to a lead that the disk takes later than its client waits: its table goes on as after a crash.
+    fn leave_late(
+        &self,
+        written: impl Future<Output = Result<(), CommitError>> + Send + 'static,
+        seating: Seating,
+        table: Uuid,
+        held: Option<Held>,
+    ) {
+        let matchmaker = self.clone();
+        tokio::spawn(async move {
+            match written.await {
+                Ok(()) => {
+                    if matchmaker.resume(table).await.is_err() {
+                        error!(rate_table = %table, "a rate table that the disk took late cannot be built; it stays pending");
+                    }
+                }
+                Err(_) => seating.give_back(&matchmaker.engine),
+            }
+            drop(held);
+        });
+    }
+
+    /// The rate table of a company as it is now; `None` when the company has no such table.
     /// A rate table as it is now; `None` when the viewer has no such table.
     ///
     /// # Errors
@@ -492,6 +546,12 @@ async fn await_for(actor: &Addr<RateTableActor>, until: Until, longest: Duration
     }
 }
 
+/// The disk has not taken a lead, or all of its table, by the deadline.
+fn late() -> Refused {
+    counter!(SUBMITS_REFUSED, "reason" => "store_stalled").increment(1);
+    Refused::StoreStalled
+}
+
 /// What a failed commit means to the client.
 fn refusal(record: &LeadRecord, failure: CommitError) -> Refused {
     match failure {
@@ -501,6 +561,7 @@ fn refusal(record: &LeadRecord, failure: CommitError) -> Refused {
             let lead = found.get(8..24).and_then(|bytes| Uuid::from_slice(bytes).ok());
             Refused::Duplicate(lead.unwrap_or(record.uuid))
         }
+        CommitError::Late => late(),
         CommitError::Busy => {
             counter!(SUBMITS_REFUSED, "reason" => "store_busy").increment(1);
             Refused::Full

@@ -123,7 +123,7 @@ async fn record(
     let owed = new.owed(&about);
     let commit = writing::report(key, &new, &about);
     let commit = owed.iter().fold(commit, |commit, owed| owed.write(commit, new.receipt.uuid));
-    match engine.store.commit(commit).await {
+    match engine.commit(commit).await {
         Ok(()) => {
             owed.iter().for_each(|owed| engine.limiter.book(owed));
             Ok(Recorded::New(new.receipt))
@@ -148,7 +148,7 @@ async fn revoke(engine: &Engine, key: &[u8]) -> Result<Recorded, ReportRefused> 
     let product_type = earlier.receipt.product_type.or(owed.as_ref().map(|owed| owed.product_type));
     let commit = writing::revoked_report(key, &earlier, &revoked, product_type);
     let commit = Owed::remove(commit, earlier.receipt.uuid);
-    match engine.store.commit(commit).await {
+    match engine.commit(commit).await {
         Ok(()) => {
             owed.iter().for_each(|owed| engine.limiter.take_back(owed));
             Ok(Recorded::New(revoked.receipt))

@@ -68,6 +68,11 @@ pub(super) struct Reported {
 }
 
 impl Reported {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).len()
+    }
+
     /// Counts and logs the record, unless that was done before.
     pub(super) fn note(&self, record: &BrokenRecord) {
         let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

@@ -182,6 +182,8 @@ pub enum CommitError {
     /// The commit could not be written. After a disk failure the store is failed and refuses all further commits
     /// ([`Health`](super::Health)); whether this one survives a restart is then not known.
     Failed(String),
+    /// The disk did not take it in time. It may be written later.
+    Late,
     /// The store is closed; nothing was written.
     Closed,
 }
@@ -193,6 +195,7 @@ impl fmt::Display for CommitError {
             Self::Busy => write!(f, "the store's queue is full"),
             Self::Erased => write!(f, "the lead is erased"),
             Self::Failed(reason) => write!(f, "the store could not write: {reason}"),
+            Self::Late => write!(f, "the store's disk did not take it in time"),
             Self::Closed => write!(f, "the store is closed"),
         }
     }
@@ -208,6 +211,7 @@ impl fmt::Debug for CommitError {
             Self::Failed(reason) => f.debug_tuple("Failed").field(reason).finish(),
             Self::Busy => f.write_str("Busy"),
             Self::Erased => f.write_str("Erased"),
+            Self::Late => f.write_str("Late"),
             Self::Closed => f.write_str("Closed"),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::trees::Tree;
@@ -100,9 +100,9 @@ impl fmt::Display for Neighbour {
     }
 }
 
-/// The damage that was met so far: each is logged and counted once.
-#[derive(Debug, Default)]
-pub(super) struct Damages(Mutex<Vec<Damage>>);
+/// The damage that was met so far: each is logged and counted once. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Damages(Arc<Mutex<Vec<Damage>>>);
 
 impl Damages {
     /// Logs and counts damage, unless that was done before.

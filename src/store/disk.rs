@@ -4,6 +4,7 @@
 //! counts, and what is renamed over another file is one of the two, whole.
 
 use std::{
+    env,
     error::Error,
     fmt,
     fs::{self, DirBuilder, File, OpenOptions},
@@ -11,12 +12,17 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicBool, Ordering},
     },
     thread,
     time::Duration,
 };
+
+/// A file that says what syncs come to, `hang`, `fail` or `panic`, for tests of a whole daemon; only builds with debug assertions
+/// look.
+static FAULT_FILE: LazyLock<Option<PathBuf>> =
+    LazyLock::new(|| env::var_os("OFFERD_SYNC_FAULT").filter(|_| cfg!(debug_assertions)).map(PathBuf::from));
 
 /// How often a sync that hangs looks whether it still does.
 const HANG_LOOK: Duration = Duration::from_millis(1);
@@ -63,10 +69,13 @@ impl SyncFault {
 
     /// Waits while it is to hang; then the failure, where there is to be one.
     pub(super) fn tell(&self) -> io::Result<()> {
-        while self.hanging.load(Ordering::SeqCst) {
+        let of_file = || FAULT_FILE.as_ref().and_then(|file| fs::read_to_string(file).ok());
+        while self.hanging.load(Ordering::SeqCst) || of_file().is_some_and(|fault| fault == "hang") {
             thread::park_timeout(HANG_LOOK);
         }
-        match self.failing.load(Ordering::SeqCst) {
+        let of_file = of_file().unwrap_or_default();
+        assert_ne!(of_file, "panic", "simulated panic of the disk");
+        match self.failing.load(Ordering::SeqCst) || of_file == "fail" {
             true => Err(io::Error::other("simulated sync failure")),
             false => Ok(()),
         }

@@ -1,6 +1,9 @@
 //! Whether the store can still keep its promise.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{
+    Arc, PoisonError, RwLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use tokio::sync::Notify;
 
@@ -11,6 +14,8 @@ pub enum Health {
     Sound,
     /// The disk is nearly full: commits are taken, but new leads should not be.
     Short(String),
+    /// The disk does not answer: what was taken in waits for it, and new leads should not be.
+    Stalled(String),
     /// The disk failed; commits are refused, reads go on.
     Failed(String),
 }
@@ -24,6 +29,9 @@ pub enum Health {
 pub(super) struct FailureLatch {
     failure: RwLock<Option<Arc<Failure>>>,
     mended: Notify,
+    /// Whether it failed for good, for who may take no lock.
+    lost: Arc<AtomicBool>,
+    noted: Notify,
 }
 
 /// Why the store failed.
@@ -58,6 +66,26 @@ impl FailureLatch {
         self.mended.notified().await;
     }
 
+    /// Waits until the store failed for good, and tells why. One waits at a time.
+    pub(super) async fn until_lost(&self) -> String {
+        loop {
+            if let Some(failure) = self.failure().filter(|failure| failure.for_good) {
+                return failure.reason.clone();
+            }
+            self.noted.notified().await;
+        }
+    }
+
+    /// Whether the store failed for good: nothing may be asked of its indexes any more.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    /// That, for who shares nothing else.
+    pub(super) fn lost(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.lost)
+    }
+
     fn set(&self, reason: &str, for_good: bool) {
         let mut failed = self.failure.write().unwrap_or_else(PoisonError::into_inner);
         if failed.as_ref().is_some_and(|failure| failure.for_good || !for_good) {
@@ -66,6 +94,10 @@ impl FailureLatch {
         let reason = failed.as_ref().map_or(reason, |failure| &failure.reason).to_owned();
         tracing::error!(%reason, for_good, "store failed, commits are refused from here on");
         *failed = Some(Arc::new(Failure { reason, for_good }));
+        if for_good {
+            self.lost.store(true, Ordering::Release);
+            self.noted.notify_one();
+        }
     }
 
     /// Why the store failed, if it did.

@@ -19,12 +19,15 @@
 //! `manifest` says which there must be. Everything that sled writes can be thrown away, and is where it is not byte for byte what was
 //! left when it was closed.
 //!
+//! A disk that does not answer is told within [`StoreOptions::stall_after`] (`stall`), whatever hangs. What has failed for good is
+//! asked nothing any more: its owner ends the process.
+//!
 //! How long groups wait for the writer is told as the [`backlog`](Store::backlog), so that less is taken in.
 //!
 //! # What reading relies on
 //! Each value carries a version and a checksum ([`Reason`] names what can be wrong). A broken record is counted, logged
 //! once without a byte of its value, and is an error of that one record: [`Store::get`] returns it, [`Store::scan`] leaves
-//! it out. Reads take no queue, and no lock of ours that is held over a sync: they wait while a group is applied.
+//! it out. Reads take no queue, and no lock of ours that is held over a write: they wait while indexes take a group in, and not for long.
 //!
 //! # What a thief of the disk learns
 //! Nothing of a person: what may tell of one is [sealed](sealing) on its way to the disk and opened on its way back, by
@@ -71,8 +74,10 @@ mod record_file;
 mod records;
 mod recovery;
 mod retention;
+mod scrub;
 pub mod sealing;
 mod space;
+mod stall;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
@@ -83,7 +88,7 @@ mod writer;
 use std::{
     fmt, io,
     path::Path,
-    sync::{Arc, Weak},
+    sync::{Arc, Weak, atomic::AtomicBool},
     thread,
     time::Duration,
 };
@@ -118,6 +123,7 @@ use self::{
     open::Opened,
     queue::Queue,
     records::Records,
+    scrub::{Scrub, Scrubbing},
     space::Space,
 };
 
@@ -149,6 +155,8 @@ struct Shared {
     latch: Arc<FailureLatch>,
     space: Space,
     clock: Arc<ArrivalClock>,
+    /// While there is one.
+    _scrubbing: Option<Scrubbing>,
 }
 
 impl Store {
@@ -161,8 +169,12 @@ impl Store {
             .with_checkpoints_aside()
             .and_then(|writer| Queue::threaded(writer, options.queue, options.group, options.close_bound))
             .map_err(|source| StoreError::Io { path: options.path.clone(), source })?;
-        let shared = Arc::new(Shared { queue, records, latch, space, clock });
-        let opening = open_volumes(Arc::downgrade(&shared));
+        let scrub = Scrub { interval: options.scrub_interval, rate: options.scrub_rate };
+        let scrubbing = (!scrub.interval.is_zero()).then(|| scrub.begin(&records)).transpose();
+        let scrubbing = scrubbing.map_err(|source| StoreError::Io { path: options.path.clone(), source })?;
+        let shared = Arc::new(Shared { queue, records, latch, space, clock, _scrubbing: scrubbing });
+        let opening = stall::watch(shared.records.stalls(), &shared.latch)
+            .and_then(|()| open_volumes(Arc::downgrade(&shared)));
         opening.map_err(|source| StoreError::Io { path: options.path, source })?;
         Ok(Self { shared })
     }
@@ -177,7 +189,8 @@ impl Store {
     pub fn open_inline_with(options: &StoreOptions) -> Result<Self, StoreError> {
         let Opened { records, writer, latch, clock } = open::open(options)?;
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
-        Ok(Self { shared: Arc::new(Shared { queue: Queue::inline(writer), records, latch, space, clock }) })
+        let queue = Queue::inline(writer);
+        Ok(Self { shared: Arc::new(Shared { queue, records, latch, space, clock, _scrubbing: None }) })
     }
 
     /// Queues a commit and returns a future of its outcome. The commit is queued when this returns: dropping the future
@@ -187,6 +200,39 @@ impl Store {
     /// all of them are there or none. A commit is written after all that were queued before it.
     pub fn commit(&self, commit: Commit) -> impl Future<Output = Result<(), CommitError>> + Send + use<> {
         self.shared.queue.submit(commit).outcome()
+    }
+
+    /// Like [`commit`](Self::commit), for who cannot wait: at once [`CommitError::Late`], with nothing queued, while the disk does not
+    /// answer, and the same when it has not taken the commit by then. It may still be written then, or not.
+    ///
+    /// # Errors
+    /// Why it is not acknowledged.
+    pub async fn commit_within(&self, longest: Duration, commit: Commit) -> Result<(), CommitError> {
+        if self.is_stalled() {
+            return Err(CommitError::Late);
+        }
+        let outcome = tokio::time::timeout(longest, self.commit(commit)).await;
+        outcome.unwrap_or(Err(CommitError::Late))
+    }
+
+    /// Whether the disk does not answer, so that what is committed waits.
+    pub fn is_stalled(&self) -> bool {
+        self.shared.records.stalls().stall().is_some()
+    }
+
+    /// Waits until the disk does not answer.
+    pub async fn until_stalled(&self) {
+        self.shared.records.stalls().until_stalled().await;
+    }
+
+    /// Waits until the store has failed for good, and tells why: only another process can go on with it. One waits at a time.
+    pub async fn until_lost(&self) -> String {
+        self.shared.latch.until_lost().await
+    }
+
+    /// Whether it has, for who may wait for nothing of the store's.
+    pub fn lost(&self) -> Arc<AtomicBool> {
+        self.shared.latch.lost()
     }
 
     /// How long commits wait for the writer just now because of its work, the time of the disk aside: the signal that more is
@@ -272,6 +318,11 @@ impl Store {
         self.shared.records.volumes().damages().all()
     }
 
+    /// How many records could not be read since it was opened.
+    pub fn broken_records(&self) -> usize {
+        self.shared.records.broken()
+    }
+
     /// The volumes by time, the oldest first. The last is the one that grows.
     pub fn volumes(&self) -> Vec<VolumeSpan> {
         self.shared.records.volumes().spans()
@@ -301,9 +352,11 @@ impl Store {
 
     /// Whether commits are still taken, and new leads with them.
     pub fn health(&self) -> Health {
-        match self.shared.latch.health() {
-            Health::Sound if self.shared.space.is_short() => Health::Short(self.shared.space.told()),
-            health => health,
+        let stall = self.shared.records.stalls().stall();
+        match (self.shared.latch.health(), stall) {
+            (Health::Sound, Some(stall)) => Health::Stalled(stall.told()),
+            (Health::Sound, None) if self.shared.space.is_short() => Health::Short(self.shared.space.told()),
+            (health, _) => health,
         }
     }
 

@@ -22,6 +22,7 @@ use super::{
     records::{Records, Scan},
     recovery::{self, Recovered},
     sealing::{MasterKey, Sealing, SealingError},
+    stall::Stalls,
     trees::{TREES, Tree},
     volumes::{BASE, Kept, Volumes, time_ms},
     writer::{Limits, Writer},
@@ -65,7 +66,9 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let is_new =
         volumes.last().is_none() && volumes.base().range(std::ops::Bound::Unbounded).next().is_none();
     let sealing = Sealing::open(master, path, is_new).map_err(StoreError::Sealing)?;
-    let records = Arc::new(Records::new(volumes, sealing));
+    let latch = Arc::new(FailureLatch::default());
+    let stalls = Stalls::new(options.stall_after);
+    let records = Arc::new(Records::new(volumes, sealing, Arc::clone(&latch), stalls));
     let last_us = last_arrival_us(&records)?;
     let clock = Arc::new(ArrivalClock::after(last_us, options.clock.clone(), options.clock_limits));
     let arrivals = Arrivals::after(last_us, Arc::clone(&clock));
@@ -73,7 +76,6 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let directory = Journal::directory(path);
     let journal = Journal::begin(replay, options.sync_fault.clone(), &records.volumes().positions())
         .map_err(|source| io_error(&directory, source))?;
-    let latch = Arc::new(FailureLatch::default());
     let StoreOptions { volume_bytes, volume_age, mend_interval, .. } = *options;
     let limits = Limits { volume_bytes, volume_age, mend_interval };
     let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch), limits);

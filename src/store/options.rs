@@ -30,6 +30,12 @@ pub struct StoreOptions {
     pub close_bound: Duration,
     /// How long a failed disk is left alone before it is tried again.
     pub mend_interval: Duration,
+    /// Time between two readings of all record files, for damage; zero for none.
+    pub scrub_interval: Duration,
+    /// How fast they are read, in bytes a second.
+    pub scrub_rate: u64,
+    /// How long the writer may be at one step on the disk; from then on the store is [stalled](super::Health::Stalled).
+    pub stall_after: Duration,
     /// Where arrival times come from.
     pub clock: Clock,
     /// What of that clock is believed.
@@ -57,6 +63,9 @@ impl StoreOptions {
             lock_wait: Duration::from_secs(1),
             close_bound: Duration::from_secs(10),
             mend_interval: Duration::from_secs(1),
+            scrub_interval: Duration::ZERO,
+            scrub_rate: 8 * 1024 * 1024,
+            stall_after: Duration::from_secs(1),
             clock: Clock::system(),
             clock_limits: ClockLimits::default(),
             sync_fault: SyncFault::default(),
@@ -78,6 +87,9 @@ impl From<&StoreSettings> for StoreOptions {
             volume_bytes: settings.volume_bytes,
             volume_age: settings.volume_age,
             clock_limits: ClockLimits { jump, hold, gap },
+            stall_after: settings.stall_after,
+            scrub_interval: settings.scrub_interval,
+            scrub_rate: settings.scrub_rate,
             ..Self::new(path)
         }
     }

@@ -2,7 +2,8 @@
 
 use std::{
     io, iter,
-    sync::{Mutex, PoisonError, RwLock},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, PoisonError, RwLock},
     thread::{self, JoinHandle, Thread},
     time::{Duration, Instant},
 };
@@ -80,8 +81,13 @@ impl Queue {
         let (finish, finished) = bounded(1);
         let backlog = Backlog::default();
         let shown = backlog.shown();
+        let latch = Arc::clone(writer.latch());
         let handle = thread::Builder::new().name("store-writer".to_owned()).spawn(move || {
-            let result = run(writer, &requests, group.max(1), backlog);
+            let ran = catch_unwind(AssertUnwindSafe(|| run(writer, &requests, group.max(1), backlog)));
+            let result = ran.unwrap_or_else(|_| {
+                latch.fail_for_good("the writer panicked");
+                Err("the writer panicked".to_owned())
+            });
             // Nobody listens when the bound of `close` has passed.
             let _ = finish.send(result);
         })?;

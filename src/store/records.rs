@@ -6,8 +6,10 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Bound;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+use std::time::Duration;
 
+use parking_lot::{RwLock, RwLockReadGuard};
 use uuid::Uuid;
 
 use super::{
@@ -16,10 +18,12 @@ use super::{
     changes::Change,
     disk::{DiskError, DiskResult},
     frame::{Frame, Head, Reason, part_key},
+    health::FailureLatch,
     index,
     sealing::{LastKey, Sealing, data_key, owner},
+    stall::{Stalls, Step},
     trees::Tree,
-    volumes::{ApplyError, BASE, Number, Span, Standing, Volumes, place, span, volume::Volume},
+    volumes::{Appended, ApplyError, BASE, Number, Span, Standing, Volumes, place, span, volume::Volume},
 };
 
 /// Something raw values can be read from: what is stored, or that under the writes of a group.
@@ -36,6 +40,38 @@ pub(super) struct Records {
     applied: Arc<RwLock<()>>,
     tap: Tap,
     reported: Reported,
+    bounds: Arc<Bounds>,
+}
+
+/// What every read keeps to: nothing is asked of an index that failed, and nothing waits without end for a group.
+#[derive(Default)]
+pub(super) struct Bounds {
+    latch: Arc<FailureLatch>,
+    stalls: Arc<Stalls>,
+}
+
+impl Bounds {
+    /// Reads from here on, until it is dropped, while no group is being applied.
+    fn begin<'l>(&self, applied: &'l RwLock<()>) -> DiskResult<RwLockReadGuard<'l, ()>> {
+        let longest = if self.stalls.stall().is_some() { Duration::ZERO } else { self.stalls.after() };
+        let begun = applied.try_read_for(longest);
+        let begun =
+            begun.ok_or_else(|| DiskError("the disk has not finished a write for too long".to_owned()))?;
+        self.hold().map(|()| begun)
+    }
+
+    /// Whether indexes may be asked: what has failed may answer with nothing, or never.
+    fn hold(&self) -> DiskResult<()> {
+        match self.latch.is_lost() {
+            true => Err(DiskError("the store has failed, and is not read any more".to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    /// What an index has said; a failure is the end of it.
+    fn told<T>(&self, said: DiskResult<T>) -> DiskResult<T> {
+        said.inspect_err(|DiskError(reason)| self.latch.fail_for_good(reason))
+    }
 }
 
 /// What one group writes, applied as one: a record, or that there is none any more.
@@ -54,10 +90,15 @@ pub(super) struct Settled<'a> {
     closed: Cell<Option<Number>>,
     /// Why one cannot be opened.
     failure: Option<DiskError>,
+    /// Why nothing may be read.
+    refused: Option<DiskError>,
 }
 
 impl RawValues for Settled<'_> {
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+        if let Some(refused) = &self.refused {
+            return Err(refused.clone());
+        }
         let Some((prefix, key)) = sled_key.split_first() else { return Ok(None) };
         let volumes = &self.records.volumes;
         let numbers = match Tree::of_prefix(*prefix) {
@@ -67,7 +108,9 @@ impl RawValues for Settled<'_> {
         for number in numbers {
             match (volumes.standing(number), &self.failure) {
                 (Standing::Open(volume), _) => {
-                    if let Some(raw) = volume.get(sled_key)? {
+                    let bounds = &self.records.bounds;
+                    bounds.hold()?;
+                    if let Some(raw) = bounds.told(volume.get(sled_key))? {
                         return Ok(Some(raw));
                     }
                 }
@@ -97,9 +140,20 @@ impl RawValues for Within<'_> {
 
 impl Records {
     /// Takes the volumes over, with the keys of what is sealed in them.
-    pub(super) fn new(volumes: Volumes, sealing: Sealing) -> Self {
+    pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
         let (applied, tap, reported) = Default::default();
-        Self { volumes, sealing, applied, tap, reported }
+        let bounds = Arc::new(Bounds { latch, stalls: Arc::new(stalls) });
+        Self { volumes, sealing, applied, tap, reported, bounds }
+    }
+
+    /// What the writer is at.
+    pub(super) fn stalls(&self) -> &Arc<Stalls> {
+        &self.bounds.stalls
+    }
+
+    /// How many broken records were met.
+    pub(super) fn broken(&self) -> usize {
+        self.reported.count()
     }
 
     /// Where the records lie.
@@ -148,11 +202,17 @@ impl Records {
     /// Reads while no group is being applied. What is handed in is to be used for it: the records themselves would wait
     /// for a group that waits for this to end. If a volume was not open it is read again, once that is.
     pub(super) fn settled<T>(&self, read: impl Fn(&Settled<'_>) -> T) -> T {
-        let mut settled = Settled { records: self, closed: Cell::new(None), failure: None };
+        let mut settled = Settled { records: self, closed: Cell::new(None), failure: None, refused: None };
         // What is held is not closed.
         let mut opened = Vec::new();
         loop {
-            let told = self.still(|| read(&settled));
+            let told = match self.bounds.begin(&self.applied) {
+                Ok(_applied) => read(&settled),
+                Err(failure) => {
+                    settled.refused = Some(failure);
+                    return read(&settled);
+                }
+            };
             let Some(number) = settled.closed.take() else { return told };
             match self.volumes.volume(number) {
                 Ok(volume) => opened.push(volume),
@@ -163,7 +223,7 @@ impl Records {
 
     /// Does something that reads no volume while no group is being applied.
     pub(super) fn still<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _applied = self.applied.read().unwrap_or_else(PoisonError::into_inner);
+        let _applied = self.applied.read();
         work()
     }
 
@@ -175,13 +235,24 @@ impl Records {
     /// Applies the batch: readers see all of it or nothing, and so does a recovery, by the journal.
     pub(super) fn apply(&self, batch: Batch) -> Result<(), ApplyError> {
         let Batch(changes) = batch;
-        let _applied = self.applied.write().unwrap_or_else(PoisonError::into_inner);
-        let noted = self.tap.listens().then(|| changes.clone());
-        self.volumes.apply(changes)?;
-        if let Some(noted) = noted {
-            self.tap.note(noted);
+        self.stalls().step(Step::Append);
+        // Nobody finds it yet, so nobody has to wait for the disk.
+        let appended = self.volumes.append(changes)?;
+        self.stalls().step(Step::Readers);
+        let _applied = self.applied.write();
+        self.stalls().step(Step::Index);
+        appended.iter().try_for_each(Appended::find).map_err(ApplyError::Index)?;
+        if self.tap.listens() {
+            self.tap.note(appended.into_iter().flat_map(Appended::into_changes).collect());
         }
         Ok(())
+    }
+
+    /// Does something as if a group were being applied.
+    #[cfg(test)]
+    pub(super) fn while_applying(&self, work: impl FnOnce()) {
+        let _applied = self.applied.write();
+        work();
     }
 
     /// Where a backup listens to what is written.
@@ -201,18 +272,21 @@ impl Records {
 
     /// Everything there is in a volume from a key on, as it lies there; nothing when the volume was dropped.
     pub(super) fn walk(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<Walk> {
+        self.bounds.hold()?;
         let Some(volume) = self.volumes.volume(volume)? else { return Ok(Walk::default()) };
         let ahead = volume.range(from.clone());
-        Ok(Walk { ahead: Some((ahead, volume)), applied: Arc::clone(&self.applied) })
+        Ok(self.walk_of(ahead, volume))
     }
 
     /// Everything there is in the base from a key on, as it lies there.
     pub(super) fn walk_base_from(&self, first: &[u8]) -> Walk {
         let base = Arc::clone(self.volumes.base());
-        Walk {
-            ahead: Some((base.range(Bound::Included(first.to_vec())), base)),
-            applied: Arc::clone(&self.applied),
-        }
+        self.walk_of(base.range(Bound::Included(first.to_vec())), base)
+    }
+
+    fn walk_of(&self, ahead: index::Range, volume: Arc<Volume>) -> Walk {
+        let (applied, bounds) = (Arc::clone(&self.applied), Arc::clone(&self.bounds));
+        Walk { ahead: Some((ahead, volume)), applied, bounds }
     }
 }
 
@@ -221,21 +295,25 @@ impl Records {
 pub(super) struct Walk {
     ahead: Option<(index::Range, Arc<Volume>)>,
     applied: Arc<RwLock<()>>,
+    bounds: Arc<Bounds>,
 }
 
 impl Iterator for Walk {
     type Item = DiskResult<(Vec<u8>, Vec<u8>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let _applied = self.applied.read().unwrap_or_else(PoisonError::into_inner);
         let (range, volume) = self.ahead.as_mut()?;
+        let _applied = match self.bounds.begin(&self.applied) {
+            Ok(applied) => applied,
+            Err(failure) => return Some(Err(failure)),
+        };
         loop {
-            let (key, _) = match range.next()? {
+            let (key, _) = match self.bounds.told(range.next()?) {
                 Ok(met) => met,
                 Err(error) => return Some(Err(error)),
             };
             // The range may be of before a group that was applied since: what the index says now counts.
-            match volume.get(&key) {
+            match self.bounds.told(volume.get(&key)) {
                 Ok(None) => {}
                 Ok(Some(value)) => return Some(Ok((key, value))),
                 Err(error) => return Some(Err(error)),

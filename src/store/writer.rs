@@ -20,6 +20,7 @@ use super::{
     open::LAST_ARRIVAL,
     record_file::{Entry, HEADING, Met},
     records::{Batch, Records},
+    stall::{Stalls, Step},
     trees::Tree,
     volumes::{ApplyError, BASE, Begins},
 };
@@ -32,6 +33,7 @@ pub(super) struct Writer {
     checkpoints: Checkpoints,
     arrivals: Arrivals,
     latch: Arc<FailureLatch>,
+    stalls: Arc<Stalls>,
     /// When a failed disk was tried last.
     tried: Option<Instant>,
     limits: Limits,
@@ -67,12 +69,14 @@ impl Writer {
         limits: Limits,
     ) -> Self {
         let checkpoints = Checkpoints::inline(Arc::clone(&records), Arc::clone(&latch));
+        let stalls = Arc::clone(records.stalls());
         Self {
             records,
             journal,
             checkpoints,
             arrivals,
             latch,
+            stalls,
             tried: None,
             limits,
             disk_took: Duration::ZERO,
@@ -98,7 +102,9 @@ impl Writer {
         }
         self.disk_took = Duration::ZERO;
         metrics::histogram!(STORE_GROUP_COMMITS).record(commits.len() as f64);
+        self.stalls.step(Step::Read);
         let written = catch_unwind(AssertUnwindSafe(|| self.write(commits)));
+        self.stalls.done();
         let failure = match written {
             Ok(Ok(outcomes)) => return outcomes,
             Ok(Err(fault)) => self.failed(fault),
@@ -120,6 +126,11 @@ impl Writer {
                 reason
             }
         }
+    }
+
+    /// What it fails with when it cannot go on.
+    pub(super) fn latch(&self) -> &Arc<FailureLatch> {
+        &self.latch
     }
 
     /// How long the journal and the key file, and so the disk, took for the last group.
@@ -144,6 +155,20 @@ impl Writer {
             return;
         }
         self.tried = Some(Instant::now());
+        self.stalls.step(Step::Roll);
+        self.renew();
+        self.stalls.done();
+        // Of an erasure that failed in its middle, before another one forgets the old wrapping keys of all slots.
+        let unfinished: Vec<Commit> = match self.latch.failure() {
+            Some(_) => Vec::new(),
+            None => self.records.sealing().unfinished().into_iter().map(Commit::rewrap).collect(),
+        };
+        if !unfinished.is_empty() {
+            self.execute(&unfinished);
+        }
+    }
+
+    fn renew(&mut self) {
         if self.journal.probe().is_err() {
             return;
         }
@@ -158,12 +183,6 @@ impl Writer {
             return tracing::warn!(%error, "the store's disk does not work yet");
         }
         self.latch.mended();
-        // Of an erasure that failed in its middle, before another one forgets the old wrapping keys of all slots.
-        let unfinished: Vec<Commit> =
-            self.records.sealing().unfinished().into_iter().map(Commit::rewrap).collect();
-        if !unfinished.is_empty() {
-            self.execute(&unfinished);
-        }
     }
 
     /// As if a failed disk had never been tried.
@@ -188,7 +207,9 @@ impl Writer {
         if self.latch.failure().is_some() {
             return;
         }
-        if let Err(fault) = self.empty_a_part() {
+        let emptied = self.empty_a_part();
+        self.stalls.done();
+        if let Err(fault) = emptied {
             self.failed(fault);
         }
     }
@@ -199,6 +220,7 @@ impl Writer {
             (number, at) if number == file.number() => (number, at),
             _ => (file.number(), HEADING),
         };
+        self.stalls.step(Step::Read);
         let mut walk = file.walk(from);
         let mut live = Vec::new();
         while walk.at() - from < EMPTIED_AT_ONCE
@@ -216,6 +238,7 @@ impl Writer {
             self.record(Batch(live))?;
         }
         if is_empty {
+            self.stalls.step(Step::Begin);
             self.records.volumes().emptied(number).map_err(|error| Fault::Journal(error.to_string()))?;
         }
         Ok(())
@@ -232,6 +255,7 @@ impl Writer {
         let latest_ms = volumes.latest_ms().max(self.arrivals.last_us() / 1000);
         let span_ms = if latest_ms == 0 { 0 } else { latest_ms + 1 };
         let begins = Begins { span_ms, use_ms: self.arrivals.now_ms() };
+        self.stalls.step(Step::Begin);
         volumes.add(number, begins).map_err(|DiskError(reason)| Fault::Journal(reason))?;
         self.grown = false;
         Ok(())
@@ -249,6 +273,7 @@ impl Writer {
     fn write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Fault> {
         if self.is_volume_full() {
             self.next_volume()?;
+            self.stalls.step(Step::Read);
         }
         let last_arrival_us = self.arrivals.last_us();
         let mut group = Group::over(&self.records);
@@ -266,6 +291,7 @@ impl Writer {
         }
         if rewrapped {
             let begun = Instant::now();
+            self.stalls.step(Step::Keys);
             self.records.sealing().forget().map_err(|error| Fault::Records(error.to_string()))?;
             self.disk_took += begun.elapsed();
         }
@@ -278,13 +304,16 @@ impl Writer {
         let volumes = self.records.volumes();
         let begun = Instant::now();
         if self.journal.is_full() {
+            self.stalls.step(Step::Roll);
             let full = self.journal.roll(&volumes.positions()).map_err(journaled)?;
             self.grown = true;
             self.checkpoints.take(full).map_err(Fault::Records)?;
         }
         if volumes.is_base_file_full() {
+            self.stalls.step(Step::Begin);
             volumes.begin_base_file().map_err(journaled)?;
         }
+        self.stalls.step(Step::Journal);
         self.journal.append(&batch.0).map_err(journaled)?;
         self.disk_took += begun.elapsed();
         self.records.apply(batch).map_err(|error| match error {

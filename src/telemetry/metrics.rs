@@ -117,6 +117,10 @@ pub const STORE_CLOCK_STEPS: &str = "offerd_store_clock_steps_total";
 pub const STORE_BROKEN_RECORDS: &str = "offerd_store_broken_records_total";
 /// What of the store's files is damaged.
 pub const STORE_DAMAGE: &str = "offerd_store_damage";
+/// How long the disk has not answered.
+pub const STORE_STALLED: &str = "offerd_store_stalled";
+/// Times that it did not.
+pub const STORE_STALLS: &str = "offerd_store_stalls_total";
 /// Connections made to far systems.
 pub const WIRE_CONNECTIONS: &str = "offerd_wire_connections_total";
 /// Requests that got a connection.
@@ -145,7 +149,7 @@ pub const METRICS: &[Metric] = &[
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
     counter(CONSOLE_SIGN_INS_REFUSED, &["reason"], "Attempts to sign in to the console that failed: wrong, or too_many within a minute, of which no password is looked at."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
-    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, disk_full; and merges that a publishable token came too late for, with 404: merge_too_late."),
+    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, store_stalled, disk_full; and merges that a publishable token came too late for, with 404: merge_too_late."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
     counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, schedule, per_minute, per_day, budget, exclusive."),
     counter(CLICKS, &["kept"], "Clicks that led to a partner, and whether they are kept with the lead (yes) or only counted (no): limits.clicks_kept_per_offer."),
@@ -178,6 +182,8 @@ pub const METRICS: &[Metric] = &[
     counter(STORE_CLOCK_STEPS, &["to"], "Times that the machine's clock was found ahead of arrivals by more than store.clock_jump, or behind them, or was followed again: ahead, behind, followed."),
     counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
     gauge(STORE_DAMAGE, &[], "Places of the store's files that are not as they were written; `offerd store check` names them."),
+    gauge(STORE_STALLED, &[], "Seconds for which the disk of the store has not finished a write, once that is longer than store.stall_after; else 0."),
+    counter(STORE_STALLS, &[], "Times that a write of the store's disk took longer than store.stall_after."),
     counter(WIRE_CONNECTIONS, &["pool"], "Connections made to far systems."),
     counter(WIRE_REQUESTS, &["pool"], "Requests that got a connection; those beyond the connections made reused one."),
     gauge(WIRE_IN_FLIGHT, &["pool", "lane"], "Calls under way."),

@@ -29,6 +29,7 @@ mod guessing;
 mod handbook;
 mod http_partners;
 mod hung_daemon;
+mod hung_disk;
 mod kit;
 mod leads;
 mod limits;

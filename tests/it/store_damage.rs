@@ -5,8 +5,10 @@ use std::path::Path;
 use std::process::Output;
 
 use fastrand::Rng;
+use hyper::Method;
 use serde_json::{Value, json};
 
+use crate::console::html;
 use crate::kit::partners::prompt_partners;
 use crate::kit::{Daemon, Stopped, sample};
 
@@ -110,4 +112,31 @@ fn found(stopped: &Stopped, file: &Path, damaged: &[u8]) -> Option<String> {
     }
     assert!(error.contains("not sound"), "{error}");
     Some(told)
+}
+
+/// A flipped byte of an old volume that nobody asks for is found by the slow reading of all files, and shown everywhere.
+#[tokio::test]
+async fn damage_is_shown_while_all_the_rest_goes_on() {
+    let stopped = with_leads().await;
+    let name = "volumes/1/00000001.records";
+    let file = stopped.plan.store().join(name);
+    let mut damaged = fs::read(&file).unwrap();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    fs::write(&file, damaged).unwrap();
+
+    let daemon = stopped.start().await;
+    daemon.logged("the store is damaged").await;
+    let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
+    assert_eq!(ready.status, 200, "leads are taken in");
+    let told = text(&ready.body);
+    assert!(told.starts_with("ready, degraded: damaged places of the store: 1, "), "{told}");
+    assert!(told.contains("`offerd store check` names them"), "{told}");
+    let metrics = daemon.metrics().await;
+    assert!(metrics.lines().any(|line| line == "offerd_store_damage 1"), "{metrics}");
+    for (page, shown) in [("", "taken in, degraded"), ("/system", "1 damaged places")] {
+        let html = html(&daemon, &format!("/console{page}")).await;
+        assert!(html.contains(shown), "{html}");
+    }
+    assert_eq!(daemon.submit(sample("everything")).await.status, 200);
 }

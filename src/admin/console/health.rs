@@ -14,6 +14,9 @@ use crate::telemetry::metrics;
 /// Share of a limit from which on it is worth a look.
 const WORTH_A_LOOK: f64 = 0.8;
 
+/// Where it is told what cannot be read.
+const RECORDS_FROM: &str = "offerd_store_broken_records_total, offerd_store_damage";
+
 /// Something that is well or not.
 #[derive(Debug, Serialize)]
 pub(super) struct Check {
@@ -39,7 +42,7 @@ pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
             "commits waiting",
             metrics::STORE_QUEUE_DEPTH,
         ),
-        records(last),
+        records(app, last),
         clock(app),
         limited(
             "Rate tables",
@@ -57,7 +60,10 @@ pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
 
 fn leads(app: &App) -> Check {
     let (class, state, figures) = match app.health.ready() {
-        Ok(()) => ("good", "taken in", "ready".to_owned()),
+        Ok(()) => match app.health.degraded() {
+            Some(degraded) => ("warn", "taken in, degraded", degraded.to_string()),
+            None => ("good", "taken in", "ready".to_owned()),
+        },
         Err(reason) => ("bad", "refused", reason),
     };
     Check { name: "Leads", class, state, figures, source: "/readyz" }
@@ -67,6 +73,7 @@ fn store(app: &App) -> Check {
     let (class, state, figures) = match app.engine.store.health() {
         store::Health::Sound => ("good", "writes", "synced before it is acknowledged".to_owned()),
         store::Health::Short(reason) => ("warn", "short of room", reason),
+        store::Health::Stalled(reason) => ("bad", "hangs", reason),
         store::Health::Failed(reason) => ("bad", "failed", reason),
     };
     Check { name: "Store", class, state, figures, source: "/readyz" }
@@ -102,10 +109,17 @@ fn limited(name: &'static str, used: f64, limit: usize, what: &str, source: &'st
     }
 }
 
-fn records(last: &Reading) -> Check {
-    let (class, state) = if last.broken > 0.0 { ("bad", "broken ones") } else { ("good", "readable") };
-    let figures = format!("{} unreadable since the start", format::count(&last.broken.into()));
-    Check { name: "Records", class, state, figures, source: metrics::STORE_BROKEN_RECORDS }
+fn records(app: &App, last: &Reading) -> Check {
+    let damages = app.engine.store.damages();
+    let (class, state) = match (damages.is_empty(), last.broken > 0.0) {
+        (false, _) => ("bad", "damaged"),
+        (true, true) => ("bad", "broken ones"),
+        (true, false) => ("good", "readable"),
+    };
+    let broken = format::count(&last.broken.into());
+    let figures =
+        format!("{broken} unreadable and {} places of files damaged since the start", damages.len());
+    Check { name: "Records", class, state, figures, source: RECORDS_FROM }
 }
 
 fn clock(app: &App) -> Check {

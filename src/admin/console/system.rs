@@ -24,6 +24,9 @@ use crate::web::{Failure, Reply};
 /// Where the page is.
 const PATH: &str = "/console/system";
 
+/// Damaged places of the store that are listed, those that were found first.
+const DAMAGES_SHOWN: usize = 20;
+
 /// Tokens that are listed, those that were made last.
 const TOKENS_SHOWN: usize = 200;
 
@@ -89,6 +92,12 @@ struct StoreView {
     bytes: Option<f64>,
     free_bytes: Option<f64>,
     master_key: String,
+    /// What is damaged, as far as it is known.
+    damaged: Vec<String>,
+    /// How many damaged places are not listed.
+    damaged_more: usize,
+    /// Records that could not be read since the start.
+    broken: usize,
     check: Option<CheckView>,
 }
 
@@ -244,7 +253,11 @@ fn store(app: &App, reading: &Reading) -> StoreView {
         };
         CheckView { at: check.at, class, words, records }
     });
+    let damages = app.engine.store.damages();
     StoreView {
+        damaged: damages.iter().take(DAMAGES_SHOWN).map(ToString::to_string).collect(),
+        damaged_more: damages.len().saturating_sub(DAMAGES_SHOWN),
+        broken: app.engine.store.broken_records(),
         path: path.display().to_string(),
         bytes: bytes_of(path),
         free_bytes: reading.free_bytes,

@@ -13,6 +13,9 @@ pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 /// Seconds after which a client may try again when the disk is full: somebody has to make room first.
 const RETRY_AFTER_DISK_FULL_S: u32 = 60;
 
+/// Seconds after which a client may try again when the disk does not answer.
+const RETRY_AFTER_STALLED_S: u32 = 5;
+
 /// Longest `Idempotency-Key`.
 pub const KEY_BYTES: usize = 255;
 
@@ -75,6 +78,7 @@ pub(super) fn refused(refused: Refused) -> Failure {
             "came with another body before",
         )]),
         Refused::UnderWay => Failure::under_way(),
+        Refused::StoreStalled => Failure::overloaded(RETRY_AFTER_STALLED_S),
         Refused::DiskFull => Failure::overloaded(RETRY_AFTER_DISK_FULL_S),
         Refused::Full | Refused::StoreFailed => Failure::overloaded(RETRY_AFTER_OVERLOAD_S),
     }

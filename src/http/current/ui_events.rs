@@ -100,7 +100,7 @@ async fn write<R: Serialize>(
         let key = id.to_be_bytes();
         let record = make(id);
         let commit = begin().absent(tree, key).put(tree, key, codec::encode_json(&record));
-        match app.matchmaker.engine().store.commit(commit).await {
+        match app.matchmaker.engine().commit(commit).await {
             Ok(()) => return Ok(record),
             // The clock was set back; the next id is free, or the one after it.
             Err(CommitError::Guard { .. }) => {}

@@ -191,7 +191,7 @@ async fn what_is_written_to_a_volume_that_was_dropped_does_not_bring_it_back() {
     }
     assert!(store.drop_before(hourly.now_ms(), 0).await.unwrap().is_some());
     let late = Change { volume: dropped, key: b"late"[..].into(), value: Some(b"change"[..].into()) };
-    assert!(store.shared.records.volumes().apply(vec![late]).is_ok());
+    assert!(store.shared.records.volumes().append(vec![late]).is_ok());
     assert!(store.volumes().iter().all(|volume| volume.number != dropped));
     assert!(!directory.path().join("volumes").join(dropped.to_string()).exists());
 }

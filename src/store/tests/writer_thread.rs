@@ -153,3 +153,81 @@ async fn readers_of_a_large_value_never_see_half_of_it() {
     }
     reader.join().unwrap();
 }
+
+#[tokio::test]
+async fn a_disk_that_hangs_is_told_and_what_waits_is_written_when_it_goes_on() {
+    let directory = directory();
+    let mut options = StoreOptions::new(directory.path());
+    options.stall_after = Duration::from_millis(1);
+    let store = Store::open(options.clone()).unwrap();
+    assert_eq!(store.commit(Commit::new().put(TREE, "before", "1")).await, Ok(()));
+    options.sync_fault.hang(true);
+    let waiting = store.commit(Commit::new().put(TREE, "waiting", "1"));
+    store.until_stalled().await;
+    let Health::Stalled(reason) = store.health() else { panic!("{:?}", store.health()) };
+    assert_eq!(reason, "the disk has not finished a write of the journal for 0 s");
+    assert_eq!(store.payload(TREE, "before"), Some(b"1".to_vec()), "what is there is read");
+    let late = store.commit_within(Duration::from_secs(3600), Commit::new().put(TREE, "refused", "1"));
+    assert_eq!(late.now_or_never(), Some(Err(CommitError::Late)), "at once");
+
+    options.sync_fault.hang(false);
+    assert_eq!(waiting.await, Ok(()));
+    assert_eq!(store.payload(TREE, "refused"), None, "it was not queued");
+    assert_eq!(store.health(), Health::Sound);
+}
+
+#[tokio::test]
+async fn what_is_not_on_the_disk_in_time_is_late_and_may_be_there_later() {
+    let directory = directory();
+    let options =
+        StoreOptions { stall_after: Duration::from_secs(3600), ..StoreOptions::new(directory.path()) };
+    let store = Store::open(options.clone()).unwrap();
+    options.sync_fault.hang(true);
+    let late = store.commit_within(Duration::from_millis(1), Commit::new().put(TREE, "late", "1")).await;
+    assert_eq!(late, Err(CommitError::Late));
+    options.sync_fault.hang(false);
+    assert_eq!(store.commit(Commit::new()).await, Ok(()), "behind it");
+    assert_eq!(store.payload(TREE, "late"), Some(b"1".to_vec()));
+}
+
+#[tokio::test]
+async fn a_writer_that_panics_has_failed_for_good_and_nothing_is_read_any_more() {
+    let directory = directory();
+    let (panics, mut options) = (Arc::new(AtomicBool::new(false)), StoreOptions::new(directory.path()));
+    let panicking = Arc::clone(&panics);
+    options.clock = Clock::new(move || {
+        assert!(!panicking.load(Ordering::SeqCst), "simulated panic of the writer");
+        1
+    });
+    let store = Store::open(options).unwrap();
+    assert_eq!(store.commit(Commit::new().put(TREE, "before", "1")).await, Ok(()));
+    assert!(!store.lost().load(Ordering::SeqCst));
+    panics.store(true, Ordering::SeqCst);
+    drop(store.commit(Commit::new().append(Tree::LeadEvents, Uuid::nil(), "one")));
+    assert_eq!(store.until_lost().await, "the writer panicked");
+    assert!(store.lost().load(Ordering::SeqCst));
+    let read = store.get(TREE, "before");
+    assert!(
+        matches!(&read, Err(ReadError::Disk(reason)) if reason.contains("not read any more")),
+        "{read:?}"
+    );
+    let scanned = store.scan(TREE, []).next();
+    assert!(matches!(scanned, Some(Err(ReadError::Disk(_)))), "{scanned:?}");
+    assert!(matches!(store.commit(Commit::new()).await, Err(CommitError::Failed(_))));
+}
+
+/// What an index does not give back, a reader does not wait for.
+#[tokio::test]
+async fn a_read_waits_no_longer_for_a_group_than_a_step_may_take() {
+    let directory = directory();
+    let options =
+        StoreOptions { stall_after: Duration::from_millis(1), ..StoreOptions::new(directory.path()) };
+    let store = Store::open(options).unwrap();
+    assert_eq!(store.commit(Commit::new().put(TREE, "before", "1")).await, Ok(()));
+    store.shared.records.while_applying(|| {
+        let read = store.get(TREE, "before");
+        assert!(matches!(&read, Err(ReadError::Disk(reason)) if reason.contains("for too long")), "{read:?}");
+        assert!(matches!(store.scan(TREE, []).next(), Some(Err(ReadError::Disk(_)))));
+    });
+    assert_eq!(store.payload(TREE, "before"), Some(b"1".to_vec()));
+}

@@ -16,6 +16,12 @@ use super::super::{
 };
 use super::Number;
 
+/// The name of a file of a volume, from the directory of the store on.
+pub(in crate::store) fn name(volume: Number, number: FileNumber) -> String {
+    let path = record_file::path_of(&super::relative_directory_of(volume), number);
+    path.to_string_lossy().into_owned()
+}
+
 /// The files of a volume, in the order they were begun. The last one grows.
 pub(in crate::store) struct Files {
     volume: Number,
@@ -77,8 +83,7 @@ impl Files {
 
     /// The name of a file, from the directory of the store on.
     pub(in crate::store) fn name(&self, number: FileNumber) -> String {
-        let path = record_file::path_of(&super::relative_directory_of(self.volume), number);
-        path.to_string_lossy().into_owned()
+        name(self.volume, number)
     }
 
     /// Begins the next file.

@@ -49,7 +49,7 @@ use super::{
     manifest::{FileRow, Manifest, VolumeRow},
     open::FORMAT,
     options::StoreOptions,
-    record_file::Locator,
+    record_file::{Locator, RecordFile},
 };
 
 /// The number of a volume, from 1; that of the base is 0.
@@ -84,6 +84,25 @@ pub(super) struct Volumes {
     latest_ms: AtomicU64,
     /// Let go after all the others.
     _lock: Lock,
+}
+
+/// Changes that lie in the files of a volume.
+pub(super) struct Appended {
+    volume: Arc<Volume>,
+    changes: Vec<Change>,
+    locators: Vec<Locator>,
+}
+
+impl Appended {
+    /// Has the volume's index find them.
+    pub(super) fn find(&self) -> DiskResult<()> {
+        self.volume.find(&self.changes, &self.locators)
+    }
+
+    /// The changes.
+    pub(super) fn into_changes(self) -> Vec<Change> {
+        self.changes
+    }
 }
 
 /// Why changes were not applied.
@@ -220,11 +239,8 @@ impl Volumes {
 
     /// Up to where each volume was written.
     pub(super) fn positions(&self) -> Vec<Position> {
-        let position = |number, file: &super::record_file::RecordFile| Position {
-            volume: number,
-            file: file.number(),
-            bytes: file.len(),
-        };
+        let position =
+            |number, file: &RecordFile| Position { volume: number, file: file.number(), bytes: file.len() };
         let base = position(BASE, &self.base.files().last());
         let of_dated = |(number, dated): (&Number, &Dated)| match dated.place.opened.get() {
             Some(volume) => Some(position(*number, &volume.files().last())),
@@ -287,6 +303,26 @@ impl Volumes {
             Some(None) => Standing::Closed,
             None => Standing::Dropped,
         }
+    }
+
+    /// The record files of a volume, each with its name; one that is not open is not opened for it.
+    pub(super) fn record_files(&self, number: Number) -> Vec<(String, Arc<RecordFile>)> {
+        let place = self.dated().get(&number).map(|dated| Arc::clone(&dated.place));
+        let opened = match &place {
+            None if number == BASE => Some(&self.base),
+            place => place.as_ref().and_then(|place| place.opened.get()),
+        };
+        if let Some(volume) = opened {
+            let named = |file: Arc<RecordFile>| (volume.files().name(file.number()), file);
+            return volume.files().all().into_iter().map(named).collect();
+        }
+        let closed = place.iter().flat_map(|place| place.rows.iter().map(|row| (&place.directory, row)));
+        let open = |(directory, row): (&PathBuf, &FileRow)| {
+            // One that is not there is told where the volume is opened, or was dropped with it.
+            let file = RecordFile::open(directory, number, row.number, row.bytes).ok()?;
+            Some((files::name(number, row.number), Arc::new(file)))
+        };
+        closed.filter_map(open).collect()
     }
 
     /// The raw value under a key in a volume.
@@ -360,20 +396,21 @@ impl Volumes {
         Ok(settled?)
     }
 
-    /// Applies changes, each in its volume, and makes nothing durable: that is the journal's work.
-    pub(super) fn apply(&self, changes: Vec<Change>) -> Result<(), ApplyError> {
+    /// Appends changes, each in its volume, and makes nothing durable: that is the journal's work. Nobody finds them before the
+    /// indexes [do](Appended::find).
+    pub(super) fn append(&self, changes: Vec<Change>) -> Result<Vec<Appended>, ApplyError> {
         let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
         for change in changes {
             by_volume.entry(change.volume).or_default().push(change);
         }
-        let mut appended: Vec<(Arc<Volume>, Vec<Change>, Vec<Locator>)> = Vec::new();
+        let mut appended: Vec<Appended> = Vec::new();
         for (number, changes) in by_volume {
             // One that is not there was dropped.
             let Some(volume) = self.volume(number).map_err(ApplyError::Index)? else { continue };
             match volume.files().append(&changes) {
-                Ok(locators) => appended.push((volume, changes, locators)),
+                Ok(locators) => appended.push(Appended { volume, changes, locators }),
                 Err(error) => {
-                    for (volume, _, locators) in appended {
+                    for Appended { volume, locators, .. } in appended {
                         let end =
                             locators.first().map_or_else(|| volume.files().last().len(), |first| first.at);
                         volume.files().cut(end).map_err(ApplyError::Append)?;
@@ -382,10 +419,7 @@ impl Volumes {
                 }
             }
         }
-        appended
-            .iter()
-            .try_for_each(|(volume, changes, locators)| volume.find(changes, locators))
-            .map_err(ApplyError::Index)
+        Ok(appended)
     }
 
     /// Once this returns, everything applied before survives a power cut without the journal.
@@ -411,7 +445,7 @@ impl Volumes {
     }
 
     /// The oldest file of the base, if most of the base is of records that there are no more.
-    pub(super) fn base_file_to_empty(&self) -> Option<Arc<super::record_file::RecordFile>> {
+    pub(super) fn base_file_to_empty(&self) -> Option<Arc<RecordFile>> {
         let mut files = self.base.files().all();
         let dead = self.base.files().bytes().saturating_sub(self.base.live_bytes());
         let is_worth_it = dead > self.base.live_bytes().max(2 * self.base_file_bytes());

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    ops::Bound,
+    ops::{Bound, ControlFlow},
     sync::atomic::{AtomicBool, AtomicI64, Ordering},
 };
 
@@ -11,10 +11,10 @@ use super::super::{
     damage::{Damage, DamageKind, Damages, Neighbour},
     disk::{DiskError, DiskResult},
     index::{Index, IndexOptions, Range},
-    record_file::{Entry, Locator, Met},
+    record_file::{Entry, Locator, Met, RecordFile},
     trees::Tree,
 };
-use super::{files::Files, time_ms};
+use super::{Number, files::Files, time_ms};
 
 /// How many entries are put into a new index at once, in the order of their keys.
 const AT_ONCE: usize = 128 * 1024;
@@ -161,35 +161,56 @@ pub(in crate::store) fn for_each_entry<E>(
     mut take: impl FnMut(Entry) -> Result<(), E>,
 ) -> Result<(), E> {
     for file in files.all() {
-        let mut before: Option<Vec<u8>> = None;
-        let mut damaged: Option<(u64, u64)> = None;
-        let note = |(at, bytes), before: Option<&[u8]>, behind: Option<&[u8]>| {
-            let between = [before, behind].map(|key| key.map(neighbour));
-            let what = DamageKind::Bytes { at, bytes, between };
-            damages.note(Damage { volume: Some(files.volume()), file: files.name(file.number()), what });
-        };
-        let mut walk = file.walk(0);
-        while let Some(met) = {
-            let at = walk.at();
-            walk.next().map(|met| (at, met))
-        } {
-            match met {
-                (at, Err(_)) => damaged = Some((at, file.len() - at)),
-                (_, Ok(Met::Damage { at, bytes })) => damaged = Some((at, bytes)),
-                (_, Ok(Met::Entry(entry))) => {
-                    if let Some(damaged) = damaged.take() {
-                        note(damaged, before.as_deref(), Some(&entry.key));
-                    }
-                    before = Some(entry.key.clone());
-                    take(entry)?;
-                }
-            }
-        }
-        if let Some(damaged) = damaged {
-            note(damaged, before.as_deref(), None);
+        let name = files.name(file.number());
+        let walked = note_damage(&file, (files.volume(), &name), damages, |entry| match take(entry) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        });
+        if let ControlFlow::Break(error) = walked {
+            return Err(error);
         }
     }
     Ok(())
+}
+
+/// Walks through a file, hands over each entry, and notes what is damaged, under the file's volume and name.
+pub(in crate::store) fn note_damage<B>(
+    file: &RecordFile,
+    (volume, name): (Number, &str),
+    damages: &Damages,
+    mut take: impl FnMut(Entry) -> ControlFlow<B>,
+) -> ControlFlow<B> {
+    let mut before: Option<Vec<u8>> = None;
+    let mut damaged: Option<(u64, u64)> = None;
+    let note = |(at, bytes), before: Option<&[u8]>, behind: Option<&[u8]>| {
+        let between = [before, behind].map(|key| key.map(neighbour));
+        let what = DamageKind::Bytes { at, bytes, between };
+        damages.note(Damage { volume: Some(volume), file: name.to_owned(), what });
+    };
+    let mut walk = file.walk(0);
+    while let Some(met) = {
+        let at = walk.at();
+        walk.next().map(|met| (at, met))
+    } {
+        match met {
+            // What was appended last may have been taken back meanwhile.
+            (at, Err(_)) => {
+                damaged = Some((at, file.len().saturating_sub(at))).filter(|(_, bytes)| *bytes > 0)
+            }
+            (_, Ok(Met::Damage { at, bytes })) => damaged = Some((at, bytes)),
+            (_, Ok(Met::Entry(entry))) => {
+                if let Some(damaged) = damaged.take() {
+                    note(damaged, before.as_deref(), Some(&entry.key));
+                }
+                before = Some(entry.key.clone());
+                take(entry)?;
+            }
+        }
+    }
+    if let Some(damaged) = damaged {
+        note(damaged, before.as_deref(), None);
+    }
+    ControlFlow::Continue(())
 }
 
 fn neighbour(key: &[u8]) -> Neighbour {

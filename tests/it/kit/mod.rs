@@ -350,6 +350,19 @@ impl Daemon {
         (status, self.stopped())
     }
 
+    /// Waits until the daemon has ended by itself; how, and what it has logged.
+    pub async fn ended(&mut self) -> (ExitStatus, String) {
+        let mut child = self.child.take().expect("the daemon runs");
+        let waiting = tokio::task::spawn_blocking(move || child.wait());
+        let ended = tokio::time::timeout(PATIENCE, waiting).await.expect("the daemon ends");
+        (ended.expect("waiting does not panic").expect("a daemon that ends has a status"), self.log())
+    }
+
+    /// Starts a daemon that has [ended](Self::ended) again on the same store.
+    pub async fn start_again(self) -> Self {
+        self.stopped().start().await
+    }
+
     fn stopped(mut self) -> Stopped {
         self.plan.assert_silent();
         let plan = std::mem::replace(&mut self.plan, Plan::new(PathBuf::new()));

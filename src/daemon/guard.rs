@@ -1,0 +1,165 @@
+//! The guard: a plain thread that ends the process when nothing else does.
+//!
+//! It needs no runtime, no lock of the store and no disk. It hears of a signal by a socket that the signal's handler writes to, and
+//! of a store that has failed for good by a flag. From then on the daemon has its time to end; then the guard ends it, whatever
+//! spins or hangs, with a last line that says what was not finished.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::signal::{SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+use tracing::error;
+
+/// What the end takes beyond `shutdown.drain`: the store is closed.
+const CLOSING: Duration = Duration::from_secs(3);
+
+/// How often the flag is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long the last line may take: the log may hang too.
+const LAST_WORD: Duration = Duration::from_millis(500);
+
+/// How long the daemon may take to end at once, when it is told to a second time.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// Where the daemon is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It opens the store and recovers what is pending.
+    Starting = 0,
+    /// It serves.
+    Serving = 1,
+    /// It answers what is in flight.
+    Answering = 2,
+    /// It lets rate tables go.
+    Leaving = 3,
+    /// It stops what runs aside: traces, the admin listener.
+    Stopping = 4,
+    /// It closes the store.
+    Closing = 5,
+}
+
+impl Stage {
+    const ALL: [Self; 6] =
+        [Self::Starting, Self::Serving, Self::Answering, Self::Leaving, Self::Stopping, Self::Closing];
+
+    /// What was not finished when it ended here.
+    fn unfinished(self) -> &'static str {
+        match self {
+            Self::Starting => "the start",
+            Self::Serving => "the work at hand: the process does not answer its signals",
+            Self::Answering => "requests in flight",
+            Self::Leaving => "rate tables that were being built",
+            Self::Stopping => "the traces or the admin listener",
+            Self::Closing => "the closing of the store",
+        }
+    }
+}
+
+/// What the daemon tells its guard.
+#[derive(Debug, Clone)]
+pub(super) struct Guard {
+    stage: Arc<AtomicU8>,
+    lost: mpsc::Sender<Arc<AtomicBool>>,
+}
+
+impl Guard {
+    /// Begins to watch: from a signal or the store's end on, the process has so long, and what it takes to close the store.
+    pub(super) fn post(drain: Duration) -> io::Result<Self> {
+        let (heard, told) = UnixStream::pair()?;
+        heard.set_read_timeout(Some(LOOK))?;
+        for signal in [SIGTERM, SIGINT] {
+            pipe::register(signal, told.try_clone()?)?;
+        }
+        let stage = Arc::new(AtomicU8::new(Stage::Starting as u8));
+        let (lost, store) = mpsc::channel();
+        let watch = Watch {
+            heard,
+            _told: told,
+            store,
+            flag: None,
+            stage: Arc::clone(&stage),
+            bound: drain + CLOSING,
+        };
+        thread::Builder::new().name("guard".to_owned()).spawn(move || watch.run())?;
+        Ok(Self { stage, lost })
+    }
+
+    /// The store is open; this flag says when it has failed for good.
+    pub(super) fn heed(&self, lost: Arc<AtomicBool>) {
+        // A guard that is gone has ended the process.
+        let _ = self.lost.send(lost);
+    }
+
+    /// The daemon goes on to this stage.
+    pub(super) fn at(&self, stage: Stage) {
+        self.stage.store(stage as u8, Ordering::Release);
+    }
+}
+
+/// The thread's own.
+struct Watch {
+    heard: UnixStream,
+    /// So that it stays open when no signal can be heard.
+    _told: UnixStream,
+    store: mpsc::Receiver<Arc<AtomicBool>>,
+    flag: Option<Arc<AtomicBool>>,
+    stage: Arc<AtomicU8>,
+    bound: Duration,
+}
+
+impl Watch {
+    fn run(mut self) {
+        let mut told = false;
+        while !told && !self.is_lost() {
+            told = self.signalled();
+        }
+        let mut ends = Instant::now() + self.bound;
+        while Instant::now() < ends {
+            if self.signalled() {
+                // Told again: at once means at once.
+                ends = if told { ends.min(Instant::now() + AT_ONCE) } else { ends };
+                told = true;
+            }
+        }
+        self.end();
+    }
+
+    /// Waits a moment for a signal.
+    fn signalled(&mut self) -> bool {
+        self.heard.read(&mut [0]).is_ok_and(|read| read > 0)
+    }
+
+    fn is_lost(&mut self) -> bool {
+        self.flag = self.store.try_iter().last().or(self.flag.take());
+        self.flag.as_ref().is_some_and(|flag| flag.load(Ordering::Acquire))
+    }
+
+    fn stage(&self) -> Stage {
+        let stage = self.stage.load(Ordering::Acquire);
+        Stage::ALL.into_iter().find(|known| *known as u8 == stage).unwrap_or(Stage::Serving)
+    }
+
+    fn end(self) -> ! {
+        let (unfinished, within_s) = (self.stage().unfinished(), self.bound.as_secs());
+        let (said, saying) = mpsc::channel();
+        let last_word = move || {
+            error!(
+                unfinished,
+                within_s,
+                "did not end in time and ends now; what was acknowledged is on the disk, and the next start goes on with it"
+            );
+            let _ = said.send(());
+        };
+        if thread::Builder::new().spawn(last_word).is_ok() {
+            let _ = saying.recv_timeout(LAST_WORD);
+        }
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,175 @@
+//! A disk that hangs, for a while or for ever, and a store that has failed for good: told at once, and the process can be ended.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::Value;
+
+use crate::kit::partners::{partner, prompt_partners};
+use crate::kit::{Answer, Daemon, Plan, signal};
+
+const LEAD: &str = r#"{"productTypes":["savings"]}"#;
+
+const LOAN: &str = r#"{
+    "productTypes": ["loan"],
+    "loanInformation": {"loanAmount": 10000},
+    "creditInformation": {"providedCreditRating": "good"}
+}"#;
+
+/// Longest wait for a daemon to end by itself; far beyond its bound.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A daemon, and the file that says what its disk does.
+struct OnBadDisk {
+    daemon: Daemon,
+    disk: PathBuf,
+}
+
+impl OnBadDisk {
+    async fn start(plan: Plan) -> Self {
+        let disk = plan.directory().join("disk");
+        let plan = plan.variable("OFFERD_SYNC_FAULT", disk.to_str().unwrap());
+        let plan = plan.setting("store.stall_after", "100ms").setting("shutdown.drain", "2s");
+        Self { daemon: plan.start().await, disk }
+    }
+
+    fn disk(&self, fault: &str) {
+        fs::write(&self.disk, fault).unwrap();
+    }
+
+    async fn ready(&self) -> Answer {
+        self.daemon.request(Method::GET, &format!("{}/readyz", self.daemon.admin), "", "").await
+    }
+
+    /// Waits until readiness has this status, and gives what it says.
+    async fn until_ready_is(&self, status: u16) -> String {
+        let waiting = async {
+            loop {
+                let ready = self.ready().await;
+                if ready.status == status {
+                    return String::from_utf8(ready.body.to_vec()).unwrap();
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.expect("readiness changes")
+    }
+
+    async fn submit_under(&self, key: &str) -> Answer {
+        let url = format!("{}/leads/rateTables", self.daemon.api);
+        let headers = [("idempotency-key", key)];
+        self.daemon.request_with(Method::POST, &url, &self.daemon.publishable, &headers, LEAD).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_disk_hangs_it_is_not_ready_new_leads_are_refused_and_polls_go_on() {
+    let plan = Daemon::with_partners(prompt_partners(1)).setting("matching.deadline", "400ms");
+    let hung = OnBadDisk::start(plan.setting("matching.second_look_reserve", "100ms")).await;
+    let known = hung.daemon.submit(LEAD).await.json();
+    assert_eq!(hung.ready().await.body, "ready\n");
+
+    hung.disk("hang");
+    let first = hung.submit_under("a key").await;
+    assert_eq!((first.status, first.header("retry-after")), (503, Some("5")), "its own deadline came");
+    let reason = hung.until_ready_is(503).await;
+    assert!(reason.contains("the disk has not finished a write of the journal"), "{reason}");
+    let second = hung.submit_under("another").await;
+    assert_eq!((second.status, second.header("retry-after")), (503, Some("5")));
+    assert_eq!(hung.submit_under("a key").await.status, 503, "not a conflict with the one that waits");
+    let table = hung.daemon.rate_table(known["uuid"].as_str().unwrap()).await;
+    assert_eq!(table.status, 200, "what is known is shown");
+    let metrics = hung.daemon.metrics().await;
+    assert!(metrics.lines().any(|line| line == "offerd_store_stalls_total 1"), "{metrics}");
+    assert!(metrics.contains(r#"offerd_submits_refused_total{reason="store_stalled"}"#), "{metrics}");
+
+    hung.disk("");
+    hung.until_ready_is(200).await;
+    let log = hung.daemon.log();
+    assert_eq!(log.matches("the store's disk does not answer").count(), 1, "{log}");
+    assert_eq!(log.matches("the store's disk answers again").count(), 1, "{log}");
+
+    // The first one was given to the disk before that was known to hang: it is found, and made no second time.
+    let made = |answer: Answer| answer.json()["uuid"].as_str().map(str::to_owned);
+    let found = loop {
+        match hung.submit_under("a key").await {
+            answer if answer.status == 200 => break made(answer),
+            answer => assert_eq!(answer.status, 409, "it is under way"),
+        }
+    };
+    assert_eq!(made(hung.submit_under("a key").await), found);
+    assert!(hung.submit_under("another").await.status == 200, "that was not taken in, and is now");
+    hung.daemon.complete(&found.unwrap()).await;
+    let log = hung.daemon.log();
+    assert!(!log.contains("panic"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_blocking_request_whose_answers_the_disk_does_not_take_is_refused_at_its_deadline() {
+    let slow = partner("slow").loan(r#"simulate = { delay = "300ms" }"#);
+    let plan = Daemon::with_partners(vec![slow]).setting("matching.deadline", "1500ms");
+    let hung = OnBadDisk::start(plan.setting("matching.second_look_reserve", "100ms")).await;
+    let disk = hung.disk.clone();
+    let submitting = hung.daemon.submit_blocking(LOAN);
+    let hanging = async {
+        // The lead is on the disk when its partner is asked.
+        hung.until_asked().await;
+        fs::write(disk, "hang").unwrap();
+    };
+    let (answer, ()) = tokio::join!(submitting, hanging);
+    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("5")));
+    hung.disk("");
+    hung.until_ready_is(200).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_whose_disk_hangs_for_ever_ends_when_it_is_told_to() {
+    let mut hung = OnBadDisk::start(Daemon::with_partners(prompt_partners(1))).await;
+    hung.disk("hang");
+    let url = format!("{}/leads/rateTables", hung.daemon.api);
+    let waiting = hung.daemon.try_request(Method::POST, &url, &hung.daemon.publishable, &[], LEAD);
+    let stopping = async {
+        hung.until_ready_is(503).await;
+        signal(hung.daemon.pid(), "TERM");
+    };
+    let (answer, ()) = tokio::join!(waiting, stopping);
+    assert!(answer.is_none_or(|answer| answer.status == 503), "nothing is acknowledged");
+    let (status, log) = hung.daemon.ended().await;
+    assert_eq!(status.code(), Some(1), "{log}");
+    let last = log.lines().last().unwrap_or_default();
+    assert!(last.contains("did not end in time and ends now"), "{log}");
+    assert!(last.contains("the closing of the store"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_has_failed_for_good_ends_the_process_and_the_next_start_goes_on() {
+    let mut lost = OnBadDisk::start(Daemon::with_partners(prompt_partners(1))).await;
+    let known = lost.daemon.submit(LEAD).await.json();
+    lost.disk("panic");
+    let url = format!("{}/leads/rateTables", lost.daemon.api);
+    let answer = lost.daemon.try_request(Method::POST, &url, &lost.daemon.publishable, &[], LEAD).await;
+    assert!(answer.is_none_or(|answer| answer.status == 503), "nothing is acknowledged");
+    let (status, log) = lost.daemon.ended().await;
+    assert_eq!(status.code(), Some(1), "{log}");
+    let last = log.lines().last().unwrap_or_default();
+    assert!(last.contains("ended because the store had failed for good: the writer panicked"), "{log}");
+
+    fs::remove_file(&lost.disk).unwrap();
+    let daemon = lost.daemon.start_again().await;
+    let table: Value = daemon.rate_table(known["uuid"].as_str().unwrap()).await.json();
+    assert_eq!(table["uuid"], known["uuid"]);
+}
+
+impl OnBadDisk {
+    /// Waits until a partner has been asked.
+    async fn until_asked(&self) {
+        let asked = async {
+            while !self.daemon.metrics().await.lines().any(|line| line == "offerd_live_rate_tables 1") {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, asked).await.expect("a partner is asked");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod backup;
 mod commits;
+mod damaged_files;
 mod durability;
 mod large_values;
 mod migration;
@@ -71,6 +72,25 @@ impl Store {
         let records = self.scan(Tree::LeadEvents, company);
         records.map(|record| FeedKey::parse(&record.unwrap().0).expect("a key of a feed")).collect()
     }
+}
+
+/// Each file of a store but those of its indexes and its lock, from its directory on.
+fn files_of(store: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut ahead = vec![store.to_owned()];
+    while let Some(directory) = ahead.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true if path.ends_with("index") => {}
+                true => ahead.push(path),
+                false => found.push(path.strip_prefix(store).unwrap().to_owned()),
+            }
+        }
+    }
+    found.retain(|file| file != Path::new("lock"));
+    found.sort();
+    found
 }
 
 /// What a kill would leave of the store: its files as they are.

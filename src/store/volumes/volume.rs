@@ -35,9 +35,10 @@ impl Volume {
     /// Opens a volume on its files: with the index that was closed last, or a new one made of the files. What of them is damaged is
     /// noted then.
     pub(in crate::store) fn open(files: Files, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<Self> {
-        let (index, live) = match Index::open_closed(options)? {
-            Some((index, live)) => (index, i64::try_from(live).unwrap_or(i64::MAX)),
-            None => made(&files, options, damages)?,
+        let (index, live) = match Index::open_closed(options) {
+            Ok(Some((index, live))) => (index, i64::try_from(live).unwrap_or(i64::MAX)),
+            // Whatever sled does not like of it, it can be made anew.
+            Ok(None) | Err(_) => made(&files, options, damages)?,
         };
         let (used, settled) = (AtomicBool::new(true), AtomicBool::new(false));
         Ok(Self { files, index, live: AtomicI64::new(live), used, settled })

@@ -69,6 +69,7 @@ mod record_file;
 mod records;
 mod recovery;
 mod retention;
+pub mod salvage;
 pub mod sealing;
 mod space;
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod durability;
 mod large_values;
 mod migration;
 mod model;
+mod salvage;
 mod sealing;
 mod volumes;
 mod writer_thread;

@@ -80,6 +80,7 @@ mod volumes;
 mod writer;
 
 use std::{
+    collections::BTreeMap,
     fmt, io,
     path::Path,
     sync::{Arc, Weak},
@@ -266,6 +267,11 @@ impl Store {
     /// What of the store's files was found damaged since it was opened.
     pub fn damages(&self) -> Vec<Damage> {
         self.shared.records.volumes().damages().all()
+    }
+
+    /// How many records were met that cannot be read, by tree, since it was opened.
+    pub fn broken(&self) -> BTreeMap<Tree, u64> {
+        self.shared.records.broken()
     }
 
     /// The volumes by time, the oldest first. The last is the one that grows.

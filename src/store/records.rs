@@ -4,7 +4,7 @@
 //! group as soon as it is applied, which is when it is durable.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -170,6 +170,11 @@ impl Records {
     /// Counts and logs a broken record, once.
     pub(super) fn report(&self, broken: &BrokenRecord) {
         self.reported.note(broken);
+    }
+
+    /// The broken records that were met, by tree.
+    pub(super) fn broken(&self) -> BTreeMap<Tree, u64> {
+        self.reported.by_tree()
     }
 
     /// Applies the batch: readers see all of it or nothing, and so does a recovery, by the journal.

@@ -3,9 +3,8 @@
 //! A running daemon gives the backup over its admin listener; without one the command takes it of the store itself. What
 //! arrives is checked on its way into the file.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -15,11 +14,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::files::cannot_make;
+use super::files::{Making, cannot_make};
 use super::operator::operator;
 use super::page;
 use crate::admin::backup::told;
 use crate::config::Settings;
+use crate::store::Tree;
 use crate::store::backup::{Scanner, Summary};
 
 /// `offerd backup`
@@ -49,12 +49,17 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
         Err(code) => return code,
     };
     match super::block_on(execute(&settings, arguments)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(damage)) => super::fail(format_args!(
+            "{} is a backup of all that can be read, and that is not all: {damage}",
+            arguments.file.display()
+        )),
         Err(message) => super::fail(message),
     }
 }
 
-async fn execute(settings: &Settings, arguments: &Arguments) -> Result<(), String> {
+/// Takes the backup; tells what was damaged in the store, where anything was.
+async fn execute(settings: &Settings, arguments: &Arguments) -> Result<Option<String>, String> {
     let mut copy = Copy::begin(&arguments.file)?;
     match Client::of_daemon(settings).await? {
         Some((client, admin)) => {
@@ -72,7 +77,7 @@ async fn execute(settings: &Settings, arguments: &Arguments) -> Result<(), Strin
     } else {
         page::print(format_args!("{} is whole: {}", arguments.file.display(), told_of(&summary)));
     }
-    Ok(())
+    Ok(damage_of(&summary.broken, summary.damages))
 }
 
 fn of_store(settings: &Settings, copy: &mut Copy) -> Result<(), String> {
@@ -88,10 +93,8 @@ fn of_store(settings: &Settings, copy: &mut Copy) -> Result<(), String> {
 
 /// The file in the making. Dropped before its end it leaves none.
 struct Copy {
-    /// Where it will be.
     file: PathBuf,
-    /// Where it is until it is whole.
-    part: PathBuf,
+    making: Making,
     written: File,
     scanner: Scanner,
     bar: Bar,
@@ -105,46 +108,52 @@ impl Copy {
                 file.display()
             ));
         }
-        let mut part = file.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
-        // Of a backup that was killed.
-        let _ = fs::remove_file(&part);
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
-        let written = made.map_err(|error| cannot_make(file, &error))?;
-        Ok(Self { file: file.to_owned(), part, written, scanner: Scanner::new(None), bar: Bar::start() })
+        let (making, written) = Making::begin(file).map_err(|error| cannot_make(file, &error))?;
+        Ok(Self { file: file.to_owned(), making, written, scanner: Scanner::new(None), bar: Bar::start() })
     }
 
     fn add(&mut self, piece: &[u8]) -> Result<(), String> {
         self.scanner.push(piece).map_err(|fault| format!("the backup arrived damaged: {fault}"))?;
         self.written
             .write_all(piece)
-            .map_err(|error| format!("{} cannot be written: {error}", self.part.display()))?;
+            .map_err(|error| format!("{} cannot be written: {error}", self.making.part().display()))?;
         self.bar.show(self.scanner.summary());
         Ok(())
     }
 
     /// Gives the file its name, once it is whole and on the disk.
-    fn end(mut self) -> Result<Summary, String> {
-        self.bar.end();
-        let scanner = std::mem::replace(&mut self.scanner, Scanner::new(None));
+    fn end(self) -> Result<Summary, String> {
+        let Self { file, making, written, scanner, bar } = self;
+        bar.end();
         let summary =
             scanner.finish().map_err(|fault| format!("the backup did not arrive whole: {fault}"))?;
-        let named =
-            self.written.sync_all().and_then(|()| fs::rename(&self.part, &self.file)).and_then(|()| {
-                let directory = self.file.parent().filter(|parent| !parent.as_os_str().is_empty());
-                File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
-            });
-        named.map_err(|error| cannot_make(&self.file, &error))?;
+        making.finish(&written).map_err(|error| cannot_make(&file, &error))?;
         Ok(summary)
     }
 }
 
-impl Drop for Copy {
-    fn drop(&mut self) {
-        // Once it has its name there is none.
-        let _ = fs::remove_file(&self.part);
-    }
+/// What was not as it was written in a store, and was taken along or left out; nothing where all was.
+pub fn damage_of(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
+    let records: u64 = broken.iter().map(|(_, count)| count).sum();
+    let by_tree: Vec<String> =
+        broken.iter().map(|(tree, count)| format!("{} {count}", tree.name())).collect();
+    let records = match records {
+        0 => None,
+        1 => Some(format!("1 record cannot be read ({})", by_tree.join(", "))),
+        many => Some(format!("{many} records cannot be read ({})", by_tree.join(", "))),
+    };
+    let places = match damages {
+        0 => None,
+        1 => Some("the files of the store are damaged in 1 place".to_owned()),
+        many => Some(format!("the files of the store are damaged in {many} places")),
+    };
+    let told: Vec<String> = records.into_iter().chain(places).collect();
+    (!told.is_empty()).then(|| {
+        let told = told.join(", and ");
+        format!(
+            "{told}; `offerd store check` names them, `offerd store salvage` makes a good store of the rest"
+        )
+    })
 }
 
 /// What is in a backup, in a line.
@@ -162,6 +171,8 @@ pub fn json_of(summary: &Summary) -> Value {
     let records = summary.records.iter().filter(|(_, count)| *count > 0);
     let records: serde_json::Map<String, Value> =
         records.map(|(tree, count)| (tree.name().to_owned(), json!(count))).collect();
+    let broken: serde_json::Map<String, Value> =
+        summary.broken.iter().map(|(tree, count)| (tree.name().to_owned(), json!(count))).collect();
     json!({
         "sealedWith": summary.sealed_with,
         "storeFormat": summary.format,
@@ -170,6 +181,8 @@ pub fn json_of(summary: &Summary) -> Value {
         "blocks": summary.blocks,
         "records": records,
         "changes": summary.changes,
+        "broken": broken,
+        "damages": summary.damages,
         "sealsChecked": summary.unsealed,
     })
 }

@@ -1,7 +1,59 @@
 //! Files that commands make.
 
-use std::io::{Error, ErrorKind};
-use std::path::Path;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Error, ErrorKind, Result};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// A file in the making: it has its name when it is whole. Dropped before, it leaves none.
+pub struct Making {
+    /// Where it will be.
+    file: PathBuf,
+    /// Where it is until then.
+    part: PathBuf,
+}
+
+impl Making {
+    /// Begins a file, readable by its owner only, where there is none yet.
+    ///
+    /// # Errors
+    /// That there is one, or what the file system said.
+    pub fn begin(file: &Path) -> Result<(Self, File)> {
+        if file.exists() {
+            return Err(ErrorKind::AlreadyExists.into());
+        }
+        let mut part = file.as_os_str().to_owned();
+        part.push(".part");
+        let making = Self { file: file.to_owned(), part: PathBuf::from(part) };
+        // Of one that was killed.
+        let _ = fs::remove_file(&making.part);
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&making.part)?;
+        Ok((making, made))
+    }
+
+    /// Where it is written.
+    pub fn part(&self) -> &Path {
+        &self.part
+    }
+
+    /// Gives the file its name. Once this returns, it survives a power cut.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn finish(self, written: &File) -> Result<()> {
+        written.sync_all()?;
+        fs::rename(&self.part, &self.file)?;
+        let directory = self.file.parent().filter(|parent| !parent.as_os_str().is_empty());
+        File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+    }
+}
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        // Once it has its name there is none.
+        let _ = fs::remove_file(&self.part);
+    }
+}
 
 /// Why a file could not be made, and what to do.
 pub fn cannot_make(file: &Path, error: &Error) -> String {

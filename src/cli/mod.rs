@@ -138,7 +138,8 @@ Examples:
     #[command(subcommand)]
     #[command(after_help = "\
 Examples:
-  offerd store check")]
+  offerd store check
+  offerd store salvage --into salvaged --backup nightly.backup")]
     Store(store::Command),
     /// Answer as partners would, from their case files: a far side to try the mappings of partners on
     Sandbox(sandbox::Arguments),

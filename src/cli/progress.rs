@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Time after which progress is shown.
 pub const PATIENCE: Duration = Duration::from_secs(1);
@@ -33,6 +33,50 @@ pub fn waiting(what: &'static str) -> Waiting {
         spinner.finish_and_clear();
     });
     Waiting(Some((done, spinner)))
+}
+
+/// How far something is that has several steps; on a terminal only, and only when it takes longer than [`PATIENCE`].
+pub struct Steps {
+    bar: ProgressBar,
+    begun: Instant,
+    what: &'static str,
+}
+
+impl Steps {
+    /// Nothing was done yet, and nothing is shown.
+    pub fn begin() -> Self {
+        Self { bar: ProgressBar::hidden(), begun: Instant::now(), what: "" }
+    }
+
+    /// Shows what is being done, and how many of its bytes were read.
+    pub fn show(&mut self, what: &'static str, read: u64, of: Option<u64>) {
+        if self.bar.is_hidden() {
+            if self.begun.elapsed() < PATIENCE || !io::stderr().is_terminal() {
+                return;
+            }
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        if std::mem::replace(&mut self.what, what) != what {
+            let template = if of.is_some() {
+                "{msg}: {bar:30} {binary_bytes} of {binary_total_bytes}"
+            } else {
+                "{msg} {spinner}"
+            };
+            self.bar.set_style(ProgressStyle::with_template(template).expect("the template is well-formed"));
+            self.bar.set_message(what);
+            self.bar.enable_steady_tick(FRAME);
+        }
+        if let Some(of) = of {
+            self.bar.set_length(of.max(read));
+            self.bar.set_position(read);
+        }
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 impl Drop for Waiting {

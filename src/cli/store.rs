@@ -1,6 +1,8 @@
-//! `offerd store check`
+//! `offerd store check`, `offerd store salvage`
 
-use std::path::Path;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -8,10 +10,13 @@ use comfy_table::CellAlignment;
 use hyper::Method;
 
 use super::client::Client;
+use super::operator::operator;
 use super::{page, progress};
+use crate::admin::backup::told;
 use crate::admin::store::StoreReport;
 use crate::config::Settings;
-use crate::store::Tree;
+use crate::store::salvage::{SalvageError, Salvaged, salvage};
+use crate::store::{StoreOptions, Tree};
 
 /// What to do with the store.
 #[derive(Debug, Subcommand)]
@@ -27,16 +32,45 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// Make a good store of what is left of a damaged one, whose daemon is stopped, and of what a backup has of the rest; exit
+    /// code 1 if anything is lost. The damaged store is not changed
+    #[command(after_help = "\
+Examples:
+  offerd store salvage --into salvaged --backup nightly.backup
+  offerd store salvage --into salvaged --json | jq -r '.leadsLost[]'
+
+The new store is built beside DIR and moved there when all of it was written and read. Who was erased since the backup does not
+come back. Tokens, partners' keys and pauses that are lost do not either, since they may have been revoked: make them anew.")]
+    Salvage {
+        /// Directory of the new store, which must be empty or not there
+        #[arg(long, value_name = "DIR")]
+        into: PathBuf,
+        /// A backup of the store, sealed with the same master key
+        #[arg(long, value_name = "FILE")]
+        backup: Option<PathBuf>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
+
+/// How many leads that are lost are shown; of more there is a file.
+const SHOWN: usize = 20;
 
 /// Runs `offerd store`.
 pub fn run(config: Option<&Path>, command: &Command) -> ExitCode {
-    let Command::Check { json } = *command;
     let settings = match super::settings(config) {
         Ok(settings) => settings,
         Err(code) => return code,
     };
-    match super::block_on(check(&settings)).and_then(|report| print(&report, json).map(|()| report.sound)) {
+    match command {
+        Command::Check { json } => run_check(&settings, *json),
+        Command::Salvage { into, backup, json } => run_salvage(&settings, into, backup.as_deref(), *json),
+    }
+}
+
+fn run_check(settings: &Settings, json: bool) -> ExitCode {
+    match super::block_on(check(settings)).and_then(|report| print(&report, json).map(|()| report.sound)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => super::fail(
             "the store is not sound: what is named cannot be read, everything else can; `offerd store salvage` makes a good store of what is left, and of the last backup",
@@ -108,4 +142,143 @@ fn print(report: &StoreReport, json: bool) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+fn run_salvage(settings: &Settings, into: &Path, backup: Option<&Path>, json: bool) -> ExitCode {
+    let salvaged = match super::block_on(salvaged(settings, into, backup)) {
+        Ok(salvaged) => salvaged,
+        Err(message) => return super::fail(message),
+    };
+    if let Err(message) = print_salvaged(&salvaged, into, json) {
+        return super::fail(message);
+    }
+    match salvaged.is_all() {
+        true => ExitCode::SUCCESS,
+        false => super::fail(format_args!(
+            "the store in {} is good, and not all of the damaged one is in it: what is named is lost, or may be",
+            into.display()
+        )),
+    }
+}
+
+async fn salvaged(settings: &Settings, into: &Path, backup: Option<&Path>) -> Result<Salvaged, String> {
+    if Client::of_daemon(settings).await?.is_some() {
+        let path = settings.store.path.display();
+        return Err(format!("a daemon runs on `{path}`: stop it, then salvage what it has left"));
+    }
+    super::log_as_the_daemon_does(settings);
+    let cannot = |file: &Path, error| {
+        format!("{} cannot be read: {error}; `offerd backup` makes such a file", file.display())
+    };
+    let mut opened = match backup {
+        Some(file) => Some(File::open(file).map_err(|error| cannot(file, error))?),
+        None => None,
+    };
+    let file = opened.as_mut().map(|file| file as &mut dyn Read);
+    let mut steps = progress::Steps::begin();
+    let options = StoreOptions::from(&settings.store);
+    let made = salvage(&options, into, file, &mut |step| steps.show(step.what, step.read, step.of));
+    drop(steps);
+    let salvaged = made.map_err(|error| why(&error, into, backup))?;
+    told("store.salvage", &operator());
+    Ok(salvaged)
+}
+
+/// Why nothing was salvaged, and what to do.
+fn why(error: &SalvageError, into: &Path, backup: Option<&Path>) -> String {
+    let file = backup.map(|file| format!("{}: ", file.display())).unwrap_or_default();
+    match error {
+        SalvageError::NoStore { .. } => format!("{error}; name the daemon's settings by `--config FILE`"),
+        SalvageError::NotEmpty { .. } => format!("{error}; `--into DIR` names another"),
+        SalvageError::KeysLost { .. } => format!("{error}: `--backup FILE`"),
+        SalvageError::OtherStore | SalvageError::Unreadable(_) | SalvageError::Backup(_) => {
+            format!("{file}{error}; nothing was made in {}", into.display())
+        }
+        SalvageError::Older { .. }
+        | SalvageError::LeftOver { .. }
+        | SalvageError::NoMasterKey
+        | SalvageError::Store(_) => error.to_string(),
+    }
+}
+
+fn print_salvaged(salvaged: &Salvaged, into: &Path, json: bool) -> Result<(), String> {
+    if json {
+        let told = serde_json::to_string_pretty(&json_of(salvaged)).map_err(|error| error.to_string())?;
+        page::print(told);
+        return Ok(());
+    }
+    let mut table = page::table(["tree", "saved", "from the backup", "lost"]);
+    for (tree, records) in &salvaged.report.counts {
+        let [from_backup, lost] =
+            [&salvaged.from_backup, &salvaged.lost].map(|counts| counts.get(tree).copied().unwrap_or(0));
+        let row = [tree.name().to_owned(), records.to_string(), from_backup.to_string(), lost.to_string()];
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    page::print_table(table);
+    for damage in &salvaged.damages {
+        page::print(damage);
+    }
+    for file in &salvaged.journal {
+        page::print(format_args!("`journal/{file}` is damaged; what is whole of it was taken in"));
+    }
+    if salvaged.keys_of_backup {
+        page::print("`keys` was lost, and taken from the backup");
+    }
+    let lost = salvaged.leads_lost.len();
+    page::print(format_args!(
+        "{} leads are there, {} of them from the backup; {lost} are lost",
+        salvaged.report.leads_sound, salvaged.leads_from_backup
+    ));
+    if !salvaged.held_back.is_empty() {
+        page::print(format_args!(
+            "{} leads of the backup did not come back, since they may have been erased after it was taken",
+            salvaged.held_back.len()
+        ));
+    }
+    list_leads(salvaged, into)
+}
+
+/// Names the leads that are lost, in a file where they are many.
+fn list_leads(salvaged: &Salvaged, into: &Path) -> Result<(), String> {
+    let lost = salvaged.leads_lost.iter().map(|lead| format!("{lead} lost"));
+    let held_back = salvaged.held_back.iter().map(|lead| format!("{lead} held back"));
+    let lines: Vec<String> = lost.chain(held_back).collect();
+    if lines.len() <= SHOWN {
+        lines.iter().for_each(page::print);
+        return Ok(());
+    }
+    let mut file = into.as_os_str().to_owned();
+    file.push(".lost-leads");
+    let file = PathBuf::from(file);
+    std::fs::write(&file, lines.join("\n") + "\n")
+        .map_err(|error| super::files::cannot_make(&file, &error))?;
+    page::print(format_args!("they are listed in {}", file.display()));
+    Ok(())
+}
+
+fn json_of(salvaged: &Salvaged) -> serde_json::Value {
+    let Salvaged { report, damages, journal, keys_of_backup, from_backup, lost, .. } = salvaged;
+    let by_tree =
+        |counts: &mut dyn Iterator<Item = (Tree, u64)>| -> serde_json::Map<String, serde_json::Value> {
+            counts
+                .filter(|(_, count)| *count > 0)
+                .map(|(tree, count)| (tree.name().to_owned(), count.into()))
+                .collect()
+        };
+    serde_json::json!({
+        "nothingLost": salvaged.is_all(),
+        "leads": report.leads_sound,
+        "records": by_tree(&mut report.counts.iter().copied()),
+        "fromBackup": by_tree(&mut from_backup.iter().map(|(tree, count)| (*tree, *count))),
+        "leadsFromBackup": salvaged.leads_from_backup,
+        "lost": by_tree(&mut lost.iter().map(|(tree, count)| (*tree, *count))),
+        "leadsLost": salvaged.leads_lost,
+        "leadsHeldBack": salvaged.held_back,
+        "damaged": damages.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "journalDamaged": journal,
+        "keysOfBackup": keys_of_backup,
+    })
 }

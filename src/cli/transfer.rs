@@ -2,9 +2,8 @@
 //!
 //! Both work on the store of a stopped daemon: what is told is then of one instant. Of a running one, export a backup.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,14 +11,15 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::backup::damage_of;
 use super::client::Client;
-use super::files::cannot_make;
+use super::files::{Making, cannot_make};
 use super::key;
 use super::operator::operator;
 use crate::admin::backup::told;
 use crate::config::Settings;
 use crate::matching::transfer::{Export, Import};
-use crate::store::{MasterKey, Store};
+use crate::store::{MasterKey, Store, Tree};
 
 /// `offerd export`
 #[derive(Debug, Args)]
@@ -65,12 +65,18 @@ pub fn export(config: Option<&Path>, arguments: &ExportArguments) -> ExitCode {
     run(config, async |settings| {
         let store = super::open_store(settings)?;
         let records = write(&store, arguments)?;
+        let broken: Vec<(Tree, u64)> = store.broken().into_iter().collect();
+        let damages = store.damages().iter().filter(|damage| damage.costs_records()).count() as u64;
         store.close().map_err(|error| error.to_string())?;
         let left_out = "; what is sealed in the store was left out: say --personal-data for all of it";
         let left_out = if arguments.personal_data { "" } else { left_out };
         let action = if arguments.personal_data { "store.export.personal_data" } else { "store.export" };
         told(action, &operator());
-        Ok(format!("{records} records exported{left_out}"))
+        let message = format!("{records} records exported{left_out}");
+        Ok(match damage_of(&broken, damages) {
+            None => Ended::Whole(message),
+            Some(damage) => Ended::Damaged(format!("{message}, and that is not all there was: {damage}")),
+        })
     })
 }
 
@@ -95,7 +101,7 @@ pub fn import(config: Option<&Path>, arguments: &ImportArguments) -> ExitCode {
         match imported.and_then(|records| closed.map(|()| records)) {
             Ok(records) => {
                 told("store.import", &operator());
-                Ok(format!("{records} records imported"))
+                Ok(Ended::Whole(format!("{records} records imported")))
             }
             Err(message) => {
                 take_back(settings, key_is_given)?;
@@ -119,7 +125,15 @@ fn master_key(settings: &Settings) -> Result<Option<MasterKey>, String> {
     found.map_err(|error| error.to_string())
 }
 
-fn run(config: Option<&Path>, work: impl AsyncFnOnce(&Settings) -> Result<String, String>) -> ExitCode {
+/// How a command ended that has done its work.
+enum Ended {
+    /// With all there is.
+    Whole(String),
+    /// Without what cannot be read.
+    Damaged(String),
+}
+
+fn run(config: Option<&Path>, work: impl AsyncFnOnce(&Settings) -> Result<Ended, String>) -> ExitCode {
     let settings = match super::settings(config) {
         Ok(settings) => settings,
         Err(code) => return code,
@@ -136,22 +150,28 @@ fn run(config: Option<&Path>, work: impl AsyncFnOnce(&Settings) -> Result<String
     });
     match ended {
         // Standard output may be the export.
-        Ok(message) => {
+        Ok(Ended::Whole(message)) => {
             eprintln!("offerd: {message}");
             ExitCode::SUCCESS
         }
-        Err(message) => super::fail(message),
+        Ok(Ended::Damaged(message)) | Err(message) => super::fail(message),
     }
 }
 
+/// Writes the lines; a file has its name when all of them are in it.
 fn write(store: &Store, arguments: &ExportArguments) -> Result<u64, String> {
+    let file = &arguments.file;
+    if file == Path::new("-") {
+        return write_lines(store, arguments, io::stdout().lock());
+    }
+    let (making, made) = Making::begin(file).map_err(|error| cannot_make(file, &error))?;
+    let records = write_lines(store, arguments, &made)?;
+    making.finish(&made).map_err(|error| cannot_make(file, &error))?;
+    Ok(records)
+}
+
+fn write_lines(store: &Store, arguments: &ExportArguments, out: impl Write) -> Result<u64, String> {
     let cannot = |error: io::Error| format!("{} cannot be written: {error}", arguments.file.display());
-    let out: Box<dyn Write> = if arguments.file == Path::new("-") {
-        Box::new(io::stdout().lock())
-    } else {
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&arguments.file);
-        Box::new(made.map_err(|error| cannot_make(&arguments.file, &error))?)
-    };
     let mut out = BufWriter::new(out);
     let bar = spinner();
     let mut export = Export::of(store.clone(), arguments.personal_data);

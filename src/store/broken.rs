@@ -1,6 +1,11 @@
 //! Broken records: how a value that is not what was written is named, counted and reported.
 
-use std::{collections::HashSet, error::Error, fmt, sync::Mutex};
+use std::{
+    collections::{BTreeMap, HashSet},
+    error::Error,
+    fmt,
+    sync::Mutex,
+};
 
 use super::{disk::DiskError, frame::Reason, trees::Tree};
 use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
@@ -68,9 +73,12 @@ pub(super) struct Reported {
 }
 
 impl Reported {
-    /// How many there are.
-    pub(super) fn count(&self) -> usize {
-        self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).len()
+    /// How many there are in each tree, of those that are remembered.
+    pub(super) fn by_tree(&self) -> BTreeMap<Tree, u64> {
+        let seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut counts = BTreeMap::new();
+        seen.iter().for_each(|(tree, _)| *counts.entry(*tree).or_default() += 1);
+        counts
     }
 
     /// Counts and logs the record, unless that was done before.

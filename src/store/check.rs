@@ -1,6 +1,6 @@
 //! Walking the whole store, for `offerd store check` and the console: first the files, byte for byte, then the records in them.
 
-use std::ops::Bound;
+use std::{collections::BTreeSet, ops::Bound};
 
 use super::{
     broken::{BrokenRecord, ReadError},
@@ -11,7 +11,7 @@ use super::{
     records::{RawValues, Records, Within, read_record},
     sealing::data_key,
     trees::{TREES, Tree},
-    volumes::volume::for_each_entry,
+    volumes::{Number, volume::for_each_entry},
 };
 
 /// What a walk over every record found.
@@ -37,6 +37,20 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
+    /// Of a store in which nothing is.
+    pub(super) fn empty() -> Self {
+        Self {
+            counts: TREES.iter().map(|row| (row.tree, 0)).collect(),
+            broken: Vec::new(),
+            stray_parts: 0,
+            unknown_keys: 0,
+            leads_sound: 0,
+            leads_broken: 0,
+            damages: Vec::new(),
+            set_aside: Vec::new(),
+        }
+    }
+
     /// Tells whether everything is as it was written.
     pub fn is_sound(&self) -> bool {
         let is_whole = |damage: &Damage| !damage.costs_records();
@@ -57,16 +71,8 @@ impl CheckReport {
 /// Reads every file and every record there is, and tells now and then how many bytes it has read. Fails only when an index cannot
 /// go on.
 pub(super) fn check(records: &Records, read: &mut dyn FnMut(u64)) -> Result<CheckReport, ReadError> {
-    let mut report = CheckReport {
-        counts: TREES.iter().map(|row| (row.tree, 0)).collect(),
-        broken: Vec::new(),
-        stray_parts: 0,
-        unknown_keys: 0,
-        leads_sound: 0,
-        leads_broken: 0,
-        damages: Vec::new(),
-        set_aside: journal::set_aside(records.volumes().store()),
-    };
+    let mut report =
+        CheckReport { set_aside: journal::set_aside(records.volumes().store()), ..CheckReport::empty() };
     for number in records.volumes().numbers() {
         check_files(records, number, read)?;
         check_records(records, number, &mut report)?;
@@ -116,6 +122,7 @@ fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadEr
     let damages = records.volumes().damages().all();
     let is_damaged =
         |volume| damages.iter().any(|damage| damage.costs_records() && damage.volume == Some(volume));
+    let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
     let prefix = Tree::LeadKeys.sled_key(&[]);
     for entry in records.walk_base_from(&prefix) {
         let (key, raw) = entry?;
@@ -129,8 +136,10 @@ fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadEr
         }
         match records.get(Tree::Leads, lead.as_bytes()) {
             Ok(Some(_)) => report.leads_sound += 1,
-            // A data key may be there for no more than what was seen of a lead.
-            Ok(None) if !is_damaged(data_key::volume_of(kept)) => {}
+            // A data key may be there for no more than what was seen of a lead. That of a volume that was dropped is destroyed.
+            Ok(None)
+                if !is_damaged(data_key::volume_of(kept)) && numbers.contains(&data_key::volume_of(kept)) => {
+            }
             Ok(None) | Err(ReadError::Broken(_)) => report.leads_broken += 1,
             Err(error) => return Err(error),
         }
@@ -139,7 +148,7 @@ fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadEr
 }
 
 /// Tells whether the piece is there and its record does not count it. A broken record's pieces are not stray.
-fn is_stray(records: &impl RawValues, part: &[u8]) -> Result<bool, ReadError> {
+pub(super) fn is_stray(records: &impl RawValues, part: &[u8]) -> Result<bool, ReadError> {
     if records.raw(&Tree::Parts.sled_key(part))?.is_none() {
         return Ok(false);
     }

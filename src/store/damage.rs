@@ -36,6 +36,8 @@ pub enum DamageKind {
     },
     /// It is not needed, or there is another one: nothing is lost.
     Spare,
+    /// It is the manifest, and its copy is lost too: what there is is told from the files, and what is gone cannot be missed.
+    Unlisted,
     /// Some of its bytes are no records.
     Bytes {
         /// Where they begin.
@@ -61,7 +63,7 @@ pub struct Neighbour {
 impl Damage {
     /// Whether records may be lost.
     pub fn costs_records(&self) -> bool {
-        self.what != DamageKind::Spare
+        !matches!(self.what, DamageKind::Spare | DamageKind::Unlisted)
     }
 }
 
@@ -76,6 +78,10 @@ impl fmt::Display for Damage {
             DamageKind::Spare => {
                 write!(f, "`{file}` is damaged; nothing is lost, since another file says the same")
             }
+            DamageKind::Unlisted => write!(
+                f,
+                "`{file}` and its copy are lost; what the store has was told from its files, and made a list of anew"
+            ),
             DamageKind::Bytes { at, bytes, between: [before, behind] } => {
                 write!(f, "`{file}`: {bytes} bytes at {at} are no records")?;
                 match (before, behind) {

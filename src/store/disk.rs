@@ -9,7 +9,7 @@ use std::{
     fmt,
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
         Arc, LazyLock,
@@ -26,6 +26,9 @@ static FAULT_FILE: LazyLock<Option<PathBuf>> =
 
 /// How often a sync that hangs looks whether it still does.
 const HANG_LOOK: Duration = Duration::from_millis(1);
+
+/// How much is given up where a disk cannot read, in bytes.
+const PAGE: usize = 4096;
 
 /// Why the store's files cannot be read or written: what the system said, or sled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +85,36 @@ impl SyncFault {
     }
 }
 
+/// Reads as many bytes from a place on as these are. Where the disk cannot read a page of them, that page is zeros, so that it
+/// costs no more than what is in it.
+pub(super) fn read_sparing(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    match file.read_exact_at(bytes, at) {
+        Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {}
+        read => return read,
+    }
+    let (mut rest, mut from) = (bytes, at);
+    while !rest.is_empty() {
+        let within = (from % PAGE as u64) as usize;
+        let length = (PAGE - within).min(rest.len());
+        let (page, behind) = rest.split_at_mut(length);
+        match file.read_exact_at(page, from) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(error),
+            Err(_) => page.fill(0),
+            Ok(()) => {}
+        }
+        (rest, from) = (behind, from + length as u64);
+    }
+    Ok(())
+}
+
+/// All of a file, with zeros where the disk cannot read it.
+pub(super) fn read_file_sparing(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
+    read_sparing(&file, &mut bytes, 0)?;
+    Ok(bytes)
+}
+
 /// Makes a directory, for the owner alone, and those above it. Once this returns, it is found again after a power cut.
 pub(super) fn make_directory(path: &Path) -> io::Result<()> {
     if path.is_dir() {
@@ -136,4 +169,27 @@ pub(super) fn remove_file(path: &Path) -> io::Result<()> {
 /// The directory that something stands in.
 pub(super) fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The memory of a process is a file of which some pages cannot be read.
+    #[test]
+    fn what_a_disk_cannot_read_is_zeros_and_costs_no_error() {
+        let memory = File::open("/proc/self/mem").unwrap();
+        let mut bytes = [7; 3 * PAGE];
+        assert!(memory.read_exact_at(&mut bytes, 0).is_err());
+        bytes.fill(7);
+        read_sparing(&memory, &mut bytes, 100).unwrap();
+        assert_eq!(bytes, [0; 3 * PAGE]);
+
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, "whole").unwrap();
+        assert_eq!(read_file_sparing(&path).unwrap(), b"whole");
+        let mut more = [0; 6];
+        assert!(read_sparing(&File::open(&path).unwrap(), &mut more, 0).is_err(), "it is shorter");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, io, path::PathBuf, time::Duration};
 
-use super::{broken::ReadError, sealing::SealingError};
+use super::{broken::ReadError, disk::DiskError, sealing::SealingError};
 
 /// Why a store could not be opened or closed.
 #[derive(Debug)]
@@ -76,6 +76,13 @@ impl Error for StoreError {
             Self::Sealing(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+impl StoreError {
+    /// What a step on the disk came to.
+    pub(super) fn from_disk(error: DiskError) -> Self {
+        Self::Read(error.into())
     }
 }
 

@@ -20,6 +20,20 @@ const RETRY: Duration = Duration::from_millis(2);
 pub(super) struct Lock(#[expect(dead_code, reason = "it is held by being open")] File);
 
 impl Lock {
+    /// Takes the lock of a store that is not to be changed; nothing where there never was one.
+    pub(super) fn take_to_read(store: &Path) -> Result<Option<Self>, StoreError> {
+        let path = store.join("lock");
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(|source| StoreError::Io { path: path.clone(), source })?,
+        };
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::Locked { path: store.to_owned() }),
+            Err(error) => Err(StoreError::Io { path, source: error.into() }),
+        }
+    }
+
     /// Takes the lock of a store as soon as nobody else holds it.
     pub(super) fn take(store: &Path, bound: Duration) -> Result<Self, StoreError> {
         let path = store.join("lock");

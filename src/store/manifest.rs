@@ -71,7 +71,8 @@ impl Manifest {
         for name in NAMES {
             match fs::read(store.join(name)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => read.push((name, None)),
-                bytes => read.push((name, Some(Self::parse(&bytes?)))),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
+                bytes => read.push((name, Some(bytes.ok().and_then(|bytes| Self::parse(&bytes))))),
             }
         }
         if read.iter().all(|(_, found)| found.is_none()) {
@@ -83,9 +84,8 @@ impl Manifest {
         Ok(newest.map_or(Found::Damaged, |(format, manifest)| Found::Manifest { format, manifest, damage }))
     }
 
-    /// What the files of a store tell when its manifest is lost. When the volumes began is not known any more, beyond what
-    /// their order says; `begins` tells it from what lies in them.
-    pub(super) fn of_files(store: &Path, begins: impl Fn(Number) -> Begins) -> io::Result<Self> {
+    /// What the files of a store tell when its manifest is lost. When the volumes began is not known any more.
+    pub(super) fn of_files(store: &Path) -> io::Result<Self> {
         let mut volumes = Vec::new();
         for number in [BASE].into_iter().chain(volumes_in(store)?) {
             let mut files: Vec<FileRow> = Vec::new();
@@ -97,7 +97,7 @@ impl Manifest {
                 }
             }
             files.sort_by_key(|file| file.number);
-            volumes.push(VolumeRow { number, begins: begins(number), files });
+            volumes.push(VolumeRow { number, begins: Begins::default(), files });
         }
         Ok(Self { revision: 0, volumes })
     }

@@ -74,6 +74,7 @@ mod record_file;
 mod records;
 mod recovery;
 mod retention;
+pub mod salvage;
 mod scrub;
 pub mod sealing;
 mod space;
@@ -86,6 +87,7 @@ mod volumes;
 mod writer;
 
 use std::{
+    collections::BTreeMap,
     fmt, io,
     path::Path,
     sync::{Arc, Weak, atomic::AtomicBool},
@@ -318,9 +320,14 @@ impl Store {
         self.shared.records.volumes().damages().all()
     }
 
-    /// How many records could not be read since it was opened.
-    pub fn broken_records(&self) -> usize {
+    /// How many records were met that cannot be read, by tree, since it was opened.
+    pub fn broken(&self) -> BTreeMap<Tree, u64> {
         self.shared.records.broken()
+    }
+
+    /// How many records were met that cannot be read, since it was opened.
+    pub fn broken_records(&self) -> usize {
+        usize::try_from(self.broken().into_values().sum::<u64>()).unwrap_or(usize::MAX)
     }
 
     /// The volumes by time, the oldest first. The last is the one that grows.

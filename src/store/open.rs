@@ -90,12 +90,12 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
 }
 
 /// The manifest of a store; nothing when it is lost, or the store new.
-fn manifest(path: &Path) -> Result<(Option<Manifest>, Damages), StoreError> {
+pub(super) fn manifest(path: &Path) -> Result<(Option<Manifest>, Damages), StoreError> {
     let damages = Damages::default();
     let found = match Manifest::read(path).map_err(|source| io_error(path, source))? {
-        Found::Nothing => None,
-        Found::Damaged => {
-            damages.note(Damage { volume: None, file: "manifest".to_owned(), what: DamageKind::Spare });
+        Found::Nothing if !recovery::has_files(path) => None,
+        Found::Nothing | Found::Damaged => {
+            damages.note(Damage { volume: None, file: "manifest".to_owned(), what: DamageKind::Unlisted });
             None
         }
         Found::Manifest { format, .. } if format > FORMAT => {
@@ -129,6 +129,7 @@ fn note_latest(records: &Records) -> DiskResult<()> {
 /// Whether there is a store.
 pub(super) fn exists(path: &Path) -> bool {
     matches!(Manifest::read(path), Ok(Found::Manifest { .. } | Found::Damaged))
+        || recovery::has_files(path)
         || migration::is_older(path)
         || migration::is_interrupted(path)
 }
@@ -140,8 +141,8 @@ pub(super) fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> 
         return migration::format(options);
     }
     match Manifest::read(path).map_err(|source| io_error(path, source))? {
-        Found::Nothing => Ok(None),
-        Found::Damaged => Ok(Some(FORMAT)),
+        Found::Nothing if !recovery::has_files(path) => Ok(None),
+        Found::Nothing | Found::Damaged => Ok(Some(FORMAT)),
         Found::Manifest { format, .. } if format > FORMAT => {
             Err(StoreError::Newer { found: format, known: FORMAT })
         }
@@ -149,19 +150,19 @@ pub(super) fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> 
     }
 }
 
-/// The arrival given out last that is durable; from the feeds themselves when the record of it is broken.
+/// The arrival given out last that is durable; from the feeds themselves when the record of it is broken, or may be one of before.
 pub(super) fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
-    match records.get(Tree::Meta, LAST_ARRIVAL) {
-        Ok(None) => return Ok(0),
-        Ok(Some(payload)) => {
-            if let Ok(last) = <[u8; 8]>::try_from(payload.as_slice()) {
-                return Ok(u64::from_be_bytes(last));
-            }
-        }
-        Err(ReadError::Broken(_)) => {}
+    let is_damaged = |damage: &Damage| damage.volume == Some(BASE) && damage.costs_records();
+    let may_be_older = records.volumes().damages().all().iter().any(is_damaged);
+    let mut last_us = match records.get(Tree::Meta, LAST_ARRIVAL) {
+        Ok(None) if !may_be_older => return Ok(0),
+        Ok(Some(payload)) => <[u8; 8]>::try_from(payload.as_slice()).map_or(0, u64::from_be_bytes),
+        Ok(None) | Err(ReadError::Broken(_)) => 0,
         Err(error) => return Err(error.into()),
+    };
+    if last_us > 0 && !may_be_older {
+        return Ok(last_us);
     }
-    let mut last_us = 0;
     for record in Tree::FEEDS.into_iter().flat_map(|feed| Scan::new(Arc::clone(records), feed, &[], &[])) {
         let (key, _) = record?;
         last_us = FeedKey::parse(&key).map_or(last_us, |key| last_us.max(key.arrival_us));

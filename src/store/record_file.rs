@@ -63,6 +63,8 @@ pub(super) struct RecordFile {
     end: AtomicU64,
     /// Up to where a power cut takes nothing.
     synced: AtomicU64,
+    /// How long it must have been when it was opened.
+    wanted: u64,
 }
 
 /// What an entry is, without its value.
@@ -118,7 +120,8 @@ impl RecordFile {
         file.write_all_at(&heading(volume, number), 0)?;
         file.sync_all()?;
         disk::sync_directory(directory)?;
-        Ok(Self { volume, number, file, end: AtomicU64::new(HEADING), synced: AtomicU64::new(HEADING) })
+        let (end, synced) = (AtomicU64::new(HEADING), AtomicU64::new(HEADING));
+        Ok(Self { volume, number, file, end, synced, wanted: HEADING })
     }
 
     /// Opens a file, of which so much is known to survive a power cut.
@@ -128,9 +131,27 @@ impl RecordFile {
         number: FileNumber,
         synced: u64,
     ) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).open(path_of(directory, number))?;
-        let end = file.metadata()?.len();
-        Ok(Self { volume, number, file, end: AtomicU64::new(end), synced: AtomicU64::new(synced.min(end)) })
+        Self::open_as(OpenOptions::new().read(true).write(true), directory, volume, number, synced)
+    }
+
+    /// Opens a file that is not to be changed.
+    pub(super) fn open_to_read(directory: &Path, volume: Number, number: FileNumber) -> io::Result<Self> {
+        Self::open_as(OpenOptions::new().read(true), directory, volume, number, 0)
+    }
+
+    fn open_as(
+        options: &OpenOptions,
+        directory: &Path,
+        volume: Number,
+        number: FileNumber,
+        synced: u64,
+    ) -> io::Result<Self> {
+        let path = path_of(directory, number);
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let file = options.open(&path).map_err(named)?;
+        let length = file.metadata().map_err(named)?.len();
+        let (end, known) = (AtomicU64::new(length), AtomicU64::new(synced.min(length)));
+        Ok(Self { volume, number, file, end, synced: known, wanted: synced })
     }
 
     /// Its number.
@@ -146,6 +167,16 @@ impl RecordFile {
     /// Up to where a power cut takes nothing.
     pub(super) fn synced(&self) -> u64 {
         self.synced.load(Ordering::Acquire)
+    }
+
+    /// Whether something of it is gone. What is written behind it could then not be told from what was there before.
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.len() < self.wanted.max(HEADING)
+    }
+
+    /// How long it must be at least, as the manifest tells it: of one that was cut short, how long it was.
+    pub(super) fn listed(&self) -> u64 {
+        if self.is_cut_short() { self.wanted } else { self.synced() }
     }
 
     /// Whether the heading is what was written.
@@ -308,7 +339,7 @@ impl Walk<'_> {
             let length = wanted.max(CHUNK).min((self.end - at) as usize);
             self.read.resize(length, 0);
             self.read_at = at;
-            if let Err(error) = self.file.file.read_exact_at(&mut self.read, at) {
+            if let Err(error) = disk::read_sparing(&self.file.file, &mut self.read, at) {
                 self.read.clear();
                 return Err(error);
             }

@@ -4,7 +4,7 @@
 //! group as soon as it is applied, which is when it is durable.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
@@ -151,11 +151,6 @@ impl Records {
         &self.bounds.stalls
     }
 
-    /// How many broken records were met.
-    pub(super) fn broken(&self) -> usize {
-        self.reported.count()
-    }
-
     /// Where the records lie.
     pub(super) fn volumes(&self) -> &Volumes {
         &self.volumes
@@ -230,6 +225,11 @@ impl Records {
     /// Counts and logs a broken record, once.
     pub(super) fn report(&self, broken: &BrokenRecord) {
         self.reported.note(broken);
+    }
+
+    /// The broken records that were met, by tree.
+    pub(super) fn broken(&self) -> BTreeMap<Tree, u64> {
+        self.reported.by_tree()
     }
 
     /// Applies the batch: readers see all of it or nothing, and so does a recovery, by the journal.

@@ -1,19 +1,26 @@
 //! Recovery: what a kill, a power cut or damage has left becomes a store again, before anything is opened on it.
 //!
-//! 1. The manifest tells which files there must be. What is missing of them, or shorter, is noted as damage; what was begun and not
-//!    yet told of is taken in, what was dropped and is still there is removed.
+//! 1. The manifest tells which files there must be. What is missing of them, or shorter, is noted as damage, and stays in the
+//!    manifest; what was begun and not yet told of is taken in, what was dropped and is still there is removed.
 //! 2. The oldest segment of the journal tells up to where each record file was durable when it began. What lies behind that may be
-//!    anything: it is kept as far as it is entry after entry, and cut off from there on.
-//! 3. Every group of the journal is appended again, in its order. Now the record files hold all that was ever acknowledged.
+//!    anything: it is kept as far as it is entry after entry, and cut off from there on. Where the journal is not whole nothing is
+//!    cut off, since what lies behind damage may be all there is of it.
+//! 3. Each group of the journal that is not there already is appended again, in its order. Now the record files hold all that was
+//!    ever acknowledged.
 //! 4. They are synced, the manifest is written, and the journal is needed no more.
+//!
+//! What is there already is not appended again: what the journal has lost since may be newer.
 //!
 //! A crash in the middle of it leaves what the next recovery begins with. Indexes play no part: those of the files that were
 //! touched are made anew when they are opened.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs, io,
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    io,
     path::Path,
+    time::UNIX_EPOCH,
 };
 
 use super::{
@@ -21,11 +28,11 @@ use super::{
     damage::{Damage, DamageKind, Damages},
     disk::{self, DiskError},
     index,
-    journal::{Journal, Replay, Version},
+    journal::{Journal, Looked, Position, Replay, Version},
     manifest::{FileRow, Manifest, VolumeRow},
     open::FORMAT,
     options::StoreOptions,
-    record_file::{self, HEADING},
+    record_file::{self, HEADING, Met},
     trees::Tree,
     volumes::{
         BASE, Begins, Number, directory_of, files::Files, time_ms, volume::for_each_entry, volumes_in,
@@ -50,13 +57,13 @@ pub(super) fn recover(
 ) -> io::Result<Recovered> {
     let store = &options.path;
     let replay = Replay::of(Journal::directory(store))?;
-    let mut manifest = match found {
-        Some(manifest) => manifest,
-        None => Manifest::of_files(store, |number| begins_of(store, number))?,
-    };
-    adopt(store, &mut manifest)?;
-    raise(&mut manifest, &replay)?;
-    let mut recovery = Recovery { store, damages: &damages, opened: BTreeMap::new() };
+    let looked = replay.look()?;
+    let mut manifest = listed(store, found, &looked)?;
+    remove_dropped(store, &manifest)?;
+    let since = rows(&manifest);
+    raise(&mut manifest, &looked);
+    let mut recovery =
+        Recovery { store, damages: &damages, looked, since, opened: BTreeMap::new(), tails: BTreeMap::new() };
     for volume in &manifest.volumes {
         recovery.look_at(volume)?;
     }
@@ -69,38 +76,106 @@ pub(super) fn recover(
     Ok(Recovered { manifest, replay, damages })
 }
 
-/// Takes in what was begun and not yet told of, and removes what is told of no more.
-fn adopt(store: &Path, manifest: &mut Manifest) -> io::Result<()> {
+/// Whether there are record files, of the base or a volume.
+pub(super) fn has_files(store: &Path) -> bool {
+    let numbers = [BASE].into_iter().chain(volumes_in(store).unwrap_or_default());
+    numbers
+        .into_iter()
+        .any(|number| record_files_in(&directory_of(store, number)).is_ok_and(|files| !files.is_empty()))
+}
+
+/// What there must be: what the manifest tells of, and what was begun and not yet told of. Changes nothing.
+pub(super) fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> io::Result<Manifest> {
+    let is_lost = found.is_none();
+    let mut manifest = match found {
+        Some(manifest) => manifest,
+        None => Manifest::of_files(store)?,
+    };
+    let mut undated: BTreeSet<Number> = BTreeSet::new();
+    if is_lost {
+        undated.extend(manifest.volumes.iter().map(|volume| volume.number));
+        undated.extend(list_what_the_journal_knows(&mut manifest, looked));
+    }
     let last = manifest.volumes.last().map_or(BASE, |volume| volume.number);
     for number in volumes_in(store)? {
-        let is_known = manifest.volumes.iter().any(|volume| volume.number == number);
-        if !is_known && number < last {
-            disk::remove_directory(&directory_of(store, number))?;
-        } else if !is_known {
-            manifest.volumes.push(VolumeRow { number, begins: begins_of(store, number), files: Vec::new() });
+        if number > last && !is_blank(store, number)? {
+            undated.insert(number);
+            manifest.volumes.push(VolumeRow { number, begins: Begins::default(), files: Vec::new() });
         }
     }
     if manifest.volumes.first().is_none_or(|volume| volume.number != BASE) {
         manifest.volumes.insert(0, VolumeRow { number: BASE, begins: Begins::default(), files: Vec::new() });
     }
     for volume in &mut manifest.volumes {
-        let directory = directory_of(store, volume.number);
-        let listed: BTreeSet<u32> = volume.files.iter().map(|file| file.number).collect();
-        let (first, last) = (listed.first().copied().unwrap_or(0), listed.last().copied().unwrap_or(0));
-        for number in record_files_in(&directory)? {
-            if number > last {
-                volume.files.push(FileRow { number, bytes: 0 });
-            } else if number < first {
-                disk::remove_file(&record_file::path_of(&directory, number))?;
+        let last = volume.files.last().map_or(0, |file| file.number);
+        let begun =
+            record_files_in(&directory_of(store, volume.number))?.into_iter().filter(|number| *number > last);
+        volume.files.extend(begun.map(|number| FileRow { number, bytes: 0 }));
+    }
+    date(store, &mut manifest.volumes, &undated);
+    Ok(manifest)
+}
+
+/// Where the manifest is lost, the journal may tell of volumes and files that are too. Gives the volumes.
+fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &Looked) -> Vec<Number> {
+    let mut lost = Vec::new();
+    for Position { volume: number, file, .. } in looked.positions.iter().flatten() {
+        let row = FileRow { number: *file, bytes: 0 };
+        match manifest.volumes.iter_mut().find(|volume| volume.number == *number) {
+            Some(volume) if volume.files.last().is_none_or(|last| last.number < *file) => {
+                volume.files.push(row)
             }
+            Some(_) => {}
+            None => {
+                lost.push(*number);
+                manifest.volumes.push(VolumeRow {
+                    number: *number,
+                    begins: Begins::default(),
+                    files: vec![row],
+                });
+            }
+        }
+    }
+    manifest.volumes.sort_by_key(|volume| volume.number);
+    lost
+}
+
+/// Whether nothing was ever written to a volume.
+fn is_blank(store: &Path, number: Number) -> io::Result<bool> {
+    let directory = directory_of(store, number);
+    for file in record_files_in(&directory)? {
+        if fs::metadata(record_file::path_of(&directory, file))?.len() > HEADING {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Removes what the manifest tells of no more: volumes that were dropped, or begun and never written to, and files of the base that
+/// were emptied.
+fn remove_dropped(store: &Path, manifest: &Manifest) -> io::Result<()> {
+    for number in volumes_in(store)? {
+        if manifest.volumes.iter().all(|volume| volume.number != number) {
+            disk::remove_directory(&directory_of(store, number))?;
+        }
+    }
+    for volume in &manifest.volumes {
+        let directory = directory_of(store, volume.number);
+        let first = volume.files.first().map_or(0, |file| file.number);
+        for number in record_files_in(&directory)?.into_iter().filter(|number| *number < first) {
+            disk::remove_file(&record_file::path_of(&directory, number))?;
         }
     }
     Ok(())
 }
 
+pub(super) fn rows(manifest: &Manifest) -> BTreeMap<Number, Vec<FileRow>> {
+    manifest.volumes.iter().map(|volume| (volume.number, volume.files.clone())).collect()
+}
+
 /// Lets the manifest tell of each file how much the journal knows to be durable, where that is more.
-fn raise(manifest: &mut Manifest, replay: &Replay) -> io::Result<()> {
-    for position in replay.positions()? {
+pub(super) fn raise(manifest: &mut Manifest, looked: &Looked) {
+    for position in looked.positions.iter().flatten() {
         let volume = manifest.volumes.iter_mut().find(|volume| volume.number == position.volume);
         let file =
             volume.and_then(|volume| volume.files.iter_mut().find(|file| file.number == position.file));
@@ -108,15 +183,27 @@ fn raise(manifest: &mut Manifest, replay: &Replay) -> io::Result<()> {
             file.bytes = file.bytes.max(position.bytes);
         }
     }
-    Ok(())
 }
 
 /// Files that are being made whole.
 struct Recovery<'a> {
     store: &'a Path,
     damages: &'a Damages,
+    looked: Looked,
+    /// How long the files were when the manifest was written.
+    since: BTreeMap<Number, Vec<FileRow>>,
     /// The volumes that something is done to.
     opened: BTreeMap<Number, Files>,
+    /// What they had taken in already of what the journal holds.
+    tails: BTreeMap<Number, Tail>,
+}
+
+/// What lies in the files of a volume behind where the journal begins, as far as it was not found in the journal yet.
+pub(super) struct Tail {
+    entries: Vec<u64>,
+    at: usize,
+    /// Whether something of the journal was not there; nothing behind it is then.
+    ended: bool,
 }
 
 impl Recovery<'_> {
@@ -145,13 +232,14 @@ impl Recovery<'_> {
                 },
             }
         }
+        let is_whole = self.looked.is_whole;
         if has_tail {
             let rows = volume.files.clone();
             let files = self.opened(volume)?;
             for file in files.all() {
                 let durable =
                     rows.iter().find(|row| row.number == file.number()).map_or(HEADING, |row| row.bytes);
-                if file.len() > durable {
+                if is_whole && file.len() > durable {
                     file.cut(file.sound_until(durable)?)?;
                 }
             }
@@ -159,18 +247,26 @@ impl Recovery<'_> {
         Ok(())
     }
 
-    /// Appends every group that the journal holds, and tells how many there are.
+    /// Appends every change that the journal holds and that is not there, and tells how many groups it holds.
     fn replay(&mut self, replay: &Replay, manifest: &Manifest) -> io::Result<usize> {
         let rows: BTreeMap<Number, &VolumeRow> =
             manifest.volumes.iter().map(|volume| (volume.number, volume)).collect();
         let append = |changes: Vec<Change>| {
             let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
             changes.into_iter().for_each(|change| by_volume.entry(change.volume).or_default().push(change));
-            for (number, changes) in by_volume {
+            for (number, mut changes) in by_volume {
                 // One that is not there was dropped.
-                if let Some(row) = rows.get(&number) {
-                    self.opened(row)?.append(&changes)?;
-                }
+                let Some(row) = rows.get(&number) else { continue };
+                self.opened(row)?;
+                let files = &self.opened[&number];
+                let tail = match self.tails.entry(number) {
+                    Entry::Occupied(tail) => tail.into_mut(),
+                    Entry::Vacant(place) => {
+                        place.insert(Tail::of(files, &self.looked, self.since.get(&number))?)
+                    }
+                };
+                changes.retain(|change| !tail.has(change));
+                files.append(&changes)?;
             }
             Ok(())
         };
@@ -199,26 +295,92 @@ impl Recovery<'_> {
     }
 }
 
-/// When a volume begins, as far as what lies in it tells.
-fn begins_of(store: &Path, number: Number) -> Begins {
-    let directory = directory_of(store, number);
-    let mut first_ms = None;
-    let rows: Vec<FileRow> = record_files_in(&directory)
-        .unwrap_or_default()
-        .into_iter()
-        .map(|number| FileRow { number, bytes: 0 })
-        .collect();
+impl Tail {
+    /// What lies behind where the journal began; where that is not known, behind what the manifest knew.
+    pub(super) fn of(files: &Files, looked: &Looked, known: Option<&Vec<FileRow>>) -> io::Result<Self> {
+        let positions = looked.positions.as_ref();
+        let position =
+            positions.and_then(|all| all.iter().find(|position| position.volume == files.volume()));
+        let mut entries = Vec::new();
+        for file in files.all() {
+            let from = match (position, positions) {
+                (Some(position), _) if file.number() < position.file => continue,
+                (Some(position), _) if file.number() == position.file => position.bytes,
+                // Begun since.
+                (Some(_), _) | (None, Some(_)) => HEADING,
+                (None, None) => known
+                    .and_then(|rows| rows.iter().find(|row| row.number == file.number()))
+                    .map_or(HEADING, |row| row.bytes),
+            };
+            for met in file.walk(from) {
+                if let Met::Entry(entry) = met? {
+                    entries.push(hash(&entry.key, entry.value.as_deref()));
+                }
+            }
+        }
+        Ok(Self { entries, at: 0, ended: false })
+    }
+
+    /// Whether a change is there, behind those that were asked for before it.
+    pub(super) fn has(&mut self, Change { key, value, .. }: &Change) -> bool {
+        let wanted = hash(key, value.as_deref());
+        let ahead = self.entries.get(self.at..).unwrap_or_default();
+        match ahead.iter().position(|entry| *entry == wanted).filter(|_| !self.ended) {
+            Some(place) => self.at += place + 1,
+            None => self.ended = true,
+        }
+        !self.ended
+    }
+}
+
+fn hash(key: &[u8], value: Option<&[u8]>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (key, value).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Says of volumes that nothing tells it of when they begin: behind all that lies in those before.
+fn date(store: &Path, volumes: &mut [VolumeRow], undated: &BTreeSet<Number>) {
+    if undated.iter().all(|number| *number == BASE) {
+        return;
+    }
+    // The latest time before, where there is one.
+    let mut before_ms = None;
+    for volume in volumes {
+        let times = times_in(store, volume);
+        if volume.number != BASE && undated.contains(&volume.number) {
+            let span_ms = before_ms.map_or(0, |ms: u64| ms + 1);
+            let first_ms = times.map(|(first, _)| first).filter(|first| *first >= span_ms);
+            volume.begins =
+                Begins { span_ms, use_ms: first_ms.or(written_ms(store, volume)).unwrap_or(span_ms) };
+        }
+        let begun_ms = Some(volume.begins.span_ms).filter(|ms| *ms > 0);
+        before_ms = [before_ms, begun_ms, times.map(|(_, last)| last)].into_iter().flatten().max();
+    }
+}
+
+/// The first and the last time in the keys of what lies in a volume.
+fn times_in(store: &Path, volume: &VolumeRow) -> Option<(u64, u64)> {
     // What is damaged is told when the volume is opened.
     let unheard = Damages::default();
-    let Ok(files) = Files::open(directory, number, &rows, &unheard) else { return Begins::default() };
-    let taken = for_each_entry(&files, &unheard, |entry| {
+    let directory = directory_of(store, volume.number);
+    let files = Files::open_to_read(directory, volume.number, &volume.files, &unheard).ok()?;
+    let mut times: Option<(u64, u64)> = None;
+    let walked = for_each_entry(&files, &unheard, |entry| {
         let at_ms = entry.key.split_first().and_then(|(prefix, key)| time_ms(Tree::of_prefix(*prefix)?, key));
-        first_ms = [first_ms, at_ms].into_iter().flatten().min();
+        if let Some(ms) = at_ms {
+            times = Some(times.map_or((ms, ms), |(first, last)| (first.min(ms), last.max(ms))));
+        }
         Ok::<_, io::Error>(())
     });
-    drop(taken);
-    let ms = if number <= BASE + 1 { 0 } else { first_ms.unwrap_or_default() };
-    Begins { span_ms: ms, use_ms: first_ms.unwrap_or_default() }
+    walked.ok().and(times)
+}
+
+/// When the first file of a volume was written last, which is not before it was begun.
+fn written_ms(store: &Path, volume: &VolumeRow) -> Option<u64> {
+    let first = record_file::path_of(&directory_of(store, volume.number), volume.files.first()?.number);
+    let written = fs::metadata(first).ok()?.modified().ok()?;
+    u64::try_from(written.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
 }
 
 fn record_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {

@@ -185,6 +185,11 @@ impl Writer {
         self.latch.mended();
     }
 
+    /// Writes records as they are to lie there, past what commits keep to.
+    pub(super) fn write_as_is(&mut self, changes: Vec<Change>) -> Result<(), String> {
+        if changes.is_empty() { Ok(()) } else { self.record(Batch(changes)).map_err(Fault::reason) }
+    }
+
     /// As if a failed disk had never been tried.
     #[cfg(test)]
     pub(super) fn forget_try(&mut self) {
@@ -217,6 +222,7 @@ impl Writer {
     fn empty_a_part(&mut self) -> Result<(), Fault> {
         let Some(file) = self.records.volumes().base_file_to_empty() else { return Ok(()) };
         let (number, from) = match self.emptied {
+            (number, u64::MAX) if number == file.number() => return Ok(()),
             (number, at) if number == file.number() => (number, at),
             _ => (file.number(), HEADING),
         };
@@ -226,10 +232,18 @@ impl Writer {
         while walk.at() - from < EMPTIED_AT_ONCE
             && let Some(met) = walk.next()
         {
-            if let Met::Entry(Entry { locator, key, value: Some(value) }) = met.map_err(DiskError::from)?
-                && self.records.volumes().base().is_live(&key, locator)?
-            {
-                live.push(Change { volume: BASE, key, value: Some(value) });
+            match met {
+                Ok(Met::Entry(Entry { locator, key, value: Some(value) })) => {
+                    if self.records.volumes().base().is_live(&key, locator)? {
+                        live.push(Change { volume: BASE, key, value: Some(value) });
+                    }
+                }
+                Ok(Met::Entry(_)) => {}
+                // What is damaged may have been live: the file stays, so that it is told, and salvaged if it can be.
+                Ok(Met::Damage { .. }) | Err(_) => {
+                    self.emptied = (number, u64::MAX);
+                    return Ok(());
+                }
             }
         }
         self.emptied = (number, walk.at());

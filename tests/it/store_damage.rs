@@ -99,6 +99,80 @@ async fn a_volume_that_is_gone_is_told_with_its_leads() {
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.lines().any(|line| line.split_whitespace().eq(["leads", "0", "20"])), "{told}");
     assert!(told.contains("`volumes/1/00000001.records` is missing"), "{told}");
+    let again = stopped.plan.command(&["store", "check"]).output().unwrap();
+    assert_eq!((again.status.code(), text(&again.stdout)), (Some(1), told), "and at the next start");
+}
+
+/// The rest of a damaged store goes on: a backup and an export of it are whole files, and do not look as if all were well.
+#[tokio::test]
+async fn a_damaged_store_is_backed_up_and_exported_as_far_as_it_can_be_read_and_that_is_told() {
+    let stopped = with_leads().await;
+
+    flip_in_the_middle(&stopped, "volumes/1/00000001.records");
+    let file = |name: &str| stopped.plan.directory().join(name);
+    let run = |arguments: &[&str]| stopped.plan.command(arguments).output().unwrap();
+    let [backup, export] = ["of.backup", "of.ndjson"].map(file);
+    for arguments in
+        [&["backup", backup.to_str().unwrap()][..], &["export", "--personal-data", export.to_str().unwrap()]]
+    {
+        let output = run(arguments);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(error.contains("that is not all") && error.contains("store salvage"), "{error}");
+    }
+    assert!(run(&["restore", "--check", backup.to_str().unwrap()]).status.success());
+    let lines = fs::read_to_string(&export).unwrap();
+    assert!(lines.lines().last().unwrap().starts_with(r#"{"records":"#), "it is whole");
+    assert!(!file("of.ndjson.part").exists() && !file("of.backup.part").exists());
+
+    let daemon = stopped.start().await;
+    let again = daemon.file("of-running.backup");
+    let output = daemon.command(&["backup", again.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("that is not all"), "{}", text(&output.stderr));
+    assert!(again.exists());
+}
+
+/// The store that is salvaged is started again, with what the backup has.
+#[tokio::test]
+async fn what_is_left_of_a_damaged_store_is_salvaged_and_the_rest_comes_from_a_backup() {
+    let daemon = Daemon::with_partners(prompt_partners(2)).start().await;
+    let table = daemon.submit(sample("everything")).await.json()["uuid"].as_str().unwrap().to_owned();
+    let before = daemon.complete(&table).await;
+    let backup = daemon.file("of.backup");
+    assert!(daemon.command(&["backup", backup.to_str().unwrap()]).status.success());
+    let later = daemon.submit(sample("everything")).await.json()["leadUuid"].as_str().unwrap().to_owned();
+    let into = daemon.file("salvaged");
+    let arguments = ["store", "salvage", "--into", into.to_str().unwrap(), "--json"];
+    let refused = daemon.command(&arguments);
+    assert!(text(&refused.stderr).contains("a daemon runs on"), "{}", text(&refused.stderr));
+
+    let (_, stopped) = daemon.terminate();
+    let volume = stopped.plan.store().join("volumes/1");
+    fs::remove_dir_all(&volume).unwrap();
+    let with_backup = [&arguments[..], &["--backup", backup.to_str().unwrap()]].concat();
+    let output = stopped.plan.command(&with_backup).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&told["leads"], &told["leadsFromBackup"]), (&json!(1), &json!(1)), "{told}");
+    assert_eq!(told["leadsLost"], json!([later]));
+    assert!(!volume.exists(), "the damaged store is as it was");
+    let again = stopped.plan.command(&with_backup).output().unwrap();
+    assert!(text(&again.stderr).contains("is not empty"), "{}", text(&again.stderr));
+
+    fs::remove_dir_all(stopped.plan.store()).unwrap();
+    fs::rename(&into, stopped.plan.store()).unwrap();
+    assert!(check(&stopped).status.success(), "it is a good store");
+    let daemon = stopped.start().await;
+    assert_eq!(daemon.complete(&table).await["offers"], before["offers"]);
+}
+
+fn flip_in_the_middle(stopped: &Stopped, name: &str) {
+    let file = stopped.plan.store().join(name);
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&file, bytes).unwrap();
 }
 
 /// What a check says of a damaged file, if it finds that it is; it ends as it should in any case.

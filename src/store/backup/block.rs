@@ -5,6 +5,9 @@ use super::super::{sealing::key::Key, trees::Tree};
 /// Length of what is before a body.
 pub(super) const HEAD_LEN: usize = 13;
 
+/// What the byte of a tree has beside it where its broken records are counted; prefixes are letters.
+const BROKEN: u8 = 0x80;
+
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -14,6 +17,10 @@ pub(super) enum Kind {
     Records(Tree),
     /// Changes of any trees, in their order.
     Changes,
+    /// How many of the records of a tree cannot be read; they are carried as they lie there.
+    Broken(Tree),
+    /// What of the store's files is damaged.
+    Damages,
     /// Which volumes there are, and when they begin.
     Volumes,
     /// The file of the store's keys.
@@ -28,6 +35,8 @@ impl Kind {
             Self::Heading => b'H',
             Self::Records(tree) => tree.row().prefix,
             Self::Changes => b'+',
+            Self::Broken(tree) => tree.row().prefix | BROKEN,
+            Self::Damages => b'!',
             Self::Volumes => b'V',
             Self::Keys => b'K',
             Self::End => b'.',
@@ -38,6 +47,8 @@ impl Kind {
         match byte {
             b'H' => Some(Self::Heading),
             b'+' => Some(Self::Changes),
+            b'!' => Some(Self::Damages),
+            broken if broken & BROKEN != 0 => Tree::of_prefix(broken & !BROKEN).map(Self::Broken),
             b'V' => Some(Self::Volumes),
             b'K' => Some(Self::Keys),
             b'.' => Some(Self::End),
@@ -51,6 +62,8 @@ impl Kind {
             Self::Heading => "the heading",
             Self::Records(tree) => tree.name(),
             Self::Changes => "changes made meanwhile",
+            Self::Broken(_) => "how many records are broken",
+            Self::Damages => "what is damaged",
             Self::Volumes => "the volumes",
             Self::Keys => "the keys",
             Self::End => "the end",

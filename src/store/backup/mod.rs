@@ -24,12 +24,15 @@
 //! block    kind u8  records u32 BE  length u32 BE  crc32 of these and of the body u32 BE  body
 //! heading  kind 'H'  body = id of the master key (8)  format u32 BE  when, ms i64 BE  bytes of the store u64 BE  sealed key (60)
 //! records  kind = byte of the tree, or '+' for changes  body = sealed changes (`changes`)
+//! broken   kind = byte of the tree + 128  records = how many of it cannot be read  body = sealed, empty
+//! damages  kind '!'  records = how many  body = sealed JSON: what of the store's files is damaged, in sentences
 //! volumes  kind 'V'  body = sealed JSON: by number, when each begins
 //! keys     kind 'K'  body = sealed file `keys`
 //! end      kind '.'  body = sealed count of the blocks before it u64 BE
 //! ```
 //! In version 1 changes did not tell a volume, since there was only the base; up to version 2 the volumes were among the records. Each backup has a key of its own, sealed by the master key; a block
 //! is sealed for its place, so that none can be changed, moved, left out or put in by who does not have the master key.
+//! A store that is damaged is backed up too: what cannot be read is carried as it lies there, and counted in the clear.
 //! The checksums find accidents without any key, and tell where.
 //!
 //! A [`Restore`] builds the store beside its place and moves it there when all of it was read, found sound and synced.

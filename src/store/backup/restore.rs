@@ -143,7 +143,7 @@ impl Building {
                 }
             }
             Kind::Keys => self.keys = Some(text.to_vec()),
-            Kind::Heading | Kind::End => {}
+            Kind::Heading | Kind::Broken(_) | Kind::Damages | Kind::End => {}
         }
         Ok(())
     }

@@ -40,6 +40,10 @@ pub struct Summary {
     pub records: Vec<(Tree, u64)>,
     /// How many changes were made while it was taken.
     pub changes: u64,
+    /// How many of the records could not be read when it was taken, by tree; none where all could.
+    pub broken: Vec<(Tree, u64)>,
+    /// In how many places the files of the store were damaged then.
+    pub damages: u64,
     /// Whether the seals were checked, or the checksums only.
     pub unsealed: bool,
 }
@@ -91,6 +95,8 @@ impl Scanner {
             blocks: 0,
             records: TREES.iter().map(|row| (row.tree, 0)).collect(),
             changes: 0,
+            broken: Vec::new(),
+            damages: 0,
             unsealed: master.is_some(),
         };
         Self { master, key: None, arrived: Vec::new(), version: None, ended: false, summary }
@@ -240,6 +246,8 @@ impl Scanner {
         match kind {
             Kind::Records(tree) => self.summary.records[tree as usize].1 += u64::from(records),
             Kind::Changes => self.summary.changes += u64::from(records),
+            Kind::Broken(tree) => self.summary.broken.push((tree, u64::from(records))),
+            Kind::Damages => self.summary.damages = u64::from(records),
             Kind::End => self.ended = true,
             Kind::Heading | Kind::Volumes | Kind::Keys => {}
         }

@@ -1,12 +1,19 @@
 //! Taking a backup, a piece after the other.
 
-use std::{collections::VecDeque, error::Error, fmt, ops::Bound, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    error::Error,
+    fmt,
+    ops::Bound,
+    sync::Arc,
+};
 
 use chrono::Utc;
 
 use super::super::{
     changes::{self, Change},
     disk::DiskError,
+    frame::Frame,
     health::FailureLatch,
     open::FORMAT,
     records::Records,
@@ -28,6 +35,8 @@ pub struct Backup {
     /// From where on it is to be copied.
     from: Bound<Vec<u8>>,
     stage: Stage,
+    /// How many records cannot be read, by tree.
+    broken: BTreeMap<Tree, u32>,
     /// The number of the next block.
     number: u64,
 }
@@ -66,6 +75,7 @@ impl Backup {
             key: Key::random(),
             from: Bound::Unbounded,
             stage: Stage::Beginning,
+            broken: BTreeMap::new(),
             number: 0,
         })
     }
@@ -122,6 +132,9 @@ impl Backup {
                     }
                     return self.copied_block(block_kind.unwrap_or(kind), records, &text).map(Some);
                 }
+                if let (Kind::Records(tree), Err(_)) = (kind, Frame::open(&value)) {
+                    *self.broken.entry(tree).or_default() += 1;
+                }
                 changes::push(&mut text, volume, &key, Some(&value));
                 records += 1;
                 self.from = Bound::Excluded(key);
@@ -152,12 +165,29 @@ impl Backup {
             return Err(BackupError::Disk(failure.reason.clone()));
         }
         let mut bytes = changes?;
+        bytes.extend(self.damaged());
         let volumes = serde_json::to_vec(&volumes).expect("numbers are written in any case");
         bytes.extend(self.block(Kind::Volumes, 0, &volumes));
         bytes.extend(self.block(Kind::Keys, 0, &keys));
         let blocks = self.number.to_be_bytes();
         bytes.extend(self.block(Kind::End, 0, &blocks));
         Ok(bytes)
+    }
+
+    /// What is not as it was written, as blocks; none where all is.
+    fn damaged(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (tree, records) in std::mem::take(&mut self.broken) {
+            bytes.extend(self.block(Kind::Broken(tree), records, &[]));
+        }
+        let damages = self.records.volumes().damages().all();
+        let told: Vec<String> =
+            damages.iter().filter(|damage| damage.costs_records()).map(ToString::to_string).collect();
+        if !told.is_empty() {
+            let text = serde_json::to_vec(&told).expect("sentences are written in any case");
+            bytes.extend(self.block(Kind::Damages, told.len() as u32, &text));
+        }
+        bytes
     }
 
     /// The changes that were made since they were asked for last, as blocks.

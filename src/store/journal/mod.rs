@@ -14,18 +14,18 @@ mod replay;
 mod segment;
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Read},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
-pub(super) use self::replay::Replay;
+pub(super) use self::replay::{Looked, Replay};
 pub(super) use self::segment::{Position, Version};
 use self::segment::{Segment, path_of};
 use super::{
     changes::{self, Change},
-    disk::SyncFault,
+    disk::{self, SyncFault},
 };
 use crate::planted::{Planted, planted};
 
@@ -62,11 +62,11 @@ impl Journal {
     /// these positions.
     pub(super) fn begin(replay: Replay, fault: SyncFault, positions: &[Position]) -> io::Result<Self> {
         let Replay { directory, next, .. } = replay;
-        DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
-        for file in segments(&directory)? {
-            Closed(file).retire()?;
-        }
+        disk::make_directory(&directory)?;
+        let old = segments(&directory)?;
         let segment = Segment::begin(&directory, next, Some(&file(&directory)?), positions)?;
+        // After it: there is no moment without a journal that tells up to where the volumes were written.
+        old.into_iter().try_for_each(|file| Closed(file).retire())?;
         Ok(Self { directory, segment, fault, body: Vec::new() })
     }
 

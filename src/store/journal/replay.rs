@@ -7,13 +7,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::super::{changes::Change, disk::DiskResult};
+use super::super::{
+    changes::Change,
+    disk::{self, DiskResult},
+};
 use super::segment::{self, Contents, Position, Version};
 use super::{SPARE, files, segments};
 use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
 
 /// Where damaged segments are set aside, in the store's directory.
 const SET_ASIDE: &str = "damaged";
+
+/// What the segments say.
+#[derive(Debug)]
+pub(in crate::store) struct Looked {
+    /// Up to where the volumes were written before the first group; nothing where that is not known.
+    pub(in crate::store) positions: Option<Vec<Position>>,
+    /// Whether all that was written since then is there.
+    pub(in crate::store) is_whole: bool,
+}
 
 /// The segments that a crash has left.
 #[derive(Debug)]
@@ -37,12 +49,46 @@ impl Replay {
         Ok(Self { directory, next: last.map_or(1, |last| last + 1), left })
     }
 
-    /// Up to where the volumes were written before the first group; nothing where that is not known.
-    pub(in crate::store) fn positions(&self) -> io::Result<Vec<Position>> {
-        let Some(first) = self.left.first() else { return Ok(Vec::new()) };
-        let Some(number) = segment::number_of(first) else { return Ok(Vec::new()) };
-        let contents = Contents::of(Version::Two, number, &fs::read(first)?);
-        Ok(contents.positions.unwrap_or_default())
+    /// Looks at what they say before any of it is taken in.
+    pub(in crate::store) fn look(&self) -> io::Result<Looked> {
+        let mut looked = Looked { positions: None, is_whole: !self.left.is_empty() };
+        for (nth, file) in self.left.iter().enumerate() {
+            let contents = self.contents(Version::Two, file)?;
+            looked.is_whole &= contents.damaged_at.is_empty();
+            if nth == 0 {
+                looked.is_whole &= contents.positions.is_some();
+                looked.positions = contents.positions;
+            }
+        }
+        Ok(looked)
+    }
+
+    /// What one of them holds. Where its end is missing though others follow, that is damage too.
+    fn contents(&self, version: Version, file: &Path) -> io::Result<Contents> {
+        let Some(number) = segment::number_of(file) else { return Ok(Contents::default()) };
+        let bytes = disk::read_file_sparing(file)?;
+        let mut contents = Contents::of(version, number, &bytes);
+        let is_last = number + 1 == self.next;
+        if !contents.closed && !is_last {
+            contents.damaged_at.push(bytes.len() as u64);
+        }
+        Ok(contents)
+    }
+
+    /// Hands over each group that they hold, in its order, and tells which files are damaged. Nothing is changed.
+    pub(in crate::store) fn read(
+        &self,
+        mut take: impl FnMut(Vec<Change>) -> DiskResult<()>,
+    ) -> DiskResult<Vec<String>> {
+        let mut damaged = Vec::new();
+        for file in &self.left {
+            let contents = self.contents(Version::Two, file)?;
+            if !contents.damaged_at.is_empty() {
+                damaged.push(file.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            }
+            contents.groups.into_iter().try_for_each(&mut take)?;
+        }
+        Ok(damaged)
     }
 
     /// Hands over each group that they hold, in its order, and tells how many there are. What is damaged is told, and set
@@ -54,14 +100,9 @@ impl Replay {
     ) -> DiskResult<usize> {
         let mut groups = 0;
         for file in &self.left {
-            let Some(number) = segment::number_of(file) else { continue };
-            let mut contents = Contents::of(version, number, &fs::read(file)?);
-            let is_last = number + 1 == self.next;
-            if !contents.closed && !is_last {
-                contents.damaged_at.push(fs::metadata(file)?.len());
-            }
+            let contents = self.contents(version, file)?;
             if let Some(at) = contents.damaged_at.first() {
-                self.set_aside(file, *at)?;
+                self.set_aside(file, *at);
             }
             groups += contents.groups.len();
             contents.groups.into_iter().try_for_each(&mut take)?;
@@ -69,11 +110,14 @@ impl Replay {
         Ok(groups)
     }
 
-    fn set_aside(&self, file: &Path, at: u64) -> io::Result<()> {
+    /// Keeps a copy for whoever wants to look at it. That there is no room for one keeps no store from being opened.
+    fn set_aside(&self, file: &Path, at: u64) {
         let directory = aside(self.directory.parent().unwrap_or(Path::new(".")));
-        DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
         let copy = directory.join(file.file_name().unwrap_or_default());
-        fs::copy(file, &copy)?;
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+        if let Err(error) = made.and_then(|()| fs::copy(file, &copy)) {
+            tracing::warn!(segment = %file.display(), %error, "a damaged segment of the journal cannot be set aside");
+        }
         metrics::counter!(STORE_BROKEN_RECORDS, "tree" => "journal").increment(1);
         tracing::error!(
             segment = %file.display(),
@@ -81,7 +125,6 @@ impl Replay {
             copy = %copy.display(),
             "a segment of the store's journal is damaged; what is whole of it was taken in, and a copy of it was set aside"
         );
-        Ok(())
     }
 }
 

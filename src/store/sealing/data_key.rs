@@ -56,6 +56,11 @@ pub(in crate::store) fn volume_of(kept: &[u8]) -> Number {
     }
 }
 
+/// By which wrapping key of its slot a data key is sealed; nothing of one that is destroyed.
+pub(in crate::store) fn generation_of(kept: &[u8]) -> Option<u32> {
+    kept.first_chunk().filter(|_| !is_destroyed(kept)).map(|generation| u32::from_be_bytes(*generation))
+}
+
 /// Whether that is what is kept; told without opening a key.
 pub(in crate::store) fn is_destroyed(kept: &[u8]) -> bool {
     matches!(kept.len(), DESTROYED | DESTROYED_NOW)

@@ -230,6 +230,16 @@ impl Sealing {
         self.replace(&master, ring)
     }
 
+    /// What is to be kept of a data key that there is, sealed by the wrapping key of now.
+    pub(super) fn kept(&self, lead: Uuid, key: &Key, volume: Number) -> Vec<u8> {
+        data_key::wrap(&self.ring(), lead, key, volume)
+    }
+
+    /// How many wrapping keys the slot of a lead had before the one of now.
+    pub(super) fn generation(&self, lead: Uuid) -> u32 {
+        self.ring().current(self.slots.slot_of(lead)).generation
+    }
+
     /// What is kept of the data keys of a slot, sealed anew, or destroyed, or nothing any more. Those that cannot be read
     /// stay as they are.
     pub(super) fn rewrapped(

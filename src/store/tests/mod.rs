@@ -3,11 +3,13 @@
 mod backup;
 mod clock;
 mod commits;
+mod damaged_files;
 mod durability;
 mod identities;
 mod large_values;
 mod migration;
 mod model;
+mod salvage;
 mod sealing;
 mod volumes;
 mod writer_thread;
@@ -73,6 +75,25 @@ impl Store {
         let records = self.scan(Tree::LeadEvents, company);
         records.map(|record| FeedKey::parse(&record.unwrap().0).expect("a key of a feed")).collect()
     }
+}
+
+/// Each file of a store but those of its indexes and its lock, from its directory on.
+fn files_of(store: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut ahead = vec![store.to_owned()];
+    while let Some(directory) = ahead.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true if path.ends_with("index") => {}
+                true => ahead.push(path),
+                false => found.push(path.strip_prefix(store).unwrap().to_owned()),
+            }
+        }
+    }
+    found.retain(|file| file != Path::new("lock"));
+    found.sort();
+    found
 }
 
 /// What a kill would leave of the store: its files as they are.

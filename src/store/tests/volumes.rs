@@ -14,18 +14,18 @@ use proptest::prelude::*;
 use super::{backup::taken, *};
 use crate::store::{backup::Restore, changes::Change};
 
-const COMPANY: Uuid = Uuid::from_u128(0xC0);
+pub(super) const COMPANY: Uuid = Uuid::from_u128(0xC0);
 
-const HOUR_MS: u64 = 3_600_000;
+pub(super) const HOUR_MS: u64 = 3_600_000;
 
 /// A store that begins a volume each hour, and its clock, which stands.
-struct Hourly {
-    options: StoreOptions,
+pub(super) struct Hourly {
+    pub(super) options: StoreOptions,
     now_ms: Arc<AtomicU64>,
 }
 
 impl Hourly {
-    fn of(directory: &Directory) -> Self {
+    pub(super) fn of(directory: &Directory) -> Self {
         let now_ms = Arc::new(AtomicU64::new(1_700_000_000_000));
         let mut options = StoreOptions::new(directory.path());
         let clock = Arc::clone(&now_ms);
@@ -34,7 +34,7 @@ impl Hourly {
         Self { options, now_ms }
     }
 
-    fn open(&self) -> Store {
+    pub(super) fn open(&self) -> Store {
         Store::open_inline_with(&self.options).unwrap()
     }
 
@@ -42,7 +42,7 @@ impl Hourly {
         self.now_ms.load(Ordering::SeqCst)
     }
 
-    fn pass(&self, ms: u64) {
+    pub(super) fn pass(&self, ms: u64) {
         self.now_ms.fetch_add(ms, Ordering::SeqCst);
     }
 
@@ -54,7 +54,7 @@ impl Hourly {
 }
 
 /// A lead with a uuid that tells no time, its table, what happened to it, and by what it is known.
-fn submit(store: &Store, hourly: &Hourly, nth: u32) -> (Uuid, Uuid) {
+pub(super) fn submit(store: &Store, hourly: &Hourly, nth: u32) -> (Uuid, Uuid) {
     let (lead, table) = (Uuid::from_u128(0xEE00 + u128::from(nth)), hourly.uuid(nth));
     let at = hourly.now_ms().cast_signed();
     let commit = Commit::new()
@@ -71,11 +71,11 @@ fn submit(store: &Store, hourly: &Hourly, nth: u32) -> (Uuid, Uuid) {
     (lead, table)
 }
 
-fn answers(store: &Store, table: Uuid) -> usize {
+pub(super) fn answers(store: &Store, table: Uuid) -> usize {
     store.scan(Tree::Answers, table).map(|record| record.unwrap().1.len()).sum()
 }
 
-fn events(store: &Store) -> Vec<u32> {
+pub(super) fn events(store: &Store) -> Vec<u32> {
     let number = |payload: Vec<u8>| u32::from_be_bytes(payload.try_into().unwrap());
     store.scan(Tree::LeadEvents, COMPANY).map(|record| number(record.unwrap().1)).collect()
 }

@@ -27,6 +27,8 @@ pub(in crate::store) struct Files {
     volume: Number,
     directory: PathBuf,
     files: RwLock<BTreeMap<FileNumber, Arc<RecordFile>>>,
+    /// Those that there must be, and are not. They stay in the manifest, so that it is told at each start.
+    missing: Vec<FileRow>,
 }
 
 impl Files {
@@ -34,10 +36,11 @@ impl Files {
     pub(in crate::store) fn create(directory: PathBuf, volume: Number) -> io::Result<Self> {
         disk::make_directory(&directory)?;
         let first = Arc::new(RecordFile::create(&directory, volume, 1)?);
-        Ok(Self { volume, directory, files: RwLock::new([(1, first)].into()) })
+        Ok(Self { volume, directory, files: RwLock::new([(1, first)].into()), missing: Vec::new() })
     }
 
-    /// Opens the files that there must be. What is missing of them is noted as damage; where none is left, one is begun.
+    /// Opens the files that there must be. What is missing of them is noted as damage; where none is left that can grow, one is
+    /// begun.
     pub(in crate::store) fn open(
         directory: PathBuf,
         volume: Number,
@@ -45,25 +48,48 @@ impl Files {
         damages: &Damages,
     ) -> io::Result<Self> {
         disk::make_directory(&directory)?;
-        let opened = Self { volume, directory, files: RwLock::default() };
+        let mut opened = Self { volume, directory, files: RwLock::default(), missing: Vec::new() };
         for row in rows {
-            if let Some(file) = opened.open_one(row, damages)? {
-                opened.insert(file);
-            }
+            let file = RecordFile::open(&opened.directory, volume, row.number, row.bytes);
+            opened.take_in(row, file, damages)?;
         }
-        if opened.files().is_empty() {
-            opened.begin_next(rows.last().map_or(0, |row| row.number))?;
+        let last = opened.files().last_key_value().map(|(_, last)| Arc::clone(last));
+        let last_row = rows.last().map_or(0, |row| row.number);
+        match last {
+            Some(last) if last.number() == last_row && !last.is_cut_short() => {}
+            _ => opened.begin_next(last_row)?,
         }
         Ok(opened)
     }
 
-    fn open_one(&self, row: &FileRow, damages: &Damages) -> io::Result<Option<RecordFile>> {
+    /// Opens the files of a volume that is not to be changed.
+    pub(in crate::store) fn open_to_read(
+        directory: PathBuf,
+        volume: Number,
+        rows: &[FileRow],
+        damages: &Damages,
+    ) -> io::Result<Self> {
+        let mut opened = Self { volume, directory, files: RwLock::default(), missing: Vec::new() };
+        for row in rows {
+            let file = RecordFile::open_to_read(&opened.directory, volume, row.number);
+            opened.take_in(row, file, damages)?;
+        }
+        Ok(opened)
+    }
+
+    fn take_in(
+        &mut self,
+        row: &FileRow,
+        opened: io::Result<RecordFile>,
+        damages: &Damages,
+    ) -> io::Result<()> {
         let damaged =
             |what| damages.note(Damage { volume: Some(self.volume), file: self.name(row.number), what });
-        let file = match RecordFile::open(&self.directory, self.volume, row.number, row.bytes) {
+        let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 damaged(DamageKind::Missing);
-                return Ok(None);
+                self.missing.push(*row);
+                return Ok(());
             }
             file => file?,
         };
@@ -73,7 +99,8 @@ impl Files {
         if !file.is_headed()? {
             damaged(DamageKind::Bytes { at: 0, bytes: HEADING.min(file.len()), between: [None, None] });
         }
-        Ok(Some(file))
+        self.insert(file);
+        Ok(())
     }
 
     /// The number of the volume.
@@ -142,7 +169,11 @@ impl Files {
 
     /// How they stand in the manifest.
     pub(in crate::store) fn rows(&self) -> Vec<FileRow> {
-        self.files().values().map(|file| FileRow { number: file.number(), bytes: file.synced() }).collect()
+        let files = self.files();
+        let present = files.values().map(|file| FileRow { number: file.number(), bytes: file.listed() });
+        let mut rows: Vec<FileRow> = present.chain(self.missing.iter().copied()).collect();
+        rows.sort_by_key(|row| row.number);
+        rows
     }
 
     fn insert(&self, file: RecordFile) {

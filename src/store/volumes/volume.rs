@@ -39,9 +39,10 @@ impl Volume {
         options: IndexOptions<'_>,
         damages: &Damages,
     ) -> DiskResult<Self> {
-        let (index, live) = match Index::open_closed(options)? {
-            Some((index, live)) => (index, i64::try_from(live).unwrap_or(i64::MAX)),
-            None => made(&files, options, damages)?,
+        let (index, live) = match Index::open_closed(options) {
+            Ok(Some((index, live))) => (index, i64::try_from(live).unwrap_or(i64::MAX)),
+            // Whatever sled does not like of it, it can be made anew.
+            Ok(None) | Err(_) => made(&files, options, damages)?,
         };
         let (used, settled) = (AtomicBool::new(true), AtomicBool::new(false));
         Ok(Self { files, index, live: AtomicI64::new(live), used, settled })

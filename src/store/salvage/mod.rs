@@ -1,0 +1,441 @@
+//! Salvage: of a store that is damaged a good one is made, of all that is left, and of what a backup has of the rest.
+//!
+//! 1. Every sound entry of the record files, in its order, and what the journal holds beside it, go into files of a new store, which
+//!    is built beside its place. The damaged store is only read.
+//! 2. Its keys go along as they are. Where they are lost, those of the backup are taken.
+//! 3. The backup is restored into a store of its own, for as long as it takes. What of a lead cannot be read is taken from there
+//!    ([`Rescue`]).
+//! 4. What still cannot be read is left out, and told. The new store is checked, and moved to its place.
+//!
+//! # Who was erased does not come back
+//! The newest word on a lead is the record of its data key. Where that is damaged too, it is told from the wrapping keys: each
+//! erasure gives those of a slot a new generation. A lead comes back from a backup only if its slot has the generation that it
+//! had then, or if the data key that is left is of the newest one. Of the others it cannot be known: they are
+//! [held back](Salvaged::held_back), and told.
+
+mod rescue;
+mod source;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error,
+    fmt, fs,
+    io::{self, Read},
+    ops::Bound,
+    path::{Path, PathBuf},
+};
+
+use uuid::Uuid;
+
+use self::{rescue::Rescue, source::Source};
+use super::{
+    backup::{Restore, RestoreError},
+    changes::Change,
+    check::{self, CheckReport},
+    damage::{Damage, DamageKind},
+    disk,
+    error::StoreError,
+    frame::Frame,
+    lock::Lock,
+    migration,
+    open::{self, Opened, io_error},
+    options::StoreOptions,
+    records::{Within, read_record},
+    sealing::{MasterKey, SealingError, data_key, key_file::KeyFile},
+    trees::Tree,
+    volumes::Number,
+};
+
+/// How much of a backup is read at once.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// What a salvage has made, and what it has not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Salvaged {
+    /// What is in the new store.
+    pub report: CheckReport,
+    /// What was found damaged in the old one.
+    pub damages: Vec<Damage>,
+    /// The files of its journal that were damaged.
+    pub journal: Vec<String>,
+    /// Whether its keys were lost, and those of the backup were taken.
+    pub keys_of_backup: bool,
+    /// How many records came from the backup, by tree.
+    pub from_backup: BTreeMap<Tree, u64>,
+    /// How many leads came from the backup.
+    pub leads_from_backup: u64,
+    /// Records that are known to have been there, and are lost, by tree.
+    pub lost: BTreeMap<Tree, u64>,
+    /// Leads of which the record is lost.
+    pub leads_lost: BTreeSet<Uuid>,
+    /// Leads that the backup has, and that did not come back, since they may have been erased meanwhile.
+    pub held_back: BTreeSet<Uuid>,
+}
+
+/// Why nothing was salvaged. There is nothing of a new store then, and the damaged one is as it was.
+#[derive(Debug)]
+pub enum SalvageError {
+    /// There is no store.
+    NoStore {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// It is of an older format.
+    Older {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// There is something where the new store is to be.
+    NotEmpty {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A salvage that was killed has left its directory.
+    LeftOver {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// No master key is given.
+    NoMasterKey,
+    /// The keys of the store are lost, and there is no backup.
+    KeysLost {
+        /// Where they ought to be.
+        path: PathBuf,
+    },
+    /// The backup is of another store.
+    OtherStore,
+    /// The backup cannot be read.
+    Unreadable(io::Error),
+    /// The backup cannot be used.
+    Backup(RestoreError),
+    /// The old store cannot be read, or the new one not be made.
+    Store(StoreError),
+}
+
+/// How far a salvage is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// What is being done.
+    pub what: &'static str,
+    /// How many bytes were read.
+    pub read: u64,
+    /// How many there are; nothing where that is not known.
+    pub of: Option<u64>,
+}
+
+/// Makes a good store in `into` of what is left of the damaged one, which nobody has open and which is not changed. Once this
+/// returns `Ok`, the new store is in its place and survives a power cut.
+///
+/// # Errors
+/// Why there is no new store.
+pub fn salvage(
+    options: &StoreOptions,
+    into: &Path,
+    backup: Option<&mut dyn Read>,
+    tell: &mut dyn FnMut(Progress),
+) -> Result<Salvaged, SalvageError> {
+    let store = &options.path;
+    if migration::is_older(store) {
+        return Err(SalvageError::Older { path: store.clone() });
+    }
+    if !open::exists(store) {
+        return Err(SalvageError::NoStore { path: store.clone() });
+    }
+    let _lock = Lock::take_to_read(store)?;
+    let master = MasterKey::find(options.master_key_file.as_deref(), store)
+        .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?
+        .ok_or(SalvageError::NoMasterKey)?;
+    let keys = keys_of(store, &master)?;
+    if keys.is_none() && backup.is_none() {
+        return Err(SalvageError::KeysLost { path: KeyFile::of(store).path().to_owned() });
+    }
+    let building = Building::begin(into)?;
+    let restored = backup.map(|file| Restored::of(file, into, &master, tell)).transpose()?;
+    let source = Source::of(store)?;
+    let copied = source.copy(&building.part, tell)?;
+    let new = StoreOptions { path: building.part.clone(), ..options.clone() };
+    let keys_of_backup = keys.is_none();
+    match (&keys, &restored) {
+        (Some(keys), _) => KeyFile::of(&new.path).restore(keys).map_err(StoreError::Sealing)?,
+        (None, Some(restored)) => {
+            let keys = restored.opened.records.sealing().key_file_text(&master);
+            KeyFile::of(&new.path).restore(&keys).map_err(StoreError::Sealing)?;
+        }
+        (None, None) => return Err(SalvageError::KeysLost { path: KeyFile::of(store).path().to_owned() }),
+    }
+    tell(Progress { what: "finding what is there", read: 0, of: None });
+    let mut opened = open::open_with(&new, Some(master))?;
+    let damaged = copied.damaged_volumes();
+    let mut salvaged = Salvaged::of(copied, keys_of_backup);
+    if let Some(restored) = &restored {
+        tell(Progress { what: "taking in what the backup has", read: 0, of: None });
+        Rescue::new(&restored.opened.records, &mut opened, &damaged, keys_of_backup)?.all(&mut salvaged)?;
+    }
+    drop(restored);
+    tell(Progress { what: "reading every record", read: 0, of: None });
+    leave_out_what_is_broken(&mut opened, &mut salvaged)?;
+    find_what_is_missing(&opened, &damaged, &mut salvaged)?;
+    salvaged.report = check::check(&opened.records, &mut |_| {}).map_err(StoreError::Read)?;
+    opened.writer.finish().map_err(StoreError::Disk)?;
+    drop(opened);
+    building.finish()?;
+    Ok(salvaged)
+}
+
+/// The keys of the store, as they lie there; nothing where they are lost.
+fn keys_of(store: &Path, master: &MasterKey) -> Result<Option<Vec<u8>>, SalvageError> {
+    let file = KeyFile::of(store);
+    match file.open(master) {
+        Ok(_) => Ok(Some(fs::read(file.path()).map_err(|source| io_error(file.path(), source))?)),
+        Err(wrong @ SealingError::WrongMasterKey { .. }) => Err(StoreError::Sealing(wrong).into()),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Removes the records that cannot be read, each in its volume, and counts them.
+fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result<(), StoreError> {
+    let records = std::sync::Arc::clone(&new.records);
+    let volumes = records.volumes();
+    // First the records, then the pieces that are of none any more.
+    for strays in [false, true] {
+        for number in volumes.numbers() {
+            let within = Within { volumes, number };
+            let mut removed = Vec::new();
+            for entry in records.walk(number, &Bound::Unbounded).map_err(StoreError::from_disk)? {
+                let (sled_key, _) = entry.map_err(StoreError::from_disk)?;
+                let Some((prefix, key)) = sled_key.split_first() else { continue };
+                let Some(tree) = Tree::of_prefix(*prefix) else { continue };
+                let is_left_out = match strays {
+                    true => tree == Tree::Parts && check::is_stray(&within, key)?,
+                    false => read_record(&within, records.sealing(), tree, key)
+                        .map_err(StoreError::from_disk)?
+                        .is_err(),
+                };
+                if is_left_out {
+                    if !strays {
+                        salvaged.note_lost(tree, key);
+                    }
+                    removed.push(Change { volume: number, key: sled_key, value: None });
+                }
+            }
+            new.writer.write_as_is(removed).map_err(StoreError::Disk)?;
+        }
+    }
+    Ok(())
+}
+
+/// Finds the leads that have a data key and no record, and the rate tables that a lead has and that are not there, where they were
+/// in what was damaged.
+fn find_what_is_missing(
+    new: &Opened,
+    damaged: &BTreeSet<Number>,
+    salvaged: &mut Salvaged,
+) -> Result<(), StoreError> {
+    if damaged.is_empty() {
+        return Ok(());
+    }
+    let records = &new.records;
+    let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
+    let prefix = Tree::LeadKeys.sled_key(&[]);
+    for entry in records.walk_base_from(&prefix) {
+        let (key, raw) = entry.map_err(StoreError::from_disk)?;
+        let Some(place) = key.strip_prefix(&prefix[..]) else { break };
+        let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(place), Frame::open(&raw)) else {
+            continue;
+        };
+        let volume = data_key::volume_of(kept);
+        let may_be_lost = damaged.contains(&volume) || !numbers.contains(&volume);
+        if !data_key::is_destroyed(kept)
+            && may_be_lost
+            && records.get(Tree::Leads, lead.as_bytes())?.is_none()
+        {
+            salvaged.note_lost(Tree::Leads, lead.as_bytes());
+        }
+    }
+    for record in super::records::Scan::new(std::sync::Arc::clone(records), Tree::LeadTables, &[], &[]) {
+        let (key, _) = record?;
+        let Some(table) = key.get(16..32) else { continue };
+        if records.get(Tree::RateTables, table)?.is_none() {
+            salvaged.note_lost(Tree::RateTables, table);
+        }
+    }
+    Ok(())
+}
+
+impl Salvaged {
+    fn of(copied: source::Copied, keys_of_backup: bool) -> Self {
+        let source::Copied { damages, journal } = copied;
+        Self {
+            report: CheckReport::empty(),
+            damages,
+            journal,
+            keys_of_backup,
+            from_backup: BTreeMap::new(),
+            leads_from_backup: 0,
+            lost: BTreeMap::new(),
+            leads_lost: BTreeSet::new(),
+            held_back: BTreeSet::new(),
+        }
+    }
+
+    /// Whether nothing is known or thought to be lost.
+    pub fn is_all(&self) -> bool {
+        // A heading is made anew.
+        let is_heading = |damage: &Damage| matches!(damage.what, DamageKind::Bytes { at: 0, .. });
+        self.lost.is_empty()
+            && self.held_back.is_empty()
+            && self.journal.is_empty()
+            && self.damages.iter().all(|damage| !damage.costs_records() || is_heading(damage))
+    }
+
+    fn note_lost(&mut self, tree: Tree, key: &[u8]) {
+        if tree == Tree::Leads
+            && let Ok(lead) = Uuid::from_slice(key)
+            && (self.held_back.contains(&lead) || !self.leads_lost.insert(lead))
+        {
+            return;
+        }
+        *self.lost.entry(tree).or_default() += 1;
+    }
+}
+
+/// The store beside its place; removed unless it was moved there.
+struct Building {
+    into: PathBuf,
+    part: PathBuf,
+}
+
+impl Building {
+    fn begin(into: &Path) -> Result<Self, SalvageError> {
+        if let Ok(mut entries) = fs::read_dir(into)
+            && entries.next().is_some()
+        {
+            return Err(SalvageError::NotEmpty { path: into.to_owned() });
+        }
+        let part = beside(into, "part");
+        if part.exists() {
+            return Err(SalvageError::LeftOver { path: part });
+        }
+        disk::make_directory(&part).map_err(|source| io_error(&part, source))?;
+        Ok(Self { into: into.to_owned(), part })
+    }
+
+    fn finish(self) -> Result<(), StoreError> {
+        let moved = fs::rename(&self.part, &self.into);
+        let named = moved.and_then(|()| disk::sync_directory(disk::parent_of(&self.into)));
+        named.map_err(|source| io_error(&self.into, source))
+    }
+}
+
+impl Drop for Building {
+    fn drop(&mut self) {
+        // Once it was moved there is none any more.
+        let _ = fs::remove_dir_all(&self.part);
+    }
+}
+
+/// The store of the backup, as long as it is needed.
+struct Restored {
+    opened: Opened,
+    _directory: Temporary,
+}
+
+struct Temporary(PathBuf);
+
+impl Restored {
+    fn of(
+        file: &mut dyn Read,
+        into: &Path,
+        master: &MasterKey,
+        tell: &mut dyn FnMut(Progress),
+    ) -> Result<Self, SalvageError> {
+        let path = beside(into, "backup");
+        if path.exists() {
+            return Err(SalvageError::LeftOver { path });
+        }
+        let mut restore = Restore::begin(&path, master.clone()).map_err(SalvageError::Backup)?;
+        let directory = Temporary(path.clone());
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            match file.read(&mut piece).map_err(SalvageError::Unreadable)? {
+                0 => break,
+                length => restore.push(&piece[..length]).map_err(SalvageError::Backup)?,
+            }
+            let summary = restore.summary();
+            let of = Some(summary.store_bytes.max(summary.bytes));
+            tell(Progress { what: "reading the backup", read: summary.bytes, of });
+        }
+        restore.finish().map_err(SalvageError::Backup)?;
+        let opened = open::open_with(&StoreOptions::new(path), Some(master.clone()))?;
+        Ok(Self { opened, _directory: directory })
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+        migration::forget(&self.0);
+    }
+}
+
+fn beside(path: &Path, what: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or("offerd".as_ref()).to_owned();
+    name.push(".");
+    name.push(what);
+    path.with_file_name(name)
+}
+
+impl From<StoreError> for SalvageError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl fmt::Display for SalvageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoStore { path } => write!(f, "there is no store in `{}`", path.display()),
+            Self::Older { path } => {
+                let path = path.display();
+                write!(
+                    f,
+                    "the store in `{path}` is of an older offerd: start that one, or `offerd restore` its backup"
+                )
+            }
+            Self::NotEmpty { path } => {
+                write!(f, "`{}` is not empty: a store is salvaged into a new directory only", path.display())
+            }
+            Self::LeftOver { path } => {
+                let path = path.display();
+                write!(f, "`{path}` is there: if no other salvage is running, remove it and try again")
+            }
+            Self::NoMasterKey => write!(
+                f,
+                "the store is sealed, and no master key is given: give it as `store.master_key_file`, as \
+                 OFFERD_MASTER_KEY or as the systemd credential `offerd-master-key`"
+            ),
+            Self::KeysLost { path } => {
+                let path = path.display();
+                write!(
+                    f,
+                    "`{path}` is lost, and without it nothing of a person can be read: give a backup, which has it"
+                )
+            }
+            Self::OtherStore => write!(f, "the backup is of another store"),
+            Self::Unreadable(error) => write!(f, "the backup cannot be read: {error}"),
+            Self::Backup(error) => write!(f, "the backup cannot be used: {error}"),
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for SalvageError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Unreadable(error) => Some(error),
+            Self::Backup(error) => Some(error),
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}

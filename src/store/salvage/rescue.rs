@@ -1,0 +1,235 @@
+//! What a backup has of what was lost.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use uuid::Uuid;
+
+use super::super::{
+    broken::ReadError,
+    changes::Change,
+    commit::Commit,
+    disk::DiskError,
+    error::StoreError,
+    frame::{Frame, framed},
+    open::Opened,
+    records::{Records, Scan, read_clear},
+    sealing::{
+        data_key::{self, DataKey},
+        owner,
+    },
+    trees::{Seal, Tree},
+    volumes::{BASE, Number, time_ms},
+};
+use super::{SalvageError, Salvaged};
+
+/// How many commits are written at once.
+const AT_ONCE: usize = 128;
+
+/// What is only ever added to in the base, and may come back: what is not there was not removed.
+const ADDED_TO: [Tree; 4] = [Tree::Companies, Tree::Texts, Tree::PaidClicks, Tree::PartnerEvents];
+
+/// Takes what is missing from the store of a backup into the new one.
+pub(super) struct Rescue<'a> {
+    old: &'a Arc<Records>,
+    new: &'a mut Opened,
+    damaged: &'a BTreeSet<Number>,
+    keys_are_old: bool,
+    /// Of how many generations the wrapping keys of a slot are, as far as the data keys that are left tell.
+    generations: HashMap<u16, u32>,
+    waiting: Vec<Commit>,
+}
+
+/// What is known of a lead that the backup has.
+enum Fate {
+    /// It is there, or can be.
+    There,
+    /// It was erased, or dropped with its time.
+    Gone,
+    /// Nobody can tell.
+    Unknown,
+}
+
+impl<'a> Rescue<'a> {
+    pub(super) fn new(
+        old: &'a Arc<Records>,
+        new: &'a mut Opened,
+        damaged: &'a BTreeSet<Number>,
+        keys_are_old: bool,
+    ) -> Result<Self, SalvageError> {
+        if old.sealing().own().bytes() != new.records.sealing().own().bytes() {
+            return Err(SalvageError::OtherStore);
+        }
+        let mut generations: HashMap<u16, u32> = HashMap::new();
+        for (lead, kept) in data_keys(&new.records)? {
+            let slot = generations.entry(new.records.sealing().slots().slot_of(lead)).or_default();
+            *slot = (*slot).max(data_key::generation_of(&kept).unwrap_or(0));
+        }
+        Ok(Self { old, new, damaged, keys_are_old, generations, waiting: Vec::new() })
+    }
+
+    /// Takes all of it.
+    pub(super) fn all(mut self, salvaged: &mut Salvaged) -> Result<(), StoreError> {
+        let mut there = BTreeSet::new();
+        for (lead, kept) in data_keys(self.old)? {
+            if data_key::is_destroyed(&kept) {
+                continue;
+            }
+            match self.fate(lead, &kept)? {
+                Fate::There => drop(there.insert(lead)),
+                Fate::Gone => {}
+                Fate::Unknown => drop(salvaged.held_back.insert(lead)),
+            }
+        }
+        for lead in &there {
+            self.lead(*lead, salvaged)?;
+        }
+        for tree in Tree::FEEDS.into_iter().chain(ADDED_TO) {
+            self.tree(tree, &there, salvaged)?;
+        }
+        self.write()
+    }
+
+    /// Tells what became of a lead, and sees to it that one that is there has its data key.
+    fn fate(&mut self, lead: Uuid, kept_then: &[u8]) -> Result<Fate, StoreError> {
+        let records = Arc::clone(&self.new.records);
+        let (old, new) = (self.old.sealing(), records.sealing());
+        let base_is_whole = !self.damaged.contains(&BASE);
+        let seen = self.generations.get(&new.slots().slot_of(lead)).copied().unwrap_or(0);
+        let newest = new.generation(lead).max(seen);
+        let kept =
+            read_clear(&*records, Tree::LeadKeys, &new.slots().place(lead)).map_err(StoreError::from_disk)?;
+        let volume = match kept {
+            Ok(Some(kept)) if data_key::is_destroyed(&kept) => return Ok(Fate::Gone),
+            Ok(Some(kept)) => {
+                if let Ok(Some(DataKey::Kept(_))) =
+                    new.data_key(&*records, lead).map_err(StoreError::from_disk)?
+                {
+                    return Ok(Fate::There);
+                }
+                if !base_is_whole && data_key::generation_of(&kept) != Some(newest) {
+                    return Ok(Fate::Unknown);
+                }
+                data_key::volume_of(&kept)
+            }
+            // What is not there and was not damaged has been dropped with its time.
+            Ok(None) if base_is_whole => return Ok(Fate::Gone),
+            Ok(None) | Err(_) if self.keys_are_old || old.generation(lead) != newest => {
+                return Ok(Fate::Unknown);
+            }
+            Ok(None) | Err(_) => data_key::volume_of(kept_then),
+        };
+        let Ok(Some(DataKey::Kept(key))) = old.data_key(&**self.old, lead).map_err(StoreError::from_disk)?
+        else {
+            return Ok(Fate::Unknown);
+        };
+        let key_kept = new.kept(lead, &key, volume);
+        let place = Tree::LeadKeys.sled_key(&new.slots().place(lead));
+        let change = Change { volume: BASE, key: place, value: Some(framed(&key_kept)) };
+        self.new.writer.write_as_is(vec![change]).map_err(StoreError::Disk)?;
+        Ok(Fate::There)
+    }
+
+    /// Takes what cannot be read of a lead: the lead itself, its rate tables and their answers, and what was done with it.
+    fn lead(&mut self, lead: Uuid, salvaged: &mut Salvaged) -> Result<(), StoreError> {
+        let mut commit = Commit::new().about(lead);
+        let mut taken: BTreeMap<Tree, u64> = BTreeMap::new();
+        let of_lead = [Tree::Leads, Tree::LeadTables, Tree::LeadActions].map(|tree| (tree, *lead.as_bytes()));
+        let tables = self.scan(Tree::LeadTables, lead.as_bytes());
+        let tables: Vec<[u8; 16]> =
+            tables.filter_map(|record| record.ok()?.0.get(16..32)?.try_into().ok()).collect();
+        let of_tables = tables
+            .into_iter()
+            .flat_map(|table| [Tree::RateTables, Tree::Asks, Tree::Answers].map(|tree| (tree, table)));
+        for (tree, prefix) in of_lead.into_iter().chain(of_tables) {
+            for record in self.scan(tree, &prefix) {
+                let (key, payload) = record?;
+                if !self.has(tree, &key)? {
+                    *taken.entry(tree).or_default() += 1;
+                    commit = commit.put(tree, key, payload);
+                }
+            }
+        }
+        if taken.is_empty() {
+            return Ok(());
+        }
+        salvaged.leads_from_backup += u64::from(taken.contains_key(&Tree::Leads));
+        for (tree, records) in taken {
+            *salvaged.from_backup.entry(tree).or_default() += records;
+        }
+        self.put(commit)
+    }
+
+    /// Takes what is missing of a tree, where what it lay in is damaged.
+    fn tree(
+        &mut self,
+        tree: Tree,
+        there: &BTreeSet<Uuid>,
+        salvaged: &mut Salvaged,
+    ) -> Result<(), StoreError> {
+        for record in self.scan(tree, &[]) {
+            let (key, payload) = record?;
+            let volume = time_ms(tree, &key).map_or(BASE, |ms| self.new.records.volumes().at(ms));
+            if !self.damaged.contains(&volume) || self.has(tree, &key)? {
+                continue;
+            }
+            let stored = read_clear(&**self.old, tree, &key).map_err(StoreError::from_disk)?;
+            let about = stored
+                .ok()
+                .flatten()
+                .and_then(|stored| owner(&stored))
+                .filter(|_| tree.row().seal == Seal::Lead);
+            let commit = match (tree.row().seal, about) {
+                (Seal::Lead, Some(lead)) if there.contains(&lead) => Commit::new().about(lead),
+                (Seal::Lead, _) => continue,
+                _ => Commit::new(),
+            };
+            *salvaged.from_backup.entry(tree).or_default() += 1;
+            self.put(commit.put(tree, key, payload))?;
+        }
+        Ok(())
+    }
+
+    /// What the backup has.
+    fn scan(&self, tree: Tree, prefix: &[u8]) -> Scan {
+        Scan::new(Arc::clone(self.old), tree, prefix, prefix)
+    }
+
+    /// Whether the new store has a record that can be read.
+    fn has(&self, tree: Tree, key: &[u8]) -> Result<bool, StoreError> {
+        match self.new.records.get(tree, key) {
+            Ok(found) => Ok(found.is_some()),
+            Err(ReadError::Broken(_)) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn put(&mut self, commit: Commit) -> Result<(), StoreError> {
+        self.waiting.push(commit);
+        if self.waiting.len() < AT_ONCE { Ok(()) } else { self.write() }
+    }
+
+    fn write(&mut self) -> Result<(), StoreError> {
+        let commits = std::mem::take(&mut self.waiting);
+        for outcome in self.new.writer.execute(&commits) {
+            outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+/// What is kept of the data keys of all leads.
+fn data_keys(records: &Records) -> Result<Vec<(Uuid, Vec<u8>)>, StoreError> {
+    let prefix = Tree::LeadKeys.sled_key(&[]);
+    let mut found = Vec::new();
+    for entry in records.walk_base_from(&prefix) {
+        let (key, raw) = entry.map_err(|error: DiskError| StoreError::from_disk(error))?;
+        let Some(place) = key.strip_prefix(&prefix[..]) else { break };
+        if let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(place), Frame::open(&raw)) {
+            found.push((lead, kept.to_vec()));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,277 @@
+//! Damage to the files of a store that was killed: it is told, costs nothing but itself, and never a panic.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+
+use super::volumes::{HOUR_MS, Hourly, submit};
+use super::*;
+use crate::store::volumes::directory_of;
+
+/// How much of it is done: of every so many bytes of manifests, lists and headings one is flipped, and so many seeded places of
+/// each other file. `OFFERD_DAMAGE=all` does the whole of it, which takes minutes.
+struct Extent {
+    one_of: usize,
+    places: usize,
+}
+
+fn extent() -> Extent {
+    match std::env::var("OFFERD_DAMAGE").as_deref() {
+        Ok("all") => Extent { one_of: 1, places: 2_000 },
+        _ => Extent { one_of: 11, places: 8 },
+    }
+}
+
+/// What is in a store, opened: by tree and key.
+type Contents = BTreeMap<(&'static str, Vec<u8>), Vec<u8>>;
+
+/// A store with several volumes, killed with much of it in its journal, and what is in it.
+struct Killed {
+    directory: Directory,
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    hourly: Hourly,
+    contents: Contents,
+}
+
+/// How much of a file is not the zeros that it was made with.
+fn used(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
+}
+
+fn contents(store: &Store) -> Contents {
+    let mut found = Contents::new();
+    // That of the store itself is told by what it is for.
+    let trees = TREES.iter().filter(|row| !matches!(row.tree, Tree::Parts | Tree::LeadKeys | Tree::Meta));
+    for row in trees {
+        for record in store.scan(row.tree, []) {
+            let (key, payload) = record.unwrap();
+            found.insert((row.name, key), payload);
+        }
+    }
+    found
+}
+
+impl Killed {
+    fn new() -> Self {
+        let living = directory();
+        let hourly = Hourly::of(&living);
+        let store = hourly.open();
+        for nth in 0..9 {
+            submit(&store, &hourly, nth);
+            // Overwritten again and again: a value of before is told from the last one.
+            store.commit_now(Commit::new().put(Tree::Pauses, "often", nth.to_be_bytes())).unwrap();
+            hourly.pass(HOUR_MS / 3);
+        }
+        let contents = contents(&store);
+        let directory = copied(&living);
+        let read = |file: PathBuf| {
+            let mut bytes = fs::read(directory.path().join(&file)).unwrap();
+            if file.starts_with("journal") {
+                // A part of what it was made as long as it will ever be with.
+                bytes.truncate(used(&bytes) + 4096);
+            }
+            (file, bytes)
+        };
+        let files = files_of(directory.path()).into_iter().map(read).collect();
+        let mut hourly = Hourly::of(&directory);
+        hourly.options.clock = Clock::new(|| 1_700_020_000_000_000);
+        Self { directory, files, hourly, contents }
+    }
+
+    /// The store as it was when it was killed, but for one file.
+    fn with(&self, file: &Path, bytes: Option<&[u8]>) {
+        let store = self.directory.path();
+        fs::remove_dir_all(store).unwrap();
+        for (name, whole) in &self.files {
+            let path = store.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            match if name == file { bytes } else { Some(&whole[..]) } {
+                Some(bytes) => fs::write(path, bytes).unwrap(),
+                None => assert!(name == file),
+            }
+        }
+    }
+
+    /// Opens what is there, twice, and looks that all that can be read is as it was written, and what cannot be is told.
+    fn look(&self, what: &str, file: &Path) {
+        for round in ["first", "second"] {
+            let store = match Store::open_inline_with(&self.hourly.options) {
+                Ok(store) => store,
+                Err(error) => {
+                    assert!(file == Path::new("keys"), "{what}: {error}");
+                    assert!(error.to_string().contains("keys`"), "{what}: {error}");
+                    return;
+                }
+            };
+            let report = store.check().unwrap();
+            let found = contents(&store);
+            for (key, payload) in &found {
+                assert_eq!(self.contents.get(key), Some(payload), "{what}, {round}: {key:?}");
+            }
+            let missing: Vec<_> = self.contents.keys().filter(|key| !found.contains_key(key)).collect();
+            assert!(missing.is_empty() || !report.is_sound(), "{what}, {round}: {missing:?} is not told");
+            if let Some(number) = file.strip_prefix("volumes").ok().and_then(|rest| rest.iter().next()) {
+                self.others_are_whole(what, number.to_str().unwrap().parse().unwrap(), &found);
+            } else if !file.starts_with("base") {
+                assert!(missing.is_empty(), "{what}, {round}: {missing:?}");
+            }
+            drop(store);
+        }
+    }
+
+    /// What lies in the base or in another volume is there.
+    fn others_are_whole(&self, what: &str, damaged: u32, found: &Contents) {
+        let rows = [crate::store::manifest::FileRow { number: 1, bytes: 0 }];
+        for number in crate::store::volumes::volumes_in(self.directory.path()).unwrap() {
+            if number == damaged {
+                continue;
+            }
+            let directory = directory_of(self.directory.path(), number);
+            let unheard = crate::store::damage::Damages::default();
+            let files = crate::store::volumes::files::Files::open_to_read(directory, number, &rows, &unheard)
+                .unwrap();
+            for met in files.last().walk(0) {
+                let Met::Entry(entry) = met.unwrap() else {
+                    panic!("{what}: volume {number} is damaged too")
+                };
+                let tree = Tree::of_prefix(entry.key[0]).unwrap();
+                assert!(
+                    found.contains_key(&(tree.name(), entry.key[1..].to_vec())),
+                    "{what}: {}",
+                    tree.name()
+                );
+            }
+        }
+    }
+
+    fn flip(&self, file: &Path, place: usize, bit: u8) {
+        let mut bytes = self.files[file].clone();
+        bytes[place] ^= 1 << bit;
+        self.with(file, Some(&bytes));
+        self.look(&format!("byte {place} of {} flipped", file.display()), file);
+    }
+}
+
+#[test]
+fn a_flipped_byte_costs_no_more_than_its_record_and_is_told() {
+    let killed = Killed::new();
+    let Extent { one_of, places } = extent();
+    let mut rng = Rng::with_seed(16);
+    for (file, bytes) in &killed.files {
+        let all = match &*file.to_string_lossy() {
+            name if name.starts_with("manifest") || name.ends_with(".sum") => bytes.len(),
+            name if name.ends_with(".records") => 20,
+            name if name.ends_with(".log") => 16,
+            _ => 0,
+        };
+        let used = used(bytes);
+        let seeded: Vec<usize> = (0..if used > 0 { places } else { 0 }).map(|_| rng.usize(..used)).collect();
+        let first = rng.usize(..one_of);
+        for place in (first..all).step_by(one_of).chain(seeded) {
+            killed.flip(file, place, rng.u8(..8));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_or_gone_costs_no_more_than_itself_and_is_told_at_each_start() {
+    let killed = Killed::new();
+    let mut rng = Rng::with_seed(16);
+    for (file, bytes) in &killed.files {
+        killed.with(file, None);
+        killed.look(&format!("{} deleted", file.display()), file);
+        for length in [0, 7, bytes.len() / 2, bytes.len() - 1, rng.usize(..bytes.len())] {
+            killed.with(file, Some(&bytes[..length]));
+            killed.look(&format!("{} cut to {length}", file.display()), file);
+        }
+    }
+}
+
+#[test]
+fn both_manifests_or_the_journal_may_be_gone() {
+    let killed = Killed::new();
+    let store = killed.directory.path();
+    for gone in [&["manifest", "manifest.copy"][..], &["journal"]] {
+        killed.with(Path::new("none"), None);
+        for name in gone {
+            let path = store.join(name);
+            if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
+        }
+        assert!(Store::exists(store));
+        killed.look(&format!("{gone:?} deleted"), Path::new("none"));
+    }
+}
+
+/// Nothing else tells of a volume that is gone with the manifest but the data keys of its leads.
+#[test]
+fn a_volume_that_is_gone_with_both_manifests_is_told() {
+    let killed = Killed::new();
+    let store = killed.directory.path();
+    killed.with(Path::new("none"), None);
+    for name in ["manifest", "manifest.copy"] {
+        fs::remove_file(store.join(name)).unwrap();
+    }
+    fs::remove_dir_all(store.join("volumes/2")).unwrap();
+    killed.look("volume 2 and the manifests deleted", Path::new("volumes/2"));
+}
+
+/// The files of the journal go one after the other when a store is closed, and a power cut keeps any of them: of a file that is
+/// older than what the record files have, nothing may be taken for newer.
+#[test]
+fn what_the_journal_has_lost_is_not_undone_by_what_it_still_has() {
+    let directory = directory();
+    let store = inline(&directory);
+    for nth in 0..9_u8 {
+        store.commit_now(Commit::new().put(Tree::Texts, "often", [nth])).unwrap();
+    }
+    let copy = copied(&directory);
+    drop(store);
+    let journal = fs::read_dir(copy.path().join("journal")).unwrap().map(|entry| entry.unwrap().path());
+    let segment = journal.into_iter().find(|file| !file.to_string_lossy().contains("spare")).unwrap();
+    let bytes = fs::read(&segment).unwrap();
+    let used = used(&bytes);
+    for lost in [1, used / 3, used / 2] {
+        fs::write(&segment, &bytes[..used - lost]).unwrap();
+        let again = copied(&copy);
+        assert_eq!(inline(&again).payload(Tree::Texts, "often"), Some(vec![8]), "{lost} bytes lost");
+    }
+}
+
+/// Which of the base's files may be emptied is told by what lives in them; of what is damaged nobody knows.
+#[test]
+fn a_file_of_the_base_that_is_damaged_is_not_emptied_and_removed() {
+    let directory = directory();
+    let mut options = StoreOptions::new(directory.path());
+    options.volume_bytes = 64 * 1024;
+    let fill = |store: &Store, times: u8| {
+        for nth in 0..times {
+            let commit = Commit::new().put(Tree::Texts, [nth % 3], [nth; 900]);
+            store.commit_now(commit).unwrap();
+        }
+    };
+    let tidy = |store: &Store| {
+        let Queue::Inline(writer) = &store.shared.queue else { panic!("not an inline store") };
+        (0..200).for_each(|_| writer.lock().unwrap().as_mut().expect("open").tidy());
+    };
+    let store = Store::open_inline_with(&options).unwrap();
+    store.commit_now(Commit::new().put(Tree::Texts, "old", [1; 900])).unwrap();
+    fill(&store, 6);
+    drop(store);
+    let first = directory.path().join("base/00000001.records");
+    let mut bytes = fs::read(&first).unwrap();
+    let place = bytes.windows(9).position(|window| window == [1; 9]).unwrap();
+    bytes[place] ^= 1;
+    fs::write(&first, &bytes).unwrap();
+    let store = Store::open_inline_with(&options).unwrap();
+    fill(&store, 60);
+    tidy(&store);
+    assert!(first.exists() && !store.check().unwrap().is_sound());
+    drop(store);
+
+    bytes[place] ^= 1;
+    fs::write(&first, &bytes).unwrap();
+    let store = Store::open_inline_with(&options).unwrap();
+    tidy(&store);
+    assert!(!first.exists(), "a sound one is");
+    assert_eq!(store.payload(Tree::Texts, "old"), Some(vec![1; 900]));
+}

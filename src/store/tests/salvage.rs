@@ -1,0 +1,200 @@
+//! What a salvage makes of a damaged store, with a backup and without.
+
+use std::collections::BTreeSet;
+
+use super::backup::taken;
+use super::volumes::{HOUR_MS, Hourly, answers, events, submit};
+use super::*;
+use crate::store::salvage::{SalvageError, Salvaged, salvage};
+
+/// A store of some hours, of which a backup was taken in the middle.
+struct Drill {
+    directory: Directory,
+    hourly: Hourly,
+    leads: Vec<(Uuid, Uuid)>,
+    backup: Vec<u8>,
+}
+
+fn drill() -> Drill {
+    let directory = directory();
+    let hourly = Hourly::of(&directory);
+    let store = hourly.open();
+    let mut leads = Vec::new();
+    let mut backup = Vec::new();
+    for nth in 0..8 {
+        if nth == 6 {
+            backup = taken(&store, || ());
+        }
+        leads.push(submit(&store, &hourly, nth));
+        hourly.pass(HOUR_MS / 2);
+    }
+    drop(store);
+    Drill { directory, hourly, leads, backup }
+}
+
+impl Drill {
+    fn new_place(&self) -> PathBuf {
+        self.directory.path().with_file_name("salvaged")
+    }
+
+    fn salvage(&self, backup: Option<&[u8]>) -> Result<Salvaged, SalvageError> {
+        let mut options = self.hourly.options.clone();
+        options.master_key_file = Some(self.directory.path().with_file_name("store.key"));
+        let mut backup = backup;
+        let file = backup.as_mut().map(|bytes| bytes as &mut dyn std::io::Read);
+        salvage(&options, &self.new_place(), file, &mut |_| {})
+    }
+
+    fn salvaged(&self) -> Store {
+        let mut options = StoreOptions::new(self.new_place());
+        options.master_key_file = Some(self.directory.path().with_file_name("store.key"));
+        Store::open_inline_with(&options).unwrap()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Which leads can be read whole.
+    fn whole(&self, store: &Store) -> Vec<usize> {
+        let is_whole = |nth: &usize| {
+            let (lead, table) = self.leads[*nth];
+            store.payload(Tree::Leads, lead).is_some() && answers(store, table) == 9_000
+        };
+        (0..self.leads.len()).filter(is_whole).collect()
+    }
+}
+
+fn bytes_of(store: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    files_of(store).into_iter().map(|file| (file.clone(), fs::read(store.join(file)).unwrap())).collect()
+}
+
+#[test]
+fn of_a_store_that_is_whole_nothing_is_lost() {
+    let drill = drill();
+    let before = bytes_of(drill.directory.path());
+    let salvaged = drill.salvage(None).unwrap();
+    assert!(salvaged.is_all() && salvaged.report.is_sound(), "{salvaged:?}");
+    let store = drill.salvaged();
+    assert_eq!(drill.whole(&store), Vec::from_iter(0..8));
+    assert_eq!(events(&store), Vec::from_iter(0..8));
+    assert_eq!(bytes_of(drill.directory.path()), before, "the old one is as it was");
+}
+
+#[test]
+fn of_a_store_that_was_killed_what_the_journal_alone_has_is_there() {
+    let drill = drill();
+    let store = drill.hourly.open();
+    store.commit_now(Commit::new().put(Tree::Texts, "late", "text")).unwrap();
+    let copy = copied(&drill.directory);
+    drop(store);
+    // As a power cut may leave it.
+    let base = fs::read_dir(copy.path().join("base")).unwrap().map(|entry| entry.unwrap().path());
+    let last = base.filter(|path| path.extension().is_some_and(|end| end == "records")).max().unwrap();
+    let bytes = fs::read(&last).unwrap();
+    fs::write(&last, &bytes[..bytes.len() - 9]).unwrap();
+    let killed = Drill { hourly: Hourly::of(&copy), directory: copy, ..drill };
+    let salvaged = killed.salvage(None).unwrap();
+    assert!(salvaged.is_all(), "{salvaged:?}");
+    assert_eq!(killed.salvaged().payload(Tree::Texts, "late"), Some(b"text".to_vec()));
+}
+
+#[test]
+fn a_volume_that_is_gone_is_told_lead_by_lead_and_comes_back_from_the_backup_as_far_as_it_has_it() {
+    let drill = drill();
+    for volume in ["volumes/2", "volumes/4"] {
+        fs::remove_dir_all(drill.file(volume)).unwrap();
+    }
+    let without = drill.salvage(None).unwrap();
+    assert!(!without.is_all() && without.report.is_sound(), "{without:?}");
+    let lost = |of: &[usize]| of.iter().map(|nth| drill.leads[*nth].0).collect::<BTreeSet<_>>();
+    assert_eq!(without.leads_lost, lost(&[2, 3, 6, 7]));
+    assert_eq!(drill.whole(&drill.salvaged()), [0, 1, 4, 5]);
+    fs::remove_dir_all(drill.new_place()).unwrap();
+
+    let with = drill.salvage(Some(&drill.backup)).unwrap();
+    assert_eq!((with.leads_from_backup, &with.leads_lost), (2, &lost(&[6, 7])), "{with:?}");
+    assert!(with.report.is_sound() && with.held_back.is_empty());
+    let store = drill.salvaged();
+    assert_eq!(drill.whole(&store), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(events(&store), [0, 1, 2, 3, 4, 5], "the feed too");
+    assert!(!drill.new_place().with_file_name("salvaged.backup").exists(), "nothing is left beside it");
+}
+
+#[test]
+fn who_was_erased_since_the_backup_does_not_come_back() {
+    let drill = drill();
+    let (erased, _) = drill.leads[2];
+    let (other, _) = drill.leads[3];
+    let store = drill.hourly.open();
+    store.commit_now(Commit::new().erase(erased, 5)).unwrap();
+    drop(store);
+    fs::remove_dir_all(drill.file("volumes/2")).unwrap();
+    let salvaged = drill.salvage(Some(&drill.backup)).unwrap();
+    assert_eq!(salvaged.leads_from_backup, 1, "{salvaged:?}");
+    let store = drill.salvaged();
+    assert!(store.is_erased(erased).unwrap());
+    assert_eq!(store.payload(Tree::Leads, erased), None);
+    assert!(store.payload(Tree::Leads, other).is_some());
+    fs::remove_dir_all(drill.new_place()).unwrap();
+
+    // Nor when nothing says any more who it was.
+    drop(store);
+    fs::remove_dir_all(drill.file("base")).unwrap();
+    let salvaged = drill.salvage(Some(&drill.backup)).unwrap();
+    assert!(salvaged.held_back.contains(&erased), "{salvaged:?}");
+    let store = drill.salvaged();
+    assert_eq!(store.payload(Tree::Leads, erased), None);
+    assert!(store.payload(Tree::Leads, other).is_some(), "of another slot");
+    let (since, _) = drill.leads[7];
+    assert!(salvaged.leads_lost.contains(&since), "its data key is in no backup");
+    assert!(salvaged.report.is_sound());
+}
+
+#[test]
+fn keys_that_are_lost_are_taken_from_the_backup() {
+    for harm in 0..2 {
+        let drill = drill();
+        match harm {
+            0 => fs::remove_file(drill.file("keys")).unwrap(),
+            _ => fs::write(drill.file("keys"), "no keys").unwrap(),
+        }
+        assert!(matches!(drill.salvage(None), Err(SalvageError::KeysLost { .. })));
+        assert!(!drill.new_place().exists());
+        let salvaged = drill.salvage(Some(&drill.backup)).unwrap();
+        assert!(salvaged.keys_of_backup && salvaged.leads_lost.is_empty(), "{salvaged:?}");
+        assert_eq!(drill.whole(&drill.salvaged()), Vec::from_iter(0..8), "nothing was erased since");
+    }
+}
+
+#[test]
+fn what_stands_in_the_way_is_told_and_nothing_is_left() {
+    let drill = drill();
+    let open = drill.hourly.open();
+    let refused = drill.salvage(None).unwrap_err();
+    assert!(refused.to_string().contains("another offerd is running"), "{refused}");
+    drop(open);
+
+    fs::create_dir(drill.new_place()).unwrap();
+    fs::write(drill.new_place().join("file"), "").unwrap();
+    assert!(matches!(drill.salvage(None), Err(SalvageError::NotEmpty { .. })));
+    fs::remove_dir_all(drill.new_place()).unwrap();
+
+    let key = drill.directory.path().with_file_name("store.key");
+    let right = fs::read(&key).unwrap();
+    fs::write(&key, "0".repeat(64)).unwrap();
+    let refused = drill.salvage(None).unwrap_err();
+    assert!(refused.to_string().contains("is sealed with master key"), "{refused}");
+    fs::write(&key, right).unwrap();
+
+    let mut cut = drill.backup.clone();
+    cut.truncate(cut.len() / 2);
+    assert!(matches!(drill.salvage(Some(&cut)), Err(SalvageError::Backup(_))));
+    let other = self::drill();
+    assert!(drill.salvage(Some(&other.backup)).unwrap_err().to_string().contains("master key"));
+    let left: Vec<_> = fs::read_dir(drill.new_place().parent().unwrap())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("salvaged")), "{left:?}");
+}

@@ -126,6 +126,10 @@ impl Authenticate for App {
         }))
     }
 
+    fn is_in_doubt(&self, token: &Token) -> bool {
+        self.tokens.is_in_doubt(token.as_str())
+    }
+
     fn signing_key(&self, id: Uuid) -> Option<SigningKey> {
         let key = self.partner_keys.signing_key(id)?;
         Some(SigningKey { partner: key.partner.into(), secret: key.secret? })

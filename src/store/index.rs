@@ -16,7 +16,6 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     ops::Bound,
-    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -28,6 +27,7 @@ use super::{
     disk::{self, DiskError, DiskResult},
     record_file::Locator,
 };
+use crate::telemetry::logging::foreseen;
 
 /// How often a held lock is tried again.
 const LOCK_RETRY: Duration = Duration::from_millis(2);
@@ -138,6 +138,14 @@ impl Index {
     }
 }
 
+/// sled syncs its file when it is dropped, and panics where that fails. Nothing relies on it.
+impl Drop for Index {
+    fn drop(&mut self) {
+        let db = self.db.take();
+        let _ = foreseen(move || drop(db));
+    }
+}
+
 /// Has the index of a volume be made anew when it is opened.
 pub(super) fn forget(volume: &Path) -> io::Result<()> {
     disk::remove_file(&sum_path(volume))
@@ -157,7 +165,7 @@ impl Iterator for Range {
 
 /// Has sled do something; a panic of it is an error.
 fn guarded<T>(work: impl FnOnce() -> sled::Result<T>) -> DiskResult<T> {
-    match catch_unwind(AssertUnwindSafe(work)) {
+    match foreseen(work) {
         Ok(done) => Ok(done?),
         Err(_) => Err(DiskError("the index failed: sled panicked".to_owned())),
     }

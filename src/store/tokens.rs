@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::entities::{CompanyRecord, TokenRecord};
-use super::{Commit, CommitError, Store, Tree, codec};
+use super::{Commit, CommitError, ReadError, Store, Tree, codec};
 use crate::ids;
 use crate::model::TokenKind;
 use crate::planted::{Planted, planted};
@@ -81,6 +81,11 @@ impl Tokens {
         let record: TokenRecord = self.read(Tree::Tokens, &digest(token))?;
         let company = self.company(record.company)?;
         Some((record, company))
+    }
+
+    /// Whether the store cannot be asked for a token just now.
+    pub fn is_in_doubt(&self, token: &str) -> bool {
+        matches!(self.store.get(Tree::Tokens, digest(token)), Err(ReadError::Disk(_)))
     }
 
     /// A company.

@@ -2,7 +2,9 @@
 //!
 //! A line has a fixed text and its values as fields, so that it can be read and searched. No field holds personal data.
 
+use std::cell::Cell;
 use std::io::IsTerminal;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Deserialize;
 use tracing_subscriber::layer::SubscriberExt;
@@ -82,8 +84,26 @@ fn audited(filter: EnvFilter) -> EnvFilter {
     filter.add_directive(format!("{AUDIT}=info").parse().expect("a target and a level are a directive"))
 }
 
+thread_local! {
+    static FORESEEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does something that may panic, and whose panic is an error like others: a panic of it is caught, and not logged.
+///
+/// # Errors
+/// That it panicked.
+pub fn foreseen<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
+    let outer = FORESEEN.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    FORESEEN.set(outer);
+    done
+}
+
 /// Tells where a panic happened. Its message may quote what was being read, so it is not told.
 fn tell_panic(panic: &std::panic::PanicHookInfo) {
+    if FORESEEN.get() {
+        return;
+    }
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     tracing::error!(place, thread = std::thread::current().name(), "panic");
 }

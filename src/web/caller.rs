@@ -83,6 +83,11 @@ pub trait Authenticate {
     /// Whom `token` was issued to; `None` when it was not issued, or was revoked.
     fn principal(&self, token: &Token) -> Option<Principal>;
 
+    /// Whether nobody can tell just now whom `token` was issued to.
+    fn is_in_doubt(&self, _token: &Token) -> bool {
+        false
+    }
+
     /// The signing key of this id; `None` when there is none, or it was revoked.
     fn signing_key(&self, _id: Uuid) -> Option<SigningKey> {
         None
@@ -124,6 +129,9 @@ impl fmt::Debug for Token {
     }
 }
 
+/// Seconds after which a client may try again when its token cannot be looked up.
+const RETRY_AFTER_S: u32 = 5;
+
 /// Who sent a request to a route that asks for `scope`; `None` when it asks for nothing.
 pub fn identify(
     scope: Scope,
@@ -142,7 +150,8 @@ pub fn identify(
     if planted(Planted::TokenInLog) {
         tracing::info!(token = token.as_str(), "a request");
     }
-    let principal = keys.principal(&token).ok_or_else(invalid)?;
+    let unknown = || if keys.is_in_doubt(&token) { Failure::overloaded(RETRY_AFTER_S) } else { invalid() };
+    let principal = keys.principal(&token).ok_or_else(unknown)?;
     authorize(scope, &principal)?;
     Ok(Some(principal))
 }

@@ -228,6 +228,8 @@ async fn a_read_waits_no_longer_for_a_group_than_a_step_may_take() {
         let read = store.get(TREE, "before");
         assert!(matches!(&read, Err(ReadError::Disk(reason)) if reason.contains("for too long")), "{read:?}");
         assert!(matches!(store.scan(TREE, []).next(), Some(Err(ReadError::Disk(_)))));
+        let tokens = tokens::Tokens::of(store.clone());
+        assert!(tokens.is_in_doubt("a token") && tokens.find("a token").is_none(), "it may be known");
     });
     assert_eq!(store.payload(TREE, "before"), Some(b"1".to_vec()));
 }

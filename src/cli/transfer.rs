@@ -11,8 +11,8 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::client::Client;
 use super::backup::damage_of;
+use super::client::Client;
 use super::files::{Making, cannot_make};
 use super::key;
 use super::operator::operator;

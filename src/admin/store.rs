@@ -65,7 +65,9 @@ pub(super) async fn check(context: Context<App>) -> Result<Reply, Failure> {
     })?;
     let report = report.map_err(|error| {
         error!(%error, "the store could not be checked");
-        Failure::overloaded(RETRY_AFTER_S)
+        let mut failure = Failure::overloaded(RETRY_AFTER_S);
+        failure.errors[0].message = format!("The store could not be checked: {error}").into();
+        failure
     })?;
     let report = StoreReport::from(report);
     context.app.chronicle.check_ended(Ok(&report));

@@ -83,7 +83,7 @@ pub(super) fn check(records: &Records, read: &mut dyn FnMut(u64)) -> Result<Chec
 }
 
 fn check_files(records: &Records, number: u32, read: &mut dyn FnMut(u64)) -> Result<(), ReadError> {
-    let Some(volume) = records.volumes().volume(number)? else { return Ok(()) };
+    let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
     for_each_entry(volume.files(), records.volumes().damages(), |entry| {
         read(u64::from(entry.locator.length));
         Ok::<_, DiskError>(())
@@ -92,6 +92,7 @@ fn check_files(records: &Records, number: u32, read: &mut dyn FnMut(u64)) -> Res
 }
 
 fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
+    let Some(_) = records.volumes().usable(number) else { return Ok(()) };
     let within = Within { volumes: records.volumes(), number };
     for entry in records.walk(number, &Bound::Unbounded)? {
         let (sled_key, _) = entry?;
@@ -141,7 +142,8 @@ fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadEr
                 if !is_damaged(data_key::volume_of(kept)) && numbers.contains(&data_key::volume_of(kept)) => {
             }
             Ok(None) | Err(ReadError::Broken(_)) => report.leads_broken += 1,
-            Err(error) => return Err(error),
+            // Its volume cannot be used.
+            Err(ReadError::Disk(_)) => report.leads_broken += 1,
         }
     }
     Ok(())

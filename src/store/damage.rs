@@ -38,6 +38,8 @@ pub enum DamageKind {
     Spare,
     /// It is the manifest, and its copy is lost too: what there is is told from the files, and what is gone cannot be missed.
     Unlisted,
+    /// It cannot be opened; in a sentence why.
+    Unusable(String),
     /// Some of its bytes are no records.
     Bytes {
         /// Where they begin.
@@ -82,6 +84,7 @@ impl fmt::Display for Damage {
                 f,
                 "`{file}` and its copy are lost; what the store has was told from its files, and made a list of anew"
             ),
+            DamageKind::Unusable(why) => write!(f, "`{file}` cannot be used: {why}"),
             DamageKind::Bytes { at, bytes, between: [before, behind] } => {
                 write!(f, "`{file}`: {bytes} bytes at {at} are no records")?;
                 match (before, behind) {

@@ -117,10 +117,12 @@ pub(super) fn read_file_sparing(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Makes a directory, for the owner alone, and those above it. Once this returns, it is found again after a power cut.
 pub(super) fn make_directory(path: &Path) -> io::Result<()> {
+    let parent = parent_of(path);
     if path.is_dir() {
+        // Who has made it may have been ended before its name was safe. Where we may not look, it was not us.
+        let _ = sync_directory(parent);
         return Ok(());
     }
-    let parent = parent_of(path);
     if !parent.is_dir() {
         make_directory(parent)?;
     }
@@ -152,6 +154,8 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub(super) fn remove_directory(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // Something else has its name.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => remove_file(path),
         Err(error) => Err(error),
         Ok(()) => sync_directory(parent_of(path)),
     }

@@ -39,6 +39,8 @@ pub(super) struct Index {
     /// Nothing once it is closed.
     db: Option<sled::Db>,
     volume: PathBuf,
+    /// sled's directory in it.
+    at: PathBuf,
     lock_wait: Duration,
 }
 
@@ -54,8 +56,16 @@ pub(super) struct IndexOptions<'a> {
 }
 
 impl From<sled::Error> for DiskError {
+    /// Says what can be said of it to who does not know sled; the log has the rest.
     fn from(error: sled::Error) -> Self {
-        Self(format!("the index failed: {error}"))
+        match error {
+            sled::Error::Io(error) => Self(format!("a file of sled's cannot be read or written: {error}")),
+            sled::Error::Corruption { .. } => Self("a file of sled's is not as it was written".to_owned()),
+            other => {
+                tracing::error!(error = %other, "sled failed");
+                Self("sled failed, as the log tells".to_owned())
+            }
+        }
     }
 }
 
@@ -85,48 +95,49 @@ impl Index {
             .cache_capacity(options.cache_bytes)
             // Nothing relies on what sled has on the disk.
             .flush_every_ms(None);
+        let at = directory(options.volume);
         let began = Instant::now();
         let db = loop {
-            match guarded(|| config.open()) {
+            match guarded(&at, || config.open()) {
                 Err(error) if is_lock(&error) && began.elapsed() < options.lock_wait => {
                     thread::park_timeout(LOCK_RETRY);
                 }
                 opened => break opened?,
             }
         };
-        Ok(Self { db: Some(db), volume: options.volume.to_owned(), lock_wait: options.lock_wait })
+        Ok(Self { db: Some(db), volume: options.volume.to_owned(), at, lock_wait: options.lock_wait })
     }
 
     /// Where the record of a key lies.
     pub(super) fn get(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
-        guarded(|| self.db().get(key))?.as_deref().map(locator).transpose()
+        guarded(&self.at, || self.db().get(key))?.as_deref().map(locator).transpose()
     }
 
     /// Says where the record of a key lies, and gives where it lay before.
     pub(super) fn put(&self, key: &[u8], at: Locator) -> DiskResult<Option<Locator>> {
-        guarded(|| self.db().insert(key, &at.to_bytes()))?.as_deref().map(locator).transpose()
+        guarded(&self.at, || self.db().insert(key, &at.to_bytes()))?.as_deref().map(locator).transpose()
     }
 
     /// Says that a key has no record any more, and gives where it lay.
     pub(super) fn remove(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
-        guarded(|| self.db().remove(key))?.as_deref().map(locator).transpose()
+        guarded(&self.at, || self.db().remove(key))?.as_deref().map(locator).transpose()
     }
 
     /// The keys from one on, in their order, and where their records lie.
     pub(super) fn range(&self, from: Bound<Vec<u8>>) -> Range {
-        Range(self.db().range((from, Bound::Unbounded)))
+        Range { ahead: self.db().range((from, Bound::Unbounded)), at: self.at.clone() }
     }
 
     /// The last key that begins with a prefix.
     pub(super) fn last(&self, prefix: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        let last = guarded(|| self.db().scan_prefix(prefix).next_back().transpose())?;
+        let last = guarded(&self.at, || self.db().scan_prefix(prefix).next_back().transpose())?;
         Ok(last.map(|(key, _)| key.to_vec()))
     }
 
     /// Closes the index, so that it can be opened again: so many bytes of records are live. Nothing may be asked of it any more.
     pub(super) fn close(&mut self, live: u64) -> DiskResult<()> {
         let Some(db) = self.db.take() else { return Ok(()) };
-        guarded(|| db.flush())?;
+        guarded(&self.at, || db.flush())?;
         drop(db);
         wait_for_lock(&directory(&self.volume).join("db"), self.lock_wait)?;
         disk::replace(&sum_path(&self.volume), sums(&self.volume, live)?.as_bytes())?;
@@ -152,22 +163,29 @@ pub(super) fn forget(volume: &Path) -> io::Result<()> {
 }
 
 /// Keys and where their records lie, in the order of the keys.
-pub(super) struct Range(sled::Iter);
+pub(super) struct Range {
+    ahead: sled::Iter,
+    at: PathBuf,
+}
 
 impl Iterator for Range {
     type Item = DiskResult<(Vec<u8>, Locator)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = guarded(|| self.0.next().transpose()).transpose()?;
+        let next = guarded(&self.at, || self.ahead.next().transpose()).transpose()?;
         Some(next.and_then(|(key, value)| Ok((key.to_vec(), locator(&value)?))))
     }
 }
 
-/// Has sled do something; a panic of it is an error.
-fn guarded<T>(work: impl FnOnce() -> sled::Result<T>) -> DiskResult<T> {
+/// Has sled do something with the index in a directory; a panic of it is an error.
+fn guarded<T>(directory: &Path, work: impl FnOnce() -> sled::Result<T>) -> DiskResult<T> {
+    let failed = |reason: &str| {
+        let at = directory.display();
+        DiskError(format!("the index `{at}` failed: {reason}; a restart makes it anew of the record files"))
+    };
     match foreseen(work) {
-        Ok(done) => Ok(done?),
-        Err(_) => Err(DiskError("the index failed: sled panicked".to_owned())),
+        Ok(done) => done.map_err(|error| failed(&DiskError::from(error).0)),
+        Err(_) => Err(failed("sled panicked")),
     }
 }
 

@@ -203,8 +203,8 @@ impl RecordFile {
             locators.push(Locator { file: self.number, at, length });
         }
         if let Err(error) = self.file.write_all_at(&bytes, begin) {
-            self.file.set_len(begin)?;
-            return Err(error);
+            self.file.set_len(begin).map_err(|error| self.named("be cut", &error))?;
+            return Err(self.named("be written", &error));
         }
         self.end.store(begin + bytes.len() as u64, Ordering::Release);
         Ok(locators)
@@ -265,7 +265,7 @@ impl RecordFile {
 
     /// Takes away what is behind a place.
     pub(super) fn cut(&self, end: u64) -> io::Result<()> {
-        self.file.set_len(end)?;
+        self.file.set_len(end).map_err(|error| self.named("be cut", &error))?;
         self.end.store(end, Ordering::Release);
         self.synced.fetch_min(end, Ordering::AcqRel);
         Ok(())
@@ -275,10 +275,17 @@ impl RecordFile {
     pub(super) fn sync(&self) -> io::Result<()> {
         let end = self.len();
         if self.synced() < end {
-            self.file.sync_data()?;
+            self.file.sync_data().map_err(|error| self.named("be synced", &error))?;
             self.synced.fetch_max(end, Ordering::AcqRel);
         }
         Ok(())
+    }
+
+    /// An error that says of which file it is.
+    fn named(&self, cannot: &str, error: &io::Error) -> io::Error {
+        let Self { volume, number, .. } = self;
+        let what = format!("record file {number} of volume {volume} cannot {cannot}: {error}");
+        io::Error::new(error.kind(), what)
     }
 
     /// The entry that begins where these bytes do, if a whole one does.

@@ -121,6 +121,11 @@ impl Backup {
         let mut records = 0;
         let mut block_kind = None;
         while let Some(volume) = self.volumes.front().copied() {
+            if self.records.volumes().usable(volume).is_none() {
+                self.volumes.pop_front();
+                self.from = Bound::Unbounded;
+                continue;
+            }
             for entry in self.records.walk(volume, &self.from).map_err(disk)? {
                 let (key, value) = entry.map_err(disk)?;
                 let kind = kind_of(&key);

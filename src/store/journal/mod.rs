@@ -63,10 +63,10 @@ impl Journal {
     pub(super) fn begin(replay: Replay, fault: SyncFault, positions: &[Position]) -> io::Result<Self> {
         let Replay { directory, next, .. } = replay;
         disk::make_directory(&directory)?;
-        let old = segments(&directory)?;
+        for file in segments(&directory)? {
+            Closed(file).retire()?;
+        }
         let segment = Segment::begin(&directory, next, Some(&file(&directory)?), positions)?;
-        // After it: there is no moment without a journal that tells up to where the volumes were written.
-        old.into_iter().try_for_each(|file| Closed(file).retire())?;
         Ok(Self { directory, segment, fault, body: Vec::new() })
     }
 
@@ -76,8 +76,14 @@ impl Journal {
         for Change { volume, key, value } in changes {
             changes::push(&mut self.body, *volume, key, value.as_deref());
         }
-        self.segment.append(&self.body)?;
+        self.segment.append(&self.body).map_err(|error| self.named("written", &error))?;
         self.sync()
+    }
+
+    /// An error that says of which file it is.
+    fn named(&self, done: &str, error: &io::Error) -> io::Error {
+        let segment = path_of(&self.directory, self.segment.number());
+        io::Error::new(error.kind(), format!("`{}` cannot be {done}: {error}", segment.display()))
     }
 
     /// Whether the next segment is to be begun.
@@ -128,8 +134,8 @@ impl Journal {
         if planted(Planted::AckWithoutSync) {
             return Ok(());
         }
-        self.fault.tell()?;
-        self.segment.sync()
+        let synced = self.fault.tell().and_then(|()| self.segment.sync());
+        synced.map_err(|error| self.named("synced", &error))
     }
 }
 

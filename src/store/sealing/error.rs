@@ -68,13 +68,20 @@ impl fmt::Display for SealingError {
                 let path = path.display();
                 write!(
                     f,
-                    "`{path}` is gone, and without it nothing of a person can be read: restore it from a backup"
+                    "`{path}` is gone, and without it nothing of a person can be read: `offerd store salvage` takes it from a \
+                     backup"
                 )
             }
             Self::Damaged { path } => {
-                write!(f, "`{}` is not as it was written: restore it from a backup", path.display())
+                write!(
+                    f,
+                    "`{}` is not as it was written: `offerd store salvage` takes it from a backup",
+                    path.display()
+                )
             }
-            Self::Io { path, source } => write!(f, "`{}`: {source}", path.display()),
+            Self::Io { path, source } => {
+                write!(f, "`{}` cannot be read or written: {source}", path.display())
+            }
         }
     }
 }

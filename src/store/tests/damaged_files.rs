@@ -275,3 +275,52 @@ fn a_file_of_the_base_that_is_damaged_is_not_emptied_and_removed() {
     assert!(!first.exists(), "a sound one is");
     assert_eq!(store.payload(Tree::Texts, "old"), Some(vec![1; 900]));
 }
+
+#[test]
+fn a_volume_that_cannot_be_opened_is_told_and_the_others_go_on() {
+    let directory = directory();
+    let hourly = Hourly::of(&directory);
+    let store = hourly.open();
+    for nth in 0..4 {
+        submit(&store, &hourly, nth);
+        hourly.pass(HOUR_MS);
+    }
+    drop(store);
+    // Where a list of its index is to be, there is what can be neither read nor removed as one.
+    let list = directory.path().join("volumes/2/index.sum");
+    fs::remove_file(&list).unwrap();
+    fs::create_dir_all(list.join("not/empty")).unwrap();
+
+    let store = hourly.open();
+    let report = store.check().unwrap();
+    let told: Vec<String> = report.damages.iter().map(ToString::to_string).collect();
+    assert!(told.len() == 1 && told[0].starts_with("`volumes/2` cannot be used: "), "{told:?}");
+    assert_eq!((report.leads_sound, report.leads_broken, report.is_sound()), (3, 1, false));
+    let file = super::backup::taken(&store, || ());
+    let mut scanner = crate::store::backup::Scanner::new(None);
+    scanner.push(&file).unwrap();
+    let summary = scanner.finish().unwrap();
+    let count = |tree: Tree| summary.records[tree as usize].1;
+    assert_eq!((count(Tree::Leads), summary.damages), (3, 1));
+    drop(store);
+
+    fs::remove_dir_all(&list).unwrap();
+    let index = directory.path().join("volumes/2/index");
+    fs::remove_dir_all(&index).unwrap();
+    fs::write(&index, "a file").unwrap();
+    assert!(hourly.open().check().unwrap().is_sound(), "what is not needed is made anew");
+}
+
+#[test]
+fn records_that_cannot_be_read_are_counted_in_a_backup() {
+    let directory = directory();
+    let store = inline(&directory);
+    let fill = ["a", "b"].iter().fold(Commit::new(), |commit, key| commit.put(Tree::Texts, key, "text"));
+    store.commit_now(fill).unwrap();
+    drop(store);
+    tamper(directory.path(), &Tree::Texts.sled_key(b"b"), |raw| raw[6] ^= 1);
+    let file = super::backup::taken(&inline(&directory), || ());
+    let mut scanner = crate::store::backup::Scanner::new(None);
+    scanner.push(&file).unwrap();
+    assert_eq!(scanner.finish().unwrap().broken, [(Tree::Texts, 1)]);
+}

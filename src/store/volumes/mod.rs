@@ -41,7 +41,7 @@ pub(super) use self::place::{Span, place, span, time_ms};
 use self::{files::Files, volume::Volume};
 use super::{
     changes::Change,
-    damage::Damages,
+    damage::{Damage, DamageKind, Damages},
     disk::{self, DiskError, DiskResult},
     index::IndexOptions,
     journal::Position,
@@ -328,6 +328,15 @@ impl Volumes {
     /// The raw value under a key in a volume.
     pub(super) fn raw(&self, number: Number, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         self.volume(number)?.map_or(Ok(None), |volume| volume.get(sled_key))
+    }
+
+    /// A volume, for who goes on with the others when one cannot be opened: that is noted as damage.
+    pub(super) fn usable(&self, number: Number) -> Option<Arc<Volume>> {
+        self.volume(number).unwrap_or_else(|DiskError(why)| {
+            let file = relative_directory_of(number).to_string_lossy().into_owned();
+            self.damages.note(Damage { volume: Some(number), file, what: DamageKind::Unusable(why) });
+            None
+        })
     }
 
     fn opened(&self, place: &OnDisk) -> DiskResult<Option<Arc<Volume>>> {

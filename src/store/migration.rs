@@ -175,7 +175,7 @@ fn look_backs(older: &Older) -> Result<HashMap<Uuid, i64>, StoreError> {
         let (key, raw) = record.map_err(ReadError::from)?;
         if let (Some(company), Ok(Frame::Whole(payload))) = (key.strip_prefix(&prefix[..]), Frame::open(&raw))
             && let (Some(company), Ok(record)) =
-                (uuid(Some(company)), codec::decode::<CompanyRecord>(payload))
+                (uuid(Some(company)), codec::decode_json::<CompanyRecord>(payload))
             && let Some(minutes) = record.duplicate_look_back_minutes.filter(|minutes| *minutes > 0)
         {
             found.insert(company, i64::from(minutes) * 60_000);

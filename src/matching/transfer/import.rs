@@ -133,7 +133,7 @@ impl Import {
             self.lead_of.insert(head.uuid, head.lead);
         }
         if tree == Tree::Companies {
-            let company: CompanyRecord = codec::decode(&payload).ok()?;
+            let company: CompanyRecord = codec::decode_json(&payload).ok()?;
             let minutes = company.duplicate_look_back_minutes.unwrap_or(0);
             self.look_back_minutes.insert(Uuid::from_slice(&key).ok()?, minutes);
         }

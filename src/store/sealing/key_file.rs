@@ -90,6 +90,16 @@ impl KeyFile {
         [HEADING, master.id().as_bytes(), b"\n", &sealed].concat()
     }
 
+    /// Writes the file as stores up to format 3 had it.
+    #[cfg(test)]
+    pub(in crate::store) fn write_older(&self, master: &MasterKey, ring: &KeyRing) {
+        let bytes = ring.to_bytes();
+        let (two_keys, counted) = bytes.split_at(64);
+        let sealed = master.key.seal(OLDER_HEADING, &[two_keys, &counted[4..]].concat());
+        let text = [OLDER_HEADING, master.id().as_bytes(), b"\n", &sealed].concat();
+        fs::write(&self.path, text).expect("the file is written");
+    }
+
     /// Makes the file of a store that has none, out of what the file of another held.
     pub(in crate::store) fn restore(&self, text: &[u8]) -> Result<(), SealingError> {
         self.replace(text).map_err(|source| self.io(source))

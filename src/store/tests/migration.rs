@@ -3,7 +3,12 @@
 use super::*;
 use crate::model::EventType;
 use crate::store::entities::{Happening, Tag};
-use crate::store::{changes::Change, older::Older};
+use crate::store::{
+    changes::Change,
+    entities::CompanyRecord,
+    older::Older,
+    sealing::{data_key, key::Key, key_file::KeyFile, sealed, slots::Slots},
+};
 
 const LEAD: Uuid = Uuid::from_u128(0x11);
 const TABLE: Uuid = Uuid::from_u128(0x7000);
@@ -101,4 +106,61 @@ fn a_crash_in_a_migration_is_made_good_at_the_next_start() {
     drop(inline(&half_moved));
     std::fs::rename(half_moved.path(), beside(&half_moved, "next")).unwrap();
     assert_migrated(&inline(&half_moved));
+}
+
+/// A store of format 3, with a lead in its volume that is known by whom it is about.
+fn write_format_3(directory: &Directory) {
+    let store = directory.path();
+    let mut ring = {
+        // Its keys are those of any store, in the file of before.
+        let made = super::directory();
+        drop(inline(&made));
+        let master = MasterKey::find(None, made.path()).unwrap().unwrap();
+        KeyFile::of(made.path()).open(&master).unwrap()
+    };
+    ring.slots = Slots::Plain;
+    let mut older = Older::begin(&StoreOptions::new(store)).unwrap();
+    let master = MasterKey::create_beside(store).unwrap();
+    KeyFile::of(store).write_older(&master, &ring);
+    let key = Key::random();
+    let kept = data_key::wrap(&ring, LEAD, &key, 1);
+    let company =
+        CompanyRecord { uuid: COMPANY, name: "Acme".to_owned(), duplicate_look_back_minutes: Some(60) };
+    let put = |volume, tree: Tree, key: &[u8], payload: &[u8]| Change {
+        volume,
+        key: tree.sled_key(key),
+        value: Some(frame::framed(payload)),
+    };
+    let identity = [COMPANY.as_bytes(), &[7; 32][..]].concat();
+    let known = [&5_i64.to_be_bytes()[..], LEAD.as_bytes()].concat();
+    let lead = sealed(LEAD, &key, Tree::Leads, LEAD.as_bytes(), b"the lead");
+    let begins = [0_u64.to_be_bytes(), 3_u64.to_be_bytes()].concat();
+    older
+        .apply(vec![
+            put(0, Tree::Meta, b"format", &3_u32.to_be_bytes()),
+            put(0, Tree::Meta, &[&b"volume"[..], &1_u32.to_be_bytes()].concat(), &begins),
+            put(0, Tree::Companies, COMPANY.as_bytes(), &codec::encode_json(&company)),
+            put(0, Tree::LeadKeys, &Slots::Plain.place(LEAD), &kept),
+            put(0, Tree::Identities, &identity, &known),
+            put(0, Tree::Repeats, b"key", b"of a day"),
+            put(1, Tree::Leads, LEAD.as_bytes(), &lead),
+        ])
+        .unwrap();
+}
+
+#[test]
+fn a_store_of_format_3_keeps_every_record_and_whom_its_leads_are_about() {
+    let directory = directory();
+    write_format_3(&directory);
+    for _ in 0..2 {
+        let store = inline(&directory);
+        assert_eq!(store.payload(Tree::Leads, LEAD).as_deref(), Some(&b"the lead"[..]));
+        assert_eq!(store.volumes()[0].number, 1);
+        let again = Commit::new().unknown(COMPANY, [7; 32], 5).put(Tree::Texts, "again", "again");
+        let found = [&5_i64.to_be_bytes()[..], LEAD.as_bytes()].concat();
+        assert_eq!(store.commit_now(again), Err(CommitError::Guard { index: 0, found }));
+        let report = store.check().unwrap();
+        assert_eq!((report.is_sound(), report.leads_sound, report.count(Tree::Repeats)), (true, 1, 0));
+    }
+    assert!(beside(&directory, "format-3").exists(), "the old store is left to its operator");
 }

@@ -135,7 +135,8 @@ impl Copy {
 /// What was not as it was written in a store, and was taken along or left out; nothing where all was.
 pub fn damage_of(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
     let records: u64 = broken.iter().map(|(_, count)| count).sum();
-    let by_tree: Vec<String> = broken.iter().map(|(tree, count)| format!("{} {count}", tree.name())).collect();
+    let by_tree: Vec<String> =
+        broken.iter().map(|(tree, count)| format!("{} {count}", tree.name())).collect();
     let records = match records {
         0 => None,
         1 => Some(format!("1 record cannot be read ({})", by_tree.join(", "))),
@@ -149,7 +150,9 @@ pub fn damage_of(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
     let told: Vec<String> = records.into_iter().chain(places).collect();
     (!told.is_empty()).then(|| {
         let told = told.join(", and ");
-        format!("{told}; `offerd store check` names them, `offerd store salvage` makes a good store of the rest")
+        format!(
+            "{told}; `offerd store check` names them, `offerd store salvage` makes a good store of the rest"
+        )
     })
 }
 

@@ -253,16 +253,21 @@ fn list_leads(salvaged: &Salvaged, into: &Path) -> Result<(), String> {
     let mut file = into.as_os_str().to_owned();
     file.push(".lost-leads");
     let file = PathBuf::from(file);
-    std::fs::write(&file, lines.join("\n") + "\n").map_err(|error| super::files::cannot_make(&file, &error))?;
+    std::fs::write(&file, lines.join("\n") + "\n")
+        .map_err(|error| super::files::cannot_make(&file, &error))?;
     page::print(format_args!("they are listed in {}", file.display()));
     Ok(())
 }
 
 fn json_of(salvaged: &Salvaged) -> serde_json::Value {
     let Salvaged { report, damages, journal, keys_of_backup, from_backup, lost, .. } = salvaged;
-    let by_tree = |counts: &mut dyn Iterator<Item = (Tree, u64)>| -> serde_json::Map<String, serde_json::Value> {
-        counts.filter(|(_, count)| *count > 0).map(|(tree, count)| (tree.name().to_owned(), count.into())).collect()
-    };
+    let by_tree =
+        |counts: &mut dyn Iterator<Item = (Tree, u64)>| -> serde_json::Map<String, serde_json::Value> {
+            counts
+                .filter(|(_, count)| *count > 0)
+                .map(|(tree, count)| (tree.name().to_owned(), count.into()))
+                .collect()
+        };
     serde_json::json!({
         "nothingLost": salvaged.is_all(),
         "leads": report.leads_sound,

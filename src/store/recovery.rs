@@ -34,7 +34,9 @@ use super::{
     options::StoreOptions,
     record_file::{self, HEADING, Met},
     trees::Tree,
-    volumes::{BASE, Begins, Number, directory_of, files::Files, time_ms, volume::for_each_entry, volumes_in},
+    volumes::{
+        BASE, Begins, Number, directory_of, files::Files, time_ms, volume::for_each_entry, volumes_in,
+    },
 };
 
 /// A store that is whole, as far as it can be.
@@ -48,7 +50,11 @@ pub(super) struct Recovered {
 }
 
 /// Makes a store that nobody has open whole. `found` is its manifest; nothing when that is lost.
-pub(super) fn recover(options: &StoreOptions, found: Option<Manifest>, damages: Damages) -> io::Result<Recovered> {
+pub(super) fn recover(
+    options: &StoreOptions,
+    found: Option<Manifest>,
+    damages: Damages,
+) -> io::Result<Recovered> {
     let store = &options.path;
     let replay = Replay::of(Journal::directory(store))?;
     let looked = replay.look()?;
@@ -73,9 +79,9 @@ pub(super) fn recover(options: &StoreOptions, found: Option<Manifest>, damages: 
 /// Whether there are record files, of the base or a volume.
 pub(super) fn has_files(store: &Path) -> bool {
     let numbers = [BASE].into_iter().chain(volumes_in(store).unwrap_or_default());
-    numbers.into_iter().any(|number| {
-        record_files_in(&directory_of(store, number)).is_ok_and(|files| !files.is_empty())
-    })
+    numbers
+        .into_iter()
+        .any(|number| record_files_in(&directory_of(store, number)).is_ok_and(|files| !files.is_empty()))
 }
 
 /// What there must be: what the manifest tells of, and what was begun and not yet told of. Changes nothing.
@@ -102,7 +108,8 @@ pub(super) fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> 
     }
     for volume in &mut manifest.volumes {
         let last = volume.files.last().map_or(0, |file| file.number);
-        let begun = record_files_in(&directory_of(store, volume.number))?.into_iter().filter(|number| *number > last);
+        let begun =
+            record_files_in(&directory_of(store, volume.number))?.into_iter().filter(|number| *number > last);
         volume.files.extend(begun.map(|number| FileRow { number, bytes: 0 }));
     }
     date(store, &mut manifest.volumes, &undated);
@@ -115,11 +122,17 @@ fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &Looked) -> Vec<
     for Position { volume: number, file, .. } in looked.positions.iter().flatten() {
         let row = FileRow { number: *file, bytes: 0 };
         match manifest.volumes.iter_mut().find(|volume| volume.number == *number) {
-            Some(volume) if volume.files.last().is_none_or(|last| last.number < *file) => volume.files.push(row),
+            Some(volume) if volume.files.last().is_none_or(|last| last.number < *file) => {
+                volume.files.push(row)
+            }
             Some(_) => {}
             None => {
                 lost.push(*number);
-                manifest.volumes.push(VolumeRow { number: *number, begins: Begins::default(), files: vec![row] });
+                manifest.volumes.push(VolumeRow {
+                    number: *number,
+                    begins: Begins::default(),
+                    files: vec![row],
+                });
             }
         }
     }
@@ -164,7 +177,8 @@ pub(super) fn rows(manifest: &Manifest) -> BTreeMap<Number, Vec<FileRow>> {
 pub(super) fn raise(manifest: &mut Manifest, looked: &Looked) {
     for position in looked.positions.iter().flatten() {
         let volume = manifest.volumes.iter_mut().find(|volume| volume.number == position.volume);
-        let file = volume.and_then(|volume| volume.files.iter_mut().find(|file| file.number == position.file));
+        let file =
+            volume.and_then(|volume| volume.files.iter_mut().find(|file| file.number == position.file));
         if let Some(file) = file {
             file.bytes = file.bytes.max(position.bytes);
         }
@@ -203,7 +217,11 @@ impl Recovery<'_> {
             let file = path.strip_prefix(self.store).unwrap_or(&path).to_string_lossy().into_owned();
             match fs::metadata(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    self.damages.note(Damage { volume: Some(volume.number), file, what: DamageKind::Missing });
+                    self.damages.note(Damage {
+                        volume: Some(volume.number),
+                        file,
+                        what: DamageKind::Missing,
+                    });
                 }
                 metadata => match metadata?.len() {
                     bytes if bytes < row.bytes => {
@@ -219,7 +237,8 @@ impl Recovery<'_> {
             let rows = volume.files.clone();
             let files = self.opened(volume)?;
             for file in files.all() {
-                let durable = rows.iter().find(|row| row.number == file.number()).map_or(HEADING, |row| row.bytes);
+                let durable =
+                    rows.iter().find(|row| row.number == file.number()).map_or(HEADING, |row| row.bytes);
                 if is_whole && file.len() > durable {
                     file.cut(file.sound_until(durable)?)?;
                 }
@@ -242,7 +261,9 @@ impl Recovery<'_> {
                 let files = &self.opened[&number];
                 let tail = match self.tails.entry(number) {
                     Entry::Occupied(tail) => tail.into_mut(),
-                    Entry::Vacant(place) => place.insert(Tail::of(files, &self.looked, self.since.get(&number))?),
+                    Entry::Vacant(place) => {
+                        place.insert(Tail::of(files, &self.looked, self.since.get(&number))?)
+                    }
                 };
                 changes.retain(|change| !tail.has(change));
                 files.append(&changes)?;
@@ -278,7 +299,8 @@ impl Tail {
     /// What lies behind where the journal began; where that is not known, behind what the manifest knew.
     pub(super) fn of(files: &Files, looked: &Looked, known: Option<&Vec<FileRow>>) -> io::Result<Self> {
         let positions = looked.positions.as_ref();
-        let position = positions.and_then(|all| all.iter().find(|position| position.volume == files.volume()));
+        let position =
+            positions.and_then(|all| all.iter().find(|position| position.volume == files.volume()));
         let mut entries = Vec::new();
         for file in files.all() {
             let from = match (position, positions) {
@@ -329,7 +351,8 @@ fn date(store: &Path, volumes: &mut [VolumeRow], undated: &BTreeSet<Number>) {
         if volume.number != BASE && undated.contains(&volume.number) {
             let span_ms = before_ms.map_or(0, |ms: u64| ms + 1);
             let first_ms = times.map(|(first, _)| first).filter(|first| *first >= span_ms);
-            volume.begins = Begins { span_ms, use_ms: first_ms.or(written_ms(store, volume)).unwrap_or(span_ms) };
+            volume.begins =
+                Begins { span_ms, use_ms: first_ms.or(written_ms(store, volume)).unwrap_or(span_ms) };
         }
         let begun_ms = Some(volume.begins.span_ms).filter(|ms| *ms > 0);
         before_ms = [before_ms, begun_ms, times.map(|(_, last)| last)].into_iter().flatten().max();

@@ -19,8 +19,7 @@ mod source;
 use std::{
     collections::{BTreeMap, BTreeSet},
     error::Error,
-    fmt,
-    fs,
+    fmt, fs,
     io::{self, Read},
     ops::Bound,
     path::{Path, PathBuf},
@@ -208,7 +207,9 @@ fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result
                 let Some(tree) = Tree::of_prefix(*prefix) else { continue };
                 let is_left_out = match strays {
                     true => tree == Tree::Parts && check::is_stray(&within, key)?,
-                    false => read_record(&within, records.sealing(), tree, key).map_err(StoreError::from_disk)?.is_err(),
+                    false => read_record(&within, records.sealing(), tree, key)
+                        .map_err(StoreError::from_disk)?
+                        .is_err(),
                 };
                 if is_left_out {
                     if !strays {
@@ -239,10 +240,15 @@ fn find_what_is_missing(
     for entry in records.walk_base_from(&prefix) {
         let (key, raw) = entry.map_err(StoreError::from_disk)?;
         let Some(place) = key.strip_prefix(&prefix[..]) else { break };
-        let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(place), Frame::open(&raw)) else { continue };
+        let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(place), Frame::open(&raw)) else {
+            continue;
+        };
         let volume = data_key::volume_of(kept);
         let may_be_lost = damaged.contains(&volume) || !numbers.contains(&volume);
-        if !data_key::is_destroyed(kept) && may_be_lost && records.get(Tree::Leads, lead.as_bytes())?.is_none() {
+        if !data_key::is_destroyed(kept)
+            && may_be_lost
+            && records.get(Tree::Leads, lead.as_bytes())?.is_none()
+        {
             salvaged.note_lost(Tree::Leads, lead.as_bytes());
         }
     }
@@ -391,7 +397,10 @@ impl fmt::Display for SalvageError {
             Self::NoStore { path } => write!(f, "there is no store in `{}`", path.display()),
             Self::Older { path } => {
                 let path = path.display();
-                write!(f, "the store in `{path}` is of an older offerd: start that one, or `offerd restore` its backup")
+                write!(
+                    f,
+                    "the store in `{path}` is of an older offerd: start that one, or `offerd restore` its backup"
+                )
             }
             Self::NotEmpty { path } => {
                 write!(f, "`{}` is not empty: a store is salvaged into a new directory only", path.display())
@@ -407,7 +416,10 @@ impl fmt::Display for SalvageError {
             ),
             Self::KeysLost { path } => {
                 let path = path.display();
-                write!(f, "`{path}` is lost, and without it nothing of a person can be read: give a backup, which has it")
+                write!(
+                    f,
+                    "`{path}` is lost, and without it nothing of a person can be read: give a backup, which has it"
+                )
             }
             Self::OtherStore => write!(f, "the backup is of another store"),
             Self::Unreadable(error) => write!(f, "the backup cannot be read: {error}"),

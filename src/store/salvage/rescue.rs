@@ -16,7 +16,11 @@ use super::super::{
     frame::{Frame, framed},
     open::Opened,
     records::{Records, Scan, read_clear},
-    sealing::{data_key::{self, DataKey}, key_ring::KeyRing, owner},
+    sealing::{
+        data_key::{self, DataKey},
+        key_ring::KeyRing,
+        owner,
+    },
     trees::{Seal, Tree},
     volumes::{BASE, Number, time_ms},
 };
@@ -96,11 +100,14 @@ impl<'a> Rescue<'a> {
         let base_is_whole = !self.damaged.contains(&BASE);
         let seen = self.generations.get(&KeyRing::slot_of(lead)).copied().unwrap_or(0);
         let newest = new.generation(lead).max(seen);
-        let kept = read_clear(&*records, Tree::LeadKeys, &data_key::place(lead)).map_err(StoreError::from_disk)?;
+        let kept =
+            read_clear(&*records, Tree::LeadKeys, &data_key::place(lead)).map_err(StoreError::from_disk)?;
         let volume = match kept {
             Ok(Some(kept)) if data_key::is_destroyed(&kept) => return Ok(Fate::Gone),
             Ok(Some(kept)) => {
-                if let Ok(Some(DataKey::Kept(_))) = new.data_key(&*records, lead).map_err(StoreError::from_disk)? {
+                if let Ok(Some(DataKey::Kept(_))) =
+                    new.data_key(&*records, lead).map_err(StoreError::from_disk)?
+                {
                     return Ok(Fate::There);
                 }
                 if !base_is_whole && data_key::generation_of(&kept) != Some(newest) {
@@ -110,10 +117,13 @@ impl<'a> Rescue<'a> {
             }
             // What is not there and was not damaged has been dropped with its time.
             Ok(None) if base_is_whole => return Ok(Fate::Gone),
-            Ok(None) | Err(_) if self.keys_are_old || old.generation(lead) != newest => return Ok(Fate::Unknown),
+            Ok(None) | Err(_) if self.keys_are_old || old.generation(lead) != newest => {
+                return Ok(Fate::Unknown);
+            }
             Ok(None) | Err(_) => data_key::volume_of(kept_then),
         };
-        let Ok(Some(DataKey::Kept(key))) = old.data_key(&**self.old, lead).map_err(StoreError::from_disk)? else {
+        let Ok(Some(DataKey::Kept(key))) = old.data_key(&**self.old, lead).map_err(StoreError::from_disk)?
+        else {
             return Ok(Fate::Unknown);
         };
         let key_kept = new.kept(lead, &key, volume);
@@ -131,9 +141,9 @@ impl<'a> Rescue<'a> {
         let tables = self.scan(Tree::LeadTables, lead.as_bytes());
         let tables: Vec<[u8; 16]> =
             tables.filter_map(|record| record.ok()?.0.get(16..32)?.try_into().ok()).collect();
-        let of_tables = tables.into_iter().flat_map(|table| {
-            [Tree::RateTables, Tree::Asks, Tree::Answers].map(|tree| (tree, table))
-        });
+        let of_tables = tables
+            .into_iter()
+            .flat_map(|table| [Tree::RateTables, Tree::Asks, Tree::Answers].map(|tree| (tree, table)));
         for (tree, prefix) in of_lead.into_iter().chain(of_tables) {
             for record in self.scan(tree, &prefix) {
                 let (key, payload) = record?;
@@ -154,7 +164,12 @@ impl<'a> Rescue<'a> {
     }
 
     /// Takes what is missing of a tree, where what it lay in is damaged.
-    fn tree(&mut self, tree: Tree, there: &BTreeSet<Uuid>, salvaged: &mut Salvaged) -> Result<(), StoreError> {
+    fn tree(
+        &mut self,
+        tree: Tree,
+        there: &BTreeSet<Uuid>,
+        salvaged: &mut Salvaged,
+    ) -> Result<(), StoreError> {
         for record in self.scan(tree, &[]) {
             let (key, payload) = record?;
             let volume = time_ms(tree, &key).map_or(BASE, |ms| self.new.records.volumes().at(ms));
@@ -162,7 +177,11 @@ impl<'a> Rescue<'a> {
                 continue;
             }
             let stored = read_clear(&**self.old, tree, &key).map_err(StoreError::from_disk)?;
-            let about = stored.ok().flatten().and_then(|stored| owner(&stored)).filter(|_| tree.row().seal == Seal::Lead);
+            let about = stored
+                .ok()
+                .flatten()
+                .and_then(|stored| owner(&stored))
+                .filter(|_| tree.row().seal == Seal::Lead);
             let commit = match (tree.row().seal, about) {
                 (Seal::Lead, Some(lead)) if there.contains(&lead) => Commit::new().about(lead),
                 (Seal::Lead, _) => continue,

@@ -44,7 +44,11 @@ pub(super) struct Copied {
 impl Copied {
     /// The volumes that records may be missing of.
     pub(super) fn damaged_volumes(&self) -> BTreeSet<Number> {
-        self.damages.iter().filter(|damage| damage.costs_records()).filter_map(|damage| damage.volume).collect()
+        self.damages
+            .iter()
+            .filter(|damage| damage.costs_records())
+            .filter_map(|damage| damage.volume)
+            .collect()
     }
 }
 
@@ -82,7 +86,8 @@ impl Source {
             tails.insert(volume.number, Tail::of(&from, &self.looked, known).map_err(io)?);
             files.insert(volume.number, to);
         }
-        let journal = self.copy_journal(&files, tails).map_err(|DiskError(reason)| StoreError::Disk(reason))?;
+        let journal =
+            self.copy_journal(&files, tails).map_err(|DiskError(reason)| StoreError::Disk(reason))?;
         self.list(into, &files).map_err(io)?;
         Ok(Copied { damages: self.damages(), journal })
     }
@@ -119,7 +124,11 @@ impl Source {
         for volume in &self.manifest.volumes {
             let files = &files[&volume.number];
             files.sync()?;
-            manifest.volumes.push(VolumeRow { number: volume.number, begins: volume.begins, files: files.rows() });
+            manifest.volumes.push(VolumeRow {
+                number: volume.number,
+                begins: volume.begins,
+                files: files.rows(),
+            });
         }
         manifest.write(into, FORMAT, &SyncFault::default())
     }

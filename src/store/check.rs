@@ -121,9 +121,8 @@ fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Re
 /// Looks for the record of each lead that has a data key: what is missing of a volume that is damaged can be told by nothing else.
 fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadError> {
     let damages = records.volumes().damages().all();
-    let is_damaged = |volume| {
-        damages.iter().any(|damage| damage.costs_records() && damage.volume == Some(volume))
-    };
+    let is_damaged =
+        |volume| damages.iter().any(|damage| damage.costs_records() && damage.volume == Some(volume));
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
     let prefix = Tree::LeadKeys.sled_key(&[]);
     for entry in records.walk_base_from(&prefix) {
@@ -139,7 +138,9 @@ fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadEr
         match records.get(Tree::Leads, lead.as_bytes()) {
             Ok(Some(_)) => report.leads_sound += 1,
             // A data key may be there for no more than what was seen of a lead. That of a volume that was dropped is destroyed.
-            Ok(None) if !is_damaged(data_key::volume_of(kept)) && numbers.contains(&data_key::volume_of(kept)) => {}
+            Ok(None)
+                if !is_damaged(data_key::volume_of(kept)) && numbers.contains(&data_key::volume_of(kept)) => {
+            }
             Ok(None) | Err(ReadError::Broken(_)) => report.leads_broken += 1,
             // Its volume cannot be used.
             Err(ReadError::Disk(_)) => report.leads_broken += 1,

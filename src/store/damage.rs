@@ -77,7 +77,9 @@ impl fmt::Display for Damage {
             DamageKind::CutShort { bytes, wanted } => {
                 write!(f, "`{file}` has {bytes} bytes, want at least {wanted}")
             }
-            DamageKind::Spare => write!(f, "`{file}` is damaged; nothing is lost, since another file says the same"),
+            DamageKind::Spare => {
+                write!(f, "`{file}` is damaged; nothing is lost, since another file says the same")
+            }
             DamageKind::Unlisted => write!(
                 f,
                 "`{file}` and its copy are lost; what the store has was told from its files, and made a list of anew"

@@ -47,7 +47,9 @@ pub enum StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { path, source } => write!(f, "`{}` cannot be read or written: {source}", path.display()),
+            Self::Io { path, source } => {
+                write!(f, "`{}` cannot be read or written: {source}", path.display())
+            }
             Self::Locked { path } => {
                 write!(f, "the store `{}` is locked: another offerd is running on it", path.display())
             }

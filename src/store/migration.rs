@@ -310,6 +310,7 @@ fn beside(path: &Path, what: &str) -> PathBuf {
 
 /// Once this returns, the new name survives a power cut.
 fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let renamed: io::Result<()> = fs::rename(from, to).and_then(|()| disk::sync_directory(disk::parent_of(to)));
+    let renamed: io::Result<()> =
+        fs::rename(from, to).and_then(|()| disk::sync_directory(disk::parent_of(to)));
     renamed.map_err(|source| io_error(to, source))
 }

@@ -64,7 +64,8 @@ impl Older {
         let mut older = Self::begin(options)?;
         older.format()?;
         let directory = Journal::directory(&options.path);
-        let replay = Replay::of(directory.clone()).map_err(|source| StoreError::Io { path: directory, source })?;
+        let replay =
+            Replay::of(directory.clone()).map_err(|source| StoreError::Io { path: directory, source })?;
         replay.apply(Version::One, |changes| older.apply(changes)).map_err(ReadError::from)?;
         for (number, _) in older.volumes()? {
             older.database(number).map_err(ReadError::from)?;
@@ -86,7 +87,9 @@ impl Older {
     pub(super) fn format(&self) -> Result<Option<u32>, StoreError> {
         let foreign = || StoreError::Foreign { path: self.store.clone() };
         let base = &self.databases[&BASE];
-        let raw = base.get(Tree::Meta.sled_key(FORMAT_KEY)).map_err(|error| ReadError::from(DiskError::from(error)))?;
+        let raw = base
+            .get(Tree::Meta.sled_key(FORMAT_KEY))
+            .map_err(|error| ReadError::from(DiskError::from(error)))?;
         let Some(raw) = raw else {
             return if base.is_empty() { Ok(None) } else { Err(foreign()) };
         };

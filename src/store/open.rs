@@ -60,7 +60,8 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let recovered = recovery::recover(options, found, damages).map_err(|source| io_error(path, source))?;
     let Recovered { manifest, replay, damages } = recovered;
     let volumes = Volumes::open(options, manifest, damages, lock).map_err(ReadError::from)?;
-    let is_new = volumes.last().is_none() && volumes.base().range(std::ops::Bound::Unbounded).next().is_none();
+    let is_new =
+        volumes.last().is_none() && volumes.base().range(std::ops::Bound::Unbounded).next().is_none();
     let sealing = Sealing::open(master, path, is_new).map_err(StoreError::Sealing)?;
     let records = Arc::new(Records::new(volumes, sealing));
     let arrivals = Arrivals::after(last_arrival_us(&records)?, options.clock.clone());
@@ -72,8 +73,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let StoreOptions { volume_bytes, volume_age, mend_interval, .. } = *options;
     let limits = Limits { volume_bytes, volume_age, mend_interval };
     let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch), limits);
-    let unfinished: Vec<Commit> =
-        records.sealing().unfinished().into_iter().map(Commit::rewrap).collect();
+    let unfinished: Vec<Commit> = records.sealing().unfinished().into_iter().map(Commit::rewrap).collect();
     for outcome in writer.execute(&unfinished) {
         outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
     }

@@ -115,7 +115,8 @@ impl RecordFile {
     /// Makes a file. Once this returns, it is found again after a power cut.
     pub(super) fn create(directory: &Path, volume: Number, number: FileNumber) -> io::Result<Self> {
         let path = path_of(directory, number);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
         file.write_all_at(&heading(volume, number), 0)?;
         file.sync_all()?;
         disk::sync_directory(directory)?;
@@ -124,7 +125,12 @@ impl RecordFile {
     }
 
     /// Opens a file, of which so much is known to survive a power cut.
-    pub(super) fn open(directory: &Path, volume: Number, number: FileNumber, synced: u64) -> io::Result<Self> {
+    pub(super) fn open(
+        directory: &Path,
+        volume: Number,
+        number: FileNumber,
+        synced: u64,
+    ) -> io::Result<Self> {
         Self::open_as(OpenOptions::new().read(true).write(true), directory, volume, number, synced)
     }
 
@@ -184,7 +190,10 @@ impl RecordFile {
 
     /// Writes changes behind the others, by one writer at a time, and tells where each lies. It is durable after a
     /// [`sync`](Self::sync). After an error nothing was written.
-    pub(super) fn append<'c>(&self, changes: impl IntoIterator<Item = &'c Change>) -> io::Result<Vec<Locator>> {
+    pub(super) fn append<'c>(
+        &self,
+        changes: impl IntoIterator<Item = &'c Change>,
+    ) -> io::Result<Vec<Locator>> {
         let begin = self.len();
         let mut bytes = Vec::new();
         let mut locators = Vec::new();
@@ -203,7 +212,8 @@ impl RecordFile {
 
     fn push(&self, bytes: &mut Vec<u8>, at: u64, key: &[u8], value: Option<&[u8]>) -> u32 {
         let key_length = u16::try_from(key.len()).expect("keys of trees are some dozens of bytes long");
-        let length = |value: &[u8]| u32::try_from(value.len()).expect("a value is within its limit of 16 MiB");
+        let length =
+            |value: &[u8]| u32::try_from(value.len()).expect("a value is within its limit of 16 MiB");
         let value_length = value.map_or(REMOVED, length);
         let value = value.unwrap_or_default();
         bytes.extend_from_slice(&mark(self.volume, self.number).to_be_bytes());
@@ -232,7 +242,13 @@ impl RecordFile {
 
     /// All that lies in the file from a place on.
     pub(super) fn walk(&self, from: u64) -> Walk<'_> {
-        Walk { file: self, at: from.max(HEADING), read: Vec::new(), read_at: from.max(HEADING), end: self.len() }
+        Walk {
+            file: self,
+            at: from.max(HEADING),
+            read: Vec::new(),
+            read_at: from.max(HEADING),
+            end: self.len(),
+        }
     }
 
     /// Where the entries that follow each other from a place on end.
@@ -346,8 +362,7 @@ impl Walk<'_> {
             REMOVED => 0,
             length => length as usize,
         };
-        let is_marked =
-            u32::from_be_bytes([m0, m1, m2, m3]) == mark(self.file.volume, self.file.number);
+        let is_marked = u32::from_be_bytes([m0, m1, m2, m3]) == mark(self.file.volume, self.file.number);
         if !is_marked || value_length > VALUE_MAX {
             return Ok(None);
         }

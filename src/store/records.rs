@@ -16,8 +16,8 @@ use super::{
     changes::Change,
     disk::{DiskError, DiskResult},
     frame::{Frame, Head, Reason, part_key},
-    sealing::{LastKey, Sealing, data_key, owner},
     index,
+    sealing::{LastKey, Sealing, data_key, owner},
     trees::Tree,
     volumes::{ApplyError, BASE, Number, Span, Standing, Volumes, place, span, volume::Volume},
 };
@@ -214,7 +214,10 @@ impl Records {
     /// Everything there is in the base from a key on, as it lies there.
     pub(super) fn walk_base_from(&self, first: &[u8]) -> Walk {
         let base = Arc::clone(self.volumes.base());
-        Walk { ahead: Some((base.range(Bound::Included(first.to_vec())), base)), applied: Arc::clone(&self.applied) }
+        Walk {
+            ahead: Some((base.range(Bound::Included(first.to_vec())), base)),
+            applied: Arc::clone(&self.applied),
+        }
     }
 }
 

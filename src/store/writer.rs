@@ -10,12 +10,12 @@ use std::{
 
 use super::{
     arrival::Arrivals,
+    changes::Change,
     checkpoint::Checkpoints,
     commit::{Commit, CommitError},
+    disk::DiskError,
     group::{Group, Outcome},
     health::FailureLatch,
-    changes::Change,
-    disk::DiskError,
     journal::Journal,
     open::LAST_ARRIVAL,
     record_file::{Entry, HEADING, Met},

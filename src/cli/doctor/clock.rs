@@ -56,7 +56,8 @@ fn kept_by(there: impl Fn(&Path) -> bool) -> Option<String> {
 /// When the newest file of the store was written.
 fn newest(store: &Path) -> Option<SystemTime> {
     let directories = [store.to_owned(), store.join("base"), store.join("journal")];
-    let files = directories.iter().filter_map(|directory| std::fs::read_dir(directory).ok()).flatten().flatten();
+    let files =
+        directories.iter().filter_map(|directory| std::fs::read_dir(directory).ok()).flatten().flatten();
     files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()
 }
 

@@ -155,12 +155,12 @@ impl Building {
                 let options = self.options();
                 self.records.insert(Restored::Older(Older::begin(&options)?))
             }
-            None => {
-                self.records.insert(Restored::Files { files: BTreeMap::new(), begins: BTreeMap::new() })
-            }
+            None => self.records.insert(Restored::Files { files: BTreeMap::new(), begins: BTreeMap::new() }),
         };
         match records {
-            Restored::Older(older) => older.apply(changes).map_err(|error| StoreError::Disk(error.to_string())),
+            Restored::Older(older) => {
+                older.apply(changes).map_err(|error| StoreError::Disk(error.to_string()))
+            }
             Restored::Files { files, .. } => {
                 append(&self.path, files, changes).map_err(|source| io_error(&self.path, source))
             }

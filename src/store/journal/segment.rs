@@ -257,13 +257,11 @@ fn crc(number: u64, at: u64, body: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
     use super::*;
+    use proptest::prelude::*;
 
-    const POSITIONS_HERE: [Position; 2] = [
-        Position { volume: 0, file: 3, bytes: 1 << 40 },
-        Position { volume: 7, file: 1, bytes: 20 },
-    ];
+    const POSITIONS_HERE: [Position; 2] =
+        [Position { volume: 0, file: 3, bytes: 1 << 40 }, Position { volume: 7, file: 1, bytes: 20 }];
 
     fn body(text: &str) -> Vec<u8> {
         let mut body = Vec::new();

@@ -73,9 +73,15 @@ impl fmt::Display for SealingError {
                 )
             }
             Self::Damaged { path } => {
-                write!(f, "`{}` is not as it was written: `offerd store salvage` takes it from a backup", path.display())
+                write!(
+                    f,
+                    "`{}` is not as it was written: `offerd store salvage` takes it from a backup",
+                    path.display()
+                )
             }
-            Self::Io { path, source } => write!(f, "`{}` cannot be read or written: {source}", path.display()),
+            Self::Io { path, source } => {
+                write!(f, "`{}` cannot be read or written: {source}", path.display())
+            }
         }
     }
 }

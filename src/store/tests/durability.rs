@@ -86,7 +86,9 @@ fn the_last_arrival_is_found_again_when_its_record_is_broken() {
 fn whatever_becomes_of_the_indexes_nothing_is_lost() {
     let directory = directory();
     let store = inline(&directory);
-    store.commit_now(Commit::new().put(TREE, "lead", "kept").about(LEAD).put(Tree::Leads, LEAD, "kept")).unwrap();
+    store
+        .commit_now(Commit::new().put(TREE, "lead", "kept").about(LEAD).put(Tree::Leads, LEAD, "kept"))
+        .unwrap();
     let mut store = Some(store);
     for killed in [false, true] {
         for harm in 0..3 {
@@ -306,7 +308,11 @@ fn a_newer_format_and_a_foreign_database_are_refused() {
 
     let foreign = directory();
     let mut database = older::Older::begin(&StoreOptions::new(foreign.path())).unwrap();
-    let change = changes::Change { volume: crate::store::volumes::BASE, key: b"key".to_vec(), value: Some(b"value".to_vec()) };
+    let change = changes::Change {
+        volume: crate::store::volumes::BASE,
+        key: b"key".to_vec(),
+        value: Some(b"value".to_vec()),
+    };
     database.apply(vec![change]).unwrap();
     drop(database);
     assert!(matches!(Store::open_inline(foreign.path()), Err(StoreError::Foreign { .. })));

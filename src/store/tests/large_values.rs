@@ -44,9 +44,9 @@ fn split(key: &str, payload: &[u8]) -> Vec<Change> {
     let crc = crc32fast::hash(&head).to_le_bytes();
     let record = [&[0x81][..], &crc, &head].concat();
     let change = |key, value| Change { volume: crate::store::volumes::BASE, key, value: Some(value) };
-    let parts = (0..).zip(pieces).map(|(part, piece)| {
-        change(frame::part_key(TREE, key.as_bytes(), part), frame::framed(piece))
-    });
+    let parts = (0..)
+        .zip(pieces)
+        .map(|(part, piece)| change(frame::part_key(TREE, key.as_bytes(), part), frame::framed(piece)));
     [change(TREE.sled_key(key.as_bytes()), record)].into_iter().chain(parts).collect()
 }
 
@@ -59,9 +59,11 @@ fn with_split(directory: &Directory, changes: Vec<Change>) -> Store {
 
 #[test]
 fn a_value_in_pieces_is_read_and_overwriting_or_removing_it_leaves_none() {
-    let parts = |store: &Store| store.check().map(|report| (report.count(Tree::Parts), report.stray_parts)).unwrap();
+    let parts =
+        |store: &Store| store.check().map(|report| (report.count(Tree::Parts), report.stray_parts)).unwrap();
     let overwritten = Commit::new().put(TREE, "key", "small");
-    for (commit, left) in [(overwritten, Some(b"small".to_vec())), (Commit::new().remove(TREE, "key"), None)] {
+    for (commit, left) in [(overwritten, Some(b"small".to_vec())), (Commit::new().remove(TREE, "key"), None)]
+    {
         let directory = directory();
         let store = with_split(&directory, split("key", &large(1)));
         assert_eq!((store.payload(TREE, "key"), parts(&store)), (Some(large(1)), (49, 0)));

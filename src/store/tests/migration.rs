@@ -1,9 +1,9 @@
 //! A store of an older format, made of this one's: what becomes of each record, and of a crash in between.
 
 use super::*;
-use crate::store::{changes::Change, older::Older};
 use crate::model::EventType;
 use crate::store::entities::{Happening, Tag};
+use crate::store::{changes::Change, older::Older};
 
 const LEAD: Uuid = Uuid::from_u128(0x11);
 const TABLE: Uuid = Uuid::from_u128(0x7000);

@@ -136,11 +136,13 @@ fn tamper(path: &Path, key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
 
 /// Like [`tamper`], or removes it.
 fn tamper_with(path: &Path, key: &[u8], change: impl FnOnce(Vec<u8>) -> Option<Vec<u8>>) {
-    let numbers = [crate::store::volumes::BASE].into_iter().chain(crate::store::volumes::volumes_in(path).unwrap());
+    let numbers =
+        [crate::store::volumes::BASE].into_iter().chain(crate::store::volumes::volumes_in(path).unwrap());
     let files = numbers.map(|number| {
         let row = manifest::FileRow { number: 1, bytes: 0 };
         let directory = crate::store::volumes::directory_of(path, number);
-        crate::store::volumes::files::Files::open(directory, number, &[row], &damage::Damages::default()).unwrap()
+        crate::store::volumes::files::Files::open(directory, number, &[row], &damage::Damages::default())
+            .unwrap()
     });
     let holds = |files: crate::store::volumes::files::Files| {
         let last = |found, met: Met| match met {
@@ -151,6 +153,7 @@ fn tamper_with(path: &Path, key: &[u8], change: impl FnOnce(Vec<u8>) -> Option<V
         Some((files, entry.value?))
     };
     let (files, raw) = files.filter_map(holds).next().expect("a record to tamper with");
-    let change = changes::Change { volume: crate::store::volumes::BASE, key: key.to_vec(), value: change(raw) };
+    let change =
+        changes::Change { volume: crate::store::volumes::BASE, key: key.to_vec(), value: change(raw) };
     files.append(&[change]).unwrap();
 }

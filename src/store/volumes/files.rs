@@ -71,8 +71,14 @@ impl Files {
         Ok(opened)
     }
 
-    fn take_in(&mut self, row: &FileRow, opened: io::Result<RecordFile>, damages: &Damages) -> io::Result<()> {
-        let damaged = |what| damages.note(Damage { volume: Some(self.volume), file: self.name(row.number), what });
+    fn take_in(
+        &mut self,
+        row: &FileRow,
+        opened: io::Result<RecordFile>,
+        damages: &Damages,
+    ) -> io::Result<()> {
+        let damaged =
+            |what| damages.note(Damage { volume: Some(self.volume), file: self.name(row.number), what });
         let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 damaged(DamageKind::Missing);

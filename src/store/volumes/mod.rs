@@ -154,7 +154,9 @@ impl Volumes {
             let place = Arc::new(OnDisk::at(&options.path, *number, files.clone()));
             places.insert(*number, Dated { begins: *begins, place });
         }
-        let base = places.remove(&BASE).map_or_else(|| OnDisk::at(&options.path, BASE, Vec::new()).into(), |base| base.place);
+        let base = places
+            .remove(&BASE)
+            .map_or_else(|| OnDisk::at(&options.path, BASE, Vec::new()).into(), |base| base.place);
         let base = base.open(options, BASE_CACHE_SHARE, &damages)?;
         let (manifest, latest_ms) = (Mutex::new(manifest), AtomicU64::default());
         let dated = RwLock::new(places);
@@ -328,13 +330,21 @@ impl Volumes {
         };
         let idle: Vec<Number> = {
             let dated = self.dated();
-            dated.iter().rev().skip(YOUNG).filter(|(_, dated)| is_idle(dated)).map(|(number, _)| *number).collect()
+            dated
+                .iter()
+                .rev()
+                .skip(YOUNG)
+                .filter(|(_, dated)| is_idle(dated))
+                .map(|(number, _)| *number)
+                .collect()
         };
         idle.into_iter().try_for_each(|number| self.close_one(number))
     }
 
     fn close_one(&self, number: Number) -> DiskResult<()> {
-        let Some(place) = self.dated().get(&number).map(|dated| Arc::clone(&dated.place)) else { return Ok(()) };
+        let Some(place) = self.dated().get(&number).map(|dated| Arc::clone(&dated.place)) else {
+            return Ok(());
+        };
         let Some(volume) = place.opened.get() else { return Ok(()) };
         self.options.sync_fault.tell()?;
         volume.files().sync()?;
@@ -373,7 +383,8 @@ impl Volumes {
                 Ok(locators) => appended.push((volume, changes, locators)),
                 Err(error) => {
                     for (volume, _, locators) in appended {
-                        let end = locators.first().map_or_else(|| volume.files().last().len(), |first| first.at);
+                        let end =
+                            locators.first().map_or_else(|| volume.files().last().len(), |first| first.at);
                         volume.files().cut(end).map_err(ApplyError::Append)?;
                     }
                     return Err(ApplyError::Append(error));
@@ -467,7 +478,11 @@ impl Volumes {
     #[cfg(test)]
     pub(super) fn open_numbers(&self) -> Vec<Number> {
         let dated = self.dated();
-        dated.iter().filter(|(_, dated)| dated.place.opened.get().is_some()).map(|(number, _)| *number).collect()
+        dated
+            .iter()
+            .filter(|(_, dated)| dated.place.opened.get().is_some())
+            .map(|(number, _)| *number)
+            .collect()
     }
 
     fn dated(&self) -> RwLockReadGuard<'_, BTreeMap<Number, Dated>> {

@@ -34,7 +34,11 @@ pub(in crate::store) struct Volume {
 impl Volume {
     /// Opens a volume on its files: with the index that was closed last, or a new one made of the files. What of them is damaged is
     /// noted then.
-    pub(in crate::store) fn open(files: Files, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<Self> {
+    pub(in crate::store) fn open(
+        files: Files,
+        options: IndexOptions<'_>,
+        damages: &Damages,
+    ) -> DiskResult<Self> {
         let (index, live) = match Index::open_closed(options) {
             Ok(Some((index, live))) => (index, i64::try_from(live).unwrap_or(i64::MAX)),
             // Whatever sled does not like of it, it can be made anew.
@@ -166,7 +170,10 @@ pub(in crate::store) fn for_each_entry<E>(
             damages.note(Damage { volume: Some(files.volume()), file: files.name(file.number()), what });
         };
         let mut walk = file.walk(0);
-        while let Some(met) = { let at = walk.at(); walk.next().map(|met| (at, met)) } {
+        while let Some(met) = {
+            let at = walk.at();
+            walk.next().map(|met| (at, met))
+        } {
             match met {
                 (at, Err(_)) => damaged = Some((at, file.len() - at)),
                 (_, Ok(Met::Damage { at, bytes })) => damaged = Some((at, bytes)),

@@ -64,9 +64,10 @@ const TOLD_EVERY: u64 = 256;
 pub fn export(config: Option<&Path>, arguments: &ExportArguments) -> ExitCode {
     run(config, async |settings| {
         let store = super::open_store(settings)?;
-        let records = write(&store, arguments)?;
+        let (records, unread) = write(&store, arguments)?;
         let broken: Vec<(Tree, u64)> = store.broken().into_iter().collect();
         let damages = store.damages().iter().filter(|damage| damage.costs_records()).count() as u64;
+        let damages = damages.max(unread.min(1));
         store.close().map_err(|error| error.to_string())?;
         let left_out = "; what is sealed in the store was left out: say --personal-data for all of it";
         let left_out = if arguments.personal_data { "" } else { left_out };
@@ -158,19 +159,19 @@ fn run(config: Option<&Path>, work: impl AsyncFnOnce(&Settings) -> Result<Ended,
     }
 }
 
-/// Writes the lines; a file has its name when all of them are in it.
-fn write(store: &Store, arguments: &ExportArguments) -> Result<u64, String> {
+/// Writes the lines, and tells how many records there are, and how often something could not be read; a file has its name when all of them are in it.
+fn write(store: &Store, arguments: &ExportArguments) -> Result<(u64, u64), String> {
     let file = &arguments.file;
     if file == Path::new("-") {
         return write_lines(store, arguments, io::stdout().lock());
     }
     let (making, made) = Making::begin(file).map_err(|error| cannot_make(file, &error))?;
-    let records = write_lines(store, arguments, &made)?;
+    let written = write_lines(store, arguments, &made)?;
     making.finish(&made).map_err(|error| cannot_make(file, &error))?;
-    Ok(records)
+    Ok(written)
 }
 
-fn write_lines(store: &Store, arguments: &ExportArguments, out: impl Write) -> Result<u64, String> {
+fn write_lines(store: &Store, arguments: &ExportArguments, out: impl Write) -> Result<(u64, u64), String> {
     let cannot = |error: io::Error| format!("{} cannot be written: {error}", arguments.file.display());
     let mut out = BufWriter::new(out);
     let bar = spinner();
@@ -182,7 +183,7 @@ fn write_lines(store: &Store, arguments: &ExportArguments, out: impl Write) -> R
     }
     out.flush().map_err(cannot)?;
     bar.finish_and_clear();
-    Ok(export.records())
+    Ok((export.records(), export.unread()))
 }
 
 /// The lines to be imported.

@@ -35,7 +35,7 @@
 //!
 //! # What else is here
 //! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume. [`backup`] takes the whole
-//! store of one instant along while writes go on. `migration` rewrites a store of an older [`FORMAT`] when it is opened.
+//! store of one instant along while writes go on. [`salvage`] makes a good store of what is left of a damaged one. `migration` rewrites a store of an older [`FORMAT`] when it is opened.
 //!
 //! # What is deliberately absent
 //! No type of the model: payloads are bytes, [`codec`] turns values into them, and what they mean is the caller's. No

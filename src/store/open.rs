@@ -117,7 +117,7 @@ fn note_latest(records: &Records) -> DiskResult<()> {
     let by_time = TREES.iter().filter(|row| row.kept == Kept::ByTime).map(|row| row.tree);
     for tree in by_time {
         for number in [Some(BASE), volumes.last().map(|(last, _)| last)].into_iter().flatten() {
-            let Some(volume) = volumes.volume(number)? else { continue };
+            let Some(volume) = volumes.usable(number) else { continue };
             if let Some(key) = volume.last_key(&tree.sled_key(&[]))? {
                 time_ms(tree, &key[1..]).into_iter().for_each(|ms| volumes.note_ms(ms));
             }

@@ -133,6 +133,22 @@ async fn a_damaged_store_is_backed_up_and_exported_as_far_as_it_can_be_read_and_
     assert!(again.exists());
 }
 
+#[tokio::test]
+async fn a_volume_that_cannot_be_opened_keeps_nobody_from_the_rest() {
+    let stopped = with_leads().await;
+    let list = stopped.plan.store().join("volumes/1/index.sum");
+    fs::remove_file(&list).unwrap();
+    fs::create_dir_all(list.join("not/empty")).unwrap();
+    let export = stopped.plan.directory().join("of.ndjson");
+    for arguments in [&["store", "check"][..], &["export", export.to_str().unwrap()]] {
+        let output = stopped.plan.command(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", text(&output.stderr));
+        assert!(!text(&output.stderr).contains("panic"), "{}", text(&output.stderr));
+    }
+    let lines = fs::read_to_string(&export).unwrap();
+    assert!(lines.contains(r#""tree":"companies""#) && !lines.contains(r#""tree":"rate_tables""#), "{lines}");
+}
+
 /// The store that is salvaged is started again, with what the backup has.
 #[tokio::test]
 async fn what_is_left_of_a_damaged_store_is_salvaged_and_the_rest_comes_from_a_backup() {

@@ -7,6 +7,9 @@ use super::line::{End, Heading, Line};
 use crate::matching::offer_ids::{KEPT_AS, OfferIds};
 use crate::store::{ReadError, Scan, Seal, Store, TREES, Tree, TreeRow};
 
+/// How often in a row what is to be read next may be unreadable, before nothing is any more.
+const UNREAD_MAX: u64 = 1000;
+
 /// The lines of a store that nobody writes to meanwhile.
 pub struct Export {
     store: Store,
@@ -14,6 +17,8 @@ pub struct Export {
     trees: std::slice::Iter<'static, TreeRow>,
     scan: Option<(Tree, Scan)>,
     records: u64,
+    unread: u64,
+    unread_in_a_row: u64,
     begun: bool,
     ended: bool,
     /// The key of the offers' uuids, until it is told.
@@ -25,7 +30,24 @@ impl Export {
     pub fn of(store: Store, personal_data: bool) -> Self {
         let trees = TREES.iter();
         let offer_ids = personal_data.then(|| OfferIds::of(&store));
-        Self { store, personal_data, trees, scan: None, records: 0, begun: false, ended: false, offer_ids }
+        let (records, unread, unread_in_a_row) = (0, 0, 0);
+        Self {
+            store,
+            personal_data,
+            trees,
+            scan: None,
+            records,
+            unread,
+            unread_in_a_row,
+            begun: false,
+            ended: false,
+            offer_ids,
+        }
+    }
+
+    /// How often the disk or an index could not be read: what lies there is left out.
+    pub fn unread(&self) -> u64 {
+        self.unread
     }
 
     /// How many records were told so far.
@@ -50,8 +72,18 @@ impl Export {
                 match scan.next() {
                     // The importing store has a format, and volumes, of its own.
                     Some(Ok((key, _))) if *tree == Tree::Meta && key != b"last_arrival" => continue,
-                    Some(Ok((key, payload))) => return Some(Ok(Line::of(*tree, &key, &payload))),
-                    Some(Err(error)) => return Some(Err(error)),
+                    Some(Ok((key, payload))) => {
+                        self.unread_in_a_row = 0;
+                        return Some(Ok(Line::of(*tree, &key, &payload)));
+                    }
+                    Some(Err(error)) => {
+                        self.unread += 1;
+                        self.unread_in_a_row += 1;
+                        if self.unread_in_a_row > UNREAD_MAX {
+                            return Some(Err(error));
+                        }
+                        continue;
+                    }
                     None => {}
                 }
             }

@@ -237,6 +237,23 @@ fn what_the_journal_has_lost_is_not_undone_by_what_it_still_has() {
     }
 }
 
+#[test]
+fn a_segment_that_a_cut_off_close_has_left_does_not_bring_old_values_back() {
+    let directory = directory();
+    let store = inline(&directory);
+    store.commit_now(Commit::new().put(Tree::Texts, "often", "old").put(Tree::Texts, "gone", "old")).unwrap();
+    let copy = copied(&directory);
+    store.commit_now(Commit::new().put(Tree::Texts, "often", "new").remove(Tree::Texts, "gone")).unwrap();
+    drop(store);
+    let left = fs::read_dir(copy.path().join("journal")).unwrap().map(|entry| entry.unwrap().path());
+    for segment in left {
+        fs::copy(&segment, directory.path().join("journal").join(segment.file_name().unwrap())).unwrap();
+    }
+    let store = inline(&directory);
+    assert_eq!(store.payload(Tree::Texts, "often"), Some(b"new".to_vec()));
+    assert_eq!(store.payload(Tree::Texts, "gone"), None);
+}
+
 /// Which of the base's files may be emptied is told by what lives in them; of what is damaged nobody knows.
 #[test]
 fn a_file_of_the_base_that_is_damaged_is_not_emptied_and_removed() {

@@ -20,6 +20,9 @@ use super::{
 /// How many identities are hashed anew, or removed, at once.
 const AT_ONCE: usize = 256;
 
+/// Where something is kept, and what it is; nothing where its lead is erased, or it cannot be read.
+type Hashed = (Vec<u8>, Option<Known>);
+
 /// A lead and its identity, as they are kept.
 struct Known {
     at_ms: i64,
@@ -129,13 +132,13 @@ impl Store {
             if hashed.is_empty() {
                 return Ok(());
             }
-            let remove = |commit: Commit, (place, _): &(Vec<u8>, _)| commit.remove(Tree::Identities, place);
+            let remove = |commit: Commit, (place, _): &Hashed| commit.remove(Tree::Identities, place);
             self.commit(hashed.iter().fold(Commit::new(), remove)).await?;
         }
     }
 
-    /// Some of what a key has hashed; nothing beside a key whose lead is erased, or that cannot be read.
-    fn hashed(&self, key: &IdentityKey) -> Result<Vec<(Vec<u8>, Option<Known>)>, RetentionError> {
+    /// Some of what a key has hashed.
+    fn hashed(&self, key: &IdentityKey) -> Result<Vec<Hashed>, RetentionError> {
         let mut hashed = Vec::new();
         for entry in self.walk_hashed(key).take(AT_ONCE) {
             let place = entry?;

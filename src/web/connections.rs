@@ -5,7 +5,7 @@
 //! a head for ever so long. Who does not read its answer is as good as idle. Closed first is the longest idle connection of
 //! the address that has most, and one of a trusted proxy last: it speaks for many.
 //!
-//! Requests only set numbers of their own connection ([`Activity`]). What to close is looked for when there is no room, a batch
+//! Requests only set numbers of their own connection (`Activity`). What to close is looked for when there is no room, a batch
 //! at a time, so that a flood of connections costs little each.
 
 use std::cmp::Reverse;

@@ -4,7 +4,7 @@
 //!    is built beside its place. The damaged store is only read.
 //! 2. Its keys go along as they are. Where they are lost, those of the backup are taken.
 //! 3. The backup is restored into a store of its own, for as long as it takes. What of a lead cannot be read is taken from there
-//!    ([`Rescue`]).
+//!    (`rescue.rs`).
 //! 4. What still cannot be read is left out, and told. The new store is checked, and moved to its place.
 //!
 //! # Who was erased does not come back

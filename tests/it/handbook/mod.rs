@@ -53,6 +53,7 @@ chapters_can_be_followed! {
     the_first_hour_of_a_client_developer_can_be_followed: "client",
     the_first_hour_of_a_partner_can_be_followed: "partner",
     tuning_can_be_followed: "tuning",
+    the_check_of_a_store_can_be_followed: "durability",
     the_restore_drill_can_be_followed: "backup",
     the_chapter_on_personal_data_can_be_followed: "privacy",
     the_runbook_can_be_followed: "metrics",

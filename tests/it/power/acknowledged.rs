@@ -11,7 +11,7 @@ use super::subject::Running;
 use crate::kit::Answer;
 
 /// Longest wait for an answer of a daemon that is well.
-const BOUND: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_secs(20);
 
 /// Tables that are asked for one by one, of the last acknowledged and of any. The feed tells of every lead.
 const LAST: usize = 40;

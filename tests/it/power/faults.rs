@@ -32,7 +32,7 @@ fn told_within() -> Duration {
 const DRAIN: &str = "2s";
 
 /// How long SIGTERM may take: the drain, and what a busy machine adds to it.
-const ENDS_WITHIN: Duration = Duration::from_secs(2 + 3 + 5);
+const ENDS_WITHIN: Duration = Duration::from_secs(2 + 4);
 
 /// Longest wait for a fault: only one that lies behind all that a load does is not reached.
 const REACHED_WITHIN: Duration = Duration::from_secs(20);
@@ -54,7 +54,7 @@ const SLEDS: &str = "/db";
 const ASKED_FOR: usize = 16;
 
 /// How long each may take.
-const ASKING_BOUND: Duration = Duration::from_secs(2);
+const ASKING_BOUND: Duration = Duration::from_millis(500);
 
 /// One of so many changes hangs.
 const HANGS_EVERY: u64 = 20;
@@ -72,7 +72,7 @@ async fn a_sample_of_faults_of_the_disk_is_told_and_loses_nothing_acknowledged()
 
 /// `cargo test --release --test it power::faults -- --ignored --nocapture`
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes half an hour; its figures are in the README"]
+#[ignore = "takes half an hour"]
 async fn a_fault_at_each_disk_operation_is_told_and_loses_nothing_acknowledged() {
     let cuts = cuts(1_000) as u64;
     let anywhere = (1..=cuts).flat_map(|at| {

@@ -54,7 +54,7 @@ async fn a_sample_of_flipped_bytes_is_found_and_named() {
 
 /// `cargo test --release --test it power::flips -- --ignored --nocapture`
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes the better part of an hour; its figures are in the README"]
+#[ignore = "takes the better part of an hour"]
 async fn every_flipped_byte_is_found_and_named() {
     campaign(cuts(2_000), 10, seed(fastrand::u64(..))).await;
 }

@@ -51,7 +51,7 @@ async fn power_cuts_on_ext4_lose_nothing_acknowledged() {
 
 /// The same on XFS.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes and root; its figures are in the README"]
+#[ignore = "takes minutes and root"]
 async fn power_cuts_on_xfs_lose_nothing_acknowledged() {
     campaign(FileSystem::Xfs, cuts(50), WARM_UP, seed(fastrand::u64(..))).await;
 }

@@ -17,7 +17,7 @@ use signal_hook::low_level::pipe;
 use tracing::error;
 
 /// What the end takes beyond `shutdown.drain`: the store is closed.
-const CLOSING: Duration = Duration::from_secs(3);
+pub(super) const CLOSING: Duration = Duration::from_secs(3);
 
 /// How often the flag is looked at.
 const LOOK: Duration = Duration::from_millis(100);

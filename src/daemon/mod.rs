@@ -23,7 +23,7 @@ use tracing::{error, info, warn};
 use uuid::Uuid;
 
 pub use self::descriptors::Descriptors;
-use self::guard::{Guard, Stage};
+use self::guard::{CLOSING, Guard, Stage};
 pub use self::load::{certificate_days, load, master_key_fault};
 use self::reload::{Reloading, note_book};
 pub use self::sockets::Sockets;
@@ -73,6 +73,13 @@ pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode 
     };
     let outcome =
         system.block_on(live(config, settings, book, sockets, Telling { filter, metrics }, &runtime, &guard));
+    if outcome.is_ok() {
+        // The last task to let the store go lets its indexes be closed.
+        drop(system);
+        if let Some(runtime) = Arc::into_inner(runtime) {
+            runtime.shutdown_timeout(CLOSING);
+        }
+    }
     match outcome {
         Ok(Ending::Drained) => ExitCode::SUCCESS,
         Ok(Ending::Cut) => ExitCode::FAILURE,
@@ -274,6 +281,8 @@ async fn live(
     let closed = store.close().map_err(|error| error.to_string());
     for arbiter in arbiters {
         arbiter.stop();
+        // What its actors hold of the store goes with its thread.
+        let _ = arbiter.join();
     }
     info!("stopped");
     match lost {

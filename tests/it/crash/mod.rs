@@ -101,3 +101,19 @@ async fn kill_after_kill_nothing_acknowledged_is_lost() {
         }
     }
 }
+
+#[tokio::test]
+async fn after_a_stop_no_index_is_made_anew() {
+    let slow = r#"simulate = { delay = "8s" }"#;
+    let daemon = Daemon::with_partners(vec![partner("prompt").loan(""), partner("slow").loan(slow)]).start().await;
+    let pending = daemon.submit(sample("personal_loan")).await;
+    assert_eq!(pending.status, 200);
+    let (status, stopped) = daemon.terminate();
+    assert_eq!(status.code(), Some(0));
+
+    let store = stopped.plan.store();
+    let volumes = std::fs::read_dir(store.join("volumes")).unwrap().map(|volume| volume.unwrap().path());
+    let without: Vec<_> =
+        volumes.chain([store.join("base")]).filter(|volume| !volume.join("index.sum").is_file()).collect();
+    assert_eq!(without, Vec::<std::path::PathBuf>::new());
+}

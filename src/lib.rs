@@ -13,9 +13,9 @@
 //!    happens to the client or to the process.
 //! 4. A [`matching::rate_table_actor`] starts a [`matching::partner_actor`] per seat and asks each within its budget: its
 //!    catalog, or over the [`wire`] ([`matching::lines`]) a partner that lives elsewhere. What is owed to the table is a
-//!    [`matching::replies`]`::Reply`, so an ask ends in exactly one [`matching::outcome`]: offers, no offers, failed (a panic
+//!    [`matching::replies`]`::Reply`, so an ask ends in exactly one [`rate_table::outcome`]: offers, no offers, failed (a panic
 //!    drops the reply), timed out.
-//! 5. Each answer is folded by the pure machine ([`matching::progress`], [`matching::table`]), written, and then shown:
+//! 5. Each answer is folded by the pure machine ([`rate_table::progress`], [`rate_table::table`]), written, and then shown:
 //!    to the submit that waits for the partners that answer at once, to the blocking one that waits for all, to polls.
 //! 6. With the last outcome the table is complete and never changes again. Later polls fold it from its records. What a
 //!    crash leaves pending goes on at the next start, through the same machine, under the original deadline.
@@ -80,7 +80,7 @@
 //! - What was acknowledged is on the disk, in files that are only appended to; what is shown is acknowledged. Whatever sled wrote can
 //!   be thrown away.
 //! - What grows with every lead lies in volumes by time, so that what is old can go as a whole and a start opens the last one.
-//! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`matching::progress`]).
+//! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`rate_table::progress`]).
 //! - What a cap counts is derived from what is stored, so a restart counts the same ([`matching::limiter`]).
 //! - Arrivals never go back and never wait for a clock that was wrong; nothing is old because the machine's clock says a year to come
 //!   (`store/arrival_clock.rs`).
@@ -118,6 +118,7 @@ pub mod planted;
 #[path = "../tests/it/kit/planted_runs.rs"]
 mod planted_runs;
 pub mod private_file;
+pub mod rate_table;
 pub mod reference;
 pub mod reload;
 pub mod run_file;

@@ -9,10 +9,10 @@ use uuid::Uuid;
 use super::engine::Engine;
 use super::matchmaker::Unavailable;
 use super::reading;
-use super::table::Table;
 use crate::model::{ApiError, ProductType, Reference};
 use crate::partners::declared::Payout;
 use crate::partners::{SeatText, Terms};
+use crate::rate_table::table::Table;
 use crate::store::entities::LeadRecord;
 
 /// Behind the ids of a report.

@@ -8,9 +8,9 @@ use std::time::Duration;
 use chrono::Utc;
 use uuid::Uuid;
 
-use super::cause::Cause;
-use super::outcome::{AskEnd, NoOfferReason, Outcome};
 use crate::model::ProductType;
+use crate::rate_table::cause::Cause;
+use crate::rate_table::outcome::{AskEnd, NoOfferReason, Outcome};
 
 /// Asks that are kept of a seat.
 pub const ASKS_KEPT: usize = 1000;
@@ -144,7 +144,7 @@ fn push<T>(ring: &mut VecDeque<T>, most: usize, value: T) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matching::outcome::Failure;
+    use crate::rate_table::outcome::Failure;
 
     fn note(conducts: &Conducts, end: AskEnd, late: bool) {
         let elapsed = Duration::from_millis(7);

@@ -9,11 +9,11 @@ use super::engine::Engine;
 use super::matchmaker::Unavailable;
 use super::offer_ids::place;
 use super::partner_events::ReportRecord;
-use super::table::Table;
 use super::{history, reading};
 use crate::model::{
     EventType, LeadAction, LeadStatus, OfferDisplay, PartnerEvent, ProductType, SessionInit, Timestamp,
 };
+use crate::rate_table::table::Table;
 use crate::store::entities::{Happening, LeadRecord, Payout, Tag};
 use crate::store::{Tree, codec};
 

@@ -16,11 +16,12 @@ use super::lines::Lines;
 use super::messages::Snapshot;
 use super::pace::Paces;
 use super::rate_table_actor::RateTableActor;
-use super::record::TableHead;
-use super::table::Table;
+use super::rendering::render;
 use super::texts::Texts;
 use crate::model::Viewer;
 use crate::partners::Book;
+use crate::rate_table::record::TableHead;
+use crate::rate_table::table::Table;
 use crate::store::{Clock, Commit, CommitError, Store};
 use crate::telemetry::metrics::LIVE_TABLES;
 use crate::telemetry::traces::Traces;
@@ -122,7 +123,7 @@ impl Engine {
 
     /// Shows a table; `None`, once reported, when the store has lost a text of it.
     pub fn snapshot(&self, table: &Table) -> Option<Snapshot> {
-        match table.show(&self.base_url, &self.texts) {
+        match render(table, &self.base_url, &self.texts) {
             Ok(json) => Some(Snapshot {
                 json,
                 version: table.answers(),

@@ -7,10 +7,10 @@ use uuid::Uuid;
 
 use super::engine::Engine;
 use super::matchmaker::Unavailable;
-use super::outcome::Decision;
 use super::reading;
 use crate::model::{LeadAction, LeadActionType, LeadStatus, Timestamp};
 use crate::partners::{Fingerprint, SeatText};
+use crate::rate_table::outcome::Decision;
 
 /// Clicks of one kind that are shown of a lead at most.
 const MOST_CLICKS_SHOWN: usize = 200;

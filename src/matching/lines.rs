@@ -14,7 +14,6 @@ use metrics::{Histogram, histogram};
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use super::question::Question;
 use super::token_cache::TokenCache;
 use crate::config::WireSettings;
@@ -24,6 +23,7 @@ use crate::partners::http::auth::BearerToken;
 use crate::partners::http::check::WireRules;
 use crate::partners::http::{Answered, HttpRequest, HttpSource, Reading, Secrets};
 use crate::partners::{Book, Quote, Seat};
+use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
 use crate::telemetry::traces::{TRACEPARENT, TraceContext};
 pub use crate::wire::{BreakerState, LaneState};

@@ -9,29 +9,30 @@ use actix_rt::ArbiterHandle;
 use chrono::Utc;
 use futures_util::future::join_all;
 use metrics::counter;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tracing::error;
 use uuid::Uuid;
 
 use super::admission::{Admission, MostTables, Place};
-use super::asks::Asks;
 use super::configuration::Configuration;
 use super::engine::Engine;
 use super::identity::identity_of;
 use super::messages::{AwaitTable, GetRateTable, Settle, Snapshot, Until};
-use super::prepared::Prepared;
-use super::question::Question;
-use super::rate_table_actor::{RateTableActor, Start};
+use super::offer_ids::table_uuid;
+use super::rate_table_actor::{First, RateTableActor, Start};
 use super::reading;
-use super::record::{TableHead, table_uuid};
 use super::repeat::{Held, Known, Repeat, UnderWay};
 use super::seating::Seating;
-use super::table::Table;
-use super::writing::{self, IdentityLookBack, LEAD_EXISTS};
+use super::writing::{self, IdentityLookBack, LEAD_EXISTS, LeadCommit};
 use crate::ids;
 use crate::model::{CreditBands, Lead, ProductType, Viewer};
 use crate::partners::{Facts, Fit};
 use crate::planted::{Planted, planted};
+use crate::rate_table::asks::Asks;
+use crate::rate_table::machine::Beginning;
+use crate::rate_table::record::TableHead;
+use crate::rate_table::table::Table;
 use crate::store::entities::LeadRecord;
 use crate::store::{Commit, CommitError, Health, Tree};
 use crate::telemetry::metrics::SUBMITS_REFUSED;
@@ -97,7 +98,7 @@ pub struct Growth<'a> {
 struct Arrival<'r> {
     record: LeadRecord,
     /// What is written beside the table.
-    commit: Commit,
+    lead: LeadCommit,
     repeat: Option<&'r Repeat>,
     /// The client's key, from whoever else sends it.
     held: Option<Held>,
@@ -179,8 +180,9 @@ impl Matchmaker {
         let trace = self.engine.traces.lead(submission.trace.as_ref());
         let look_back_minutes = submission.look_back_minutes;
         let record = submission.record(self.engine.limiter.now());
-        let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
-        let arrival = Arrival { record, commit, repeat: repeat.as_ref(), held, trace };
+        let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
+        let lead = LeadCommit { commit, is_new: true };
+        let arrival = Arrival { record, lead, repeat: repeat.as_ref(), held, trace };
         self.build(configuration, place, arrival, until).await
     }
 
@@ -228,7 +230,8 @@ impl Matchmaker {
         let place = self.admit(growth.viewer.company, &configuration)?;
         let trace = self.engine.traces.lead(trace);
         let Some(grown) = self.grow_lead(growth).await? else { return Ok(None) };
-        let arrival = Arrival { record: grown, commit: Commit::new(), repeat: None, held: None, trace };
+        let lead = LeadCommit { commit: Commit::new(), is_new: false };
+        let arrival = Arrival { record: grown, lead, repeat: None, held: None, trace };
         self.build(configuration, place, arrival, until).await.map(Some)
     }
 
@@ -280,55 +283,53 @@ impl Matchmaker {
         arrival: Arrival<'_>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
-        let Arrival { mut record, commit, repeat, held, mut trace } = arrival;
+        let Arrival { mut record, mut lead, repeat, held, mut trace } = arrival;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
-        let deadline = configuration.rules.time.deadline;
-        let submit_wait = configuration.rules.submit_wait;
-        let head = head(&record, &seating, deadline, self.engine.store.arrival_ms());
+        let rules = &configuration.rules;
+        let (longest, submit_wait) = (rules.time.deadline, rules.submit_wait);
+        let head = head(&record, &seating, longest, self.engine.store.arrival_ms());
         trace.note("offerd.rate_table", head.uuid.to_string());
         trace.note("offerd.test", head.test);
-
-        // From here on the table has its time, whatever the store takes.
-        let deadline = Instant::now() + deadline;
-        let commit = writing::with_table(commit, &record, &head);
-        let commit = match repeat {
-            Some(repeat) => repeat.remember(&self.engine.store, commit, head.uuid),
-            None => commit,
-        };
-        let lead = Arc::new(std::mem::take(&mut record.lead));
-        let question = Arc::new(Question::of(&head, Arc::clone(&lead), record.bands));
-        let mut written = Box::pin(self.engine.store.commit(commit));
-        let prepared = Prepared::meanwhile(&mut written, question, seating.asked_afar());
-        let Ok((outcome, prepared)) = timeout_at(deadline, prepared).await else {
-            trace.fail("not on the disk in time");
-            self.leave_late(written, seating, head.uuid, held);
-            return Err(late());
-        };
-        if let Err(failure) = outcome {
-            seating.give_back(&self.engine);
-            trace.fail("not taken in");
-            return Err(refusal(&record, failure));
+        if let Some(repeat) = repeat {
+            lead.commit = repeat.remember(&self.engine.store, lead.commit, head.uuid);
         }
 
+        // From here on the table has its time, whatever the store takes.
+        let deadline = begun + longest;
         let (viewer, uuid) = (Viewer { company: record.company, test: record.test }, head.uuid);
-        let fits = seating.fits;
-        let seats = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
-        let actor = self.start(Start {
-            configuration,
-            lead_created_at: record.created_at,
-            bands: record.bands,
-            lead,
+        let (acknowledged, acknowledgement) = oneshot::channel();
+        let seats: Vec<_> = seating.fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
+        let beginning = Beginning {
             table: Table::new(Arc::new(head), seats),
-            fits: fits.into_iter().map(Some).collect(),
-            prepared: Some(prepared),
+            at_once: seating.fits.iter().map(|fit| fit.seat.answers_at_once()).collect(),
             asks: Asks::default(),
-            begun: Some(begun),
-            sequence: 0,
-            deadline,
-            place: Some(place),
-            trace,
-        });
+            sequence: None,
+        };
+        let actor = self.start(
+            beginning,
+            Start {
+                configuration,
+                lead_created_at: record.created_at,
+                bands: record.bands,
+                lead: Arc::new(std::mem::take(&mut record.lead)),
+                fits: seating.fits.into_iter().map(Some).collect(),
+                first: Some(First { lead, until, acknowledged }),
+                begun: Some(begun),
+                deadline,
+                held,
+                place: Some(place),
+                trace,
+            },
+        );
+        match timeout_at(deadline, acknowledgement).await {
+            // The table goes on when the disk has taken it.
+            Err(_) => return Err(late()),
+            Ok(Err(_)) => return Err(Refused::StoreFailed),
+            Ok(Ok(Err(failure))) => return Err(refusal(&record, failure)),
+            Ok(Ok(Ok(Some(shown)))) => return Ok(shown),
+            Ok(Ok(Ok(None))) => {}
+        }
         let too_late = async {
             sleep_until(deadline).await;
             self.engine.store.until_stalled().await;
@@ -348,29 +349,6 @@ impl Matchmaker {
         stored.filter(|table| until != Until::Settled || !table.pending).ok_or(Refused::StoreFailed)
     }
 
-    /// Sees to a lead that the disk takes later than its client waits: its table goes on as after a crash.
-    fn leave_late(
-        &self,
-        written: impl Future<Output = Result<(), CommitError>> + Send + 'static,
-        seating: Seating,
-        table: Uuid,
-        held: Option<Held>,
-    ) {
-        let matchmaker = self.clone();
-        tokio::spawn(async move {
-            match written.await {
-                Ok(()) => {
-                    if matchmaker.resume(table).await.is_err() {
-                        error!(rate_table = %table, "a rate table that the disk took late cannot be built; it stays pending");
-                    }
-                }
-                Err(_) => seating.give_back(&matchmaker.engine),
-            }
-            drop(held);
-        });
-    }
-
-    /// The rate table of a company as it is now; `None` when the company has no such table.
     /// A rate table as it is now; `None` when the viewer has no such table.
     ///
     /// # Errors
@@ -449,23 +427,34 @@ impl Matchmaker {
         // A clock that stepped back gives nobody more time than a new lead has.
         let left = u64::try_from(head.deadline - self.engine.limiter.now()).unwrap_or(0);
         let left = Duration::from_millis(left).min(configuration.rules.time.deadline);
-        self.start(Start {
-            lead_created_at: record.map_or(head.created_at, |record| record.created_at),
-            fits: fits.collect(),
-            lead: Arc::new(lead.unwrap_or_default()),
-            bands,
+        let fits: Vec<Option<Fit>> = fits.collect();
+        let beginning = Beginning {
             table: stored,
-            prepared: None,
+            at_once: fits
+                .iter()
+                .map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once()))
+                .collect(),
             asks: reading::asks(&self.engine.store, table)?,
-            begun: None,
-            sequence: reading::next_answer(&self.engine.store, table),
-            deadline: Instant::now() + left,
-            // A table that was taken in stays in, even where more are recovered than are admitted.
-            place: self.admission.readmit(head.company, MostTables::of(&configuration.rules)),
-            // What was begun before the crash has no end; the rest is a trace of its own.
-            trace: self.engine.traces.lead(None),
-            configuration,
-        });
+            sequence: Some(reading::next_answer(&self.engine.store, table)),
+        };
+        self.start(
+            beginning,
+            Start {
+                lead_created_at: record.map_or(head.created_at, |record| record.created_at),
+                fits,
+                lead: Arc::new(lead.unwrap_or_default()),
+                bands,
+                first: None,
+                held: None,
+                begun: None,
+                deadline: Instant::now() + left,
+                // A table that was taken in stays in, even where more are recovered than are admitted.
+                place: self.admission.readmit(head.company, MostTables::of(&configuration.rules)),
+                // What was begun before the crash has no end; the rest is a trace of its own.
+                trace: self.engine.traces.lead(None),
+                configuration,
+            },
+        );
         Ok(Resumed::GoesOn)
     }
 
@@ -499,14 +488,11 @@ impl Matchmaker {
     }
 
     /// Starts a table's actor on the next arbiter.
-    fn start(&self, start: Start) -> Addr<RateTableActor> {
+    fn start(&self, beginning: Beginning, start: Start) -> Addr<RateTableActor> {
         let nth = self.next_arbiter.fetch_add(1, Ordering::Relaxed) % self.arbiters.len();
-        let head = Arc::clone(start.table.head());
         let engine = Arc::clone(&self.engine);
-        RateTableActor::start_in_arbiter(&self.arbiters[nth], move |ctx| {
-            // Known before it runs, since it forgets itself when it is done.
-            engine.live.add(&head, ctx.address());
-            RateTableActor::new(engine, start)
+        RateTableActor::start_in_arbiter(&self.arbiters[nth], move |_| {
+            RateTableActor::new(engine, start, beginning)
         })
     }
 }

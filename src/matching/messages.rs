@@ -7,9 +7,9 @@ use actix::prelude::*;
 use bytes::Bytes;
 
 use super::lines::Rendered;
-use super::outcome::AskEnd;
 use super::question::Question;
 use super::replies::Reply;
+use crate::rate_table::outcome::AskEnd;
 use crate::telemetry::traces::TraceContext;
 
 /// To a partner actor: answer for this lead.

@@ -3,27 +3,25 @@
 //! [`matchmaker`] takes the lead in ([`admission`]) under one [`configuration`], seats those who fit it ([`seating`], [`limiter`]),
 //! has their requests [`prepared`] while the lead is written, and starts a [`rate_table_actor`], which asks a
 //! [`partner_actor`] per seat within its [`budget`], gathers their [`replies`], reads every way an ask can end as one
-//! [`outcome`], moves the pure [`progress`] machine, folds the answers into the [`table`] and writes them
-//! ([`writing`], [`record`]) before it shows them. [`recovery`] goes on with what a crash has left pending. [`shown`]
+//! [`outcome`](crate::rate_table::outcome), moves the pure [`rate_table`](crate::rate_table) and writes the answers
+//! ([`writing`]) before it shows them. [`recovery`] goes on with what a crash has left pending. [`shown`]
 //! tells whether an offer that is reported was ever shown. What happens to an offer afterwards are a [`click`] and
 //! what its partner reports ([`partner_events`]), which [`attribution`] ties to the lead. [`lines`] lead to the partners
 //! that live elsewhere. The actors' [`messages`] stand on one page.
 //!
-//! The [`limiter`] counts from the records whom a table asked ([`asks`]) and what its leads earned ([`owed`]); [`pausing`]
+//! The [`limiter`] counts from the records whom a table asked ([`asks`](crate::rate_table::asks)) and what its leads earned ([`owed`]); [`pausing`]
 //! is how the command line takes a partner out. What is held on a person is a [`dossier`], and [`erasure`] is the end of it.
 //!
 //! What people look on at while it runs is the [`conduct`] of partners.
 //!
 //! A [`funnel`] counts how far leads come, from the feeds and in its own time; a [`trial`] tells what would become of a lead.
-//! Afterwards an [`explanation`] tells of a stored lead who was asked, with what outcome and [`cause`], and who was not and
+//! Afterwards an [`explanation`] tells of a stored lead who was asked, with what outcome and [`cause`](crate::rate_table::cause), and who was not and
 //! why; a [`replay`] runs stored leads against other partner files.
 
 pub mod admission;
-pub mod asks;
 pub mod attribution;
 pub mod audience;
 pub mod budget;
-pub mod cause;
 pub mod click;
 pub mod conduct;
 pub mod configuration;
@@ -39,7 +37,6 @@ pub mod lines;
 pub mod matchmaker;
 pub mod messages;
 pub mod offer_ids;
-pub mod outcome;
 pub mod owed;
 pub mod pace;
 pub mod partner_actor;
@@ -47,18 +44,16 @@ pub mod partner_events;
 pub mod pausing;
 pub mod prepared;
 pub mod preview;
-pub mod progress;
 pub mod question;
 pub mod rate_table_actor;
 pub mod reading;
-pub mod record;
 pub mod recovery;
+pub mod rendering;
 pub mod repeat;
 pub mod replay;
 pub mod replies;
 pub mod seating;
 pub mod shown;
-pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod texts;

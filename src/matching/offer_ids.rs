@@ -12,7 +12,8 @@
 use siphasher::sip::SipHasher24;
 use uuid::Uuid;
 
-use super::record::NUMBER_BITS;
+use crate::ids;
+use crate::rate_table::record::NUMBER_BITS;
 use crate::store::{Store, Tree};
 
 /// Under which an imported store keeps the key of the store that its offers' uuids were given out by.
@@ -31,6 +32,18 @@ const ROUNDS: u8 = 8;
 
 /// The last bits of a table's uuid, where earlier builds had an offer's number.
 const NUMBER: u128 = (1 << NUMBER_BITS) - 1;
+
+/// A new rate table's uuid: a UUIDv7 with 74 random bits. By 12 zero bits at its end a table of an earlier build is known, so
+/// one in 4,096 is made again. Its time tells in which volume the table lies, so it is that of arrivals, Unix milliseconds, and
+/// not what the machine's clock may show.
+pub fn table_uuid(arrival_ms: u64) -> Uuid {
+    table_uuid_of(|| ids::timed_at(arrival_ms))
+}
+
+/// The same, of ids that are made otherwise.
+pub fn table_uuid_of(make: impl FnMut() -> Uuid) -> Uuid {
+    std::iter::repeat_with(make).find(|uuid| !is_earlier(*uuid)).expect("ids have no end")
+}
 
 /// Makes the uuids of offers, and reads them.
 #[derive(Clone)]
@@ -164,7 +177,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::matching::record::{MAX_OFFERS, table_uuid};
+    use crate::rate_table::record::MAX_OFFERS;
 
     fn ids(key: u8) -> OfferIds {
         OfferIds { key: [key; 16] }
@@ -226,5 +239,14 @@ mod tests {
             prop_assert_eq!(ids(key).restored(permuted), block);
             prop_assert_eq!(packed(unpacked(block)), block);
         }
+    }
+
+    #[test]
+    fn tables_made_in_one_millisecond_differ() {
+        let mut tables: Vec<Uuid> = (0..10_000).map(|_| table_uuid(1_800_000_000_000)).collect();
+        assert!(tables.iter().all(|table| table.get_version_num() == 7 && !is_earlier(*table)));
+        tables.sort_unstable();
+        tables.dedup();
+        assert_eq!(tables.len(), 10_000);
     }
 }

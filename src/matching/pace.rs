@@ -9,12 +9,12 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::outcome::Outcome;
 use super::texts::Texts;
 use super::timing;
 use crate::model::ProductType;
 use crate::partners::partner::AdaptiveTimeout;
 use crate::partners::{Book, Seat, SeatText};
+use crate::rate_table::outcome::Outcome;
 use crate::store::Store;
 
 /// Asks that are looked back at.

@@ -9,11 +9,12 @@ use tokio::time::{Instant, sleep};
 
 use super::lines::Line;
 use super::messages::RequestOffers;
-use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
+use super::question::Question;
 use super::trigger::Trigger;
 use crate::partners::declared::FailureKind;
 use crate::partners::partner::Simulate;
 use crate::partners::{Quote, Seat};
+use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use crate::telemetry::metrics::OFFERS_CUT;
 
 /// The cause of what the client tag `sandbox` brings about.
@@ -37,14 +38,6 @@ impl PartnerActor {
         Self { seat, offers, most, line }
     }
 
-    /// The catalog's answer.
-    fn answer(&self, request: &RequestOffers) -> Outcome {
-        let facts = request.question.facts();
-        let quotes = self.offers.iter().filter_map(|offer| self.seat.offers[*offer].quote(&facts).ok());
-        let quotes = best(&self.seat, quotes.collect(), self.most);
-        if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
-    }
-
     /// Has the answer of a partner that lives elsewhere given. Mappings take their time, that of the answer and that of the request
     /// where it was not made before, so it is a task of its own, on a thread that others take work from; and a panic in it drops the reply, which is an outcome.
     fn ask(&self, line: Line, request: RequestOffers) {
@@ -60,6 +53,14 @@ impl PartnerActor {
             reply.send(AskEnd { outcome, ..end });
         });
     }
+}
+
+/// The answer of a seat's catalog with offers of it that fit, `most` at most.
+pub(super) fn catalog_answer(seat: &Seat, offers: &[usize], most: usize, question: &Question) -> Outcome {
+    let facts = question.facts();
+    let quotes = offers.iter().filter_map(|offer| seat.offers[*offer].quote(&facts).ok());
+    let quotes = best(seat, quotes.collect(), most);
+    if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
 }
 
 /// As many quotes as a seat may have, those with the highest score.
@@ -118,7 +119,7 @@ impl PartnerActor {
         if let Some(line) = self.line.clone() {
             return self.ask(line, request);
         }
-        let answer = self.answer(&request);
+        let answer = catalog_answer(&self.seat, &self.offers, self.most, &request.question);
         let Some(simulate) = self.seat.simulate else {
             return request.reply.send(answer);
         };

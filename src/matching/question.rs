@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use chrono::{NaiveDate, Utc};
 
-use super::record::TableHead;
 use crate::model::{CreditBands, Lead};
 use crate::partners::Facts;
 use crate::partners::http::{Asked, Given};
+use crate::rate_table::record::TableHead;
 
 /// One lead's question, the same for every partner.
 pub struct Question {

@@ -1,21 +1,21 @@
-//! The rate-table actor: asks every partner of one lead, takes in each outcome, and shows the table.
+//! The rate-table actor: feeds what happens to a lead's [rate table](crate::rate_table::machine) into it, and carries out what it says.
 //!
-//! What is shown is durable: an answer is folded, written, and shown only when the store has acknowledged it. While one
-//! write is under way further answers wait for the next, so that the order of the record is the order of arrival. While
-//! nobody may see the table before it is complete, and no second look waits for them, answers [gather](super::replies) for a
-//! moment and are written together: what a crash takes was shown to nobody, and its partners are asked again.
+//! It writes a new table with its lead, asks every partner, takes in each outcome, and shows the table. While nobody may see the
+//! table before it is complete, and no second look waits for them, answers [gather](super::replies) for a moment and are written
+//! together: what a crash takes was shown to nobody, and its partners are asked again.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
 use metrics::{counter, histogram};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
-use tracing::{error, warn};
+use tracing::error;
 
 use super::admission::Place;
-use super::asks::Asks;
 use super::audience::Audience;
 use super::budget::Budget;
 use super::conduct::Noted;
@@ -23,19 +23,21 @@ use super::configuration::Configuration;
 use super::engine::Engine;
 use super::limiter::Round;
 use super::messages::{AwaitTable, GetRateTable, PartnerAnswered, RequestOffers, Settle, Snapshot, Until};
-use super::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
-use super::partner_actor::PartnerActor;
+use super::partner_actor::{PartnerActor, catalog_answer};
 use super::prepared::Prepared;
-use super::progress::{Due, Event, Progress, Standing};
 use super::question::Question;
-use super::record::{Answer, AnswerRecord, Ask};
+use super::repeat::Held;
 use super::replies::Replies;
-use super::table::Table;
-use super::writing;
+use super::trigger::Trigger;
+use super::writing::{self, LeadCommit};
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::{Fit, Seat, SeatText};
 use crate::planted::{Planted, planted};
-use crate::store::{Commit, CommitError};
+use crate::rate_table::machine::{Beginning, Effect, Event, RateTable};
+use crate::rate_table::outcome::{AskEnd, Failure, Outcome};
+use crate::rate_table::record::Ask;
+use crate::rate_table::table::Table;
+use crate::store::CommitError;
 use crate::telemetry::metrics::{
     LATE_ANSWERS, OFFERS_CUT, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLE_BUDGET_LEFT_SECONDS,
     TABLE_OVERHEAD_SECONDS, TABLES_SETTLED,
@@ -56,69 +58,58 @@ pub struct Start {
     pub lead_created_at: i64,
     /// How scores become ratings.
     pub bands: CreditBands,
-    /// The table, with the answers it has.
-    pub table: Table,
     /// Per seat of the table, the seat in the book and its fitting offers; `None` for one that left the book.
     pub fits: Vec<Option<Fit>>,
-    /// What those are asked who are asked first, where that was made before.
-    pub prepared: Option<Prepared>,
-    /// Who was asked, as far as the head does not say so.
-    pub asks: Asks,
-    /// When its lead had been read; `None` when it goes on after a restart, so that its seats may have been asked before.
+    /// Of a new table, what it is written with, and who waits for that.
+    pub first: Option<First>,
+    /// When its lead had been read; `None` when it goes on after a restart.
     pub begun: Option<Instant>,
-    /// Position of its next answer record.
-    pub sequence: u16,
     /// When the table must be complete.
     pub deadline: Instant,
+    /// The client's key, from whoever else sends it, until the table is written.
+    pub held: Option<Held>,
     /// Held until the table is settled.
     pub place: Option<Place>,
     /// The trace of the lead, until the table is settled.
     pub trace: LeadTrace,
 }
 
+/// The first write of a table.
+#[derive(Debug)]
+pub struct First {
+    /// What is written of its lead.
+    pub lead: LeadCommit,
+    /// How far the table is to come for who waits.
+    pub until: Until,
+    /// Is told that the lead is on the disk, with the table where it has come that far; or why it is not taken in.
+    pub acknowledged: oneshot::Sender<Result<Option<Snapshot>, CommitError>>,
+}
+
 /// One lead's rate table while it is being built, and a little longer.
 pub struct RateTableActor {
     engine: Arc<Engine>,
     start: Start,
+    table: RateTable,
     budget: Budget,
-    /// Per seat, whether it answers at once.
-    prompt: Vec<bool>,
-    /// Per seat, whether its outcome is noted: written, being written, or about to be.
-    noted: Vec<bool>,
-    /// Per seat, how it was asked, if it was.
-    asked: Vec<Option<Ask>>,
-    /// Per seat, whether it was asked before a restart.
-    asked_before: Vec<bool>,
-    /// Who is asked, as far as the head does not say so.
-    asks: Asks,
-    /// `asks` as they are written.
-    written_asks: Asks,
-    /// Answers that are not written yet.
-    arrived: Vec<Answer>,
-    /// Where partners reply to.
-    replies: Replies,
-    writing: bool,
-    /// Position of the next answer record.
-    sequence: u16,
+    /// What those are asked who live elsewhere, made while the disk is busy with the lead.
+    prepared: Option<Prepared>,
+    /// Who waits for the first write, and how far the table is to come for it.
+    waiting: Option<(Until, oneshot::Sender<Result<Option<Snapshot>, CommitError>>)>,
+    /// Where partners reply to, once one is asked that does not answer at once.
+    replies: Option<Replies>,
     /// How long the slowest partner took, of first look and of second.
     slowest: [Duration; 2],
-    settled: bool,
     audience: Audience,
 }
 
 impl Actor for RateTableActor {
     type Context = Context<Self>;
 
-    /// Asks every partner.
     fn started(&mut self, ctx: &mut Context<Self>) {
-        let left = self.start.deadline.saturating_duration_since(Instant::now());
-        ctx.run_later(left, |actor, ctx| actor.deadline_passed(ctx));
-        ctx.add_stream(self.replies.gathered(self.start.configuration.rules.gather_answers));
-        self.look_to_hurry();
-        let seats: Vec<usize> = self.table().progress().standing(Standing::Asked).collect();
-        self.ask(&seats);
-        // Held seats may be due at once, and a table without seats is settled at once.
-        self.write(ctx);
+        if self.start.first.is_none() {
+            self.go_live(ctx);
+        }
+        self.drive(ctx);
     }
 }
 
@@ -126,7 +117,7 @@ impl Actor for RateTableActor {
 impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
     fn handle(&mut self, answered: Vec<PartnerAnswered>, ctx: &mut Context<Self>) {
         self.take_in_replies(answered);
-        self.write(ctx);
+        self.drive(ctx);
     }
 }
 
@@ -163,82 +154,135 @@ impl Handler<Settle> for RateTableActor {
     /// Leaves: what is pending stays recorded as pending, for recovery. The store writes what it was given before it
     /// closes.
     fn handle(&mut self, _: Settle, ctx: &mut Context<Self>) {
-        self.take_in_replies(self.replies.take());
-        self.write(ctx);
+        self.take_in_gathered();
+        self.drive(ctx);
         self.leave(ctx);
     }
 }
 
 impl RateTableActor {
     /// An actor that is ready to be started on an arbiter.
-    pub fn new(engine: Arc<Engine>, start: Start) -> Self {
-        let budget = Budget::until(start.deadline, start.configuration.rules.time);
-        let prompt: Vec<bool> =
-            start.fits.iter().map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once())).collect();
-        let asked_before = |seat: usize| {
-            let asked = start.table.progress().standing(Standing::Asked).any(|asked| asked == seat);
-            start.begun.is_none() && (asked || start.asks.is_released(seat))
-        };
-        let asked_before = (0..prompt.len()).map(asked_before).collect();
-        let noted = (0..prompt.len()).map(|seat| !start.table.progress().is_pending(seat)).collect();
+    pub fn new(engine: Arc<Engine>, start: Start, beginning: Beginning) -> Self {
         Self {
             engine,
-            budget,
-            asked: vec![None; prompt.len()],
-            prompt,
-            noted,
-            asked_before,
-            asks: start.asks.clone(),
-            written_asks: start.asks.clone(),
-            sequence: start.sequence,
-            start,
-            arrived: Vec::new(),
-            replies: Replies::default(),
-            writing: false,
+            budget: Budget::until(start.deadline, start.configuration.rules.time),
+            table: RateTable::new(beginning),
+            prepared: None,
+            waiting: None,
+            replies: None,
             slowest: [Duration::ZERO; 2],
-            settled: false,
             audience: Audience::default(),
+            start,
         }
     }
 
-    fn table(&self) -> &Table {
-        &self.start.table
+    /// Carries out all that is to be done now.
+    fn drive(&mut self, ctx: &mut Context<Self>) {
+        while let Some(effect) = self.table.poll(self.engine.limiter.now()) {
+            match effect {
+                Effect::Ask(seats) => self.ask(&seats, ctx),
+                Effect::Admit(held) => self.admit(&held),
+                Effect::Write => self.write(ctx),
+                Effect::GiveBack(spared) => self.give_back(&spared),
+                Effect::Show => self.show(),
+                Effect::Settle => self.settle(ctx),
+            }
+        }
+        self.look_to_hurry();
+    }
+
+    fn shown(&self) -> &Table {
+        self.table.table()
+    }
+
+    /// From now on the table is found by its uuid, and its time runs out.
+    fn go_live(&mut self, ctx: &mut Context<Self>) {
+        self.engine.live.add(self.shown().head(), ctx.address());
+        let left = self.start.deadline.saturating_duration_since(Instant::now());
+        ctx.run_later(left, |actor, ctx| {
+            // What has come in time and still gathers has come in time.
+            actor.take_in_gathered();
+            actor.time_out();
+            actor.drive(ctx);
+        });
     }
 
     /// Asks seats, each with its budget.
-    fn ask(&mut self, seats: &[usize]) {
-        let second_look_to_come = self.table().progress().standing(Standing::Held).next().is_some();
-        let mut prepared = self.start.prepared.take().unwrap_or_else(|| self.question().into());
+    fn ask(&mut self, seats: &[usize], ctx: &mut Context<Self>) {
+        let mut prepared = self.prepared.take().unwrap_or_else(|| self.question().into());
         for &seat in seats {
+            let at = self.engine.limiter.now();
             let Some(fit) = self.start.fits[seat].take() else {
-                self.take_in(seat, Outcome::Failed(Failure::Gone).into());
+                self.take_in(seat, Outcome::Failed(Failure::Gone).into(), at);
                 continue;
             };
-            let holds_up = second_look_to_come && fit.seat.product_type == ProductType::Loan;
+            let holds_up = self.table.second_look_to_come() && fit.seat.product_type == ProductType::Loan;
             let Some(budget) = self.budget.for_partner(self.engine.paces.timeout(&fit.seat), holds_up) else {
-                self.out_of_time(seat);
+                self.count_outcome(seat, "no_time");
+                self.table.handle(Event::NoTime { seat, at });
                 continue;
             };
             let budget = if planted(Planted::NoDeadline) { budget * 1000 } else { budget };
-            self.asked[seat] = Some(self.asked_now(budget));
-            let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
-            let request = RequestOffers {
-                question: Arc::clone(prepared.question()),
-                rendered: prepared.take(seat),
-                draw: self.draw(seat),
-                budget,
-                trace: trace.context(),
-                reply: self.replies.expect(seat, budget, trace),
-            };
-            let line = self.start.configuration.lines.of(&fit.seat);
-            let most = self.start.configuration.rules.offers_per_partner;
-            PartnerActor::new(fit.seat, fit.offers, most, line).start().do_send(request);
+            self.table.handle(Event::Asked { seat, ask: self.asked_now(at, budget) });
+            if self.answers_at_once(&fit.seat) {
+                self.ask_catalog(seat, &fit, prepared.question());
+            } else {
+                self.ask_partner(seat, fit, budget, &mut prepared, ctx);
+            }
         }
     }
 
+    /// Whether a seat answers in the process, without a pretence.
+    fn answers_at_once(&self, seat: &Seat) -> bool {
+        let is_triggered = || Trigger::of(&self.start.lead, &seat.identity.key).is_some();
+        seat.answers_at_once() && !(self.shown().head().test && is_triggered())
+    }
+
+    /// Has a catalog answer here and now.
+    fn ask_catalog(&mut self, seat: usize, fit: &Fit, question: &Question) {
+        let asked_at = Instant::now();
+        let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
+        let most = self.start.configuration.rules.offers_per_partner;
+        let answer =
+            catch_unwind(AssertUnwindSafe(|| catalog_answer(&fit.seat, &fit.offers, most, question)));
+        let outcome = answer.unwrap_or(Outcome::Failed(Failure::Panicked));
+        trace.end(outcome.word(), !outcome.is_failure());
+        let (at, elapsed) = (self.engine.limiter.now(), asked_at.elapsed());
+        self.take_in_reply(PartnerAnswered { seat, end: outcome.into(), at, elapsed });
+    }
+
+    /// Has a partner answer that takes its time.
+    fn ask_partner(
+        &mut self,
+        seat: usize,
+        fit: Fit,
+        budget: Duration,
+        prepared: &mut Prepared,
+        ctx: &mut Context<Self>,
+    ) {
+        let rules = &self.start.configuration.rules;
+        let replies = self.replies.get_or_insert_with(|| {
+            let replies = Replies::default();
+            ctx.add_stream(replies.gathered(rules.gather_answers));
+            replies
+        });
+        let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
+        let (context, reply) = (trace.context(), replies.expect(seat, budget, trace));
+        let request = RequestOffers {
+            question: Arc::clone(prepared.question()),
+            rendered: prepared.take(seat),
+            draw: self.draw(seat),
+            budget,
+            trace: context,
+            reply,
+        };
+        let line = self.start.configuration.lines.of(&fit.seat);
+        PartnerActor::new(fit.seat, fit.offers, rules.offers_per_partner, line).start().do_send(request);
+    }
+
     /// An ask that begins now.
-    fn asked_now(&self, budget: Duration) -> Ask {
-        let after = self.engine.limiter.now() - self.table().head().created_at;
+    fn asked_now(&self, at: i64, budget: Duration) -> Ask {
+        let after = at - self.shown().head().created_at;
         Ask {
             after_ms: u32::try_from(after.max(0)).unwrap_or(u32::MAX),
             budget_ms: u32::try_from(budget.as_millis()).unwrap_or(u32::MAX),
@@ -247,242 +291,186 @@ impl RateTableActor {
 
     /// What is asked now.
     fn question(&self) -> Question {
-        Question::of(self.table().head(), Arc::clone(&self.start.lead), self.start.bands)
-    }
-
-    /// No time is left for a seat. One that was asked before a restart was asked all the same.
-    fn out_of_time(&mut self, seat: usize) {
-        if self.asked_before[seat] {
-            self.take_in(seat, Outcome::TimedOut.because("its time ran out during a restart"));
-        } else {
-            self.asks.spared.push(seat as u16);
-            self.take_in(seat, Outcome::NoOffers(NoOfferReason::NoTime).into());
-        }
+        Question::of(self.shown().head(), Arc::clone(&self.start.lead), self.start.bands)
     }
 
     /// A number that is the same for the same seat of the same table.
     fn draw(&self, seat: usize) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (self.table().head().uuid, seat).hash(&mut hasher);
+        (self.shown().head().uuid, seat).hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// Has the limits say which held seats are asked.
+    fn admit(&mut self, held: &[usize]) {
+        let in_book = held.iter().filter_map(|seat| Some((*seat, self.start.fits[*seat].as_ref()?)));
+        let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
+        let fitting: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
+        let (round, verdicts) = self.engine.limiter.admit(self.shown().head().test, fitting.len(), &fitting);
+        let verdicts: Vec<_> =
+            seats.into_iter().zip(verdicts.into_iter().map(|verdict| verdict.against())).collect();
+        for (seat, _) in verdicts.iter().filter(|(_, against)| against.is_some()) {
+            self.count_outcome(*seat, "held_back");
+        }
+        self.table.handle(Event::Admitted { at: round.at, verdicts });
+    }
+
+    /// Takes in what has come and still gathers.
+    fn take_in_gathered(&mut self) {
+        let gathered = self.replies.as_ref().map(Replies::take).unwrap_or_default();
+        self.take_in_replies(gathered);
+    }
+
+    fn take_in_replies(&mut self, answered: Vec<PartnerAnswered>) {
+        answered.into_iter().for_each(|answered| self.take_in_reply(answered));
+    }
+
+    /// Takes in what a partner has replied, and notes how long it took.
+    fn take_in_reply(&mut self, PartnerAnswered { seat, end, at, elapsed }: PartnerAnswered) {
+        let seat_text = Arc::clone(&self.shown().seats()[seat]);
+        let labels = [
+            ("partner", seat_text.key.clone()),
+            ("product_type", seat_text.product_type.as_str().to_owned()),
+        ];
+        histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
+        let slowest = &mut self.slowest[usize::from(self.table.is_second_look(seat))];
+        *slowest = elapsed.max(*slowest);
+        self.engine.paces.note(self.shown().head().test, &seat_text, elapsed, &end.outcome);
+        self.note_conduct(seat, &end, elapsed);
+        self.take_in(seat, end, at);
+    }
+
+    /// Takes in an outcome, unless its seat has one already.
+    fn take_in(&mut self, seat: usize, end: AskEnd, at: i64) {
+        if self.table.has_outcome(seat) {
+            counter!(LATE_ANSWERS).increment(1);
+            return;
+        }
+        self.count_outcome(seat, end.outcome.word());
+        self.table.handle(Event::Answered { seat, end, at });
+    }
+
+    fn count_outcome(&self, seat: usize, outcome: &'static str) {
+        let SeatText { key, product_type, .. } = &*self.shown().seats()[seat];
+        let labels = [
+            ("partner", key.clone()),
+            ("product_type", product_type.as_str().to_owned()),
+            ("outcome", outcome.to_owned()),
+        ];
+        counter!(PARTNER_OUTCOMES, &labels).increment(1);
     }
 
     /// Notes for people who look on how an ask ended.
     fn note_conduct(&self, seat: usize, end: &AskEnd, elapsed: Duration) {
-        let SeatText { key, product_type, .. } = &*self.table().seats()[seat];
-        let rate_table = self.table().head().uuid;
-        let noted = Noted { rate_table, end, elapsed, late: self.noted[seat] };
+        let SeatText { key, product_type, .. } = &*self.shown().seats()[seat];
+        let rate_table = self.shown().head().uuid;
+        let noted = Noted { rate_table, end, elapsed, late: self.table.has_outcome(seat) };
         self.engine.conducts.note(key, *product_type, noted);
     }
 
-    /// Notes what partners have replied.
-    fn take_in_replies(&mut self, answered: Vec<PartnerAnswered>) {
-        for PartnerAnswered { seat, end, at, elapsed } in answered {
-            let seat_text = Arc::clone(&self.table().seats()[seat]);
-            let labels = [
-                ("partner", seat_text.key.clone()),
-                ("product_type", seat_text.product_type.as_str().to_owned()),
-            ];
-            histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
-            let slowest = &mut self.slowest[usize::from(self.asks.is_released(seat))];
-            *slowest = elapsed.max(*slowest);
-            self.engine.paces.note(self.table().head().test, &seat_text, elapsed, &end.outcome);
-            self.note_conduct(seat, &end, elapsed);
-            self.take_in_of(seat, end, at);
-        }
-    }
-
-    /// Notes an outcome of now.
-    fn take_in(&mut self, seat: usize, end: AskEnd) {
-        self.take_in_of(seat, end, self.engine.limiter.now());
-    }
-
-    /// Notes an outcome of a moment, unless its seat has one already: a late offer never enters.
-    fn take_in_of(&mut self, seat: usize, end: AskEnd, at: i64) {
-        if std::mem::replace(&mut self.noted[seat], true) {
-            counter!(LATE_ANSWERS).increment(1);
-            return;
-        }
-        let SeatText { key, product_type, .. } = &*self.table().seats()[seat];
-        let labels = [
-            ("partner", key.clone()),
-            ("product_type", product_type.as_str().to_owned()),
-            ("outcome", end.outcome.word().to_owned()),
-        ];
-        counter!(PARTNER_OUTCOMES, &labels).increment(1);
-        let AskEnd { outcome, cause } = end;
-        self.arrived.push(Answer { seat: seat as u16, at, outcome, cause });
-    }
-
     /// Every seat without an outcome has timed out.
-    fn deadline_passed(&mut self, ctx: &mut Context<Self>) {
-        // What has come in time and still gathers has come in time.
-        self.take_in_replies(self.replies.take());
-        for seat in 0..self.noted.len() {
-            if !self.noted[seat] {
-                let end = Outcome::TimedOut.because("the deadline of the rate table came");
-                let elapsed = self.start.begun.map(|begun| begun.elapsed()).unwrap_or_default();
-                self.note_conduct(seat, &end, elapsed);
-                self.take_in(seat, end);
-            }
+    fn time_out(&mut self) {
+        let elapsed = self.start.begun.map(|begun| begun.elapsed()).unwrap_or_default();
+        for seat in self.table.waited_for().collect::<Vec<_>>() {
+            self.note_conduct(seat, &Outcome::TimedOut.into(), elapsed);
+            self.count_outcome(seat, Outcome::TimedOut.word());
         }
-        self.write(ctx);
+        self.table.handle(Event::DeadlinePassed { at: self.engine.limiter.now() });
     }
 
     /// Replies are wanted one by one where somebody sees the table before it is complete, and where second look may be begun
     /// by any of them.
     fn look_to_hurry(&self) {
-        let second_look_to_come = self.table().progress().standing(Standing::Held).next().is_some();
-        self.replies.hurry(second_look_to_come || self.audience.watches());
+        if let Some(replies) = &self.replies {
+            replies.hurry(self.table.second_look_to_come() || self.audience.watches());
+        }
     }
 
-    /// Writes what has arrived, unless a write is under way; then shows it.
+    /// Writes what is in flight. Requests of partners who live elsewhere are made while the disk is busy with the lead.
     fn write(&mut self, ctx: &mut Context<Self>) {
-        if self.writing {
-            return;
+        let Some(write) = self.table.in_flight() else { return };
+        if write.cut > 0 {
+            counter!(OFFERS_CUT, "partner" => "all").increment(write.cut as u64);
         }
-        let (answers, settles) = self.next_answers();
-        let asks = self.asks.clone();
-        if answers.is_empty() && asks == self.written_asks {
-            self.go_on(ctx);
-            return;
-        }
-        self.writing = true;
-        let mut commit = Commit::new();
-        let asked = answers.iter().map(|answer| self.asked[usize::from(answer.seat)]).collect();
-        let record = AnswerRecord { answers, asked };
-        if !record.answers.is_empty() {
-            let lead_created_at = self.start.lead_created_at;
-            commit = writing::answers(self.table(), lead_created_at, self.sequence, &record, settles);
-        }
-        if asks != self.written_asks {
-            commit = asks.write(commit, self.table().head().uuid);
-        }
-        let acknowledged = self.engine.store.commit(commit);
-        ctx.spawn(
-            acknowledged
-                .into_actor(self)
-                .map(move |result, actor, ctx| actor.written(record.answers, asks, result, ctx)),
-        );
-    }
-
-    /// What has arrived, with the held seats that are not needed any more; and whether that settles the table.
-    fn next_answers(&mut self) -> (Vec<Answer>, bool) {
-        let mut progress = self.progress_with_arrived();
-        if let Due::Drop(held) = progress.due() {
-            for seat in held {
-                self.take_in(seat, Outcome::NoOffers(NoOfferReason::NotNeeded).into());
+        let First { lead, until, acknowledged } = match self.start.first.take() {
+            None => {
+                let commit = writing::table(self.shown(), self.start.lead_created_at, None, write);
+                let written = self.engine.store.commit(commit).into_actor(self);
+                ctx.spawn(written.map(|result, actor, ctx| actor.written(result, ctx)));
+                return;
             }
-            progress = self.progress_with_arrived();
-        }
-        if let Due::Release(held) = progress.due() {
-            self.begin_second_look(&held);
-            progress = self.progress_with_arrived();
-        }
-        let mut answers = std::mem::take(&mut self.arrived);
-        let cut = self.start.table.cut_to_fit(&mut answers);
-        if cut > 0 {
-            counter!(OFFERS_CUT, "partner" => "all").increment(cut as u64);
-        }
-        (answers, progress.settled())
+            Some(first) => first,
+        };
+        let commit = writing::table(self.shown(), self.start.lead_created_at, Some(lead), write);
+        self.waiting = Some((until, acknowledged));
+        let question = Arc::new(self.question());
+        let written = self.engine.store.commit(commit);
+        let afar = self.start.fits.iter().map(|fit| fit.as_ref().map(|fit| Arc::clone(&fit.seat)));
+        let afar: Vec<_> = afar.map(|seat| seat.filter(|seat| seat.http.is_some())).collect();
+        let written =
+            async move { Prepared::meanwhile(written, question, afar.iter().map(Option::as_deref)).await };
+        ctx.spawn(written.into_actor(self).map(|(result, prepared), actor, ctx| {
+            actor.prepared = Some(prepared);
+            actor.first_written(result, ctx);
+        }));
     }
 
-    /// Decides, once, which held seats are asked: their limits hold from now on. Those who are not have their outcome.
-    fn begin_second_look(&mut self, held: &[usize]) {
-        if self.asks.second_look_at.is_some() {
+    /// The store has answered the first write: the lead is taken in, or refused.
+    fn first_written(&mut self, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
+        let Some((until, acknowledged)) = self.waiting.take() else { return };
+        self.start.held = None;
+        if let Err(failure) = result {
+            let counted: Vec<usize> = self.table.counted().collect();
+            self.give_back(&counted);
+            std::mem::take(&mut self.start.trace).fail("not taken in");
+            // Who has hung up is told nothing.
+            let _ = acknowledged.send(Err(failure));
+            ctx.stop();
             return;
         }
-        let in_book = held.iter().filter_map(|seat| Some((*seat, self.start.fits[*seat].as_ref()?)));
-        let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
-        let fitting: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
-        let limiter = &self.engine.limiter;
-        let (round, verdicts) = limiter.admit(self.table().head().test, fitting.len(), &fitting);
-        self.asks.second_look_at = Some(round.at);
-        for (seat, verdict) in seats.into_iter().zip(verdicts) {
-            match verdict.against() {
-                None => self.asks.released.push(seat as u16),
-                Some(by) => {
-                    self.asks.held_back.push((seat as u16, by));
-                    self.take_in(seat, Outcome::NoOffers(NoOfferReason::HeldBack).into());
-                }
+        self.table.handle(Event::Written);
+        if !self.table.is_complete() {
+            self.go_live(ctx);
+        }
+        let shown = self.has_come(until).then(|| self.snapshot()).flatten();
+        let _ = acknowledged.send(Ok(shown));
+        self.drive(ctx);
+    }
+
+    /// The store has answered: the answers are shown, or the actor gives up.
+    fn written(&mut self, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
+        match result {
+            Ok(()) => self.table.handle(Event::Written),
+            // Only many tables recovered at once can fill the queue; the answers keep until there is room.
+            Err(CommitError::Busy) => {
+                self.table.handle(Event::PutOff);
+                ctx.run_later(BUSY_PAUSE, |actor, ctx| {
+                    actor.table.handle(Event::Retry);
+                    actor.drive(ctx);
+                });
+            }
+            Err(failure) => {
+                error!(rate_table = %self.shown().head().uuid, %failure, "answers could not be stored; the table is left to recovery");
+                self.leave(ctx);
+                return;
             }
         }
+        self.drive(ctx);
     }
 
-    /// Gives back what seats counted that were not asked after all, once that is written.
-    fn give_back(&self, spared: &[u16]) {
-        let head = self.table().head();
-        for seat in spared.iter().map(|seat| usize::from(*seat)) {
-            let SeatText { key, product_type, .. } = &*self.table().seats()[seat];
-            let at = self.asks.released_at(seat).unwrap_or(head.created_at);
+    /// Gives back what seats counted that were not asked after all.
+    fn give_back(&self, seats: &[usize]) {
+        let head = self.shown().head();
+        for &seat in seats {
+            let SeatText { key, product_type, .. } = &*self.shown().seats()[seat];
+            let at = self.table.released_at(seat).unwrap_or(head.created_at);
             self.engine.limiter.give_back(Round { at, test: head.test }, [(key.as_str(), *product_type)]);
         }
     }
 
-    /// Where the seats will stand once what has arrived is written.
-    fn progress_with_arrived(&self) -> Progress {
-        let mut progress = self.table().progress().clone();
-        for answer in &self.arrived {
-            let offers = !answer.outcome.quotes().is_empty();
-            let applied = progress.apply(Event::Ended { seat: usize::from(answer.seat), offers });
-            debug_assert!(applied.is_ok(), "an answer is taken in once");
-        }
-        progress
-    }
-
-    /// The store has answered: the answers are shown, or the actor gives up.
-    fn written(
-        &mut self,
-        answers: Vec<Answer>,
-        asks: Asks,
-        result: Result<(), CommitError>,
-        ctx: &mut Context<Self>,
-    ) {
-        self.writing = false;
-        if result == Err(CommitError::Busy) {
-            // Only many tables recovered at once can fill the queue; the answers keep until there is room.
-            self.arrived.splice(0..0, answers);
-            ctx.run_later(BUSY_PAUSE, |actor, ctx| actor.write(ctx));
-            return;
-        }
-        if let Err(failure) = result {
-            error!(rate_table = %self.table().head().uuid, %failure, "answers could not be stored; the table is left to recovery");
-            self.leave(ctx);
-            return;
-        }
-        self.give_back(&asks.spared[self.written_asks.spared.len()..]);
-        self.written_asks = asks;
-        self.sequence += u16::from(!answers.is_empty());
+    /// Wakes those whose wait is over.
+    fn show(&mut self) {
         self.audience.changed();
-        for answer in &answers {
-            if let Err(illegal) = self.start.table.apply(answer) {
-                warn!(?illegal, "an answer did not fit its table");
-            }
-        }
-        self.write(ctx);
-    }
-
-    /// Asks held seats that are due, wakes who waits, and sees to the end.
-    fn go_on(&mut self, ctx: &mut Context<Self>) {
-        if let Due::Release(held) = self.table().progress().due() {
-            for seat in &held {
-                let released = self.start.table.release(*seat);
-                debug_assert!(released.is_ok(), "a held seat can be released");
-            }
-            self.ask(&held);
-            if !self.arrived.is_empty() {
-                self.write(ctx);
-                return;
-            }
-        }
-        self.wake_waiters();
-        self.look_to_hurry();
-        if self.table().progress().settled() {
-            self.settle(ctx);
-        }
-    }
-
-    fn wake_waiters(&mut self) {
         let mut audience = std::mem::take(&mut self.audience);
         let served = audience.served(|until| self.has_come(until));
         self.audience = audience;
@@ -498,28 +486,20 @@ impl RateTableActor {
     }
 
     fn has_come(&self, until: Until) -> bool {
-        let progress = self.table().progress();
         match until {
-            Until::Settled => progress.settled() || planted(Planted::BlockingTooEarly),
-            Until::After(version) => self.table().answers() != version,
-            Until::Prompt => {
-                // Whom second look asks is known when it is written.
-                let deciding = self.asks.second_look_at != self.written_asks.second_look_at;
-                !deciding && !progress.standing(Standing::Asked).any(|seat| self.prompt[seat])
-            }
+            Until::Settled => self.table.is_complete() || planted(Planted::BlockingTooEarly),
+            Until::After(version) => self.shown().answers() != version,
+            Until::Prompt => self.table.has_prompt_answers(),
         }
     }
 
     /// The table as it is stored.
     fn snapshot(&mut self) -> Option<Snapshot> {
-        self.audience.show(|| self.engine.snapshot(&self.start.table))
+        self.audience.show(|| self.engine.snapshot(self.table.table()))
     }
 
     /// The table is complete: the place is free, and the actor lingers for those who will come.
     fn settle(&mut self, ctx: &mut Context<Self>) {
-        if std::mem::replace(&mut self.settled, true) {
-            return;
-        }
         counter!(TABLES_SETTLED).increment(1);
         let left = self.start.deadline.saturating_duration_since(Instant::now());
         histogram!(TABLE_BUDGET_LEFT_SECONDS).record(left.as_secs_f64());
@@ -548,6 +528,6 @@ impl RateTableActor {
 /// However the actor ends, a panic included, it is not live any more.
 impl Drop for RateTableActor {
     fn drop(&mut self) {
-        self.engine.live.remove(self.table().head().uuid);
+        self.engine.live.remove(self.shown().head().uuid);
     }
 }

@@ -6,14 +6,14 @@ use serde::de::DeserializeOwned;
 use tracing::error;
 use uuid::Uuid;
 
-use super::asks::Asks;
 use super::engine::Engine;
 use super::matchmaker::Unavailable;
 use super::offer_ids::{Named, OfferIds};
-use super::record::{Answer, AnswerRecord, TableHead};
-use super::table::Table;
 use super::texts::Texts;
 use crate::model::LeadAction;
+use crate::rate_table::asks::Asks;
+use crate::rate_table::record::{Answer, AnswerRecord, TableHead};
+use crate::rate_table::table::Table;
 use crate::store::entities::LeadRecord;
 use crate::store::{FeedKey, Scan, Store, Tree, codec};
 

@@ -89,7 +89,7 @@ pub(super) struct UnderWay(Arc<Mutex<HashSet<Vec<u8>>>>);
 
 /// Holds a key for as long as its submit is under way.
 #[derive(Debug)]
-pub(super) struct Held {
+pub struct Held {
     under_way: UnderWay,
     key: Vec<u8>,
 }

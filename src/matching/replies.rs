@@ -15,7 +15,7 @@ use futures_util::Stream;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::messages::PartnerAnswered;
-use super::outcome::{AskEnd, Failure, Outcome};
+use crate::rate_table::outcome::{AskEnd, Failure, Outcome};
 use crate::telemetry::traces::AskTrace;
 
 /// By how much a reply may come after its budget and still count: an answer that came in time may have to wait for a core.
@@ -168,7 +168,7 @@ mod tests {
     use futures_util::{FutureExt, StreamExt};
 
     use super::*;
-    use crate::matching::outcome::NoOfferReason;
+    use crate::rate_table::outcome::NoOfferReason;
     use crate::telemetry::traces::LeadTrace;
 
     const LONGEST: Duration = Duration::from_millis(100);

@@ -6,10 +6,10 @@ use metrics::counter;
 use super::configuration::Configuration;
 use super::engine::Engine;
 use super::limiter::Round;
-use super::progress::Standing;
-use super::record::{KeptOut, MAX_KEPT_OUT};
 use crate::model::ProductType;
 use crate::partners::{Facts, Fingerprint, Fit, Seat};
+use crate::rate_table::progress::Standing;
+use crate::rate_table::record::{KeptOut, MAX_KEPT_OUT};
 use crate::store::entities::LeadRecord;
 use crate::telemetry::metrics::SEATS_CUT;
 

@@ -5,8 +5,8 @@ use uuid::Uuid;
 use super::engine::Engine;
 use super::matchmaker::Unavailable;
 use super::reading;
-use super::table::Table;
 use crate::model::Viewer;
+use crate::rate_table::table::Table;
 
 /// An offer as whoever displays it names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

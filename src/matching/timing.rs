@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 use tracing::warn;
 use uuid::Uuid;
 
-use super::asks::Asks;
 use super::matchmaker::Unavailable;
-use super::outcome::{NoOfferReason, Outcome};
 use super::pace::Paces;
 use super::reading;
-use super::record::TableHead;
 use super::texts::Texts;
 use crate::model::ProductType;
 use crate::partners::{Book, Seat, SeatText};
+use crate::rate_table::asks::Asks;
+use crate::rate_table::outcome::{NoOfferReason, Outcome};
+use crate::rate_table::record::TableHead;
 use crate::store::{Store, Tree};
 
 /// The shorter timeouts that are looked at, in percent of the one there is.

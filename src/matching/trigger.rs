@@ -15,8 +15,8 @@
 //!
 //! What is none of these is ignored, and so is the tag on a live lead.
 
-use super::outcome::{Failure, NoOfferReason, Outcome};
 use crate::model::{Lead, RejectReason};
+use crate::rate_table::outcome::{Failure, NoOfferReason, Outcome};
 
 /// The client tag.
 const TAG: &str = "sandbox";

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 use super::attribution::Attribution;
-use super::outcome::Decision;
 use super::partner_events::ReportRecord;
-use super::record::{Answer, AnswerRecord, TableHead};
-use super::table::Table;
 use crate::model::{EventType, LeadAction, ProductType, Timestamp};
 use crate::partners::SeatText;
 use crate::planted::{Planted, planted};
+use crate::rate_table::machine::Write;
+use crate::rate_table::outcome::Decision;
+use crate::rate_table::record::{Answer, TableHead};
+use crate::rate_table::table::Table;
 use crate::store::entities::{Happening, LeadRecord, Payout, PayoutRecord, Tag};
 use crate::store::{Commit, Tree, codec};
 
@@ -32,6 +33,11 @@ pub struct IdentityLookBack {
 
 /// A new lead and that it was created, guarded against duplicates.
 pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
+    with_events(new_lead(lead, identity), lead.company, vec![created(&About::of(lead))])
+}
+
+/// A new lead, guarded against duplicates; that it was created is told by its [first table](table).
+pub fn new_lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
     let mut commit = Commit::new().about(lead.uuid).absent(Tree::Leads, lead.uuid.as_bytes());
     if let Some(IdentityLookBack { identity, look_back_ms }) = identity {
         commit = commit
@@ -39,7 +45,6 @@ pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
             .identify(lead.company, *identity, lead.created_at, *look_back_ms);
     }
     let commit = commit.put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead));
-    let commit = with_event(commit, lead.company, of_lead(lead, EventType::LeadCreated, lead.created_at));
     with_tags(commit, lead.company, &new_tags(lead, None))
 }
 
@@ -52,28 +57,16 @@ pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
     with_tags(commit, grown.company, &new_tags(grown, Some(earlier)))
 }
 
-/// Adds a pending table of a lead to the lead's own commit.
-pub fn with_table(commit: Commit, lead: &LeadRecord, head: &TableHead) -> Commit {
-    let commit = commit
-        .about(lead.uuid)
-        .put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head))
-        .put(Tree::LeadTables, [&lead.uuid.as_bytes()[..], head.uuid.as_bytes()].concat(), Vec::new());
-    let submitted = of_lead(lead, EventType::AppSubmitted, head.created_at);
-    let commit = with_event(commit, lead.company, Happening { cause: Some(head.uuid), ..submitted });
-    // A table without seats is complete as it is.
-    if head.seats.is_empty() {
-        commit
-    } else {
-        commit.put(Tree::OpenTables, head.uuid.as_bytes(), head.deadline.to_be_bytes().to_vec())
-    }
-}
-
-/// Adds what happened to a lead of the company.
-fn with_event(commit: Commit, company: Uuid, happening: Happening) -> Commit {
-    if planted(Planted::MissingEvents) {
+/// Adds what happened to a lead of the company, at one instant.
+fn with_events(commit: Commit, company: Uuid, happenings: Vec<Happening>) -> Commit {
+    if happenings.is_empty() || planted(Planted::MissingEvents) {
         return commit;
     }
-    commit.append(Tree::LeadEvents, company, codec::encode(&[happening][..]))
+    commit.append(Tree::LeadEvents, company, codec::encode(&happenings))
+}
+
+fn with_event(commit: Commit, company: Uuid, happening: Happening) -> Commit {
+    with_events(commit, company, vec![happening])
 }
 
 /// Adds how a lead of the company was tagged, if it was.
@@ -81,41 +74,90 @@ fn with_tags(commit: Commit, company: Uuid, tags: &[Tag]) -> Commit {
     if tags.is_empty() { commit } else { commit.append(Tree::LeadClientTags, company, codec::encode(tags)) }
 }
 
-/// Something that happened to a lead, tied to no institution.
-fn of_lead(lead: &LeadRecord, event_type: EventType, at: i64) -> Happening {
-    Happening {
-        event_type,
-        lead: lead.uuid,
-        lead_created_at: lead.created_at,
-        at,
-        institution: None,
-        product_type: None,
-        amount_in_cents: None,
-        test: lead.test,
-        cause: None,
+/// The lead that something happens to, as the feeds tell it.
+#[derive(Debug, Clone, Copy)]
+struct About {
+    lead: Uuid,
+    created_at: i64,
+    test: bool,
+}
+
+impl About {
+    fn of(lead: &LeadRecord) -> Self {
+        Self { lead: lead.uuid, created_at: lead.created_at, test: lead.test }
+    }
+
+    /// Something that happened to it, tied to no institution.
+    fn happening(&self, event_type: EventType, at: i64) -> Happening {
+        Happening {
+            event_type,
+            lead: self.lead,
+            lead_created_at: self.created_at,
+            at,
+            institution: None,
+            product_type: None,
+            amount_in_cents: None,
+            test: self.test,
+            cause: None,
+        }
     }
 }
 
-/// Answers of one table, what they mean for the feeds, and, with the last of them, that the table is complete.
-pub fn answers(
-    table: &Table,
-    lead_created_at: i64,
-    sequence: u16,
-    record: &AnswerRecord,
-    settles: bool,
-) -> Commit {
+fn created(about: &About) -> Happening {
+    about.happening(EventType::LeadCreated, about.created_at)
+}
+
+/// A lead's commit, to which a table is added.
+#[derive(Debug)]
+pub struct LeadCommit {
+    /// What is written of the lead and beside it.
+    pub commit: Commit,
+    /// Whether it makes the lead, so that the feeds tell of that too.
+    pub is_new: bool,
+}
+
+/// What a table writes next: itself with its lead at first, answers and what they mean for the feeds, who is asked, and, with the
+/// last answer, that it is complete.
+pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, write: &Write) -> Commit {
     let head = table.head();
-    let key = answer_key(head.uuid, sequence);
-    let mut commit = Commit::new().about(head.lead).put(Tree::Answers, key, codec::encode(record));
-    let decisions: Vec<Happening> =
-        record.answers.iter().filter_map(|answer| of_answer(table, lead_created_at, answer)).collect();
-    if !decisions.is_empty() {
-        commit = commit.append(Tree::LeadEvents, head.company, codec::encode(&decisions));
+    let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
+    let mut happenings = Vec::with_capacity(write.record.answers.len() + 2);
+    let mut commit = match lead {
+        None => Commit::new().about(head.lead),
+        Some(LeadCommit { commit, is_new }) => {
+            happenings.extend(is_new.then(|| created(&about)));
+            let submitted = about.happening(EventType::AppSubmitted, head.created_at);
+            happenings.push(Happening { cause: Some(head.uuid), ..submitted });
+            with_head(commit.about(head.lead), head, write.settles)
+        }
+    };
+    if !write.record.answers.is_empty() {
+        let key = answer_key(head.uuid, write.sequence);
+        commit = commit.put(Tree::Answers, key, codec::encode(&write.record));
     }
-    if settles {
+    happenings.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
+    commit = with_events(commit, head.company, happenings);
+    if let Some(asks) = &write.asks {
+        commit = commit.put(Tree::Asks, head.uuid.as_bytes(), codec::encode(asks));
+    }
+    if write.settles && !write.first {
         commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes());
     }
     commit
+}
+
+/// Adds a table to the commit of its lead. One that is complete as it is was never open.
+fn with_head(commit: Commit, head: &TableHead, settles: bool) -> Commit {
+    let commit = commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head)).put(
+        Tree::LeadTables,
+        [&head.lead.as_bytes()[..], head.uuid.as_bytes()].concat(),
+        Vec::new(),
+    );
+    if settles {
+        commit
+    } else {
+        commit.put(Tree::OpenTables, head.uuid.as_bytes(), head.deadline.to_be_bytes().to_vec())
+    }
 }
 
 /// Key of an answer record: the table, then the position.
@@ -136,7 +178,7 @@ fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
 }
 
 /// An institution's decision, as the feeds tell it.
-fn of_answer(table: &Table, lead_created_at: i64, answer: &Answer) -> Option<Happening> {
+fn of_answer(table: &Table, about: &About, answer: &Answer) -> Option<Happening> {
     let event_type = match answer.outcome.decision()? {
         Decision::Approved => EventType::ApiApproved,
         Decision::Rejected => EventType::ApiRejected,
@@ -144,15 +186,9 @@ fn of_answer(table: &Table, lead_created_at: i64, answer: &Answer) -> Option<Hap
     };
     let seat = &table.seats()[usize::from(answer.seat)];
     Some(Happening {
-        event_type,
-        lead: table.head().lead,
-        lead_created_at,
-        at: answer.at,
         institution: Some((seat.institution, seat.partner.name.clone())),
         product_type: Some(seat.product_type),
-        amount_in_cents: None,
-        test: table.head().test,
-        cause: None,
+        ..about.happening(event_type, answer.at)
     })
 }
 
@@ -267,15 +303,9 @@ fn with_institution(
     product_type: Option<ProductType>,
 ) -> Happening {
     Happening {
-        event_type,
-        lead: lead.uuid,
-        lead_created_at: lead.created_at,
-        at: at.millis(),
         institution: Some((seat.institution, seat.partner.name.clone())),
         product_type,
-        amount_in_cents: None,
-        test: lead.test,
-        cause: None,
+        ..About::of(lead).happening(event_type, at.millis())
     }
 }
 

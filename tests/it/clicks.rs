@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
 use hyper::Method;
-use offerd::matching::record::TableHead;
+use offerd::rate_table::record::TableHead;
 use offerd::store::{Commit, Store, Tree, codec};
 use serde_json::{Value, json};
 

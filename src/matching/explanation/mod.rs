@@ -15,11 +15,11 @@ use uuid::Uuid;
 pub use self::why::{OfferWhy, Why};
 use super::matchmaker::Unavailable;
 use super::reading;
-use super::table::Table;
 use super::texts::Texts;
 use crate::model::{ProductType, RejectReason, Timestamp};
 use crate::partners::Book;
 pub use crate::partners::explain::Refusal;
+use crate::rate_table::table::Table;
 use crate::store::Store;
 use crate::store::entities::LeadRecord;
 

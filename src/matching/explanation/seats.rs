@@ -3,17 +3,17 @@
 use chrono::{DateTime, Utc};
 
 use super::{OfferExplanation, OfferWhy, SeatExplanation, Why};
-use crate::matching::asks::Asks;
-use crate::matching::limiter::Denied;
 use crate::matching::matchmaker::Unavailable;
-use crate::matching::progress::Standing;
 use crate::matching::reading;
-use crate::matching::record::{Answer, Ask, KeptOut};
-use crate::matching::table::Table;
 use crate::matching::texts::Texts;
 use crate::model::{ProductType, Timestamp};
 use crate::partners::explain::{self, Explanation, Refusal, explain};
 use crate::partners::{Book, Facts, Quote, Seat, SeatText};
+use crate::rate_table::asks::Asks;
+use crate::rate_table::denied::Denied;
+use crate::rate_table::progress::Standing;
+use crate::rate_table::record::{Answer, Ask, KeptOut};
+use crate::rate_table::table::Table;
 use crate::store::Store;
 use crate::store::entities::LeadRecord;
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::matching::limiter::Denied;
-use crate::matching::outcome::{Failure, NoOfferReason, Outcome};
+use crate::rate_table::denied::Denied;
+use crate::rate_table::outcome::{Failure, NoOfferReason, Outcome};
 
 /// Why a seat has, or has not, offers at a rate table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

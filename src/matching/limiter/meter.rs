@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use chrono::DateTime;
 use chrono_tz::Tz;
-use serde::{Deserialize, Serialize};
 
 use crate::partners::Limits;
 use crate::planted::{Planted, planted};
+use crate::rate_table::denied::Denied;
 
 /// Milliseconds of a minute.
 pub const MINUTE: i64 = 60_000;
@@ -24,23 +24,6 @@ pub const DAY_KEPT: i64 = 26 * 60 * MINUTE;
 
 /// Parts of a cent that are counted; whole ones, so that a sum does not depend on its order.
 const PER_CENT: f64 = 1e6;
-
-/// Why a seat is not asked although the lead fits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Denied {
-    /// Paused from the command line.
-    Paused,
-    /// Outside its schedule.
-    Schedule,
-    /// As many asks as there may be in this minute.
-    PerMinute,
-    /// As many asks as there may be today.
-    PerDay,
-    /// Its payouts of today have reached its budget.
-    Budget,
-    /// An exclusive partner takes the lead.
-    Exclusive,
-}
 
 /// The counts of one seat.
 #[derive(Debug, Clone, Default)]
@@ -125,20 +108,6 @@ fn quarters(day: &Range<i64>) -> Range<i64> {
 
 fn count(sum: i64) -> u32 {
     u32::try_from(sum).unwrap_or(if sum < 0 { 0 } else { u32::MAX })
-}
-
-impl Denied {
-    /// The word for it in metrics.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Paused => "paused",
-            Self::Schedule => "schedule",
-            Self::PerMinute => "per_minute",
-            Self::PerDay => "per_day",
-            Self::Budget => "budget",
-            Self::Exclusive => "exclusive",
-        }
-    }
 }
 
 /// Amounts by period, the newest last.

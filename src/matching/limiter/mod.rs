@@ -14,7 +14,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metrics::counter;
 
-pub use meter::Denied;
 use meter::Meter;
 pub use standing::{SeatStanding, State};
 
@@ -23,6 +22,7 @@ use super::texts::Texts;
 use crate::model::ProductType;
 use crate::partners::Seat;
 use crate::partners::limits::displaced;
+use crate::rate_table::denied::Denied;
 use crate::store::pauses::{Pause, Pauses};
 use crate::store::{Clock, Store};
 use crate::telemetry::metrics::SEATS_HELD_BACK;

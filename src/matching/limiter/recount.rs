@@ -7,12 +7,12 @@ use uuid::Uuid;
 
 use super::Counts;
 use super::meter::DAY_KEPT;
-use crate::matching::asks::Asks;
 use crate::matching::owed::Owed;
-use crate::matching::progress::Standing;
 use crate::matching::reading::made_since;
-use crate::matching::record::TableHead;
 use crate::matching::texts::Texts;
+use crate::rate_table::asks::Asks;
+use crate::rate_table::progress::Standing;
+use crate::rate_table::record::TableHead;
 use crate::store::{Store, Tree};
 
 /// How much older than its first ask a table's uuid may be: its longest deadline, and clocks that stepped back.

@@ -10,17 +10,17 @@ use std::sync::Arc;
 use chrono::DateTime;
 
 use super::report::{Place, Told};
-use crate::matching::asks::Asks;
-use crate::matching::limiter::Denied;
-use crate::matching::outcome::{NoOfferReason, Outcome};
 use crate::matching::partner_actor::highest;
-use crate::matching::progress::{Due, Standing};
-use crate::matching::record::{Answer, TableHead};
-use crate::matching::table::Table;
 use crate::matching::trigger::Trigger;
 use crate::model::ProductType;
 use crate::partners::limits::displaced;
 use crate::partners::{Book, Facts, Fit, Quote, Seat};
+use crate::rate_table::asks::Asks;
+use crate::rate_table::denied::Denied;
+use crate::rate_table::outcome::{NoOfferReason, Outcome};
+use crate::rate_table::progress::{Due, Standing};
+use crate::rate_table::record::{Answer, TableHead};
+use crate::rate_table::table::Table;
 use crate::store::entities::LeadRecord;
 
 /// What the store has of a table.

@@ -18,9 +18,9 @@ use self::report::{Place, Tally, Told};
 use super::configuration::Rules;
 use super::matchmaker::Unavailable;
 use super::reading;
-use super::record::TableHead;
 use super::texts::Texts;
 use crate::partners::Book;
+use crate::rate_table::record::TableHead;
 use crate::store::tokens::Tokens;
 use crate::store::{Store, Tree};
 

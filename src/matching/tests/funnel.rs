@@ -9,8 +9,8 @@ use crate::matching::click::{Click, click};
 use crate::matching::funnel::{Fold, Grain, Scope, Span, Step, Tally, behind, series, total};
 use crate::matching::partner_events::report;
 use crate::matching::reading;
-use crate::matching::record::TableHead;
 use crate::model::{EventType, PartnerEvent, PartnerEventType, PartnerReport, ProductType, Reference};
+use crate::rate_table::record::TableHead;
 use crate::store::entities::{Happening, LeadRecord, PayoutRecord};
 use crate::store::{CommitError, FeedKey, codec};
 

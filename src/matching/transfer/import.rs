@@ -11,7 +11,7 @@ use super::VERSION;
 use super::line::{End, Heading, Line, unhex};
 use crate::matching::identity::identity_of;
 use crate::matching::partner_events::{self, ReportRecord};
-use crate::matching::record::TableHead;
+use crate::rate_table::record::TableHead;
 use crate::store::entities::{CompanyRecord, LeadRecord, Tag};
 use crate::store::{Commit, Seal, Store, TREES, Tree, codec};
 

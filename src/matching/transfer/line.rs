@@ -4,9 +4,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::matching::asks::Asks;
 use crate::matching::owed::Owed;
-use crate::matching::record::{Answer, AnswerRecord, TableHead};
+use crate::rate_table::asks::Asks;
+use crate::rate_table::record::{Answer, AnswerRecord, TableHead};
 use crate::store::entities::{Happening, Payout, PayoutRecord, Tag};
 use crate::store::{Tree, codec};
 

@@ -3,13 +3,13 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use offerd::matching::asks::Asks;
 use offerd::matching::owed::Owed;
 use offerd::matching::partner_events::ReportRecord;
-use offerd::matching::record::{Answer, TableHead};
-use offerd::matching::table::Table;
 use offerd::model::{LeadAction, ProductType};
 use offerd::partners::{Fingerprint, SeatText};
+use offerd::rate_table::asks::Asks;
+use offerd::rate_table::record::{Answer, TableHead};
+use offerd::rate_table::table::Table;
 use offerd::store::codec;
 use offerd::store::entities::{CompanyRecord, Happening, LeadRecord, Payout, Tag, TokenRecord};
 use serde::Serialize;

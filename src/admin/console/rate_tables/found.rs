@@ -6,8 +6,8 @@ use chrono::Utc;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::matching::record::TableHead;
 use crate::matching::{Engine, Unavailable, reading};
+use crate::rate_table::record::TableHead;
 use crate::store::Tree;
 use crate::store::tokens::Tokens;
 

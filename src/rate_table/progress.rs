@@ -143,6 +143,11 @@ impl Progress {
             .map(|(seat, _)| seat)
     }
 
+    /// Where a seat stands; `None` for one that the table does not have.
+    pub fn at(&self, seat: usize) -> Option<Standing> {
+        self.seats.get(seat).map(|place| place.standing)
+    }
+
     /// Whether a seat has no outcome yet.
     pub fn is_pending(&self, seat: usize) -> bool {
         self.seats.get(seat).is_some_and(|place| place.standing != Standing::Ended)

@@ -1,4 +1,4 @@
-//! A rate table: its head, folded over by its answers, and shown as the specification's RateTable.
+//! What a rate table holds: its head, folded over by its answers.
 //!
 //! Pure: the same answers give the same table, in the live actor, after a restart, and when an old table is read.
 //!
@@ -7,17 +7,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use serde::Serialize;
-use uuid::Uuid;
-
 use super::outcome::Outcome;
 use super::progress::{Event, IllegalTransition, Progress};
 use super::record::{Answer, MAX_OFFERS, TableHead};
-use super::texts::Texts;
-use crate::model::{Originator, Partner, ProductType};
-use crate::partners::text::write_offer;
-use crate::partners::{Fingerprint, Quote, SeatText, Terms};
+use crate::partners::{Quote, SeatText, Terms};
 
 /// A rate table as far as it has come.
 #[derive(Debug, Clone)]
@@ -34,10 +27,13 @@ pub struct Table {
 
 /// An offer that has its number.
 #[derive(Debug, Clone, PartialEq)]
-struct Offer {
-    number: u16,
-    seat: u16,
-    quote: Quote,
+pub struct Offer {
+    /// Its number in the table, from 1.
+    pub number: u16,
+    /// Position of its seat.
+    pub seat: u16,
+    /// What was offered.
+    pub quote: Quote,
 }
 
 /// The arrays of a rate table, in the order of the specification.
@@ -198,97 +194,8 @@ impl Table {
         offers.map(|offer| (&self.seats[usize::from(offer.seat)], &offer.quote))
     }
 
-    /// The specification's RateTable as JSON. `base_url` is where clicks go.
-    ///
-    /// # Errors
-    /// The fingerprint of a text that the store does not have (any more).
-    pub fn show(&self, base_url: &str, texts: &Texts) -> Result<Bytes, Fingerprint> {
-        let mut out = Vec::with_capacity(1024 + self.offers() * 2048);
-        let head =
-            Head { uuid: self.head.uuid, lead_uuid: self.head.lead, loan_amount: self.head.loan_amount };
-        serde_json::to_writer(&mut out, &head).expect("writing to memory does not fail");
-        out.pop();
-
-        let mut url = String::with_capacity(base_url.len() + 48);
-        for (name, offers) in ARRAYS.iter().zip(&self.arrays) {
-            begin_array(&mut out, name);
-            for (nth, offer) in offers.iter().enumerate() {
-                if nth > 0 {
-                    out.push(b',');
-                }
-                let uuid = texts.ids.uuid(self.head.uuid, offer.number);
-                url.clear();
-                url.push_str(base_url);
-                url.push_str("/click/");
-                url.push_str(uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
-                write_offer(&mut out, &texts.offer(offer.quote.text)?.json, &offer.quote, uuid, &url);
-            }
-            out.push(b']');
-        }
-
-        begin_array(&mut out, "pendingOriginators");
-        write_list(&mut out, self.pending_originators());
-        out.push(b']');
-        begin_array(&mut out, "pendingResponses");
-        write_list(&mut out, self.pending_responses());
-        out.extend_from_slice(b"]}");
-        Ok(out.into())
-    }
-
-    /// The loan partners still outstanding, each once (facts, v1 edition).
-    fn pending_originators(&self) -> Vec<&Originator> {
-        let pending = self.progress.pending().map(|seat| &self.seats[seat]);
-        let loans = pending.filter(|seat| seat.product_type == ProductType::Loan);
-        let mut originators: Vec<&Originator> = loans.map(|seat| &seat.originator).collect();
-        originators.dedup_by_key(|originator| &originator.key);
-        originators
-    }
-
-    /// The partners still outstanding, each once with its product types.
-    fn pending_responses(&self) -> Vec<PendingResponse<'_>> {
-        let mut pending: Vec<PendingResponse> = Vec::new();
-        for seat in self.progress.pending().map(|seat| &self.seats[seat]) {
-            match pending.iter_mut().find(|response| response.partner.uuid == seat.partner.uuid) {
-                Some(response) => response.product_types.push(seat.product_type),
-                None => {
-                    pending.push(PendingResponse {
-                        partner: &seat.partner,
-                        product_types: vec![seat.product_type],
-                    });
-                }
-            }
-        }
-        pending
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Head {
-    uuid: Uuid,
-    lead_uuid: Uuid,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    loan_amount: Option<i32>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PendingResponse<'a> {
-    partner: &'a Partner,
-    product_types: Vec<ProductType>,
-}
-
-fn begin_array(out: &mut Vec<u8>, name: &str) {
-    out.extend_from_slice(b",\"");
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b"\":[");
-}
-
-fn write_list(out: &mut Vec<u8>, items: Vec<impl Serialize>) {
-    for (nth, item) in items.into_iter().enumerate() {
-        if nth > 0 {
-            out.push(b',');
-        }
-        serde_json::to_writer(&mut *out, &item).expect("writing to memory does not fail");
+    /// The offers that are shown, by array, in the order of the specification and of their rank.
+    pub fn arrays(&self) -> impl Iterator<Item = (&'static str, &[Offer])> {
+        ARRAYS.into_iter().zip(self.arrays.iter().map(Vec::as_slice))
     }
 }

@@ -6,10 +6,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::cause::Cause;
-use super::limiter::Denied;
-use super::offer_ids::is_earlier;
+use super::denied::Denied;
 use super::outcome::Outcome;
-use crate::ids;
 use crate::partners::Fingerprint;
 use crate::store::codec::{self, CodecError};
 
@@ -106,18 +104,6 @@ pub const NUMBER_BITS: u32 = 12;
 /// Offers that a table numbers at most; what comes after is cut and counted.
 pub const MAX_OFFERS: u16 = (1 << NUMBER_BITS) - 1;
 
-/// A new rate table's uuid: a UUIDv7 with 74 random bits. By 12 zero bits at its end a table of an earlier build is known, so
-/// one in 4,096 is made again. Its time tells in which volume the table lies, so it is that of arrivals, Unix milliseconds, and
-/// not what the machine's clock may show.
-pub fn table_uuid(arrival_ms: u64) -> Uuid {
-    table_uuid_of(|| ids::timed_at(arrival_ms))
-}
-
-/// The same, of ids that are made otherwise.
-pub fn table_uuid_of(make: impl FnMut() -> Uuid) -> Uuid {
-    std::iter::repeat_with(make).find(|uuid| !is_earlier(*uuid)).expect("ids have no end")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,14 +122,5 @@ mod tests {
         assert_eq!(AnswerRecord::read(&stored), Ok(record.clone()));
         assert_eq!(codec::decode(&stored), Ok(answers));
         assert_eq!(record.each().nth(1).unwrap().1.unwrap().budget_ms, 900);
-    }
-
-    #[test]
-    fn tables_made_in_one_millisecond_differ() {
-        let mut tables: Vec<Uuid> = (0..10_000).map(|_| table_uuid(1_800_000_000_000)).collect();
-        assert!(tables.iter().all(|table| table.get_version_num() == 7 && !is_earlier(*table)));
-        tables.sort_unstable();
-        tables.dedup();
-        assert_eq!(tables.len(), 10_000);
     }
 }

@@ -2,10 +2,8 @@
 //! was left. Written with the answers that bring it about, so that what is counted of them survives with them.
 
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
-use super::limiter::Denied;
-use crate::store::{Commit, Tree, codec};
+use super::denied::Denied;
 
 /// By rate table. A table of which the head says it all has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,10 +32,5 @@ impl Asks {
     /// Whether a seat was not asked after all.
     pub fn is_spared(&self, seat: usize) -> bool {
         self.spared.iter().any(|spared| usize::from(*spared) == seat)
-    }
-
-    /// Adds them to a commit.
-    pub fn write(&self, commit: Commit, table: Uuid) -> Commit {
-        commit.put(Tree::Asks, table.as_bytes(), codec::encode(self))
     }
 }

@@ -1,0 +1,103 @@
+//! A rate table as the specification's RateTable: prepared text, joined to the few figures that a table keeps.
+
+use bytes::Bytes;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::texts::Texts;
+use crate::model::{Originator, Partner, ProductType};
+use crate::partners::Fingerprint;
+use crate::partners::text::write_offer;
+use crate::rate_table::table::Table;
+
+/// The specification's RateTable as JSON. `base_url` is where clicks go.
+///
+/// # Errors
+/// The fingerprint of a text that the store does not have (any more).
+pub fn render(table: &Table, base_url: &str, texts: &Texts) -> Result<Bytes, Fingerprint> {
+    let mut out = Vec::with_capacity(1024 + table.offers() * 2048);
+    let head =
+        Head { uuid: table.head().uuid, lead_uuid: table.head().lead, loan_amount: table.head().loan_amount };
+    serde_json::to_writer(&mut out, &head).expect("writing to memory does not fail");
+    out.pop();
+
+    let mut url = String::with_capacity(base_url.len() + 48);
+    for (name, offers) in table.arrays() {
+        begin_array(&mut out, name);
+        for (nth, offer) in offers.iter().enumerate() {
+            if nth > 0 {
+                out.push(b',');
+            }
+            let uuid = texts.ids.uuid(table.head().uuid, offer.number);
+            url.clear();
+            url.push_str(base_url);
+            url.push_str("/click/");
+            url.push_str(uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+            write_offer(&mut out, &texts.offer(offer.quote.text)?.json, &offer.quote, uuid, &url);
+        }
+        out.push(b']');
+    }
+
+    begin_array(&mut out, "pendingOriginators");
+    write_list(&mut out, pending_originators(table));
+    out.push(b']');
+    begin_array(&mut out, "pendingResponses");
+    write_list(&mut out, pending_responses(table));
+    out.extend_from_slice(b"]}");
+    Ok(out.into())
+}
+
+/// The loan partners still outstanding, each once (facts, v1 edition).
+fn pending_originators(table: &Table) -> Vec<&Originator> {
+    let pending = table.progress().pending().map(|seat| &table.seats()[seat]);
+    let loans = pending.filter(|seat| seat.product_type == ProductType::Loan);
+    let mut originators: Vec<&Originator> = loans.map(|seat| &seat.originator).collect();
+    originators.dedup_by_key(|originator| &originator.key);
+    originators
+}
+
+/// The partners still outstanding, each once with its product types.
+fn pending_responses(table: &Table) -> Vec<PendingResponse<'_>> {
+    let mut pending: Vec<PendingResponse> = Vec::new();
+    for seat in table.progress().pending().map(|seat| &table.seats()[seat]) {
+        match pending.iter_mut().find(|response| response.partner.uuid == seat.partner.uuid) {
+            Some(response) => response.product_types.push(seat.product_type),
+            None => {
+                pending
+                    .push(PendingResponse { partner: &seat.partner, product_types: vec![seat.product_type] });
+            }
+        }
+    }
+    pending
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    uuid: Uuid,
+    lead_uuid: Uuid,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loan_amount: Option<i32>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PendingResponse<'a> {
+    partner: &'a Partner,
+    product_types: Vec<ProductType>,
+}
+
+fn begin_array(out: &mut Vec<u8>, name: &str) {
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":[");
+}
+
+fn write_list(out: &mut Vec<u8>, items: Vec<impl Serialize>) {
+    for (nth, item) in items.into_iter().enumerate() {
+        if nth > 0 {
+            out.push(b',');
+        }
+        serde_json::to_writer(&mut *out, &item).expect("writing to memory does not fail");
+    }
+}

@@ -1,0 +1,375 @@
+//! The rate table as a machine: what happens to it goes in by [`handle`](RateTable::handle), what is to be done about it comes out by
+//! [`poll`](RateTable::poll). It knows no actor, no clock and no store.
+//!
+//! ```text
+//!  Asked, NoTime, Answered ─┐                     ┌─ Ask     seats, of which each is then Asked, NoTime or Answered
+//!  Admitted ────────────────┤                     ├─ Admit   held seats; their limits answer Admitted
+//!  DeadlinePassed ──────────┼─▶ handle … poll ───▶┼─ Write   what in_flight() says, then Written or PutOff
+//!  Written, PutOff, Retry ──┘                     ├─ GiveBack, Show, Settle
+//! ```
+//!
+//! One write is under way at a time, so that the order of the record is the order of arrival; what is shown is written. The first
+//! write has the answers of those who answer at once, since to ask them tells nobody. Who lives elsewhere is asked after it.
+
+use super::asks::Asks;
+use super::denied::Denied;
+use super::outcome::{AskEnd, NoOfferReason, Outcome};
+use super::progress::{Due, Event as Step, Progress, Standing};
+use super::record::{Answer, AnswerRecord, Ask};
+use super::table::Table;
+
+/// What can happen to a rate table.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A seat that was to be asked is being asked.
+    Asked {
+        /// Position of the seat.
+        seat: usize,
+        /// How.
+        ask: Ask,
+    },
+    /// There was no time to ask a seat that was to be asked.
+    NoTime {
+        /// Position of the seat.
+        seat: usize,
+        /// When, Unix milliseconds.
+        at: i64,
+    },
+    /// An ask has ended.
+    Answered {
+        /// Position of the seat.
+        seat: usize,
+        /// How it ended.
+        end: AskEnd,
+        /// When, Unix milliseconds.
+        at: i64,
+    },
+    /// The limits have said which of the held seats are asked. One of which they say nothing has left the book.
+    Admitted {
+        /// When, Unix milliseconds.
+        at: i64,
+        /// Of each seat what keeps it from being asked, if something does; `Some(None)` when no place is left for it.
+        verdicts: Vec<(usize, Option<Option<Denied>>)>,
+    },
+    /// Whoever was asked and has not answered has timed out, and so has who is held.
+    DeadlinePassed {
+        /// When, Unix milliseconds.
+        at: i64,
+    },
+    /// What was in flight is on the disk.
+    Written,
+    /// The store had no room for what was in flight; nothing is written before [`Event::Retry`].
+    PutOff,
+    /// The store may have room again.
+    Retry,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Ask these seats.
+    Ask(Vec<usize>),
+    /// Have their limits say which of these held seats are asked.
+    Admit(Vec<usize>),
+    /// Write what is [in flight](RateTable::in_flight).
+    Write,
+    /// These seats were not asked after all: what they counted is given back.
+    GiveBack(Vec<usize>),
+    /// What is shown has changed.
+    Show,
+    /// The table is complete. Told once.
+    Settle,
+}
+
+/// What is written together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Write {
+    /// Whether the table itself is written with it.
+    pub first: bool,
+    /// Position of the answer record.
+    pub sequence: u16,
+    /// The answers; none when only the asks have changed.
+    pub record: AnswerRecord,
+    /// Who is asked, where that has changed.
+    pub asks: Option<Asks>,
+    /// Offers that the table had no numbers left for.
+    pub cut: usize,
+    /// Whether the table is complete with it.
+    pub settles: bool,
+}
+
+/// Where a rate table is taken up.
+#[derive(Debug)]
+pub struct Beginning {
+    /// The table, with the answers that it has.
+    pub table: Table,
+    /// Of each seat, whether it answers at once.
+    pub at_once: Vec<bool>,
+    /// Who was asked, as far as the head does not say so.
+    pub asks: Asks,
+    /// Position of the next answer record; `None` for a table that is to be written first.
+    pub sequence: Option<u16>,
+}
+
+/// A rate table that is being built.
+#[derive(Debug)]
+pub struct RateTable {
+    /// As it is on the disk.
+    table: Table,
+    /// As its seats will stand when all that has arrived is written.
+    ahead: Progress,
+    seats: Vec<Seat>,
+    asks: Asks,
+    /// What of the asks is to be written.
+    asks_changed: bool,
+    /// In the order of arrival.
+    arrived: Vec<(Answer, Option<Ask>)>,
+    in_flight: Option<Write>,
+    put_off: bool,
+    is_written: bool,
+    sequence: u16,
+    /// Seats of which the write has just said that they were not asked after all.
+    spared: Vec<usize>,
+    shows: bool,
+    settled: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Seat {
+    at_once: bool,
+    /// It was asked before a restart.
+    asked_before: bool,
+    /// It is to be asked.
+    due: bool,
+    ask: Option<Ask>,
+}
+
+impl RateTable {
+    /// Takes a table up: a new one, or one that a restart has left pending.
+    pub fn new(beginning: Beginning) -> Self {
+        let Beginning { table, at_once, asks, sequence } = beginning;
+        let ahead = table.progress().clone();
+        let is_asked = |seat: usize| ahead.at(seat) == Some(Standing::Asked);
+        let seat = |(seat, at_once): (usize, bool)| Seat {
+            at_once,
+            asked_before: sequence.is_some() && (is_asked(seat) || asks.is_released(seat)),
+            due: is_asked(seat),
+            ask: None,
+        };
+        let seats = at_once.into_iter().enumerate().map(seat).collect();
+        Self {
+            seats,
+            ahead,
+            asks,
+            asks_changed: false,
+            arrived: Vec::new(),
+            in_flight: None,
+            put_off: false,
+            is_written: sequence.is_some(),
+            sequence: sequence.unwrap_or(0),
+            spared: Vec::new(),
+            shows: false,
+            settled: false,
+            table,
+        }
+    }
+
+    /// The table as it is on the disk: what may be shown.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// What is being written.
+    pub fn in_flight(&self) -> Option<&Write> {
+        self.in_flight.as_ref()
+    }
+
+    /// Whether an answer of a seat would be one too many.
+    pub fn has_outcome(&self, seat: usize) -> bool {
+        !self.ahead.is_pending(seat)
+    }
+
+    /// The seats without an outcome, be it written or not, but for those that are still to be asked: they are told that there is no
+    /// time.
+    pub fn waited_for(&self) -> impl Iterator<Item = usize> {
+        self.ahead.pending().filter(|seat| !self.seats[*seat].due)
+    }
+
+    /// Whether a seat is asked by second look.
+    pub fn is_second_look(&self, seat: usize) -> bool {
+        self.asks.is_released(seat)
+    }
+
+    /// When second look has asked a seat, Unix milliseconds.
+    pub fn released_at(&self, seat: usize) -> Option<i64> {
+        self.asks.released_at(seat)
+    }
+
+    /// The seats that limits have counted for a table that is not written yet.
+    pub fn counted(&self) -> impl Iterator<Item = usize> {
+        let released = self.asks.released.iter().map(|seat| usize::from(*seat));
+        self.table.progress().standing(Standing::Asked).chain(released)
+    }
+
+    /// Whether second look may still begin.
+    pub fn second_look_to_come(&self) -> bool {
+        self.table.progress().standing(Standing::Held).next().is_some()
+    }
+
+    /// Whether everybody is heard and written.
+    pub fn is_complete(&self) -> bool {
+        self.is_written && self.table.progress().settled()
+    }
+
+    /// Whether those are heard and written who answer at once.
+    pub fn has_prompt_answers(&self) -> bool {
+        let waits = |seat: usize| self.seats[seat].at_once;
+        // Whom second look asks is known when it is written.
+        let deciding = self.asks_changed && self.asks.second_look_at.is_some();
+        self.is_written && !deciding && !self.table.progress().standing(Standing::Asked).any(waits)
+    }
+
+    /// Takes in what has happened. An answer of a seat that has its outcome is dropped: a late offer never enters.
+    pub fn handle(&mut self, event: Event) {
+        match event {
+            Event::Asked { seat, ask } => self.seats[seat].ask = Some(ask),
+            Event::NoTime { seat, at } if self.seats[seat].asked_before => {
+                self.note(seat, Outcome::TimedOut.because("its time ran out during a restart"), at);
+            }
+            Event::NoTime { seat, at } => {
+                self.asks.spared.push(seat as u16);
+                self.asks_changed = true;
+                self.note(seat, Outcome::NoOffers(NoOfferReason::NoTime).into(), at);
+            }
+            Event::Answered { seat, end, at } => self.note(seat, end, at),
+            Event::Admitted { at, verdicts } => self.begin_second_look(at, verdicts),
+            Event::DeadlinePassed { at } => {
+                for seat in self.waited_for().collect::<Vec<_>>() {
+                    self.note(seat, Outcome::TimedOut.because("the deadline of the rate table came"), at);
+                }
+            }
+            Event::Written => self.written(),
+            Event::PutOff => {
+                if let Some(Write { record, asks, .. }) = self.in_flight.take() {
+                    self.asks_changed |= asks.is_some();
+                    self.arrived.splice(0..0, record.answers.into_iter().zip(record.asked));
+                }
+                self.put_off = true;
+            }
+            Event::Retry => self.put_off = false,
+        }
+    }
+
+    /// What is to be done next at a time in Unix milliseconds; `None` when nothing is before something happens.
+    pub fn poll(&mut self, now: i64) -> Option<Effect> {
+        let may_write = self.in_flight.is_none() && !self.put_off;
+        if may_write {
+            self.release_if_due();
+        }
+        if let Some(seats) = self.take_due() {
+            return Some(Effect::Ask(seats));
+        }
+        if may_write {
+            match self.ahead.due() {
+                Due::Release(held) if self.asks.second_look_at.is_none() => return Some(Effect::Admit(held)),
+                Due::Drop(held) => {
+                    for seat in held {
+                        self.note(seat, Outcome::NoOffers(NoOfferReason::NotNeeded).into(), now);
+                    }
+                }
+                Due::Release(_) | Due::Nothing => {}
+            }
+            if !self.is_written || !self.arrived.is_empty() || self.asks_changed {
+                self.begin_write();
+                return Some(Effect::Write);
+            }
+        }
+        if !self.spared.is_empty() {
+            return Some(Effect::GiveBack(std::mem::take(&mut self.spared)));
+        }
+        if std::mem::take(&mut self.shows) {
+            return Some(Effect::Show);
+        }
+        let settles = !self.settled && self.is_complete();
+        self.settled |= settles;
+        settles.then_some(Effect::Settle)
+    }
+
+    /// Notes an outcome, unless its seat has one.
+    fn note(&mut self, seat: usize, end: AskEnd, at: i64) {
+        let offers = !end.outcome.quotes().is_empty();
+        if self.ahead.apply(Step::Ended { seat, offers }).is_err() {
+            return;
+        }
+        let AskEnd { outcome, cause } = end;
+        self.seats[seat].due = false;
+        self.arrived.push((Answer { seat: seat as u16, at, outcome, cause }, self.seats[seat].ask));
+    }
+
+    /// The limits of held seats hold from when second look begins. Who is kept out has its outcome.
+    fn begin_second_look(&mut self, at: i64, verdicts: Vec<(usize, Option<Option<Denied>>)>) {
+        self.asks.second_look_at = Some(at);
+        self.asks_changed = true;
+        for (seat, against) in verdicts {
+            match against {
+                None => self.asks.released.push(seat as u16),
+                Some(by) => {
+                    self.asks.held_back.push((seat as u16, by));
+                    self.note(seat, Outcome::NoOffers(NoOfferReason::HeldBack).into(), at);
+                }
+            }
+        }
+    }
+
+    /// Has held seats asked once it is on the disk that second look has begun.
+    fn release_if_due(&mut self) {
+        if self.asks.second_look_at.is_none() || self.asks_changed {
+            return;
+        }
+        if let Due::Release(held) = self.table.progress().due() {
+            for seat in held {
+                let released =
+                    self.table.release(seat).and_then(|()| self.ahead.apply(Step::Released { seat }));
+                debug_assert!(released.is_ok(), "a held seat can be released");
+                self.seats[seat].due = true;
+            }
+        }
+    }
+
+    /// Those who are to be asked and may be: before the table is on the disk only who answers at once.
+    fn take_due(&mut self) -> Option<Vec<usize>> {
+        let is_written = self.is_written;
+        let may_be_asked = |(_, seat): &(usize, &mut Seat)| seat.due && (is_written || seat.at_once);
+        let due = self.seats.iter_mut().enumerate().filter(may_be_asked);
+        let due: Vec<usize> = due.map(|(nth, seat)| (seat.due = false, nth).1).collect();
+        (!due.is_empty()).then_some(due)
+    }
+
+    fn begin_write(&mut self) {
+        let (mut answers, asked): (Vec<Answer>, Vec<Option<Ask>>) = self.arrived.drain(..).unzip();
+        let cut = self.table.cut_to_fit(&mut answers);
+        self.in_flight = Some(Write {
+            first: !self.is_written,
+            sequence: self.sequence,
+            record: AnswerRecord { answers, asked },
+            asks: self.asks_changed.then(|| self.asks.clone()),
+            cut,
+            settles: self.ahead.settled(),
+        });
+    }
+
+    fn written(&mut self) {
+        let Some(Write { record, asks, .. }) = self.in_flight.take() else { return };
+        self.sequence += u16::from(!record.answers.is_empty());
+        self.is_written = true;
+        self.shows = true;
+        for answer in record.answers {
+            // Its progress was moved ahead when it came.
+            let applied = self.table.apply(&answer);
+            debug_assert!(applied.is_ok(), "an answer is taken in once");
+            let is_spared = asks.as_ref().is_some_and(|asks| asks.is_spared(usize::from(answer.seat)));
+            self.spared.extend(is_spared.then_some(usize::from(answer.seat)));
+        }
+        self.asks_changed &= asks.is_none_or(|written| written != self.asks);
+    }
+}

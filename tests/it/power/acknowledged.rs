@@ -111,9 +111,12 @@ impl Acknowledged {
             let table = daemon.caller.get(&self.confidential, &path, BOUND).await;
             let path = format!("/leads/{}", answered.lead);
             let lead = daemon.caller.get(&self.confidential, &path, BOUND).await;
-            let (Some(table), Some(lead)) = (table, lead) else {
-                missing.refused.get_or_insert_with(|| format!("{} has no answer", answered.table));
-                break;
+            let (table, lead) = match (table, lead) {
+                (Ok(table), Ok(lead)) => (table, lead),
+                (Err(why), _) | (_, Err(why)) => {
+                    missing.refused.get_or_insert(why);
+                    break;
+                }
             };
             if lead.status != 200 || !answered.is_kept_in(&table) {
                 missing.tables.push(format!("{} ({}, {})", answered.table, lead.status, table.status));

@@ -38,17 +38,18 @@ impl Caller {
 
     /// Posts a lead.
     pub async fn submit(&self, token: &str, lead: String, bound: Duration) -> Option<Answer> {
-        self.call(Method::POST, &format!("{}/leads/rateTables", self.api), token, lead, bound).await
+        self.call(Method::POST, &format!("{}/leads/rateTables", self.api), token, lead, bound).await.ok()
     }
 
-    pub async fn get(&self, token: &str, path: &str, bound: Duration) -> Option<Answer> {
+    /// Asks for a path; why there was no answer is told.
+    pub async fn get(&self, token: &str, path: &str, bound: Duration) -> Result<Answer, String> {
         self.call(Method::GET, &format!("{}{path}", self.api), token, String::new(), bound).await
     }
 
     /// What `/readyz` answers; nothing when it does not answer within the bound.
     pub async fn ready(&self, bound: Duration) -> Option<u16> {
         let url = format!("{}/readyz", self.admin);
-        Some(self.call(Method::GET, &url, "", String::new(), bound).await?.status)
+        Some(self.call(Method::GET, &url, "", String::new(), bound).await.ok()?.status)
     }
 
     /// All of a feed, page by page.
@@ -56,7 +57,7 @@ impl Caller {
         let mut path = format!("{path}?timestamp=2020-01-01T00:00:00Z");
         let mut data = Vec::new();
         loop {
-            let answer = self.get(token, &path, bound).await.ok_or("a feed's page has no answer")?;
+            let answer = self.get(token, &path, bound).await?;
             if answer.status != 200 {
                 return Err(format!("a feed's page: {}", answer.status));
             }
@@ -77,7 +78,8 @@ impl Caller {
         token: &str,
         body: String,
         bound: Duration,
-    ) -> Option<Answer> {
+    ) -> Result<Answer, String> {
+        let no_answer = |cause: &dyn std::fmt::Debug| format!("{url} has no answer: {cause:?}");
         let mut request =
             Request::builder().method(method).uri(url).header("content-type", "application/json");
         if !token.is_empty() {
@@ -85,10 +87,11 @@ impl Caller {
         }
         let request = request.body(Full::new(body.into())).unwrap();
         let exchange = async {
-            let (head, body) = self.http.request(request).await.ok()?.into_parts();
-            let body = body.collect().await.ok()?.to_bytes();
-            Some(Answer { status: head.status.as_u16(), headers: head.headers, body })
+            let (head, body) =
+                self.http.request(request).await.map_err(|cause| no_answer(&cause))?.into_parts();
+            let body = body.collect().await.map_err(|cause| no_answer(&cause))?.to_bytes();
+            Ok(Answer { status: head.status.as_u16(), headers: head.headers, body })
         };
-        tokio::time::timeout(bound, exchange).await.ok()?
+        tokio::time::timeout(bound, exchange).await.unwrap_or_else(|late| Err(no_answer(&late)))
     }
 }

@@ -100,7 +100,7 @@ impl<'l> Load<'l> {
             if !answered.is_complete() && rng.bool() {
                 tokio::time::sleep(Duration::from_millis(60)).await;
                 let path = format!("/originator/rateTables/{}", answered.table);
-                let Some(answer) = caller.get(&self.confidential, &path, BOUND).await else { return };
+                let Ok(answer) = caller.get(&self.confidential, &path, BOUND).await else { return };
                 self.note(&answer);
             }
         }

@@ -14,8 +14,9 @@ use crate::model::LeadAction;
 use crate::rate_table::asks::Asks;
 use crate::rate_table::record::{Answer, AnswerRecord, TableHead};
 use crate::rate_table::table::Table;
+use crate::store::codec::{self, CodecError};
 use crate::store::entities::LeadRecord;
-use crate::store::{FeedKey, Scan, Store, Tree, codec};
+use crate::store::{FeedKey, Scan, Store, Tree};
 
 /// How far the clock may have stepped back since a lead came, milliseconds.
 const CLOCK_STEPS: i64 = 60 * 60 * 1000;
@@ -154,9 +155,13 @@ pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Result<Vec<An
 /// Like [`answers`], with how each was asked for.
 pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result<AnswerRecord, Unavailable>> {
     let records = store.scan(Tree::Answers, table.as_bytes());
-    records.map(|record| {
-        record.map_err(broken).and_then(|(_, bytes)| AnswerRecord::read(&bytes).map_err(broken))
-    })
+    records.map(|record| record.map_err(broken).and_then(|(_, bytes)| answer_record(&bytes).map_err(broken)))
+}
+
+/// Reads an answer record, also one of an earlier build, which ends after the answers.
+fn answer_record(payload: &[u8]) -> Result<AnswerRecord, CodecError> {
+    codec::decode(payload)
+        .or_else(|_| codec::decode(payload).map(|answers| AnswerRecord { answers, asked: Vec::new() }))
 }
 
 /// The records under UUIDv7 keys made since a time in Unix milliseconds, of a tree that keeps them as the codec does.
@@ -208,4 +213,27 @@ fn listed<T: DeserializeOwned>(lists: Scan) -> impl Iterator<Item = T> {
 fn broken(cause: impl std::fmt::Display) -> Unavailable {
     error!(%cause, "a stored record cannot be read");
     Unavailable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate_table::outcome::Outcome;
+    use crate::rate_table::record::Ask;
+
+    #[test]
+    fn answers_of_earlier_builds_are_read_and_earlier_builds_read_these() {
+        let answer = |seat| Answer { seat, at: 5, outcome: Outcome::TimedOut, cause: None };
+        let answers = vec![answer(0), answer(1)];
+        let read = answer_record(&codec::encode(&answers)).unwrap();
+        assert_eq!(read, AnswerRecord { answers: answers.clone(), asked: Vec::new() });
+        assert!(read.each().all(|(_, asked)| asked.is_none()));
+
+        let asked = vec![None, Some(Ask { after_ms: 3, budget_ms: 900 })];
+        let record = AnswerRecord { answers: answers.clone(), asked };
+        let stored = codec::encode(&record);
+        assert_eq!(answer_record(&stored), Ok(record.clone()));
+        assert_eq!(codec::decode(&stored), Ok(answers));
+        assert_eq!(record.each().nth(1).unwrap().1.unwrap().budget_ms, 900);
+    }
 }

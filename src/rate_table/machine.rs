@@ -373,3 +373,233 @@ impl RateTable {
         self.asks_changed &= asks.is_none_or(|written| written != self.asks);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::partner_files::partner;
+    use crate::partners::{Book, Fingerprint, SeatText};
+    use crate::rate_table::record::TableHead;
+
+    /// What a seat is in a story: whether it answers at once, and its second look.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum Kind {
+        Catalog,
+        Afar,
+        SecondLook,
+    }
+
+    /// A table that is driven by hand: whatever it wants done is done, or fails, as drawn.
+    struct World {
+        table: RateTable,
+        kinds: Vec<Kind>,
+        asked: HashSet<usize>,
+        /// Answers in the order in which they came to the disk.
+        on_disk: Vec<Answer>,
+        settled: usize,
+        writes: usize,
+    }
+
+    fn seats(kinds: &[Kind]) -> Vec<Arc<SeatText>> {
+        let files = kinds.iter().enumerate().map(|(nth, kind)| {
+            let lender = partner(&format!("lender{nth}"));
+            let lender =
+                if *kind == Kind::SecondLook { lender.second_look(1.0, "") } else { lender.loan("") };
+            (format!("lender{nth}.toml").into(), lender.text())
+        });
+        let book = Book::from_texts(files).expect("the partners of a test are good");
+        let known = |nth: usize| {
+            let key = format!("lender{nth}");
+            let seat = book.seats().iter().find(|seat| seat.identity.key == key);
+            Arc::clone(&seat.expect("each file has a seat").known_as)
+        };
+        (0..kinds.len()).map(known).collect()
+    }
+
+    fn empty(kinds: &[Kind]) -> Table {
+        let seats = seats(kinds);
+        let head = TableHead {
+            uuid: uuid::Uuid::from_u128(1),
+            lead: uuid::Uuid::from_u128(2),
+            company: uuid::Uuid::from_u128(3),
+            test: false,
+            loan_amount: None,
+            wants_loans: true,
+            created_at: 0,
+            deadline: 15_000,
+            seats: vec![Fingerprint([0; 16]); seats.len()],
+            book: Fingerprint([0; 16]),
+            kept_out: Vec::new(),
+        };
+        Table::new(Arc::new(head), seats)
+    }
+
+    impl World {
+        fn new(kinds: Vec<Kind>) -> Self {
+            let table = RateTable::new(Beginning {
+                table: empty(&kinds),
+                at_once: kinds.iter().map(|kind| *kind == Kind::Catalog).collect(),
+                asks: Asks::default(),
+                sequence: None,
+            });
+            Self { table, kinds, asked: HashSet::new(), on_disk: Vec::new(), settled: 0, writes: 0 }
+        }
+
+        /// Carries out what is to be done; `draw` says who has no time and who is kept out.
+        fn drive(&mut self, draw: u8) {
+            while let Some(effect) = self.table.poll(7) {
+                match effect {
+                    Effect::Ask(seats) => seats.into_iter().for_each(|seat| self.ask(seat, draw)),
+                    Effect::Admit(held) => {
+                        let against =
+                            |seat: usize| (seat + usize::from(draw)).is_multiple_of(3).then_some(None);
+                        let verdicts = held.into_iter().map(|seat| (seat, against(seat))).collect();
+                        self.table.handle(Event::Admitted { at: 7, verdicts });
+                    }
+                    Effect::Write => {
+                        let write = self.table.in_flight().expect("a write is in flight");
+                        assert_eq!(write.first, self.writes == 0);
+                    }
+                    Effect::Settle => self.settled += 1,
+                    Effect::GiveBack(_) | Effect::Show => {}
+                }
+            }
+        }
+
+        fn ask(&mut self, seat: usize, draw: u8) {
+            assert!(self.asked.insert(seat), "a seat is asked once");
+            assert!(
+                self.writes > 0 || self.kinds[seat] == Kind::Catalog,
+                "nobody hears of what is not written"
+            );
+            if draw.is_multiple_of(5) {
+                return self.table.handle(Event::NoTime { seat, at: 7 });
+            }
+            self.table.handle(Event::Asked { seat, ask: Ask { after_ms: 0, budget_ms: 1 } });
+            if self.kinds[seat] == Kind::Catalog {
+                self.answer(seat);
+            }
+        }
+
+        fn answer(&mut self, seat: usize) {
+            let end = Outcome::NoOffers(NoOfferReason::Declined).into();
+            self.table.handle(Event::Answered { seat, end, at: 7 });
+        }
+
+        fn written(&mut self) {
+            let Some(write) = self.table.in_flight().cloned() else { return };
+            self.writes += 1;
+            self.on_disk.extend(write.record.answers);
+            self.table.handle(Event::Written);
+        }
+
+        /// The disk holds what is shown, each seat once.
+        fn holds(&self) {
+            let mut folded = empty(&self.kinds);
+            for answer in &self.on_disk {
+                assert!(folded.apply(answer).is_ok(), "a seat has one outcome");
+            }
+            assert_eq!(folded.answers(), self.table.table().answers());
+            let pending = |table: &Table| table.progress().pending().collect::<Vec<_>>();
+            assert_eq!(pending(&folded), pending(self.table.table()));
+            assert!(self.settled <= 1);
+            assert_eq!(self.settled == 1, self.table.is_complete());
+        }
+    }
+
+    #[test]
+    fn a_table_of_catalogs_is_one_write() {
+        let mut world = World::new(vec![Kind::Catalog; 20]);
+        world.drive(1);
+        let write = world.table.in_flight().expect("it is being written");
+        assert!(write.first && write.settles);
+        assert_eq!(write.record.answers.len(), 20);
+        world.written();
+        world.drive(1);
+        assert_eq!((world.writes, world.settled), (1, 1));
+    }
+
+    #[test]
+    fn who_lives_elsewhere_is_asked_when_the_lead_is_on_the_disk() {
+        let mut world = World::new(vec![Kind::Catalog, Kind::Afar]);
+        world.drive(1);
+        assert_eq!(world.asked, HashSet::from([0]));
+        world.written();
+        world.drive(1);
+        assert_eq!(world.asked, HashSet::from([0, 1]));
+        assert!(world.table.has_prompt_answers() && !world.table.is_complete());
+        world.answer(1);
+        world.drive(1);
+        world.written();
+        world.drive(1);
+        world.holds();
+        assert!(world.table.is_complete());
+    }
+
+    #[test]
+    fn what_the_store_has_no_room_for_is_written_later_in_the_same_order() {
+        let mut world = World::new(vec![Kind::Afar, Kind::Afar]);
+        world.drive(1);
+        world.written();
+        world.drive(1);
+        world.answer(1);
+        world.drive(1);
+        world.table.handle(Event::PutOff);
+        world.answer(0);
+        world.drive(1);
+        assert_eq!(world.table.in_flight(), None);
+        world.table.handle(Event::Retry);
+        world.drive(1);
+        world.written();
+        world.drive(1);
+        world.holds();
+        assert_eq!(world.on_disk.iter().map(|answer| answer.seat).collect::<Vec<_>>(), [1, 0]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Whatever happens, in whatever order: what is shown is on the disk, each seat has one outcome, and after the deadline and
+        /// what was being written the table is complete.
+        #[test]
+        fn it_comes_to_its_end_by_the_deadline(
+            kinds in prop::collection::vec(prop::sample::select(vec![Kind::Catalog, Kind::Afar, Kind::SecondLook]), 0..6),
+            steps in prop::collection::vec((0..6_u8, any::<u8>()), 0..30),
+        ) {
+            let mut world = World::new(kinds);
+            world.drive(1);
+            for (step, draw) in steps {
+                match step {
+                    0 | 1 if !world.kinds.is_empty() => {
+                        let seat = usize::from(draw) % world.kinds.len();
+                        if world.asked.contains(&seat) {
+                            world.answer(seat);
+                        }
+                    }
+                    2 | 3 => world.written(),
+                    4 if world.writes > 0 => world.table.handle(Event::PutOff),
+                    _ => world.table.handle(Event::Retry),
+                }
+                world.drive(draw);
+                world.holds();
+            }
+            world.table.handle(Event::Retry);
+            for _ in 0..3 {
+                world.drive(1);
+                world.written();
+                world.drive(1);
+                world.table.handle(Event::DeadlinePassed { at: 15_000 });
+            }
+            world.drive(1);
+            world.written();
+            world.drive(1);
+            world.holds();
+            prop_assert!(world.table.is_complete());
+        }
+    }
+}

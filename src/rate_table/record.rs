@@ -9,7 +9,6 @@ use super::cause::Cause;
 use super::denied::Denied;
 use super::outcome::Outcome;
 use crate::partners::Fingerprint;
-use crate::store::codec::{self, CodecError};
 
 /// Written once, with the lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,15 +78,6 @@ pub struct Ask {
 }
 
 impl AnswerRecord {
-    /// Reads a record, also one of an earlier build.
-    ///
-    /// # Errors
-    /// That it is none.
-    pub fn read(payload: &[u8]) -> Result<Self, CodecError> {
-        codec::decode(payload)
-            .or_else(|_| codec::decode(payload).map(|answers| Self { answers, asked: Vec::new() }))
-    }
-
     /// Each answer, with how it was asked for where that is recorded.
     pub fn each(self) -> impl Iterator<Item = (Answer, Option<Ask>)> {
         let asked = self.asked.into_iter().chain(std::iter::repeat(None));
@@ -103,24 +93,3 @@ pub const NUMBER_BITS: u32 = 12;
 
 /// Offers that a table numbers at most; what comes after is cut and counted.
 pub const MAX_OFFERS: u16 = (1 << NUMBER_BITS) - 1;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn answers_of_earlier_builds_are_read_and_earlier_builds_read_these() {
-        let answer = |seat| Answer { seat, at: 5, outcome: Outcome::TimedOut, cause: None };
-        let answers = vec![answer(0), answer(1)];
-        let read = AnswerRecord::read(&codec::encode(&answers)).unwrap();
-        assert_eq!(read, AnswerRecord { answers: answers.clone(), asked: Vec::new() });
-        assert!(read.each().all(|(_, asked)| asked.is_none()));
-
-        let asked = vec![None, Some(Ask { after_ms: 3, budget_ms: 900 })];
-        let record = AnswerRecord { answers: answers.clone(), asked };
-        let stored = codec::encode(&record);
-        assert_eq!(AnswerRecord::read(&stored), Ok(record.clone()));
-        assert_eq!(codec::decode(&stored), Ok(answers));
-        assert_eq!(record.each().nth(1).unwrap().1.unwrap().budget_ms, 900);
-    }
-}

@@ -16,7 +16,7 @@ const HELD: [(&str, &str, &str); 46] = [
     (S1, "tests/it/power/images.rs", "a_sample_of_power_cuts_on_ext4_loses_nothing_acknowledged"),
     (S1, "tests/it/power/images.rs", "a_sample_of_power_cuts_on_xfs_loses_nothing_acknowledged"),
     (S1, "tests/it/store_damage.rs", "a_flipped_or_missing_byte_of_a_record_is_told_and_nothing_panics"),
-    (S2, "src/matching/progress.rs", "pending_only_shrinks"),
+    (S2, "src/rate_table/progress.rs", "pending_only_shrinks"),
     (S2, "src/matching/tests.rs", "every_table_completes_by_its_deadline_and_only_ever_grows"),
     (S2, "tests/it/crash/campaign.rs", "what_was_acknowledged_survives_kills_at_random_moments"),
     (S3, "src/matching/tests.rs", "an_offer_that_comes_late_never_enters"),

@@ -188,7 +188,7 @@ fn it_says_what_each_failure_means() {
 
 #[test]
 fn it_says_how_each_ask_ends() {
-    let source = clone("src/matching/outcome.rs");
+    let source = clone("src/rate_table/outcome.rs");
     let words =
         source.split("pub fn word(&self)").nth(1).and_then(|rest| rest.split("\n    }\n").next()).unwrap();
     let words: Vec<&str> = words.split('"').skip(1).step_by(2).collect();

@@ -7,16 +7,17 @@
 //! 2. [`matching::matchmaker`] asks for a permit (else 503), and [`partners::book`] which seats fit: a seat is a
 //!    partner's place at the tables of one product type. Its rules are compiled to bitsets, so this takes microseconds.
 //!    [`matching::limiter`] leaves out the seats that are paused, closed, at a cap or over their budget.
-//! 3. The lead, its pending table and `leadCreated` are written as one commit, guarded against duplicates (else 409).
-//!    While the disk is busy the partners' requests are made ([`matching::prepared`]).
+//! 3. A [`matching::rate_table_actor`] feeds the pure [`rate_table::machine`] and carries out what it says. Catalogs answer here and
+//!    now. The lead, its table, their answers and what the feeds tell of it are one commit, guarded against duplicates
+//!    (else 409); while the disk is busy with it the requests of partners that live elsewhere are made ([`matching::prepared`]).
 //!    [`store`] acknowledges when its journal is on the disk. From here on the table will be complete by its deadline, whatever
 //!    happens to the client or to the process.
-//! 4. A [`matching::rate_table_actor`] starts a [`matching::partner_actor`] per seat and asks each within its budget: its
-//!    catalog, or over the [`wire`] ([`matching::lines`]) a partner that lives elsewhere. What is owed to the table is a
-//!    [`matching::replies`]`::Reply`, so an ask ends in exactly one [`rate_table::outcome`]: offers, no offers, failed (a panic
-//!    drops the reply), timed out.
-//! 5. Each answer is folded by the pure machine ([`rate_table::progress`], [`rate_table::table`]), written, and then shown:
-//!    to the submit that waits for the partners that answer at once, to the blocking one that waits for all, to polls.
+//! 4. Only then is anybody asked who lives elsewhere: a [`matching::partner_actor`] per seat, within its budget, over the [`wire`]
+//!    ([`matching::lines`]). What is owed to the table is a [`matching::replies`]`::Reply`, so an ask ends in exactly one
+//!    [`rate_table::outcome`]: offers, no offers, failed (a panic drops the reply), timed out.
+//! 5. The machine takes each outcome in, has it written, and then shown:
+//!    to the submit that waits for the partners that answer at once, to the blocking one that waits for all, to polls. A table that is
+//!    complete with its first commit is shown at once, and its actor leaves.
 //! 6. With the last outcome the table is complete and never changes again. Later polls fold it from its records. What a
 //!    crash leaves pending goes on at the next start, through the same machine, under the original deadline.
 //!
@@ -34,6 +35,7 @@
 //!                      └→ admin ─┼→ web ────────────────────┘
 //!                                ├→ run_file → private_file
 //!                                └→ reload → config, partners
+//!      matching and admin also name rate_table, which names partners and model
 //!      admin and cli also name matching and partners: what partners report, how they behave, and what they offer
 //!      daemon and cli also name reload: what its report says, and declaration: its faults
 //!      cli also names wire: TLS with our own listeners
@@ -50,7 +52,8 @@
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
 //! | [`store`] | the record: one writer thread, a journal, record files by time and what finds records in them; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
-//! | [`matching`] | actors, progress, budgets, ranking, recovery; explanation, replay and totals of what is stored |
+//! | [`rate_table`] | what becomes of a lead's asks, as one machine: standing, answers, ranking, second look; no actor, clock or store |
+//! | [`matching`] | seating, actors, budgets, recovery; explanation, replay and totals of what is stored |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |

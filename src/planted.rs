@@ -62,7 +62,7 @@ mod tests {
             AckWithoutSync,
             "store::tests::durability::a_failing_sync_fails_the_group_and_the_store_until_the_disk_works_again",
         ),
-        (LateOffers, "matching::progress::tests::a_second_outcome_is_refused"),
+        (LateOffers, "rate_table::progress::tests::a_second_outcome_is_refused"),
         (NoDeadline, "matching::tests::a_silent_partner_is_given_its_own_timeout"),
         (
             CursorOffByOne,

@@ -1,13 +1,13 @@
 //! Pausing and resuming partners, with what the audit log says of it: for the command line and for the console.
 
-use tracing::error;
-
 use super::App;
 use super::audit::audit_by;
+use super::command::our_fault;
 use crate::matching::pausing::{self, Pausable};
-use crate::store::CommitError;
 use crate::store::pauses::{Pause, Resumed};
 use crate::web::Failure;
+
+const NOT_STORED: &str = "a pause could not be stored";
 
 /// Takes out what is in the book, until it is resumed.
 ///
@@ -17,7 +17,7 @@ pub(super) async fn pause(app: &App, what: &Pausable, who: &str) -> Result<Pause
     if let Some((attribute, fault)) = what.fault(&app.engine.book()) {
         return Err(Failure::bad_attribute(attribute, fault));
     }
-    let pause = pausing::pause(&app.engine, what).await.map_err(|failure| failed(&failure))?;
+    let pause = pausing::pause(&app.engine, what).await.map_err(our_fault(NOT_STORED))?;
     audit_by!(
         who,
         "partner.pause",
@@ -33,7 +33,7 @@ pub(super) async fn pause(app: &App, what: &Pausable, who: &str) -> Result<Pause
 /// # Errors
 /// Our fault.
 pub(super) async fn resume(app: &App, what: &Pausable, who: &str) -> Result<Resumed, Failure> {
-    let resumed = pausing::resume(&app.engine, what).await.map_err(|failure| failed(&failure))?;
+    let resumed = pausing::resume(&app.engine, what).await.map_err(our_fault(NOT_STORED))?;
     if resumed == Resumed::Ended {
         audit_by!(
             who,
@@ -44,9 +44,4 @@ pub(super) async fn resume(app: &App, what: &Pausable, who: &str) -> Result<Resu
         );
     }
     Ok(resumed)
-}
-
-fn failed(failure: &CommitError) -> Failure {
-    error!(%failure, "a pause could not be stored");
-    Failure::internal()
 }

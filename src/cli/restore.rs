@@ -3,13 +3,13 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 
 use super::backup::{Bar, json_of, told_of};
 use super::operator::operator;
 use super::page;
+use super::trouble::Trouble;
 use crate::admin::backup::told;
 use crate::config::Settings;
 use crate::store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary};
@@ -42,20 +42,14 @@ pub struct Arguments {
 const PIECE_BYTES: usize = 256 * 1024;
 
 /// Runs `offerd restore`.
-pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
-    let settings = match super::settings(config) {
-        Ok(settings) => settings,
-        Err(code) => return code,
-    };
+pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+    let settings = super::settings(config)?;
     let into = arguments.into.as_ref().unwrap_or(&settings.store.path);
-    let ended = master_key(&settings, into).and_then(|master| match arguments.check {
+    let master = master_key(&settings, into)?;
+    Ok(match arguments.check {
         true => check(master, arguments),
         false => restore(&settings, master, into, arguments),
-    });
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => super::fail(message),
-    }
+    }?)
 }
 
 /// The key of the place that is restored into, or else that of the configured store.
@@ -157,8 +151,7 @@ fn warn(report: &CheckReport) {
 
 fn tell(arguments: &Arguments, summary: &Summary, what: &str) -> Result<(), String> {
     if arguments.json {
-        let told = serde_json::to_string_pretty(&json_of(summary)).map_err(|error| error.to_string())?;
-        page::print(told);
+        page::print_json(&json_of(summary))?;
     } else {
         page::print(format_args!("{what}: {}", told_of(summary)));
     }

@@ -77,6 +77,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "sandbox",
             "store",
             "telemetry",
+            "web",
             "wire",
         ],
     ),

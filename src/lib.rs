@@ -86,6 +86,8 @@
 //!   (`store/arrival_clock.rs`).
 //! - A rate table is computed under one [`matching::configuration`], book and lines and rules, whatever is reloaded.
 //! - A reload swaps everything or nothing; what can fail fails before the swap (`daemon/reload.rs`).
+//! - A command has one path: it asks the admin routes, over the listener of a running daemon or in its own process over the store
+//!   that it has opened; only `cli/admin_client.rs` knows which.
 //! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
 //! - An id tells of no other: uuids are made in [`ids`] only, and an offer's, which is public, leads to its table only for
 //!   who has the store's key ([`matching::offer_ids`]).

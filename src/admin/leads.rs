@@ -45,6 +45,6 @@ async fn found<T: Send + 'static>(
 ) -> Result<T, Failure> {
     let looked = blocking("what is held on a lead could not be read", look).await?;
     let found = looked
-        .map_err(|_| unavailable("the store cannot be read or written; its log tells why".to_owned()))?;
+        .map_err(|_| unavailable("the store cannot be read or written; the log tells why".to_owned()))?;
     found.ok_or_else(|| Failure::unknown_uuid("Lead", lead))
 }

@@ -18,13 +18,8 @@ pub(super) async fn pause(app: &App, what: &Pausable, who: &str) -> Result<Pause
         return Err(Failure::bad_attribute(attribute, fault));
     }
     let pause = pausing::pause(&app.engine, what).await.map_err(our_fault(NOT_STORED))?;
-    audit_by!(
-        who,
-        "partner.pause",
-        partner = what.partner,
-        product_type = what.product_type.map(|product| product.as_str()),
-        "partner paused"
-    );
+    let (partner, product_type) = named(what);
+    audit_by!(who, "partner.pause", partner, product_type, "partner paused");
     Ok(pause)
 }
 
@@ -35,13 +30,12 @@ pub(super) async fn pause(app: &App, what: &Pausable, who: &str) -> Result<Pause
 pub(super) async fn resume(app: &App, what: &Pausable, who: &str) -> Result<Resumed, Failure> {
     let resumed = pausing::resume(&app.engine, what).await.map_err(our_fault(NOT_STORED))?;
     if resumed == Resumed::Ended {
-        audit_by!(
-            who,
-            "partner.resume",
-            partner = what.partner,
-            product_type = what.product_type.map(|product| product.as_str()),
-            "partner resumed"
-        );
+        let (partner, product_type) = named(what);
+        audit_by!(who, "partner.resume", partner, product_type, "partner resumed");
     }
     Ok(resumed)
+}
+
+fn named(what: &Pausable) -> (&str, Option<&'static str>) {
+    (&what.partner, what.product_type.map(|product| product.as_str()))
 }

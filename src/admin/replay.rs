@@ -81,7 +81,7 @@ async fn go_on(under_way: UnderWay) -> (ReplayLine, Option<UnderWay>) {
         Ok((false, replay)) => (ReplayLine::Report(replay.report()), None),
         Err(error) => {
             error!(%error, "a replay could not go on");
-            (ReplayLine::Failed("the daemon could not go on; its log tells why".to_owned()), None)
+            (ReplayLine::Failed("the replay could not go on; the log tells why".to_owned()), None)
         }
     }
 }

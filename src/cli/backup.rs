@@ -1,17 +1,16 @@
 //! `offerd backup FILE`: what arrives is checked on its way into the file.
 
 use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::admin_client::AdminClient;
 use super::files::{Making, cannot_make};
 use super::page;
+use super::progress::Bar;
 use super::trouble::Trouble;
 use crate::store::Tree;
 use crate::store::backup::{Scanner, Summary};
@@ -33,8 +32,8 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Time after which progress is shown.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How far a backup was read or written.
+const BAR: &str = "{bar:30} {binary_bytes} of at most {binary_total_bytes}  {binary_bytes_per_sec}";
 
 /// Runs `offerd backup`.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
@@ -80,7 +79,7 @@ impl Copy {
             ));
         }
         let (making, written) = Making::begin(file).map_err(|error| cannot_make(file, &error))?;
-        Ok(Self { file: file.to_owned(), making, written, scanner: Scanner::new(None), bar: Bar::start() })
+        Ok(Self { file: file.to_owned(), making, written, scanner: Scanner::new(None), bar: bar() })
     }
 
     fn add(&mut self, piece: &[u8]) -> Result<(), String> {
@@ -88,14 +87,14 @@ impl Copy {
         self.written
             .write_all(piece)
             .map_err(|error| format!("{} cannot be written: {error}", self.making.part().display()))?;
-        self.bar.show(self.scanner.summary());
+        show(&self.bar, self.scanner.summary());
         Ok(())
     }
 
     /// Gives the file its name, once it is whole and on the disk.
     fn end(self) -> Result<Summary, String> {
         let Self { file, making, written, scanner, bar } = self;
-        bar.end();
+        drop(bar);
         let summary =
             scanner.finish().map_err(|fault| format!("the backup did not arrive whole: {fault}"))?;
         making.finish(&written).map_err(|error| cannot_make(&file, &error))?;
@@ -158,33 +157,12 @@ pub fn json_of(summary: &Summary) -> Value {
     })
 }
 
-/// How far a backup was read or written; on a terminal only, and only when it takes its time.
-pub struct Bar {
-    bar: ProgressBar,
-    begun: Instant,
+/// A bar that is not shown yet.
+pub fn bar() -> Bar {
+    Bar::begin(BAR)
 }
 
-impl Bar {
-    /// A bar that is not shown yet.
-    pub fn start() -> Self {
-        let style = ProgressStyle::with_template(
-            "{bar:30} {binary_bytes} of at most {binary_total_bytes}  {binary_bytes_per_sec}",
-        );
-        let bar = ProgressBar::hidden().with_style(style.expect("the template is well-formed"));
-        Self { bar, begun: Instant::now() }
-    }
-
-    /// Shows how far it is.
-    pub fn show(&self, summary: &Summary) {
-        if self.bar.is_hidden() && self.begun.elapsed() > PATIENCE && std::io::stderr().is_terminal() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        self.bar.set_length(summary.store_bytes.max(summary.bytes));
-        self.bar.set_position(summary.bytes);
-    }
-
-    /// Takes it away.
-    pub fn end(&self) {
-        self.bar.finish_and_clear();
-    }
+/// Shows how far a backup was read or written.
+pub fn show(bar: &Bar, summary: &Summary) {
+    bar.show(summary.bytes, summary.store_bytes.max(summary.bytes));
 }

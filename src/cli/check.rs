@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::page;
-use super::trouble::Trouble;
+use super::trouble::{BAD_CONFIGURATION, Trouble};
 use crate::config::Settings;
 use crate::daemon;
 use crate::declaration::Fault;
@@ -53,7 +53,7 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> 
         }
         Err(faults) if arguments.json => {
             page::print_json(&json!({ "faults": faults }))?;
-            Err(Trouble::Told(ExitCode::from(super::BAD_CONFIGURATION)))
+            Err(Trouble::Told(ExitCode::from(BAD_CONFIGURATION)))
         }
         Err(faults) => Err(Trouble::Faults(faults)),
     }

@@ -276,9 +276,8 @@ impl Answer {
                 self.status.as_u16()
             ),
             (true, told) => format!("the daemon refused: {}", told.join("; ")),
-            // Of our own faults the log of this command tells more.
-            (false, _) if self.status.is_server_error() => {
-                format!("{}; what is wrong is told above", told.join("; "))
+            (false, _) if self.status == StatusCode::INTERNAL_SERVER_ERROR => {
+                "it could not be done; what is wrong is told above".to_owned()
             }
             (false, told) => told.join("; "),
         })

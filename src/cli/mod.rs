@@ -40,13 +40,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 use self::trouble::Trouble;
 use crate::config::Settings;
 use crate::daemon;
-use crate::declaration::Fault;
 use crate::partners::Book;
 use crate::store::{Store, StoreOptions};
 use crate::telemetry::logging;
-
-/// Bad configuration (`EX_USAGE`); the unit does not start again on it.
-pub const BAD_CONFIGURATION: u8 = 64;
 
 /// A matching engine for financial offers: a lead goes in, a rate table comes out.
 #[derive(Debug, Parser)]
@@ -251,25 +247,6 @@ fn open_or_make_store(settings: &Settings) -> Result<Store, String> {
 /// The settings and the book, which must be good.
 fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), Trouble> {
     daemon::load(config).map_err(Trouble::Faults)
-}
-
-/// Tells faults, one a line.
-fn tell(faults: &[Fault]) -> ExitCode {
-    for fault in faults {
-        eprintln!("{fault}");
-    }
-    let count = faults.len();
-    eprintln!(
-        "offerd: {count} {} found; nothing was started or changed",
-        if count == 1 { "fault" } else { "faults" }
-    );
-    ExitCode::from(BAD_CONFIGURATION)
-}
-
-/// Tells why a command failed.
-fn fail(message: impl std::fmt::Display) -> ExitCode {
-    eprintln!("offerd: {message}");
-    ExitCode::FAILURE
 }
 
 /// Runs a command's requests to their end.

@@ -9,7 +9,7 @@ use hyper::Method;
 
 use super::admin_client::AdminClient;
 use super::page;
-use super::trouble::Trouble;
+use super::trouble::{BAD_CONFIGURATION, Trouble};
 use crate::config::{SettingChange, Settings};
 use crate::partners::diff::{Aspect, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
 use crate::reload::{Outcome, Report};
@@ -50,9 +50,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
             page::print(text(&report).trim_end());
             Ok(())
         }
-        Outcome::Refused { .. } if arguments.json => {
-            Err(Trouble::Told(ExitCode::from(super::BAD_CONFIGURATION)))
-        }
+        Outcome::Refused { .. } if arguments.json => Err(Trouble::Told(ExitCode::from(BAD_CONFIGURATION))),
         Outcome::Refused { faults } => Err(Trouble::Faults(faults)),
         Outcome::Failed { cause } => Err(Trouble::Other(format!("nothing was changed: {cause}"))),
     }

@@ -1,19 +1,18 @@
 //! `offerd replay`: stored leads once more with changed partner files.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chrono::Utc;
 use clap::Args;
 use comfy_table::{CellAlignment, Table};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::admin_client::AdminClient;
+use super::progress::Bar;
 use super::trouble::Trouble;
 use super::{page, values};
 use crate::admin::replay::{ReplayLine, ReplayOrder};
-use crate::matching::replay::{Named, OfferCount, Progress, ReplayReport, Wish};
+use crate::matching::replay::{Named, OfferCount, ReplayReport, Wish};
 use crate::partners::Book;
 
 /// `offerd replay`
@@ -46,8 +45,8 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Time after which progress is shown.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How far the replay is.
+const BAR: &str = "{bar:30} {pos} of {len} rate tables, {eta} left";
 
 /// Runs `offerd replay`.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
@@ -55,11 +54,11 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     let directory = arguments.partners.as_ref().unwrap_or(&settings.partners.path);
     // Here, so that faults are told with the files that they are in.
     Book::load(directory).map_err(Trouble::Faults)?;
-    let mut bar = Bar::start();
+    let bar = Bar::begin(BAR);
     let admin = AdminClient::find(&settings).await?;
-    let report = replayed(&admin, &order(directory, arguments)?, &mut bar).await?;
+    let report = replayed(&admin, &order(directory, arguments)?, &bar).await?;
     admin.close()?;
-    bar.end();
+    drop(bar);
     if arguments.json {
         page::print_json(&report)?;
     } else {
@@ -82,11 +81,11 @@ fn order(directory: &Path, arguments: &Arguments) -> Result<ReplayOrder, String>
     Ok(ReplayOrder { partner_files, wish })
 }
 
-async fn replayed(admin: &AdminClient, order: &ReplayOrder, bar: &mut Bar) -> Result<ReplayReport, String> {
+async fn replayed(admin: &AdminClient, order: &ReplayOrder, bar: &Bar) -> Result<ReplayReport, String> {
     let mut lines = admin.lines("/replay", order).await?;
     while let Some(line) = lines.next().await? {
         match line {
-            ReplayLine::Progress(progress) => bar.show(progress),
+            ReplayLine::Progress(progress) => bar.show(progress.done as u64, progress.total as u64),
             ReplayLine::Report(report) => return Ok(report),
             ReplayLine::Failed(why) => return Err(why),
         }
@@ -149,31 +148,5 @@ fn told(named: &Named) -> String {
         0 => "0".to_owned(),
         count if count > 3 => format!("{count} ({leads}, …)"),
         count => format!("{count} ({leads})"),
-    }
-}
-
-/// How far the replay is; on a terminal only, and only when it takes its time.
-struct Bar {
-    bar: ProgressBar,
-    begun: Instant,
-}
-
-impl Bar {
-    fn start() -> Self {
-        let style = ProgressStyle::with_template("{bar:30} {pos} of {len} rate tables, {eta} left");
-        let bar = ProgressBar::hidden().with_style(style.expect("the template is well-formed"));
-        Self { bar, begun: Instant::now() }
-    }
-
-    fn show(&mut self, progress: Progress) {
-        if self.bar.is_hidden() && self.begun.elapsed() > PATIENCE && std::io::stderr().is_terminal() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        self.bar.set_length(progress.total as u64);
-        self.bar.set_position(progress.done as u64);
-    }
-
-    fn end(&self) {
-        self.bar.finish_and_clear();
     }
 }

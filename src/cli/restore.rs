@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::backup::{Bar, json_of, told_of};
+use super::backup::{bar, json_of, show, told_of};
 use super::operator::operator;
 use super::page;
+use super::progress::Bar;
 use super::trouble::Trouble;
 use crate::admin::backup::told;
 use crate::config::Settings;
@@ -66,7 +67,7 @@ fn check(master: Option<MasterKey>, arguments: &Arguments) -> Result<(), String>
     let mut scanner = Scanner::new(master);
     read(&arguments.file, |piece, bar| {
         scanner.push(piece).map_err(|fault| with_next(&fault))?;
-        bar.show(scanner.summary());
+        show(bar, scanner.summary());
         Ok(())
     })?;
     let summary = scanner.finish().map_err(|fault| of_file(&arguments.file, with_next(&fault)))?;
@@ -91,7 +92,7 @@ fn restore(
     let mut restore = Restore::begin(into, master).map_err(|error| why(&error))?;
     read(&arguments.file, |piece, bar| {
         restore.push(piece).map_err(|error| why(&error))?;
-        bar.show(restore.summary());
+        show(bar, restore.summary());
         Ok(())
     })?;
     let (summary, report) = restore.finish().map_err(|error| of_file(&arguments.file, why(&error)))?;
@@ -127,14 +128,13 @@ fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) ->
     let cannot = |error: std::io::Error| format!("{} cannot be read: {error}", file.display());
     let mut opened = File::open(file).map_err(cannot)?;
     let mut piece = vec![0; PIECE_BYTES];
-    let bar = Bar::start();
+    let bar = bar();
     loop {
         match opened.read(&mut piece).map_err(cannot)? {
             0 => break,
             length => take(&piece[..length], &bar).map_err(|message| of_file(file, message))?,
         }
     }
-    bar.end();
     Ok(())
 }
 

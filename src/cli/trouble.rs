@@ -4,6 +4,9 @@ use std::process::ExitCode;
 
 use crate::declaration::Fault;
 
+/// Bad configuration (`EX_USAGE`); the unit does not start again on it.
+pub const BAD_CONFIGURATION: u8 = 64;
+
 /// Why a command did not do what it was given.
 #[derive(Debug)]
 pub enum Trouble {
@@ -19,8 +22,19 @@ impl Trouble {
     /// Tells it, where it has not been told.
     pub fn end(self) -> ExitCode {
         match self {
-            Self::Faults(faults) => super::tell(&faults),
-            Self::Other(message) => super::fail(message),
+            Self::Faults(faults) => {
+                let count = faults.len();
+                faults.iter().for_each(|fault| eprintln!("{fault}"));
+                eprintln!(
+                    "offerd: {count} {} found; nothing was started or changed",
+                    if count == 1 { "fault" } else { "faults" }
+                );
+                ExitCode::from(BAD_CONFIGURATION)
+            }
+            Self::Other(message) => {
+                eprintln!("offerd: {message}");
+                ExitCode::FAILURE
+            }
             Self::Told(code) => code,
         }
     }

@@ -38,7 +38,7 @@
 //!      matching and admin also name rate_table, which names partners and model
 //!      admin and cli also name matching and partners: what partners report, how they behave, and what they offer
 //!      daemon and cli also name reload: what its report says, and declaration: its faults
-//!      cli also names wire: TLS with our own listeners
+//!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret
@@ -58,7 +58,7 @@
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
-//! | [`admin`] | health, metrics, tokens, on a thread of its own; [`admin::console`] what an operator looks at in a browser |
+//! | [`admin`] | health, metrics and what commands ask for, on a thread of its own, or over a stopped daemon's store in the process of the command; [`admin::console`] what an operator looks at in a browser |
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
 //! | [`ids`] | uuids that nobody guesses, each from fresh random bits |
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
@@ -89,6 +89,8 @@
 //!   (`store/arrival_clock.rs`).
 //! - A rate table is computed under one [`matching::configuration`], book and lines and rules, whatever is reloaded.
 //! - A reload swaps everything or nothing; what can fail fails before the swap (`daemon/reload.rs`).
+//! - A command has one path: it asks the admin routes, over the listener of a running daemon or in its own process over the store
+//!   that it has opened; only `cli/admin_client.rs` knows which.
 //! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
 //! - An id tells of no other: uuids are made in [`ids`] only, and an offer's, which is public, leads to its table only for
 //!   who has the store's key ([`matching::offer_ids`]).

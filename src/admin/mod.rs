@@ -14,6 +14,7 @@
 pub mod audit;
 pub mod backup;
 mod chronicle;
+mod command;
 pub mod console;
 mod health;
 pub mod key_ring;
@@ -25,10 +26,11 @@ pub mod password;
 mod pausing;
 mod reload;
 pub mod replay;
+mod stopped;
 pub mod store;
 pub mod tokens;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
 
 use hyper::Method;
@@ -38,6 +40,7 @@ use tokio::sync::{Semaphore, watch};
 use tracing::error;
 
 pub use health::Health;
+pub use stopped::StoppedAdmin;
 
 use self::chronicle::Chronicle;
 use self::console::Console;
@@ -47,6 +50,7 @@ use crate::config::Settings;
 use crate::matching::Engine;
 use crate::reload::Reloader;
 use crate::run_file::RunFile;
+use crate::store::Store;
 use crate::telemetry::metrics;
 use crate::telemetry::tail::Tail;
 use crate::web::{
@@ -81,7 +85,9 @@ pub struct App {
     health: Arc<Health>,
     metrics: metrics::Handle,
     key_ring: KeyRing,
-    engine: Arc<Engine>,
+    store: Store,
+    /// Made when it is asked for: of a stopped daemon's store not every command needs it.
+    engine: LazyLock<Arc<Engine>, Box<dyn FnOnce() -> Arc<Engine> + Send>>,
     reloader: Reloader,
     /// One replay at a time.
     replays: Arc<Semaphore>,
@@ -93,6 +99,8 @@ pub struct App {
     tail: Tail,
     chronicle: Chronicle,
     console: Console,
+    /// Whether what takes long rests now and then, because leads are taken in beside it.
+    rests: bool,
 }
 
 impl App {
@@ -102,17 +110,19 @@ impl App {
         let asks = settings.borrow().console_asks_to_sign_in();
         Self {
             key_ring: KeyRing::of(engine.store.clone()),
+            store: engine.store.clone(),
             replays: Arc::new(Semaphore::new(1)),
             index: index_page(&run_file),
             console: Console::new(asks, secret, password),
             chronicle: Chronicle::default(),
             health,
             metrics,
-            engine,
+            engine: LazyLock::new(Box::new(move || engine)),
             reloader,
             run_file,
             settings,
             tail,
+            rests: true,
         }
     }
 
@@ -133,95 +143,49 @@ impl App {
     }
 }
 
-/// Every path of the admin listener.
-const ROUTES: &[Route<Handler<App>>] = &[
-    route(Method::GET, "/", Scope::None, "What there is.", handler!(index)),
-    route(Method::GET, "/livez", Scope::None, "Answers while the process runs.", handler!(live)),
-    route(Method::GET, "/readyz", Scope::None, "Answers 200 while leads are taken.", handler!(ready)),
-    route(Method::GET, "/metrics", Scope::None, "Every metric, for Prometheus.", handler!(show_metrics)),
-    route(Method::GET, "/tokens", Scope::Confidential, "Lists tokens.", handler!(tokens::list)),
-    route(Method::POST, "/tokens", Scope::Confidential, "Makes a token.", handler!(tokens::create)),
-    route(
+/// Every path of the admin listener, those of the console aside.
+const ROUTES: &[Row] = &[
+    open(Method::GET, "/", "What there is.", handler!(index)),
+    open(Method::GET, "/livez", "Answers while the process runs.", handler!(live)),
+    open(Method::GET, "/readyz", "Answers 200 while leads are taken.", handler!(ready)),
+    open(Method::GET, "/metrics", "Every metric, for Prometheus.", handler!(show_metrics)),
+    command(Method::GET, "/tokens", "Lists tokens.", handler!(tokens::list)),
+    command(Method::POST, "/tokens", "Makes a token.", handler!(tokens::create)),
+    command(
         Method::POST,
         "/partnerEvents",
-        Scope::Confidential,
         "Takes in what partners report.",
         handler!(partner_events::take_in),
     ),
-    route(
+    command(
         Method::GET,
         "/leads/{uuid}/explanation",
-        Scope::Confidential,
         "Tells why a lead has the offers that it has.",
         handler!(leads::explain),
     ),
-    route(
-        Method::GET,
-        "/partners",
-        Scope::Confidential,
-        "Tells who is asked, and how often.",
-        handler!(partners::list),
-    ),
-    route(
-        Method::GET,
-        "/partners/timing",
-        Scope::Confidential,
-        "Tells how long partners took.",
-        handler!(partners::timing),
-    ),
-    route(
-        Method::POST,
-        "/partners/pause",
-        Scope::Confidential,
-        "Pauses a partner.",
-        handler!(partners::pause),
-    ),
-    route(Method::POST, "/partners/resume", Scope::Confidential, "Ends a pause.", handler!(partners::resume)),
-    route(
-        Method::GET,
-        "/leads/{uuid}",
-        Scope::Confidential,
-        "Tells all that is held on a person.",
-        handler!(leads::export),
-    ),
-    route(Method::DELETE, "/leads/{uuid}", Scope::Confidential, "Erases a person.", handler!(leads::erase)),
-    route(
+    command(Method::GET, "/partners", "Tells who is asked, and how often.", handler!(partners::list)),
+    command(Method::GET, "/partners/timing", "Tells how long partners took.", handler!(partners::timing)),
+    command(Method::POST, "/partners/pause", "Pauses a partner.", handler!(partners::pause)),
+    command(Method::POST, "/partners/resume", "Ends a pause.", handler!(partners::resume)),
+    command(Method::GET, "/leads/{uuid}", "Tells all that is held on a person.", handler!(leads::export)),
+    command(Method::DELETE, "/leads/{uuid}", "Erases a person.", handler!(leads::erase)),
+    command(
         Method::GET,
         "/masterKey",
-        Scope::Confidential,
         "Tells which key the store is sealed with.",
         handler!(master_key::sealed_with),
     ),
-    route(
-        Method::POST,
-        "/masterKey",
-        Scope::Confidential,
-        "Seals the keys with another one.",
-        handler!(master_key::rotate),
-    ),
-    route(
-        Method::POST,
-        "/reload",
-        Scope::Confidential,
-        "Takes in settings and partner files anew.",
-        handler!(reload::reload),
-    ),
-    route(
+    command(Method::POST, "/masterKey", "Seals the keys with another one.", handler!(master_key::rotate)),
+    command(Method::POST, "/reload", "Takes in settings and partner files anew.", handler!(reload::reload)),
+    command(
         Method::POST,
         "/replay",
-        Scope::Confidential,
         "Runs stored leads against other partner files.",
         handler!(replay::replay),
     ),
-    route(Method::POST, "/store/check", Scope::Confidential, "Reads every record.", handler!(store::check)),
-    route(
-        Method::GET,
-        "/backup",
-        Scope::Confidential,
-        "Gives the whole store as one sealed file.",
-        handler!(backup::backup),
-    ),
-    route(Method::DELETE, "/tokens/{id}", Scope::Confidential, "Ends a token.", handler!(tokens::revoke)),
+    command(Method::POST, "/store/check", "Reads every record.", handler!(store::check)),
+    command(Method::GET, "/backup", "Gives the whole store as one sealed file.", handler!(backup::backup)),
+    command(Method::DELETE, "/tokens/{id}", "Ends a token.", handler!(tokens::revoke)),
 ];
 
 /// Every path with its method, those of the console too.
@@ -229,14 +193,28 @@ pub fn paths() -> impl Iterator<Item = (Method, &'static str)> {
     ROUTES.iter().chain(console::ROUTES).map(|route| (route.method.clone(), route.path))
 }
 
-const fn route(
-    method: Method,
-    path: &'static str,
-    scope: Scope,
-    about: &'static str,
-    handler: Handler<App>,
-) -> Route<Handler<App>> {
-    Route { method, path, scope, editions: Editions::All, about, handler }
+type Row = Route<Handler<App>>;
+
+/// For everybody.
+const fn open(method: Method, path: &'static str, about: &'static str, handler: Handler<App>) -> Row {
+    Route { method, path, scope: Scope::None, editions: Editions::All, about, handler }
+}
+
+/// For the command line, with the key of the run file.
+const fn command(method: Method, path: &'static str, about: &'static str, handler: Handler<App>) -> Row {
+    Route { method, path, scope: Scope::Confidential, editions: Editions::All, about, handler }
+}
+
+/// Everything that the admin listener serves.
+fn surface(app: Arc<App>) -> Surface<App> {
+    let nobody = Welcome { cors: Cors::new(&[]), vendors: Vec::new() };
+    Surface {
+        meter: AnswerMeter::of("admin"),
+        app,
+        router: Router::new(&[ROUTES, console::ROUTES].concat()),
+        gate: Arc::new(Gate::open()),
+        welcome: watch::channel(Arc::new(nobody)).1,
+    }
 }
 
 /// The running admin listener.
@@ -248,15 +226,8 @@ pub struct Admin {
 /// Serves the admin listener on a thread of its own.
 pub fn start(listener: Listener, app: App) -> Admin {
     let (stop, mut stopping) = watch::channel(false);
-    let nobody = Welcome { cors: Cors::new(&[]), vendors: Vec::new() };
     let app = Arc::new(app);
-    let surface = Surface {
-        meter: AnswerMeter::of("admin"),
-        app: Arc::clone(&app),
-        router: Router::new(&[ROUTES, console::ROUTES].concat()),
-        gate: Arc::new(Gate::open()),
-        welcome: watch::channel(Arc::new(nobody)).1,
-    };
+    let surface = surface(Arc::clone(&app));
     let serve = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let served = runtime.and_then(|runtime| {

@@ -1,12 +1,11 @@
-//! `POST /partnerEvents`: what `offerd events import` calls on a running daemon.
-
-use std::time::Duration;
+//! `POST /partnerEvents`: what `offerd events import` calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::App;
-use super::audit::{audit_by, operator};
+use super::audit::audit;
+use super::command::order;
 use crate::matching::Engine;
 use crate::matching::partner_events::{Recorded, ReportRefused, report_all};
 use crate::model::{ApiError, PartnerReport, Unreadable};
@@ -17,9 +16,6 @@ pub const AT_ONCE: usize = 256;
 
 /// Longest body: so many reports, each with the longest attributes there are.
 const MAX_BODY_BYTES: usize = AT_ONCE * 4096;
-
-/// Longest time that its arrival may take.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A report to be imported.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -43,7 +39,7 @@ pub enum Outcome {
 }
 
 /// Takes in reports in their order.
-pub async fn import(engine: &Engine, imported: &[Imported]) -> Vec<Outcome> {
+async fn import(engine: &Engine, imported: &[Imported]) -> Vec<Outcome> {
     let read = imported.iter().map(|one| read(&one.report).map(|report| (one.partner.clone(), report)));
     let read: Vec<Result<(String, PartnerReport), Vec<ApiError>>> = read.collect();
     let reports: Vec<(String, PartnerReport)> = read.iter().flatten().cloned().collect();
@@ -67,20 +63,13 @@ pub fn read(report: &Value) -> Result<PartnerReport, Vec<ApiError>> {
 }
 
 pub(super) async fn take_in(mut context: Context<App>) -> Result<Reply, Failure> {
-    let body = context.request.read_body(MAX_BODY_BYTES, BODY_TIMEOUT).await?;
-    let imported: Vec<Imported> = serde_json::from_slice(&body)
-        .map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))?;
+    let imported: Vec<Imported> = order(&mut context, MAX_BODY_BYTES).await?;
     let outcomes = import(&context.app.engine, &imported).await;
-    told(&outcomes, &operator(&context.request.headers));
-    Reply::json(&outcomes)
-}
-
-/// Notes in the audit log who imported reports, when any of them was new.
-pub fn told(outcomes: &[Outcome], who: &str) {
     let new = outcomes.iter().filter(|outcome| **outcome == Outcome::New).count();
     if new > 0 {
-        audit_by!(who, "events.import", new, "partner reports imported");
+        audit!(context, "events.import", new, "partner reports imported");
     }
+    Reply::json(&outcomes)
 }
 
 impl From<Result<Recorded, ReportRefused>> for Outcome {

@@ -1,13 +1,13 @@
 //! Pausing and resuming partners, with what the audit log says of it: for the command line and for the console.
 
-use tracing::error;
-
 use super::App;
 use super::audit::audit_by;
+use super::command::our_fault;
 use crate::matching::pausing::{self, Pausable};
-use crate::store::CommitError;
 use crate::store::pauses::{Pause, Resumed};
 use crate::web::Failure;
+
+const NOT_STORED: &str = "a pause could not be stored";
 
 /// Takes out what is in the book, until it is resumed.
 ///
@@ -17,14 +17,9 @@ pub(super) async fn pause(app: &App, what: &Pausable, who: &str) -> Result<Pause
     if let Some((attribute, fault)) = what.fault(&app.engine.book()) {
         return Err(Failure::bad_attribute(attribute, fault));
     }
-    let pause = pausing::pause(&app.engine, what).await.map_err(|failure| failed(&failure))?;
-    audit_by!(
-        who,
-        "partner.pause",
-        partner = what.partner,
-        product_type = what.product_type.map(|product| product.as_str()),
-        "partner paused"
-    );
+    let pause = pausing::pause(&app.engine, what).await.map_err(our_fault(NOT_STORED))?;
+    let (partner, product_type) = named(what);
+    audit_by!(who, "partner.pause", partner, product_type, "partner paused");
     Ok(pause)
 }
 
@@ -33,20 +28,14 @@ pub(super) async fn pause(app: &App, what: &Pausable, who: &str) -> Result<Pause
 /// # Errors
 /// Our fault.
 pub(super) async fn resume(app: &App, what: &Pausable, who: &str) -> Result<Resumed, Failure> {
-    let resumed = pausing::resume(&app.engine, what).await.map_err(|failure| failed(&failure))?;
+    let resumed = pausing::resume(&app.engine, what).await.map_err(our_fault(NOT_STORED))?;
     if resumed == Resumed::Ended {
-        audit_by!(
-            who,
-            "partner.resume",
-            partner = what.partner,
-            product_type = what.product_type.map(|product| product.as_str()),
-            "partner resumed"
-        );
+        let (partner, product_type) = named(what);
+        audit_by!(who, "partner.resume", partner, product_type, "partner resumed");
     }
     Ok(resumed)
 }
 
-fn failed(failure: &CommitError) -> Failure {
-    error!(%failure, "a pause could not be stored");
-    Failure::internal()
+fn named(what: &Pausable) -> (&str, Option<&'static str>) {
+    (&what.partner, what.product_type.map(|product| product.as_str()))
 }

@@ -1,10 +1,8 @@
-//! `POST /replay`: what `offerd replay` calls on a running daemon. Answers line by line: how far it is, then what it found.
+//! `POST /replay`: what `offerd replay` calls. Answers line by line: how far it is, then what it found.
 //!
-//! One at a time, on a thread that may block. Between two steps it rests for as long as the last one took, so that it has
-//! half a core at most; when the client hangs up it ends.
+//! One at a time, on a thread that may block; when the client hangs up it ends.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -13,19 +11,17 @@ use tokio::sync::OwnedSemaphorePermit;
 use tracing::error;
 
 use super::App;
+use super::command::{Steps, blocking, order};
 use crate::matching::replay::{Progress, Replay, ReplayReport, Wish, book_of};
 use crate::web::{Context, Failure, Reply};
 
 /// Longest body: the partner files.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
-/// Longest time that its arrival may take.
-const BODY_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// Seconds after which it may be tried again when another replay is under way.
 const RETRY_AFTER_S: u32 = 10;
 
-/// What is asked of the daemon.
+/// What is asked for.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayOrder {
@@ -50,29 +46,22 @@ pub enum ReplayLine {
 /// A replay that goes on with each line.
 struct UnderWay {
     replay: Replay,
-    /// How long the last step took.
-    took: Duration,
+    steps: Steps,
     /// Held until it ends.
     permit: OwnedSemaphorePermit,
 }
 
 pub(super) async fn replay(mut context: Context<App>) -> Result<Reply, Failure> {
-    let body = context.request.read_body(MAX_BODY_BYTES, BODY_TIMEOUT).await?;
-    let order: ReplayOrder = serde_json::from_slice(&body)
-        .map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))?;
+    let order: ReplayOrder = order(&mut context, MAX_BODY_BYTES).await?;
     let permit = Arc::clone(&context.app.replays).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
     let engine = Arc::clone(&context.app.engine);
-    let beginning = tokio::task::spawn_blocking(move || {
+    let begin = move || {
         let book = book_of(order.partner_files)?;
         Replay::new(&engine.store, &engine.texts, book, &engine.configuration().rules, &order.wish)
-    });
-    let replay = beginning.await.map_err(|error| {
-        error!(%error, "a replay could not be begun");
-        Failure::internal()
-    })?;
-    let replay = replay.map_err(Failure::bad_request)?;
-    let under_way = UnderWay { replay, took: Duration::ZERO, permit };
+    };
+    let replay = blocking("a replay could not be begun", begin).await?.map_err(Failure::bad_request)?;
+    let under_way = UnderWay { replay, steps: Steps::begin(&context.app), permit };
     let lines = stream::unfold(Some(under_way), |under_way| async {
         let (line, under_way) = go_on(under_way?).await;
         let mut json = serde_json::to_vec(&line).expect("a line has string keys");
@@ -82,23 +71,17 @@ pub(super) async fn replay(mut context: Context<App>) -> Result<Reply, Failure> 
     Ok(Reply::stream("application/x-ndjson", lines))
 }
 
-/// Rests, then takes the next step.
+/// Takes the next step.
 async fn go_on(under_way: UnderWay) -> (ReplayLine, Option<UnderWay>) {
-    let UnderWay { mut replay, took, permit } = under_way;
-    tokio::time::sleep(took).await;
-    let stepping = tokio::task::spawn_blocking(move || {
-        let begun = Instant::now();
-        let more = replay.step();
-        (replay, more, begun.elapsed())
-    });
-    match stepping.await {
-        Ok((replay, true, took)) => {
-            (ReplayLine::Progress(replay.progress()), Some(UnderWay { replay, took, permit }))
+    let UnderWay { mut replay, mut steps, permit } = under_way;
+    match steps.take(move || (replay.step(), replay)).await {
+        Ok((true, replay)) => {
+            (ReplayLine::Progress(replay.progress()), Some(UnderWay { replay, steps, permit }))
         }
-        Ok((replay, false, _)) => (ReplayLine::Report(replay.report()), None),
+        Ok((false, replay)) => (ReplayLine::Report(replay.report()), None),
         Err(error) => {
             error!(%error, "a replay could not go on");
-            (ReplayLine::Failed("the daemon could not go on; its log tells why".to_owned()), None)
+            (ReplayLine::Failed("the replay could not go on; the log tells why".to_owned()), None)
         }
     }
 }

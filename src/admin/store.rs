@@ -1,16 +1,12 @@
-//! `POST /store/check`: what `offerd store check` calls on a running daemon.
-
-use std::sync::Arc;
+//! `POST /store/check`: what `offerd store check` calls.
 
 use serde::{Deserialize, Serialize};
 use tracing::error;
 
 use super::App;
+use super::command::{blocking, unavailable};
 use crate::store::CheckReport;
 use crate::web::{Context, Failure, Reply};
-
-/// Seconds after which it may be tried again when the store cannot be read.
-const RETRY_AFTER_S: u32 = 5;
 
 /// What a walk over every record of the store found.
 #[derive(Debug, Serialize, Deserialize)]
@@ -57,17 +53,11 @@ pub struct Broken {
 
 /// Reads on a thread that may block: it takes as long as reading the whole store.
 pub(super) async fn check(context: Context<App>) -> Result<Reply, Failure> {
-    let store = Arc::clone(&context.app.engine).store.clone();
-    let checking = tokio::task::spawn_blocking(move || store.check());
-    let report = checking.await.map_err(|error| {
-        error!(%error, "the store could not be checked");
-        Failure::internal()
-    })?;
+    let store = context.app.store.clone();
+    let report = blocking("the store could not be checked", move || store.check()).await?;
     let report = report.map_err(|error| {
         error!(%error, "the store could not be checked");
-        let mut failure = Failure::overloaded(RETRY_AFTER_S);
-        failure.errors[0].message = format!("The store could not be checked: {error}").into();
-        failure
+        unavailable(format!("The store could not be checked: {error}"))
     })?;
     let report = StoreReport::from(report);
     context.app.chronicle.check_ended(Ok(&report));

@@ -1,20 +1,12 @@
-//! `GET`, `POST /tokens`, `DELETE /tokens/{id}`: what `offerd token` calls on a running daemon.
-
-use std::time::Duration;
+//! `GET`, `POST /tokens`, `DELETE /tokens/{id}`: what `offerd token` calls.
 
 use serde::{Deserialize, Serialize};
-use tracing::error;
 
 use super::App;
 use super::audit::audit;
+use super::command::{ORDER_BYTES, order, our_fault};
 use super::key_ring::{KeyRing, New};
 use crate::web::{Context, Failure, Reply};
-
-/// Longest body of a command.
-const MAX_BODY_BYTES: usize = 4096;
-
-/// Longest time that its arrival may take.
-const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Whether there was a token to end.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,26 +20,20 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> {
-    let body = context.request.read_body(MAX_BODY_BYTES, BODY_TIMEOUT).await?;
-    let new: New = serde_json::from_slice(&body)
-        .map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))?;
+    let new: New = order(&mut context, ORDER_BYTES).await?;
     if let Some(fault) = KeyRing::fault(&new) {
         return Err(Failure::bad_attribute("company", fault));
     }
-    let created = context.app.key_ring.create(new).await.map_err(|failure| {
-        error!(%failure, "a token could not be stored");
-        Failure::internal()
-    })?;
+    let created = context.app.key_ring.create(new).await;
+    let created = created.map_err(our_fault("a token could not be stored"))?;
     audit!(context, "token.create", id = %created.id, holder = created.holder.name(), "token created");
     Reply::json(&created)
 }
 
 pub(super) async fn revoke(context: Context<App>) -> Result<Reply, Failure> {
     let id = context.params.uuid("id")?;
-    let found = context.app.key_ring.revoke(id).await.map_err(|failure| {
-        error!(%failure, "a token could not be revoked");
-        Failure::internal()
-    })?;
+    let revoked = context.app.key_ring.revoke(id).await;
+    let found = revoked.map_err(our_fault("a token could not be revoked"))?;
     if found {
         audit!(context, "token.revoke", %id, "token revoked");
     }

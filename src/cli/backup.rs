@@ -1,24 +1,17 @@
-//! `offerd backup FILE`
-//!
-//! A running daemon gives the backup over its admin listener; without one the command takes it of the store itself. What
-//! arrives is checked on its way into the file.
+//! `offerd backup FILE`: what arrives is checked on its way into the file.
 
 use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::client::Client;
+use super::admin_client::AdminClient;
 use super::files::{Making, cannot_make};
-use super::operator::operator;
 use super::page;
-use crate::admin::backup::told;
-use crate::config::Settings;
+use super::progress::Bar;
+use super::trouble::Trouble;
 use crate::store::Tree;
 use crate::store::backup::{Scanner, Summary};
 
@@ -39,56 +32,33 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Time after which progress is shown.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How far a backup was read or written.
+const BAR: &str = "{bar:30} {binary_bytes} of at most {binary_total_bytes}  {binary_bytes_per_sec}";
 
 /// Runs `offerd backup`.
-pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
-    let settings = match super::settings(config) {
-        Ok(settings) => settings,
-        Err(code) => return code,
-    };
-    match super::block_on(execute(&settings, arguments)) {
-        Ok(None) => ExitCode::SUCCESS,
-        Ok(Some(damage)) => super::fail(format_args!(
-            "{} is a backup of all that can be read, and that is not all: {damage}",
-            arguments.file.display()
-        )),
-        Err(message) => super::fail(message),
-    }
-}
-
-/// Takes the backup; tells what was damaged in the store, where anything was.
-async fn execute(settings: &Settings, arguments: &Arguments) -> Result<Option<String>, String> {
+pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+    let settings = super::settings(config)?;
     let mut copy = Copy::begin(&arguments.file)?;
-    match Client::of_daemon(settings).await? {
-        Some((client, admin)) => {
-            let mut pieces = client.pieces(&format!("{admin}/backup")).await?;
-            while let Some(piece) = pieces.next().await? {
-                copy.add(&piece)?;
-            }
-        }
-        None => of_store(settings, &mut copy)?,
-    }
-    let summary = copy.end()?;
-    if arguments.json {
-        let told = serde_json::to_string_pretty(&json_of(&summary)).map_err(|error| error.to_string())?;
-        page::print(told);
-    } else {
-        page::print(format_args!("{} is whole: {}", arguments.file.display(), told_of(&summary)));
-    }
-    Ok(damage_of(&summary.broken, summary.damages))
-}
-
-fn of_store(settings: &Settings, copy: &mut Copy) -> Result<(), String> {
-    super::log_as_the_daemon_does(settings);
-    let store = super::open_store(settings)?;
-    let mut backup = store.backup().map_err(|error| error.to_string())?;
-    while let Some(piece) = backup.step().map_err(|error| error.to_string())? {
+    let admin = AdminClient::find(&settings).await?;
+    let mut pieces = admin.pieces("/backup").await?;
+    while let Some(piece) = pieces.next().await? {
         copy.add(&piece)?;
     }
-    told("backup.take", &operator());
-    store.close().map_err(|error| error.to_string())
+    drop(pieces);
+    admin.close()?;
+    let summary = copy.end()?;
+    let file = arguments.file.display();
+    if arguments.json {
+        page::print_json(&json_of(&summary))?;
+    } else {
+        page::print(format_args!("{file} is whole: {}", told_of(&summary)));
+    }
+    match damage_of(&summary.broken, summary.damages) {
+        None => Ok(()),
+        Some(damage) => Err(Trouble::Other(format!(
+            "{file} is a backup of all that can be read, and that is not all: {damage}"
+        ))),
+    }
 }
 
 /// The file in the making. Dropped before its end it leaves none.
@@ -109,7 +79,7 @@ impl Copy {
             ));
         }
         let (making, written) = Making::begin(file).map_err(|error| cannot_make(file, &error))?;
-        Ok(Self { file: file.to_owned(), making, written, scanner: Scanner::new(None), bar: Bar::start() })
+        Ok(Self { file: file.to_owned(), making, written, scanner: Scanner::new(None), bar: bar() })
     }
 
     fn add(&mut self, piece: &[u8]) -> Result<(), String> {
@@ -117,14 +87,14 @@ impl Copy {
         self.written
             .write_all(piece)
             .map_err(|error| format!("{} cannot be written: {error}", self.making.part().display()))?;
-        self.bar.show(self.scanner.summary());
+        show(&self.bar, self.scanner.summary());
         Ok(())
     }
 
     /// Gives the file its name, once it is whole and on the disk.
     fn end(self) -> Result<Summary, String> {
         let Self { file, making, written, scanner, bar } = self;
-        bar.end();
+        drop(bar);
         let summary =
             scanner.finish().map_err(|fault| format!("the backup did not arrive whole: {fault}"))?;
         making.finish(&written).map_err(|error| cannot_make(&file, &error))?;
@@ -187,33 +157,12 @@ pub fn json_of(summary: &Summary) -> Value {
     })
 }
 
-/// How far a backup was read or written; on a terminal only, and only when it takes its time.
-pub struct Bar {
-    bar: ProgressBar,
-    begun: Instant,
+/// A bar that is not shown yet.
+pub fn bar() -> Bar {
+    Bar::begin(BAR)
 }
 
-impl Bar {
-    /// A bar that is not shown yet.
-    pub fn start() -> Self {
-        let style = ProgressStyle::with_template(
-            "{bar:30} {binary_bytes} of at most {binary_total_bytes}  {binary_bytes_per_sec}",
-        );
-        let bar = ProgressBar::hidden().with_style(style.expect("the template is well-formed"));
-        Self { bar, begun: Instant::now() }
-    }
-
-    /// Shows how far it is.
-    pub fn show(&self, summary: &Summary) {
-        if self.bar.is_hidden() && self.begun.elapsed() > PATIENCE && std::io::stderr().is_terminal() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        self.bar.set_length(summary.store_bytes.max(summary.bytes));
-        self.bar.set_position(summary.bytes);
-    }
-
-    /// Takes it away.
-    pub fn end(&self) {
-        self.bar.finish_and_clear();
-    }
+/// Shows how far a backup was read or written.
+pub fn show(bar: &Bar, summary: &Summary) {
+    bar.show(summary.bytes, summary.store_bytes.max(summary.bytes));
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::page;
+use super::trouble::{BAD_CONFIGURATION, Trouble};
 use crate::config::Settings;
 use crate::daemon;
 use crate::declaration::Fault;
@@ -29,16 +30,13 @@ pub struct Arguments {
 }
 
 /// Checks settings and partner files, and tells every fault of both.
-pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
+pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let checked = daemon::load(config).and_then(|(settings, book)| Ok((remarks(&settings, &book)?, book)));
     match checked {
         Ok((remarks, book)) if arguments.json => {
             let (partners, seats, offers) = counts(&book);
-            page::print(format_args!(
-                "{:#}",
-                json!({ "faults": [], "remarks": remarks, "partners": partners, "seats": seats, "offers": offers })
-            ));
-            ExitCode::SUCCESS
+            let counts = json!({ "faults": [], "remarks": remarks, "partners": partners, "seats": seats, "offers": offers });
+            Ok(page::print_json(&counts)?)
         }
         Ok((remarks, book)) => {
             for remark in remarks {
@@ -51,13 +49,13 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
                 page::counted(seats, "seat"),
                 page::counted(offers, "offer")
             ));
-            ExitCode::SUCCESS
+            Ok(())
         }
         Err(faults) if arguments.json => {
-            page::print(format_args!("{:#}", json!({ "faults": faults })));
-            ExitCode::from(super::BAD_CONFIGURATION)
+            page::print_json(&json!({ "faults": faults }))?;
+            Err(Trouble::Told(ExitCode::from(BAD_CONFIGURATION)))
         }
-        Err(faults) => super::tell(&faults),
+        Err(faults) => Err(Trouble::Faults(faults)),
     }
 }
 

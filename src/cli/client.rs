@@ -1,12 +1,13 @@
-//! The few HTTP calls that commands make. A daemon may take its time, as long as it still answers at all.
+//! The few calls that commands make: over HTTP of a daemon, which may take its time as long as it still answers at all, or of the
+//! handlers in this process, over the store of a stopped one.
 
+use std::error::Error;
 use std::fs;
 use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_rustls::HttpsConnector;
@@ -18,10 +19,11 @@ use tokio::time::timeout;
 
 use super::no_answer::NoAnswer;
 use super::operator::operator;
+use crate::admin::StoppedAdmin;
 use crate::admin::audit::OPERATOR;
 use crate::config::Settings;
 use crate::model::ApiError;
-use crate::run_file::RunFile;
+use crate::web::AnswerBody;
 use crate::wire::pinned;
 
 /// Longest silence of a daemon before it is asked whether it still answers at all.
@@ -30,13 +32,22 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest time that it may take to answer that.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
-/// A client with one bearer token.
+/// A client of one server, with one bearer token.
 pub struct Client {
-    /// Boxed, since hyper-util's is several hundred bytes with HTTP/2.
-    http: Box<Http<HttpsConnector<HttpConnector>, Full<Bytes>>>,
+    server: Server,
+    /// What stands before each path: scheme, host and port.
+    base: String,
     token: String,
     /// Who runs the command, as the system names them; for the audit log.
     operator: String,
+}
+
+/// What answers.
+enum Server {
+    /// A daemon. Boxed, since hyper-util's is several hundred bytes with HTTP/2.
+    Daemon(Box<Http<HttpsConnector<HttpConnector>, Full<Bytes>>>),
+    /// This very process.
+    InProcess(StoppedAdmin),
 }
 
 /// An answer: status and body.
@@ -44,36 +55,43 @@ pub struct Answer {
     /// The status.
     pub status: StatusCode,
     body: Bytes,
+    /// Whether a daemon gave it.
+    of_daemon: bool,
 }
 
 impl Client {
-    /// A client that shows `token` with each call, and trusts the certificates that the settings name.
+    /// A client of a daemon, which shows it `token` with each call, and trusts the certificates that the settings name.
     ///
     /// # Errors
     /// A sentence when TLS cannot be set up.
-    pub fn new(token: String, settings: &Settings) -> Result<Self, String> {
+    pub fn of_daemon(base: String, token: String, settings: &Settings) -> Result<Self, String> {
         let listeners = [&settings.api.tls, &settings.integrations.tls, &settings.admin.tls];
         // What cannot be read is not trusted; `offerd check` tells why.
         let chains: Vec<Vec<u8>> =
             listeners.iter().filter_map(|tls| fs::read(&tls.as_ref()?.certificate).ok()).collect();
         let http = Box::new(Http::builder(TokioExecutor::new()).build(pinned::connector(&chains)?));
-        Ok(Self { http, token, operator: operator() })
+        Ok(Self { server: Server::Daemon(http), base, token, operator: operator() })
     }
 
-    /// A client of the daemon that runs on the configured store, if one does, and the address of its admin listener.
+    /// A client of the handlers in this process.
+    pub fn in_process(admin: StoppedAdmin) -> Self {
+        let token = admin.key().to_owned();
+        Self { server: Server::InProcess(admin), base: String::new(), token, operator: operator() }
+    }
+
+    /// Where a path is reached.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    /// Whether it is our daemon that answers there, and takes the token.
     ///
     /// # Errors
-    /// That there is one, and it hangs.
-    pub async fn of_daemon(settings: &Settings) -> Result<Option<(Self, String)>, String> {
-        let Some(running) = RunFile::read(&settings.store.path)? else { return Ok(None) };
-        let client = Self::new(running.admin_key, settings)?;
-        let request = client.request(Method::GET, &format!("{}/tokens", running.admin), None)?;
-        match timeout(PATIENCE, client.http.request(request)).await {
-            Err(_) => Err(NoAnswer::silent(&running.admin).to_string()),
-            // A file without a daemon is left over from one that was killed.
-            Ok(answer) => {
-                Ok(answer.is_ok_and(|head| head.status().is_success()).then_some((client, running.admin)))
-            }
+    /// That somebody accepts connections there, and hangs.
+    pub async fn is_served(&self, path: &str) -> Result<bool, NoAnswer> {
+        match timeout(PATIENCE, self.answered(Method::GET, path, None)).await {
+            Err(_) => Err(NoAnswer::silent(&self.base)),
+            Ok(answer) => Ok(answer.is_ok_and(|head| head.status().is_success())),
         }
     }
 
@@ -81,92 +99,102 @@ impl Client {
     ///
     /// # Errors
     /// [`NoAnswer`] when the daemon could not be reached, hangs or hung up.
-    pub async fn call(&self, method: Method, url: &str, body: Option<Vec<u8>>) -> Result<Answer, NoAnswer> {
-        let response = self.send(method, url, body).await?;
-        self.whole(url, response).await
+    pub async fn call(&self, method: Method, path: &str, body: Option<Vec<u8>>) -> Result<Answer, NoAnswer> {
+        let response = self.send(method, path, body).await?;
+        self.whole(response).await
     }
 
     /// Posts JSON, and reads the answer line by line.
     ///
     /// # Errors
-    /// What the daemon refused, or that it could not be reached.
-    pub async fn lines(&self, url: &str, body: Vec<u8>) -> Result<Lines<'_>, String> {
-        let response = self.send(Method::POST, url, Some(body)).await.map_err(|error| error.to_string())?;
-        Ok(Lines { pieces: self.accepted(url, response).await?, arrived: Vec::new() })
+    /// What was refused, or that the daemon could not be reached.
+    pub async fn lines(&self, path: &str, body: Vec<u8>) -> Result<Lines<'_>, String> {
+        let response = self.send(Method::POST, path, Some(body)).await.map_err(|error| error.to_string())?;
+        Ok(Lines { pieces: self.accepted(response).await?, arrived: Vec::new() })
     }
 
     /// Reads an answer piece by piece.
     ///
     /// # Errors
-    /// What the daemon refused, or that it could not be reached.
-    pub async fn pieces(&self, url: &str) -> Result<Pieces<'_>, String> {
-        let response = self.send(Method::GET, url, None).await.map_err(|error| error.to_string())?;
-        self.accepted(url, response).await
+    /// What was refused, or that the daemon could not be reached.
+    pub async fn pieces(&self, path: &str) -> Result<Pieces<'_>, String> {
+        let response = self.send(Method::GET, path, None).await.map_err(|error| error.to_string())?;
+        self.accepted(response).await
     }
 
     async fn send(
         &self,
         method: Method,
-        url: &str,
+        path: &str,
         body: Option<Vec<u8>>,
-    ) -> Result<Response<Incoming>, NoAnswer> {
-        let request = self.request(method, url, body).map_err(|cause| NoAnswer::broke(url, cause))?;
-        let sent = self.patiently(url, self.http.request(request)).await?;
-        sent.map_err(|error| NoAnswer::of(url, &error))
+    ) -> Result<Response<AnswerBody>, NoAnswer> {
+        self.patiently(self.answered(method, path, body)).await?
     }
 
-    fn request(
+    async fn answered(
         &self,
         method: Method,
-        url: &str,
+        path: &str,
         body: Option<Vec<u8>>,
-    ) -> Result<Request<Full<Bytes>>, String> {
+    ) -> Result<Response<AnswerBody>, NoAnswer> {
         let request = Request::builder()
             .method(method)
-            .uri(url)
+            .uri(self.url(path))
             .header(AUTHORIZATION, format!("Bearer {}", self.token))
             .header(CONTENT_TYPE, "application/json")
             .header(OPERATOR, &self.operator)
-            .body(Full::new(Bytes::from(body.unwrap_or_default())));
-        request.map_err(|error| format!("no request can be made for {url}: {error}"))
+            .body(Bytes::from(body.unwrap_or_default()));
+        let request = request.map_err(|error| NoAnswer::broke(&self.base, error.to_string()))?;
+        match &self.server {
+            Server::InProcess(admin) => Ok(admin.call(request).await),
+            Server::Daemon(http) => match http.request(request.map(Full::new)).await {
+                Ok(response) => Ok(response.map(|body| body.map_err(Into::into).boxed_unsync())),
+                Err(error) => Err(NoAnswer::of(&self.base, &error)),
+            },
+        }
     }
 
     /// Waits for something of a daemon for as long as that lives: some answers take longer than anybody would wait for one
     /// that hangs.
-    async fn patiently<T>(&self, url: &str, awaited: impl Future<Output = T>) -> Result<T, NoAnswer> {
+    async fn patiently<T>(&self, awaited: impl Future<Output = T>) -> Result<T, NoAnswer> {
         let mut awaited = pin!(awaited);
         loop {
             if let Ok(arrived) = timeout(PATIENCE, &mut awaited).await {
                 return Ok(arrived);
             }
-            if !self.is_alive(url).await {
-                return Err(NoAnswer::silent(url));
+            if !self.is_alive().await {
+                return Err(NoAnswer::silent(&self.base));
             }
         }
     }
 
     /// Whether the daemon answers on a new connection, whatever it says.
-    async fn is_alive(&self, url: &str) -> bool {
-        let Ok(request) = self.request(Method::GET, &format!("{}/livez", origin(url)), None) else {
-            return false;
-        };
-        matches!(timeout(SIGN_OF_LIFE, self.http.request(request)).await, Ok(Ok(_)))
+    async fn is_alive(&self) -> bool {
+        matches!(timeout(SIGN_OF_LIFE, self.answered(Method::GET, "/livez", None)).await, Ok(Ok(_)))
     }
 
     /// The body of an answer that refuses nothing.
-    async fn accepted(&self, url: &str, response: Response<Incoming>) -> Result<Pieces<'_>, String> {
+    async fn accepted(&self, response: Response<AnswerBody>) -> Result<Pieces<'_>, String> {
         if response.status().is_success() {
-            return Ok(Pieces { client: self, url: url.to_owned(), body: response.into_body() });
+            return Ok(Pieces { client: self, body: response.into_body() });
         }
-        let refused = self.whole(url, response).await.map_err(|error| error.to_string())?;
+        let refused = self.whole(response).await.map_err(|error| error.to_string())?;
         Err(refused.read::<serde::de::IgnoredAny>().err().unwrap_or_default())
     }
 
-    async fn whole(&self, url: &str, response: Response<Incoming>) -> Result<Answer, NoAnswer> {
+    async fn whole(&self, response: Response<AnswerBody>) -> Result<Answer, NoAnswer> {
         let status = response.status();
-        let body = self.patiently(url, response.into_body().collect()).await?;
-        let body = body.map_err(|error| NoAnswer::broke(url, error.to_string()))?;
-        Ok(Answer { status, body: body.to_bytes() })
+        let body = self.patiently(response.into_body().collect()).await?;
+        let body = body.map_err(|error| self.broke(&*error))?.to_bytes();
+        Ok(Answer { status, body, of_daemon: matches!(self.server, Server::Daemon(_)) })
+    }
+
+    /// Why an answer ended before its end.
+    fn broke(&self, error: &(dyn Error + 'static)) -> NoAnswer {
+        match self.server {
+            Server::Daemon(_) => NoAnswer::broke(&self.base, error.to_string()),
+            Server::InProcess(_) => NoAnswer::failed(error),
+        }
     }
 }
 
@@ -179,8 +207,7 @@ pub fn origin(url: &str) -> &str {
 /// The pieces of an answer, as they arrive.
 pub struct Pieces<'c> {
     client: &'c Client,
-    url: String,
-    body: Incoming,
+    body: AnswerBody,
 }
 
 impl Pieces<'_> {
@@ -189,10 +216,10 @@ impl Pieces<'_> {
     /// # Errors
     /// That the daemon hangs or hung up.
     pub async fn next(&mut self) -> Result<Option<Bytes>, String> {
-        let frame = self.client.patiently(&self.url, self.body.frame()).await;
+        let frame = self.client.patiently(self.body.frame()).await;
         match frame.map_err(|error| error.to_string())? {
             None => Ok(None),
-            Some(Err(error)) => Err(NoAnswer::broke(&self.url, error.to_string()).to_string()),
+            Some(Err(error)) => Err(self.client.broke(&*error).to_string()),
             Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
         }
     }
@@ -242,14 +269,17 @@ impl Answer {
         }
         let errors: Vec<ApiError> = serde_json::from_slice(&self.body).unwrap_or_default();
         let told: Vec<String> = errors.iter().filter_map(sentence).collect();
-        Err(if told.is_empty() {
-            format!(
+        Err(match (self.of_daemon, told.as_slice()) {
+            (true, []) => format!(
                 "the daemon answered with {} and did not say why; if it is of another version than this command, start \
                  it again",
                 self.status.as_u16()
-            )
-        } else {
-            format!("the daemon refused: {}", told.join("; "))
+            ),
+            (true, told) => format!("the daemon refused: {}", told.join("; ")),
+            (false, _) if self.status == StatusCode::INTERNAL_SERVER_ERROR => {
+                "it could not be done; what is wrong is told above".to_owned()
+            }
+            (false, told) => told.join("; "),
         })
     }
 }
@@ -278,7 +308,8 @@ mod tests {
     #[test]
     fn a_refusal_is_one_sentence_without_words_of_http() {
         let told = |body: &'static str| {
-            let answer = Answer { status: StatusCode::BAD_REQUEST, body: body.as_bytes().into() };
+            let status = StatusCode::BAD_REQUEST;
+            let answer = Answer { status, body: body.as_bytes().into(), of_daemon: true };
             answer.read::<IgnoredAny>().unwrap_err()
         };
         assert_eq!(

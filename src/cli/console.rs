@@ -1,16 +1,14 @@
 //! `offerd console`
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use hyper::Method;
 
-use super::client::Client;
-use super::operator::operator;
+use super::admin_client::AdminClient;
+use super::trouble::Trouble;
 use super::{page, values};
-use crate::admin::audit::audit_by;
-use crate::admin::console::secret::{self, NewSecret};
+use crate::admin::console::secret::NewSecret;
 use crate::admin::console::sign_in::ConsoleLink;
 use crate::config::Settings;
 
@@ -40,85 +38,43 @@ pub struct Arguments {
 }
 
 /// Prints the address, or a new secret.
-pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
-    // The settings are needed to find the daemon; what is wrong in them is for the daemon to tell.
-    let settings = match Settings::inspect(config) {
-        (Some(settings), _) => settings,
-        (None, faults) => return super::tell(&faults),
-    };
+pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+    let settings = super::settings_to_find_the_daemon(config)?;
     if arguments.new_secret {
-        return match super::block_on(new_secret(&settings)) {
-            Ok(made) => tell(&made, arguments.json),
-            Err(message) => super::fail(message),
-        };
+        return new_secret(&settings, arguments.json).await;
     }
-    match super::block_on(link(&settings, arguments)) {
-        Ok(link) if arguments.json => match serde_json::to_string_pretty(&link) {
-            Ok(json) => page::print(json),
-            Err(error) => return super::fail(error),
-        },
-        Ok(link) => {
-            if let Some(seconds) = link.expires_in_s {
-                eprintln!("signs in once, within {} minutes:", seconds / 60);
-            }
-            page::print(link.url);
-        }
-        Err(message) => return super::fail(message),
+    let link = link(&settings, arguments).await?;
+    if arguments.json {
+        return Ok(page::print_json(&link)?);
     }
-    ExitCode::SUCCESS
+    if let Some(seconds) = link.expires_in_s {
+        eprintln!("signs in once, within {} minutes:", seconds / 60);
+    }
+    page::print(link.url);
+    Ok(())
 }
 
-/// Makes a new secret, of the running daemon or of a stopped one's store.
-async fn new_secret(settings: &Settings) -> Result<NewSecret, String> {
-    if let Some((client, admin)) = Client::of_daemon(settings).await? {
-        let answer = client.call(Method::POST, &format!("{admin}/console/secret"), None).await;
-        return answer.map_err(|error| error.to_string())?.read();
-    }
-    let store = &settings.store.path;
-    if !super::is_there(store)? {
-        let store = super::whole(store);
-        return Err(format!(
-            "there is no store at `store.path` ({}); a first `offerd serve` makes it",
-            store.display()
-        ));
-    }
-    let made = secret::make(store).map_err(|error| {
-        format!(
-            "the secret's digest could not be written into `{}`: {error}; {}",
-            store.display(),
-            super::PERMIT
-        )
-    })?;
-    super::log_as_the_daemon_does(settings);
-    audit_by!(operator(), "console.secret", "the console's secret was replaced");
-    Ok(made)
-}
-
-/// Tells the secret that was made: it alone on standard output, unless all is wanted as JSON.
-fn tell(made: &NewSecret, json: bool) -> ExitCode {
+/// Makes a new secret, and tells it: it alone on standard output, unless all is wanted as JSON.
+async fn new_secret(settings: &Settings, json: bool) -> Result<(), Trouble> {
+    let admin = AdminClient::find(settings).await?;
+    let made: NewSecret = admin.ask(Method::POST, "/console/secret").await?;
+    admin.close()?;
     if json {
-        return match serde_json::to_string_pretty(made) {
-            Ok(json) => {
-                page::print(json);
-                ExitCode::SUCCESS
-            }
-            Err(error) => super::fail(error),
-        };
+        return Ok(page::print_json(&made)?);
     }
     page::print(&made.secret);
     eprintln!("the console takes this secret from now on; it is shown only now");
-    ExitCode::SUCCESS
+    Ok(())
 }
 
 async fn link(settings: &Settings, arguments: &Arguments) -> Result<ConsoleLink, String> {
-    let Some((client, admin)) = Client::of_daemon(settings).await? else {
+    let Some(daemon) = AdminClient::of_daemon(settings).await? else {
         let store = settings.store.path.display();
         return Err(format!("no daemon is running on the store `{store}`; start one with `offerd serve`"));
     };
-    let answer = client.call(Method::POST, &format!("{admin}/console/links"), None).await;
-    let link: ConsoleLink = answer.map_err(|error| error.to_string())?.read()?;
+    let link: ConsoleLink = daemon.ask(Method::POST, "/console/links").await?;
     let url = match &arguments.at {
-        Some(at) => link.url.replacen(&admin, at, 1),
+        Some(at) => link.url.replacen(&daemon.url(""), at, 1),
         None => link.url,
     };
     Ok(ConsoleLink { url, ..link })

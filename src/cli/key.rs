@@ -1,15 +1,13 @@
 //! `offerd key create|rotate`
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Subcommand;
-use hyper::Method;
 
-use super::client::Client;
+use super::admin_client::AdminClient;
 use super::files::cannot_make;
-use super::operator::operator;
 use super::page;
+use super::trouble::Trouble;
 use crate::admin::master_key::{Rotated, Rotation};
 use crate::config::Settings;
 use crate::store::{MasterKey, MasterKeyError};
@@ -41,17 +39,12 @@ Examples:
 }
 
 /// Runs `offerd key`.
-pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
-    let ended = match command {
-        Command::Create { file } => create(&file),
-        Command::Rotate { new_key_file, json } => match super::settings(config) {
-            Ok(settings) => super::block_on(rotate(&settings, &new_key_file, json)),
-            Err(code) => return code,
-        },
-    };
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => super::fail(message),
+pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
+    match command {
+        Command::Create { file } => Ok(create(&file)?),
+        Command::Rotate { new_key_file, json } => {
+            rotate(&super::settings(config)?, &new_key_file, json).await
+        }
     }
 }
 
@@ -73,25 +66,21 @@ pub fn file_of(key: &MasterKey) -> Option<PathBuf> {
     key.place().strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).map(PathBuf::from)
 }
 
-async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<(), String> {
+async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<(), Trouble> {
     // The daemon may run in another directory.
     let new_key_file = super::whole(new_key_file);
     if new_key_file.try_exists().is_ok_and(|there| !there) {
         let file = new_key_file.display();
-        return Err(format!("there is no file {file}; make a new key with `offerd key create {file}`"));
+        return Err(Trouble::Other(format!(
+            "there is no file {file}; make a new key with `offerd key create {file}`"
+        )));
     }
     let rotation = Rotation { new_key_file };
-    let rotated = match Client::of_daemon(settings).await? {
-        Some((client, admin)) => {
-            let body = serde_json::to_vec(&rotation).map_err(|error| error.to_string())?;
-            let answer = client.call(Method::POST, &format!("{admin}/masterKey"), Some(body)).await;
-            answer.map_err(|error| error.to_string())?.read()?
-        }
-        None => rotate_stopped(settings, &rotation)?,
-    };
+    let admin = AdminClient::find(settings).await?;
+    let rotated: Rotated = admin.post("/masterKey", &rotation).await?;
+    admin.close()?;
     if json {
-        page::print(serde_json::to_string_pretty(&rotated).map_err(|error| error.to_string())?);
-        return Ok(());
+        return Ok(page::print_json(&rotated)?);
     }
     let Rotated { old_key, new_key } = rotated;
     if old_key == new_key {
@@ -104,12 +93,4 @@ async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<
          give {new_key} ({file}) to every start from now on; keep {old_key} only for the backups that are sealed with it"
     ));
     Ok(())
-}
-
-fn rotate_stopped(settings: &Settings, rotation: &Rotation) -> Result<Rotated, String> {
-    super::log_as_the_daemon_does(settings);
-    let store = super::open_store(settings)?;
-    let rotated = rotation.apply(&store, &operator()).map_err(|error| error.to_string())?;
-    store.close().map_err(|error| error.to_string())?;
-    Ok(rotated)
 }

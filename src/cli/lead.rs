@@ -2,21 +2,21 @@
 
 mod erase;
 mod export;
-mod keeper;
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use comfy_table::{CellAlignment, Table};
 use hyper::{Method, StatusCode};
 use indicatif::{ProgressBar, ProgressStyle};
+use uuid::Uuid;
 
 use super::client::Client;
 use super::page::{self, dollars};
+use super::trouble::Trouble;
 use super::values;
 use crate::config::Settings;
 use crate::model::{Lead, Money, PendingResponse, RateTable, Unreadable};
@@ -72,21 +72,12 @@ const POLL_EVERY: Duration = Duration::from_millis(250);
 const MOST_POLLS: usize = 480;
 
 /// Runs `offerd lead`.
-pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
-    let settings = match super::settings(config) {
-        Ok(settings) => settings,
-        Err(code) => return code,
-    };
-    let ended = super::block_on(async {
-        match command {
-            Command::Submit(submit) => execute(&settings, &submit).await,
-            Command::Erase(arguments) => erase::run(&settings, &arguments).await,
-            Command::Export(arguments) => export::run(&settings, &arguments).await,
-        }
-    });
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => super::fail(message),
+pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
+    let settings = super::settings(config)?;
+    match command {
+        Command::Submit(submit) => Ok(execute(&settings, &submit).await?),
+        Command::Erase(arguments) => erase::run(&settings, &arguments).await,
+        Command::Export(arguments) => export::run(&settings, &arguments).await,
     }
 }
 
@@ -125,19 +116,19 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
         None => RunFile::read(&settings.store.path)?.map(|running| running.api).ok_or(NO_DAEMON)?,
     };
 
-    let client = Client::new(token, settings)?;
-    let posted = client.call(Method::POST, &format!("{url}/leads/rateTables"), Some(body)).await;
+    let client = Client::of_daemon(url, token, settings)?;
+    let posted = client.call(Method::POST, "/leads/rateTables", Some(body)).await;
     let posted = posted.map_err(|error| error.to_string())?;
     if posted.status == StatusCode::UNAUTHORIZED {
         return Err(BAD_TOKEN.to_owned());
     }
     if [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].contains(&posted.status) {
-        return Err(format!("{url} takes no leads: it is not the api listener; {API_ADDRESS}"));
+        return Err(format!("{} takes no leads: it is not the api listener; {API_ADDRESS}", client.url("")));
     }
-    let table = complete(&client, &url, posted.read()?).await?;
+    let table = complete(&client, posted.read()?).await?;
 
     if submit.json {
-        page::print(serde_json::to_string_pretty(&table).map_err(|error| error.to_string())?);
+        page::print_json(&table)?;
     } else {
         page::print_table(offers(&table));
         page::print(format_args!("rate table {} of lead {}", table.uuid, table.lead_uuid));
@@ -146,7 +137,7 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
 }
 
 /// Polls a rate table until every partner has answered, and shows them answering.
-async fn complete(client: &Client, url: &str, mut table: RateTable) -> Result<RateTable, String> {
+async fn complete(client: &Client, mut table: RateTable) -> Result<RateTable, String> {
     let mut progress = Progress::start(&table);
     for _ in 0..MOST_POLLS {
         if table.pending_responses.is_empty() {
@@ -154,7 +145,7 @@ async fn complete(client: &Client, url: &str, mut table: RateTable) -> Result<Ra
         }
         tokio::time::sleep(POLL_EVERY).await;
         let uuid = table.uuid;
-        table = polled(client, &format!("{url}/originator/rateTables/{uuid}")).await.map_err(|fault| {
+        table = polled(client, &format!("/originator/rateTables/{uuid}")).await.map_err(|fault| {
             format!(
                 "{fault}; the lead is taken: rate table {uuid} goes on when the daemon is back, and \
                      `offerd explain {uuid}` then tells what became of it"
@@ -172,8 +163,8 @@ async fn complete(client: &Client, url: &str, mut table: RateTable) -> Result<Ra
     }
 }
 
-async fn polled(client: &Client, url: &str) -> Result<RateTable, String> {
-    client.call(Method::GET, url, None).await.map_err(|error| error.to_string())?.read()
+async fn polled(client: &Client, path: &str) -> Result<RateTable, String> {
+    client.call(Method::GET, path, None).await.map_err(|error| error.to_string())?.read()
 }
 
 /// The partners answering, on standard error.
@@ -322,6 +313,13 @@ fn rows(table: &RateTable) -> Vec<[String; 6]> {
         ]);
     }
     rows
+}
+
+/// Why nothing can be told of a lead.
+fn unknown(lead: Uuid) -> String {
+    format!(
+        "there is no lead {lead}, or it has been erased; `lead submit` and `explain` tell the uuid of a lead"
+    )
 }
 
 /// What is paid a month; of a range the most, as a rate that is a range has a payment for its higher end.

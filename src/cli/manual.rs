@@ -3,12 +3,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
+use super::trouble::Trouble;
 use super::{Cli, page};
 use crate::handbook::MANUALS;
 
@@ -31,17 +31,15 @@ const SECTION: &str = "8";
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 
 /// Runs `offerd manual`.
-pub fn run(arguments: &Arguments) -> ExitCode {
-    match write(&arguments.directory) {
-        Ok(files) => {
-            page::print(format_args!("{files} files are in {}", arguments.directory.display()));
-            ExitCode::SUCCESS
-        }
-        Err(error) => super::fail(format!(
-            "{} cannot be written: {error}; give a directory that this user may make and write to",
-            arguments.directory.display()
-        )),
-    }
+pub fn run(arguments: &Arguments) -> Result<(), Trouble> {
+    let directory = arguments.directory.display();
+    let files = write(&arguments.directory).map_err(|error| {
+        format!(
+            "{directory} cannot be written: {error}; give a directory that this user may make and write to"
+        )
+    })?;
+    page::print(format_args!("{files} files are in {directory}"));
+    Ok(())
 }
 
 /// Writes everything, and tells how many files that are.

@@ -1,5 +1,6 @@
 //! The command line. One file a command; each returns the exit code.
 
+mod admin_client;
 mod backup;
 mod check;
 mod client;
@@ -27,6 +28,7 @@ mod store;
 mod tests;
 mod token;
 mod transfer;
+mod trouble;
 mod usage;
 mod values;
 
@@ -35,15 +37,12 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use self::trouble::Trouble;
 use crate::config::Settings;
 use crate::daemon;
-use crate::declaration::Fault;
 use crate::partners::Book;
 use crate::store::{Store, StoreOptions};
 use crate::telemetry::logging;
-
-/// Bad configuration (`EX_USAGE`); the unit does not start again on it.
-pub const BAD_CONFIGURATION: u8 = 64;
 
 /// A matching engine for financial offers: a lead goes in, a rate table comes out.
 #[derive(Debug, Parser)]
@@ -155,36 +154,43 @@ pub fn run() -> ExitCode {
     });
     let config = cli.config.or_else(packaged::settings);
     let config = config.as_deref();
-    match cli.command.unwrap_or(Command::Serve) {
-        Command::Serve => serve::run(config),
+    let ended = match cli.command.unwrap_or(Command::Serve) {
+        Command::Serve => return serve::run(config),
         Command::Check(arguments) => check::run(config, &arguments),
-        Command::Doctor(arguments) => doctor::run(config, &arguments),
-        Command::Console(arguments) => console::run(config, &arguments),
-        Command::Token(command) => token::run(config, command),
-        Command::Lead(command) => lead::run(config, command),
-        Command::Key(command) => key::run(config, command),
-        Command::Events(command) => events::run(config, command),
-        Command::Partners(command) => partners::run(config, command),
-        Command::Reload(arguments) => reload::run(config, &arguments),
-        Command::Explain(arguments) => explain::run(config, &arguments),
-        Command::Replay(arguments) => replay::run(config, &arguments),
-        Command::Backup(arguments) => backup::run(config, &arguments),
+        Command::Doctor(arguments) => block_on(doctor::run(config, &arguments)),
+        Command::Console(arguments) => block_on(console::run(config, &arguments)),
+        Command::Token(command) => block_on(token::run(config, command)),
+        Command::Lead(command) => block_on(lead::run(config, command)),
+        Command::Key(command) => block_on(key::run(config, command)),
+        Command::Events(command) => block_on(events::run(config, command)),
+        Command::Partners(command) => block_on(partners::run(config, command)),
+        Command::Reload(arguments) => block_on(reload::run(config, &arguments)),
+        Command::Explain(arguments) => block_on(explain::run(config, &arguments)),
+        Command::Replay(arguments) => block_on(replay::run(config, &arguments)),
+        Command::Backup(arguments) => block_on(backup::run(config, &arguments)),
         Command::Restore(arguments) => restore::run(config, &arguments),
-        Command::Export(arguments) => transfer::export(config, &arguments),
-        Command::Import(arguments) => transfer::import(config, &arguments),
-        Command::Store(command) => store::run(config, &command),
-        Command::Sandbox(arguments) => sandbox::run(&arguments),
+        Command::Export(arguments) => block_on(transfer::export(config, &arguments)),
+        Command::Import(arguments) => block_on(transfer::import(config, &arguments)),
+        Command::Store(command) => block_on(store::run(config, &command)),
+        Command::Sandbox(arguments) => block_on(sandbox::run(&arguments)),
         Command::Manual(arguments) => manual::run(&arguments),
+    };
+    ended.map_or_else(Trouble::end, |()| ExitCode::SUCCESS)
+}
+
+/// The settings, which must be good.
+fn settings(config: Option<&Path>) -> Result<Settings, Trouble> {
+    let settings = Settings::load(config).map_err(Trouble::Faults)?;
+    match daemon::master_key_fault(&settings) {
+        None => Ok(settings),
+        Some(fault) => Err(Trouble::Faults(vec![fault])),
     }
 }
 
-/// Settings, or their faults told and the exit code for it.
-fn settings(config: Option<&Path>) -> Result<Settings, ExitCode> {
-    let settings = Settings::load(config).map_err(|faults| tell(&faults))?;
-    match daemon::master_key_fault(&settings) {
-        None => Ok(settings),
-        Some(fault) => Err(tell(&[fault])),
-    }
+/// The settings, for a command that has only to find the daemon: what is wrong in them is for the daemon to tell.
+fn settings_to_find_the_daemon(config: Option<&Path>) -> Result<Settings, Trouble> {
+    let (settings, faults) = Settings::inspect(config);
+    settings.ok_or(Trouble::Faults(faults))
 }
 
 /// Starts the log, for a command that does to a stopped daemon's store what would else be in the daemon's log.
@@ -231,34 +237,16 @@ fn whole(path: &Path) -> PathBuf {
 /// # Errors
 /// Why it cannot be opened, and where to look.
 fn open_or_make_store(settings: &Settings) -> Result<Store, String> {
+    log_as_the_daemon_does(settings);
     let path = settings.store.path.display();
     Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
         format!("`store.path` ({path}) cannot be opened: {error}; `offerd doctor` looks at what is wrong")
     })
 }
 
-/// Settings and the book, or the faults of both told and the exit code for it.
-fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), ExitCode> {
-    daemon::load(config).map_err(|faults| tell(&faults))
-}
-
-/// Tells faults, one a line.
-fn tell(faults: &[Fault]) -> ExitCode {
-    for fault in faults {
-        eprintln!("{fault}");
-    }
-    let count = faults.len();
-    eprintln!(
-        "offerd: {count} {} found; nothing was started or changed",
-        if count == 1 { "fault" } else { "faults" }
-    );
-    ExitCode::from(BAD_CONFIGURATION)
-}
-
-/// Tells why a command failed.
-fn fail(message: impl std::fmt::Display) -> ExitCode {
-    eprintln!("offerd: {message}");
-    ExitCode::FAILURE
+/// The settings and the book, which must be good.
+fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), Trouble> {
+    daemon::load(config).map_err(Trouble::Faults)
 }
 
 /// Runs a command's requests to their end.

@@ -29,6 +29,8 @@ enum Why {
     NotHttp,
     /// The connection ended before the answer did.
     Broke(String),
+    /// What answers in this process could not go on.
+    Failed(String),
 }
 
 impl NoAnswer {
@@ -40,6 +42,11 @@ impl NoAnswer {
     /// Of one whose answer ended before its end.
     pub fn broke(url: &str, cause: String) -> Self {
         Self::because(url, Why::Broke(cause))
+    }
+
+    /// Of our own handlers, which could not go on.
+    pub fn failed(error: &(dyn Error + 'static)) -> Self {
+        Self::because("", Why::Failed(innermost(error)))
     }
 
     /// What the client says when there is no head.
@@ -114,6 +121,7 @@ impl fmt::Display for NoAnswer {
                 out,
                 "what answers at {origin} does not speak HTTP; a listener with `tls` in its section is reached at https://"
             ),
+            Why::Failed(cause) => out.write_str(cause),
             Why::Broke(cause) => write!(
                 out,
                 "the daemon at {origin} hung up before it had answered ({cause}); its log tells why"

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use clap::builder::styling::AnsiColor;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, LineStyle, Row, Table, Width};
+use serde::Serialize;
 use uuid::Uuid;
 
 /// An empty table that fits the terminal, with a line under its header. For a file or another program its rows are as wide
@@ -99,6 +100,15 @@ pub fn print(text: impl std::fmt::Display) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => eprintln!("offerd: cannot print: {error}"),
         _ => {}
     }
+}
+
+/// Prints something as JSON, for people and programs.
+///
+/// # Errors
+/// That it cannot be written so.
+pub fn print_json(what: &impl Serialize) -> Result<(), String> {
+    print(serde_json::to_string_pretty(what).map_err(|error| error.to_string())?);
+    Ok(())
 }
 
 /// A count and what is counted: `1 offer`, `2 offers`.

@@ -35,6 +35,35 @@ pub fn waiting(what: &'static str) -> Waiting {
     Waiting(Some((done, spinner)))
 }
 
+/// How far something is; on a terminal only, and only when it takes longer than [`PATIENCE`].
+pub struct Bar {
+    bar: ProgressBar,
+    begun: Instant,
+}
+
+impl Bar {
+    /// Nothing was done yet, and nothing is shown. The template is that of `indicatif`.
+    pub fn begin(template: &str) -> Self {
+        let style = ProgressStyle::with_template(template).expect("the template is well-formed");
+        Self { bar: ProgressBar::hidden().with_style(style), begun: Instant::now() }
+    }
+
+    /// Shows how much was done, of how much.
+    pub fn show(&self, done: u64, of: u64) {
+        if self.bar.is_hidden() && self.begun.elapsed() > PATIENCE && io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_length(of);
+        self.bar.set_position(done);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// How far something is that has several steps; on a terminal only, and only when it takes longer than [`PATIENCE`].
 pub struct Steps {
     bar: ProgressBar,

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use clap::Args;
 use hyper::Method;
 
-use super::client::Client;
+use super::admin_client::AdminClient;
 use super::page;
+use super::trouble::{BAD_CONFIGURATION, Trouble};
 use crate::config::{SettingChange, Settings};
 use crate::partners::diff::{Aspect, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
 use crate::reload::{Outcome, Report};
@@ -34,35 +35,24 @@ pub struct Arguments {
 }
 
 /// Asks the running daemon to reload, and tells what came of it.
-pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
-    // The settings are needed to find the daemon; what is wrong in them is for the daemon to tell.
-    let settings = match Settings::inspect(config) {
-        (Some(settings), _) => settings,
-        (None, faults) => return super::tell(&faults),
-    };
-    let outcome = match super::block_on(reload(&settings)) {
-        Ok(outcome) => outcome,
-        Err(message) => return super::fail(message),
-    };
+pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+    let settings = super::settings_to_find_the_daemon(config)?;
+    let outcome = reload(&settings).await?;
     if let Some(told) = other_file(config, &settings) {
         eprintln!("offerd: {told}");
     }
     if arguments.json {
-        match serde_json::to_string_pretty(&outcome) {
-            Ok(json) => page::print(json),
-            Err(error) => return super::fail(error),
-        }
+        page::print_json(&outcome)?;
     }
     match outcome {
+        Outcome::Reloaded(_) if arguments.json => Ok(()),
         Outcome::Reloaded(report) => {
-            if !arguments.json {
-                page::print(text(&report).trim_end());
-            }
-            ExitCode::SUCCESS
+            page::print(text(&report).trim_end());
+            Ok(())
         }
-        Outcome::Refused { .. } if arguments.json => ExitCode::from(super::BAD_CONFIGURATION),
-        Outcome::Refused { faults } => super::tell(&faults),
-        Outcome::Failed { cause } => super::fail(format!("nothing was changed: {cause}")),
+        Outcome::Refused { .. } if arguments.json => Err(Trouble::Told(ExitCode::from(BAD_CONFIGURATION))),
+        Outcome::Refused { faults } => Err(Trouble::Faults(faults)),
+        Outcome::Failed { cause } => Err(Trouble::Other(format!("nothing was changed: {cause}"))),
     }
 }
 
@@ -81,15 +71,14 @@ fn other_file(config: Option<&Path>, settings: &Settings) -> Option<String> {
 }
 
 async fn reload(settings: &Settings) -> Result<Outcome, String> {
-    let Some((client, admin)) = Client::of_daemon(settings).await? else {
+    let Some(daemon) = AdminClient::of_daemon(settings).await? else {
         let store = settings.store.path.display();
         return Err(format!(
             "no daemon is running on the store `{store}`, so there is nothing to reload; `offerd serve` starts one, \
              which reads the files anew"
         ));
     };
-    let answer = client.call(Method::POST, &format!("{admin}/reload"), None).await;
-    answer.map_err(|error| error.to_string())?.read_any()
+    daemon.call(Method::POST, "/reload").await?.read_any()
 }
 
 /// The report for people.

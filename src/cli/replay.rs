@@ -1,24 +1,18 @@
 //! `offerd replay`: stored leads once more with changed partner files.
-//!
-//! A running daemon does it, which has the store; without one the command opens the store itself.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chrono::Utc;
 use clap::Args;
 use comfy_table::{CellAlignment, Table};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::client::Client;
+use super::admin_client::AdminClient;
+use super::progress::Bar;
+use super::trouble::Trouble;
 use super::{page, values};
 use crate::admin::replay::{ReplayLine, ReplayOrder};
-use crate::config::Settings;
-use crate::matching::Rules;
-use crate::matching::replay::{Named, OfferCount, Progress, Replay, ReplayReport, Wish};
-use crate::matching::texts::Texts;
+use crate::matching::replay::{Named, OfferCount, ReplayReport, Wish};
 use crate::partners::Book;
 
 /// `offerd replay`
@@ -51,85 +45,52 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Time after which progress is shown.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How far the replay is.
+const BAR: &str = "{bar:30} {pos} of {len} rate tables, {eta} left";
 
 /// Runs `offerd replay`.
-pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
-    let settings = match super::settings(config) {
-        Ok(settings) => settings,
-        Err(code) => return code,
-    };
+pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+    let settings = super::settings(config)?;
     let directory = arguments.partners.as_ref().unwrap_or(&settings.partners.path);
-    let book = match Book::load(directory) {
-        Ok(book) => book,
-        Err(faults) => return super::tell(&faults),
-    };
-    match super::block_on(execute(&settings, directory, book, arguments)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => super::fail(message),
-    }
-}
-
-async fn execute(
-    settings: &Settings,
-    directory: &Path,
-    book: Book,
-    arguments: &Arguments,
-) -> Result<(), String> {
-    let back = i64::try_from(arguments.since.as_millis()).unwrap_or(i64::MAX);
-    let wish = Wish {
-        since: Utc::now().timestamp_millis().saturating_sub(back).max(0),
-        company: arguments.company.clone(),
-        limit: arguments.limit,
-    };
-    let mut bar = Bar::start();
-    let report = match Client::of_daemon(settings).await? {
-        Some((client, admin)) => by_daemon(&client, &admin, directory, wish, &mut bar).await?,
-        None => by_store(settings, book, &wish, &mut bar)?,
-    };
-    bar.end();
+    // Here, so that faults are told with the files that they are in.
+    Book::load(directory).map_err(Trouble::Faults)?;
+    let bar = Bar::begin(BAR);
+    let admin = AdminClient::find(&settings).await?;
+    let report = replayed(&admin, &order(directory, arguments)?, &bar).await?;
+    admin.close()?;
+    drop(bar);
     if arguments.json {
-        page::print(serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?);
+        page::print_json(&report)?;
     } else {
         print(&report);
     }
     Ok(())
 }
 
-async fn by_daemon(
-    client: &Client,
-    admin: &str,
-    directory: &Path,
-    wish: Wish,
-    bar: &mut Bar,
-) -> Result<ReplayReport, String> {
+/// Which leads, and with which partner files.
+fn order(directory: &Path, arguments: &Arguments) -> Result<ReplayOrder, String> {
+    let back = i64::try_from(arguments.since.as_millis()).unwrap_or(i64::MAX);
+    let wish = Wish {
+        since: Utc::now().timestamp_millis().saturating_sub(back).max(0),
+        company: arguments.company.clone(),
+        limit: arguments.limit,
+    };
     let texts = Book::texts_in(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let name = |file: PathBuf| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let partner_files = texts.into_iter().map(|(file, text)| (name(file), text)).collect();
-    let order = ReplayOrder { partner_files, wish };
-    let body = serde_json::to_vec(&order).map_err(|error| error.to_string())?;
-    let mut lines = client.lines(&format!("{admin}/replay"), body).await?;
+    Ok(ReplayOrder { partner_files, wish })
+}
+
+async fn replayed(admin: &AdminClient, order: &ReplayOrder, bar: &Bar) -> Result<ReplayReport, String> {
+    let mut lines = admin.lines("/replay", order).await?;
     while let Some(line) = lines.next().await? {
         match line {
-            ReplayLine::Progress(progress) => bar.show(progress),
+            ReplayLine::Progress(progress) => bar.show(progress.done as u64, progress.total as u64),
             ReplayLine::Report(report) => return Ok(report),
             ReplayLine::Failed(why) => return Err(why),
         }
     }
     Err("the daemon ended before the replay did".to_owned())
-}
-
-fn by_store(settings: &Settings, book: Book, wish: &Wish, bar: &mut Bar) -> Result<ReplayReport, String> {
-    let store = super::open_store(settings)?;
-    let (texts, rules) = (Texts::new(store.clone()), Rules::from(settings));
-    let mut replay = Replay::new(&store, &texts, book, &rules, wish)?;
-    while replay.step() {
-        bar.show(replay.progress());
-    }
-    let report = replay.report();
-    store.close().map_err(|error| error.to_string())?;
-    Ok(report)
 }
 
 fn print(report: &ReplayReport) {
@@ -187,31 +148,5 @@ fn told(named: &Named) -> String {
         0 => "0".to_owned(),
         count if count > 3 => format!("{count} ({leads}, …)"),
         count => format!("{count} ({leads})"),
-    }
-}
-
-/// How far the replay is; on a terminal only, and only when it takes its time.
-struct Bar {
-    bar: ProgressBar,
-    begun: Instant,
-}
-
-impl Bar {
-    fn start() -> Self {
-        let style = ProgressStyle::with_template("{bar:30} {pos} of {len} rate tables, {eta} left");
-        let bar = ProgressBar::hidden().with_style(style.expect("the template is well-formed"));
-        Self { bar, begun: Instant::now() }
-    }
-
-    fn show(&mut self, progress: Progress) {
-        if self.bar.is_hidden() && self.begun.elapsed() > PATIENCE && std::io::stderr().is_terminal() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        self.bar.set_length(progress.total as u64);
-        self.bar.set_position(progress.done as u64);
-    }
-
-    fn end(&self) {
-        self.bar.finish_and_clear();
     }
 }

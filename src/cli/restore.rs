@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 
-use super::backup::{Bar, json_of, told_of};
+use super::backup::{bar, json_of, show, told_of};
 use super::operator::operator;
 use super::page;
+use super::progress::Bar;
+use super::trouble::Trouble;
 use crate::admin::backup::told;
 use crate::config::Settings;
 use crate::store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary};
@@ -42,20 +43,14 @@ pub struct Arguments {
 const PIECE_BYTES: usize = 256 * 1024;
 
 /// Runs `offerd restore`.
-pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
-    let settings = match super::settings(config) {
-        Ok(settings) => settings,
-        Err(code) => return code,
-    };
+pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+    let settings = super::settings(config)?;
     let into = arguments.into.as_ref().unwrap_or(&settings.store.path);
-    let ended = master_key(&settings, into).and_then(|master| match arguments.check {
+    let master = master_key(&settings, into)?;
+    Ok(match arguments.check {
         true => check(master, arguments),
         false => restore(&settings, master, into, arguments),
-    });
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => super::fail(message),
-    }
+    }?)
 }
 
 /// The key of the place that is restored into, or else that of the configured store.
@@ -72,7 +67,7 @@ fn check(master: Option<MasterKey>, arguments: &Arguments) -> Result<(), String>
     let mut scanner = Scanner::new(master);
     read(&arguments.file, |piece, bar| {
         scanner.push(piece).map_err(|fault| with_next(&fault))?;
-        bar.show(scanner.summary());
+        show(bar, scanner.summary());
         Ok(())
     })?;
     let summary = scanner.finish().map_err(|fault| of_file(&arguments.file, with_next(&fault)))?;
@@ -97,7 +92,7 @@ fn restore(
     let mut restore = Restore::begin(into, master).map_err(|error| why(&error))?;
     read(&arguments.file, |piece, bar| {
         restore.push(piece).map_err(|error| why(&error))?;
-        bar.show(restore.summary());
+        show(bar, restore.summary());
         Ok(())
     })?;
     let (summary, report) = restore.finish().map_err(|error| of_file(&arguments.file, why(&error)))?;
@@ -133,14 +128,13 @@ fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) ->
     let cannot = |error: std::io::Error| format!("{} cannot be read: {error}", file.display());
     let mut opened = File::open(file).map_err(cannot)?;
     let mut piece = vec![0; PIECE_BYTES];
-    let bar = Bar::start();
+    let bar = bar();
     loop {
         match opened.read(&mut piece).map_err(cannot)? {
             0 => break,
             length => take(&piece[..length], &bar).map_err(|message| of_file(file, message))?,
         }
     }
-    bar.end();
     Ok(())
 }
 
@@ -157,8 +151,7 @@ fn warn(report: &CheckReport) {
 
 fn tell(arguments: &Arguments, summary: &Summary, what: &str) -> Result<(), String> {
     if arguments.json {
-        let told = serde_json::to_string_pretty(&json_of(summary)).map_err(|error| error.to_string())?;
-        page::print(told);
+        page::print_json(&json_of(summary))?;
     } else {
         page::print(format_args!("{what}: {}", told_of(summary)));
     }

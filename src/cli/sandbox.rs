@@ -3,12 +3,12 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use tokio::net::TcpListener;
 
 use super::page;
+use super::trouble::Trouble;
 use crate::sandbox::{Cases, Chance, Latency, Rates, serve};
 
 /// `offerd sandbox`
@@ -49,18 +49,11 @@ pub struct Arguments {
 }
 
 /// Runs `offerd sandbox`, until it is stopped.
-pub fn run(arguments: &Arguments) -> ExitCode {
-    match super::block_on(execute(arguments)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => super::fail(message),
-    }
-}
-
-async fn execute(arguments: &Arguments) -> Result<(), String> {
+pub async fn run(arguments: &Arguments) -> Result<(), Trouble> {
     let Arguments { errors, garbage, drip, reset, .. } = *arguments;
     let rates = Rates { errors, garbage, drip, reset };
     if !rates.are_possible() {
-        return Err("the shares must be from 0 to 1, and at most 1 together".to_owned());
+        return Err(Trouble::Other("the shares must be from 0 to 1, and at most 1 together".to_owned()));
     }
     let cases = Cases::load(&arguments.cases)
         .map_err(|fault| format!("{fault}; `--cases` says where the cases are"))?;

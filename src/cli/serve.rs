@@ -9,6 +9,6 @@ use crate::daemon;
 pub fn run(config: Option<&Path>) -> ExitCode {
     match super::settings_and_book(config) {
         Ok((settings, book)) => daemon::run(config.map(Path::to_owned), settings, book),
-        Err(code) => code,
+        Err(trouble) => trouble.end(),
     }
 }

@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Subcommand;
 use comfy_table::CellAlignment;
 use hyper::Method;
 
-use super::client::Client;
+use super::admin_client::AdminClient;
 use super::operator::operator;
+use super::trouble::Trouble;
 use super::{page, progress};
 use crate::admin::backup::told;
 use crate::admin::store::StoreReport;
@@ -58,43 +58,35 @@ come back. Tokens, partners' keys and pauses that are lost do not either, since 
 const SHOWN: usize = 20;
 
 /// Runs `offerd store`.
-pub fn run(config: Option<&Path>, command: &Command) -> ExitCode {
-    let settings = match super::settings(config) {
-        Ok(settings) => settings,
-        Err(code) => return code,
-    };
+pub async fn run(config: Option<&Path>, command: &Command) -> Result<(), Trouble> {
+    let settings = super::settings(config)?;
     match command {
-        Command::Check { json } => run_check(&settings, *json),
-        Command::Salvage { into, backup, json } => run_salvage(&settings, into, backup.as_deref(), *json),
-    }
-}
-
-fn run_check(settings: &Settings, json: bool) -> ExitCode {
-    match super::block_on(check(settings)).and_then(|report| print(&report, json).map(|()| report.sound)) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => super::fail(
-            "the store is not sound: what is named cannot be read, everything else can; `offerd store salvage` makes a good store of what is left, and of the last backup",
-        ),
-        Err(message) => super::fail(message),
-    }
-}
-
-async fn check(settings: &Settings) -> Result<StoreReport, String> {
-    let _waiting = progress::waiting("reading every record");
-    match Client::of_daemon(settings).await? {
-        Some((client, admin)) => {
-            let answer = client.call(Method::POST, &format!("{admin}/store/check"), None).await;
-            answer.map_err(|error| error.to_string())?.read()
+        Command::Check { json } => check(&settings, *json).await,
+        Command::Salvage { into, backup, json } => {
+            let salvaged = salvaged(&settings, into, backup.as_deref()).await?;
+            print_salvaged(&salvaged, into, *json)?;
+            if salvaged.is_all() {
+                return Ok(());
+            }
+            Err(Trouble::Other(format!(
+                "the store in {} is good, and not all of the damaged one is in it: what is named is lost, or may be",
+                into.display()
+            )))
         }
-        None => of_stopped(settings),
     }
 }
 
-fn of_stopped(settings: &Settings) -> Result<StoreReport, String> {
-    let store = super::open_store(settings)?;
-    let report = store.check().map_err(|error| error.to_string());
-    store.close().map_err(|error| error.to_string())?;
-    report.map(StoreReport::from)
+async fn check(settings: &Settings, json: bool) -> Result<(), Trouble> {
+    let waiting = progress::waiting("reading every record");
+    let admin = AdminClient::find(settings).await?;
+    let report: StoreReport = admin.ask(Method::POST, "/store/check").await?;
+    admin.close()?;
+    drop(waiting);
+    print(&report, json)?;
+    if report.sound {
+        return Ok(());
+    }
+    Err(Trouble::Other("the store is not sound: what is named cannot be read, everything else can; `offerd store salvage` makes a good store of what is left, and of the last backup".to_owned()))
 }
 
 /// What all the figures come to.
@@ -109,8 +101,7 @@ fn verdict(report: &StoreReport) -> String {
 
 fn print(report: &StoreReport, json: bool) -> Result<(), String> {
     if json {
-        page::print(serde_json::to_string_pretty(report).map_err(|error| error.to_string())?);
-        return Ok(());
+        return page::print_json(report);
     }
     let mut table = page::table(["tree", "sound", "broken"]);
     for count in &report.trees {
@@ -144,25 +135,8 @@ fn print(report: &StoreReport, json: bool) -> Result<(), String> {
     Ok(())
 }
 
-fn run_salvage(settings: &Settings, into: &Path, backup: Option<&Path>, json: bool) -> ExitCode {
-    let salvaged = match super::block_on(salvaged(settings, into, backup)) {
-        Ok(salvaged) => salvaged,
-        Err(message) => return super::fail(message),
-    };
-    if let Err(message) = print_salvaged(&salvaged, into, json) {
-        return super::fail(message);
-    }
-    match salvaged.is_all() {
-        true => ExitCode::SUCCESS,
-        false => super::fail(format_args!(
-            "the store in {} is good, and not all of the damaged one is in it: what is named is lost, or may be",
-            into.display()
-        )),
-    }
-}
-
 async fn salvaged(settings: &Settings, into: &Path, backup: Option<&Path>) -> Result<Salvaged, String> {
-    if Client::of_daemon(settings).await?.is_some() {
+    if AdminClient::of_daemon(settings).await?.is_some() {
         let path = settings.store.path.display();
         return Err(format!("a daemon runs on `{path}`: stop it, then salvage what it has left"));
     }
@@ -203,9 +177,7 @@ fn why(error: &SalvageError, into: &Path, backup: Option<&Path>) -> String {
 
 fn print_salvaged(salvaged: &Salvaged, into: &Path, json: bool) -> Result<(), String> {
     if json {
-        let told = serde_json::to_string_pretty(&json_of(salvaged)).map_err(|error| error.to_string())?;
-        page::print(told);
-        return Ok(());
+        return page::print_json(&json_of(salvaged));
     }
     let mut table = page::table(["tree", "saved", "from the backup", "lost"]);
     for (tree, records) in &salvaged.report.counts {

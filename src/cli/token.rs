@@ -1,26 +1,21 @@
 //! `offerd token create|list|revoke`
-//!
-//! With a running daemon the commands go over its admin listener; without one they open the store themselves.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
 use comfy_table::Table;
 use hyper::Method;
 use uuid::Uuid;
 
-use super::client::Client;
-use super::operator::operator;
+use super::admin_client::AdminClient;
 use super::partners::known;
+use super::trouble::Trouble;
 use super::{page, values};
-use crate::admin::audit::audit_by;
 use crate::admin::key_ring::{Created, Holder, KeyRing, Listed, New};
 use crate::admin::tokens::Revoked;
 use crate::config::Settings;
 use crate::model::TokenKind;
 use crate::partners::Book;
-use crate::store::Store;
 use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind};
 use crate::store::tokens::NewToken;
 
@@ -92,54 +87,49 @@ enum Kind {
 }
 
 /// Runs `offerd token`.
-pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
-    let settings = match super::settings(config) {
-        Ok(settings) => settings,
-        Err(code) => return code,
-    };
-    match super::block_on(execute(&settings, command)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => super::fail(message),
-    }
-}
-
-async fn execute(settings: &Settings, command: Command) -> Result<(), String> {
-    if let Command::Create(create) = command {
-        let json = create.json;
-        // Before there may be a store, so that none is made for a token that cannot be.
-        let wanted = create.wanted(settings)?;
-        if let Some(fault) = KeyRing::fault(&wanted) {
-            return Err(fault);
+pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
+    let settings = &super::settings(config)?;
+    let admin = match command {
+        Command::Create(create) => {
+            let json = create.json;
+            // Before there may be a store, so that none is made for a token that cannot be.
+            let wanted = create.wanted(settings)?;
+            if let Some(fault) = KeyRing::fault(&wanted) {
+                return Err(Trouble::Other(fault));
+            }
+            let admin = AdminClient::find_or_make(settings).await?;
+            tell(admin.post("/tokens", &wanted).await?, json)?;
+            admin
         }
-        let keeper = Keeper::find(settings, true).await?;
-        tell(keeper.create(wanted).await?, json)?;
-        return keeper.close();
-    }
-    let keeper = Keeper::find(settings, false).await?;
-    match command {
-        Command::List { json: true } => {
-            let tokens = keeper.list().await?;
-            page::print(serde_json::to_string_pretty(&tokens).map_err(|error| error.to_string())?);
+        Command::List { json } => {
+            let admin = AdminClient::find(settings).await?;
+            let tokens: Vec<Listed> = admin.ask(Method::GET, "/tokens").await?;
+            if json {
+                page::print_json(&tokens)?
+            } else {
+                page::print_table(table(&tokens))
+            }
+            admin
         }
         Command::Revoke { id } => {
-            if !keeper.revoke(id).await? {
-                return Err(format!("there is no token {id}; `offerd token list` shows those there are"));
+            let admin = AdminClient::find(settings).await?;
+            let revoked: Revoked = admin.ask(Method::DELETE, &format!("/tokens/{id}")).await?;
+            if !revoked.found {
+                return Err(Trouble::Other(format!(
+                    "there is no token {id}; `offerd token list` shows those there are"
+                )));
             }
             eprintln!("token {id} is revoked");
+            admin
         }
-        // A token to be made was made above.
-        Command::List { json: false } | Command::Create(_) => {
-            page::print_table(table(&keeper.list().await?));
-        }
-    }
-    keeper.close()
+    };
+    Ok(admin.close()?)
 }
 
 /// Tells the token that was made: it alone on standard output, unless all is wanted as JSON.
 fn tell(created: Created, json: bool) -> Result<(), String> {
     if json {
-        page::print(serde_json::to_string_pretty(&created).map_err(|error| error.to_string())?);
-        return Ok(());
+        return page::print_json(&created);
     }
     page::print(created.token);
     let holder = match created.holder {
@@ -176,86 +166,6 @@ fn known_partner(key: &str, settings: &Settings) -> Result<(), String> {
     let book =
         Book::load(path).map_err(|_| "the partner files have faults; see `offerd check`".to_owned())?;
     known(&book, key)
-}
-
-/// The store of a stopped daemon, or a new one, which is told: it may be that another was meant.
-fn store_for_a_token(settings: &Settings) -> Result<Store, String> {
-    let made = !super::is_there(&settings.store.path)?;
-    let store = super::open_or_make_store(settings)?;
-    if made {
-        let place = super::whole(&settings.store.path);
-        eprintln!("there was no store at `store.path` ({}); it has been made", place.display());
-    }
-    Ok(store)
-}
-
-/// Who keeps the tokens now.
-enum Keeper {
-    Daemon { client: Client, url: String },
-    Store { store: Store, key_ring: KeyRing },
-}
-
-impl Keeper {
-    /// The running daemon, or else the store. One that `makes` tokens may be the first that there is to do: then the store
-    /// is made too.
-    async fn find(settings: &Settings, makes: bool) -> Result<Self, String> {
-        if let Some((client, admin)) = Client::of_daemon(settings).await? {
-            return Ok(Self::Daemon { client, url: format!("{admin}/tokens") });
-        }
-        super::log_as_the_daemon_does(settings);
-        let store = if makes { store_for_a_token(settings)? } else { super::open_store(settings)? };
-        Ok(Self::Store { key_ring: KeyRing::of(store.clone()), store })
-    }
-
-    async fn create(&self, new: New) -> Result<Created, String> {
-        match self {
-            Self::Daemon { client, url } => {
-                let body = serde_json::to_vec(&new).map_err(|error| error.to_string())?;
-                client.call(Method::POST, url, Some(body)).await.map_err(|error| error.to_string())?.read()
-            }
-            Self::Store { key_ring, .. } => match KeyRing::fault(&new) {
-                Some(fault) => Err(fault),
-                None => {
-                    let created = key_ring.create(new).await.map_err(|error| error.to_string())?;
-                    let holder = created.holder.name();
-                    audit_by!(operator(), "token.create", id = %created.id, holder, "token created");
-                    Ok(created)
-                }
-            },
-        }
-    }
-
-    async fn list(&self) -> Result<Vec<Listed>, String> {
-        match self {
-            Self::Daemon { client, url } => {
-                client.call(Method::GET, url, None).await.map_err(|error| error.to_string())?.read()
-            }
-            Self::Store { key_ring, .. } => Ok(key_ring.list()),
-        }
-    }
-
-    async fn revoke(&self, id: Uuid) -> Result<bool, String> {
-        match self {
-            Self::Daemon { client, url } => {
-                let answer = client.call(Method::DELETE, &format!("{url}/{id}"), None).await;
-                Ok(answer.map_err(|error| error.to_string())?.read::<Revoked>()?.found)
-            }
-            Self::Store { key_ring, .. } => {
-                let found = key_ring.revoke(id).await.map_err(|error| error.to_string())?;
-                if found {
-                    audit_by!(operator(), "token.revoke", %id, "token revoked");
-                }
-                Ok(found)
-            }
-        }
-    }
-
-    fn close(self) -> Result<(), String> {
-        match self {
-            Self::Daemon { .. } => Ok(()),
-            Self::Store { store, .. } => store.close().map_err(|error| error.to_string()),
-        }
-    }
 }
 
 fn table(tokens: &[Listed]) -> Table {

@@ -5,17 +5,17 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::admin_client::AdminClient;
 use super::backup::damage_of;
-use super::client::Client;
 use super::files::{Making, cannot_make};
 use super::key;
 use super::operator::operator;
+use super::trouble::Trouble;
 use crate::admin::backup::told;
 use crate::config::Settings;
 use crate::matching::transfer::{Export, Import};
@@ -61,7 +61,7 @@ const TICK: Duration = Duration::from_millis(100);
 const TOLD_EVERY: u64 = 256;
 
 /// Runs `offerd export`.
-pub fn export(config: Option<&Path>, arguments: &ExportArguments) -> ExitCode {
+pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Result<(), Trouble> {
     run(config, async |settings| {
         let store = super::open_store(settings)?;
         let (records, unread) = write(&store, arguments)?;
@@ -74,15 +74,16 @@ pub fn export(config: Option<&Path>, arguments: &ExportArguments) -> ExitCode {
         let action = if arguments.personal_data { "store.export.personal_data" } else { "store.export" };
         told(action, &operator());
         let message = format!("{records} records exported{left_out}");
-        Ok(match damage_of(&broken, damages) {
-            None => Ended::Whole(message),
-            Some(damage) => Ended::Damaged(format!("{message}, and that is not all there was: {damage}")),
-        })
+        match damage_of(&broken, damages) {
+            None => Ok(message),
+            Some(damage) => Err(format!("{message}, and that is not all there was: {damage}")),
+        }
     })
+    .await
 }
 
 /// Runs `offerd import`.
-pub fn import(config: Option<&Path>, arguments: &ImportArguments) -> ExitCode {
+pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Result<(), Trouble> {
     run(config, async |settings| {
         let path = &settings.store.path;
         let mut entries = fs::read_dir(path).into_iter().flatten();
@@ -102,7 +103,7 @@ pub fn import(config: Option<&Path>, arguments: &ImportArguments) -> ExitCode {
         match imported.and_then(|records| closed.map(|()| records)) {
             Ok(records) => {
                 told("store.import", &operator());
-                Ok(Ended::Whole(format!("{records} records imported")))
+                Ok(format!("{records} records imported"))
             }
             Err(message) => {
                 take_back(settings, key_is_given)?;
@@ -110,6 +111,7 @@ pub fn import(config: Option<&Path>, arguments: &ImportArguments) -> ExitCode {
             }
         }
     })
+    .await
 }
 
 /// Removes what did not become a whole store, and the master key that was made for it.
@@ -126,37 +128,21 @@ fn master_key(settings: &Settings) -> Result<Option<MasterKey>, String> {
     found.map_err(|error| error.to_string())
 }
 
-/// How a command ended that has done its work.
-enum Ended {
-    /// With all there is.
-    Whole(String),
-    /// Without what cannot be read.
-    Damaged(String),
-}
-
-fn run(config: Option<&Path>, work: impl AsyncFnOnce(&Settings) -> Result<Ended, String>) -> ExitCode {
-    let settings = match super::settings(config) {
-        Ok(settings) => settings,
-        Err(code) => return code,
-    };
-    let ended = super::block_on(async {
-        if Client::of_daemon(&settings).await?.is_some() {
-            let path = settings.store.path.display();
-            return Err(format!(
-                "a daemon runs on `{path}`: stop it, or restore a backup elsewhere and take that"
-            ));
-        }
-        super::log_as_the_daemon_does(&settings);
-        work(&settings).await
-    });
-    match ended {
-        // Standard output may be the export.
-        Ok(Ended::Whole(message)) => {
-            eprintln!("offerd: {message}");
-            ExitCode::SUCCESS
-        }
-        Ok(Ended::Damaged(message)) | Err(message) => super::fail(message),
+/// Works on the store of a stopped daemon, and tells what came of it.
+async fn run(
+    config: Option<&Path>,
+    work: impl AsyncFnOnce(&Settings) -> Result<String, String>,
+) -> Result<(), Trouble> {
+    let settings = super::settings(config)?;
+    if AdminClient::of_daemon(&settings).await?.is_some() {
+        let path = settings.store.path.display();
+        return Err(Trouble::Other(format!(
+            "a daemon runs on `{path}`: stop it, or restore a backup elsewhere and take that"
+        )));
     }
+    // Standard output may be the export.
+    eprintln!("offerd: {}", work(&settings).await?);
+    Ok(())
 }
 
 /// Writes the lines, and tells how many records there are, and how often something could not be read; a file has its name when all of them are in it.

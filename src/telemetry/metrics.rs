@@ -229,6 +229,11 @@ impl Handle {
     }
 }
 
+/// A recorder that nothing is told to, where no metrics are served.
+pub fn unrecorded() -> Handle {
+    Handle(PrometheusBuilder::new().build_recorder().handle())
+}
+
 /// Starts recording; a second call gives the same recorder.
 pub fn install() -> Handle {
     static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();

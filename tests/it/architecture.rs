@@ -93,6 +93,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "sandbox",
             "store",
             "telemetry",
+            "web",
             "wire",
         ],
     ),

@@ -37,6 +37,7 @@ mod migration;
 mod next_steps;
 mod no_store;
 mod offer_previews;
+mod one_path;
 mod openapi;
 mod operators;
 mod partner_events;

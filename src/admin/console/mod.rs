@@ -58,8 +58,8 @@ use uuid::Uuid;
 use self::session::Sessions;
 use self::visit::{act, page};
 use super::password::Password;
-use super::{App, route};
-use crate::web::{Handler, Route, Scope, handler};
+use super::{App, command, open};
+use crate::web::{Handler, Route, handler};
 
 /// Every path of the console.
 pub(super) const ROUTES: &[Route<Handler<App>>] = &[
@@ -93,29 +93,17 @@ pub(super) const ROUTES: &[Route<Handler<App>>] = &[
     post("/console/signIn", "Signs in.", handler!(sign_in::sign_in)),
     get("/console/signOut", "Leads to what happens now.", page!(nowhere::begin)),
     post("/console/signOut", "Signs out.", act!(sign_in::sign_out)),
-    route(
-        Method::POST,
-        "/console/links",
-        Scope::Confidential,
-        "Makes a link to sign in with.",
-        handler!(sign_in::link),
-    ),
-    route(
-        Method::POST,
-        "/console/secret",
-        Scope::Confidential,
-        "Makes a new secret to sign in with.",
-        handler!(secret::renew),
-    ),
+    command(Method::POST, "/console/links", "Makes a link to sign in with.", handler!(sign_in::link)),
+    command(Method::POST, "/console/secret", "Makes a new secret to sign in with.", handler!(secret::renew)),
     get("/console/assets/{file}", "What pages are drawn with.", handler!(assets::show)),
 ];
 
 const fn get(path: &'static str, about: &'static str, handler: Handler<App>) -> Route<Handler<App>> {
-    route(Method::GET, path, Scope::None, about, handler)
+    open(Method::GET, path, about, handler)
 }
 
 const fn post(path: &'static str, about: &'static str, handler: Handler<App>) -> Route<Handler<App>> {
-    route(Method::POST, path, Scope::None, about, handler)
+    open(Method::POST, path, about, handler)
 }
 
 /// What the console keeps in memory.

@@ -16,7 +16,8 @@ use clap::Args;
 use comfy_table::{Cell, Color, Table};
 use serde::Serialize;
 
-use super::client::Client;
+use super::admin_client::AdminClient;
+use super::trouble::Trouble;
 use super::{page, progress};
 use crate::config::Settings;
 use crate::declaration::Fault;
@@ -79,21 +80,18 @@ impl Finding {
 }
 
 /// Runs `offerd doctor`.
-pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
+pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let waiting = progress::waiting("looking at the machine");
-    let findings = super::block_on(examine(config));
+    let findings = examine(config).await;
     drop(waiting);
     if arguments.json {
-        match serde_json::to_string_pretty(&findings) {
-            Ok(json) => page::print(json),
-            Err(error) => return super::fail(error),
-        }
+        page::print_json(&findings)?;
     } else {
         page::print_table(table(&findings));
         page::print(summary(&findings));
     }
     let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
-    if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if wrong { Err(Trouble::Told(ExitCode::FAILURE)) } else { Ok(()) }
 }
 
 /// Looks at everything, in the order in which a start would need it.
@@ -105,7 +103,7 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
     findings.extend(of_partner_files(&settings, &book));
     let book = book.unwrap_or_else(|_| Book::of(Vec::new()));
 
-    let daemon = Client::of_daemon(&settings).await;
+    let daemon = AdminClient::of_daemon(&settings).await;
     let sealed_with = store::sealed_with(&daemon).await;
     findings.push(machine::files(&settings, &book));
     findings.push(machine::disk(&settings.store));

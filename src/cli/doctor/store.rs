@@ -9,27 +9,26 @@ use rustix::fs::{Access, access};
 use super::Finding;
 use crate::admin::master_key::SealedWith;
 use crate::cli::PERMIT;
-use crate::cli::client::Client;
+use crate::cli::admin_client::AdminClient;
 use crate::config::StoreSettings;
 use crate::store::{FORMAT, Store, StoreError, StoreOptions};
 
 const CHECK: &str = "store";
 
-/// The daemon that has the store, if one runs, with the address of its admin listener; or that it hangs.
-type Daemon = Result<Option<(Client, String)>, String>;
+/// The daemon that has the store, if one runs; or that it hangs.
+type Daemon = Result<Option<AdminClient>, String>;
 
 /// The id of the master key that a running daemon's store is sealed with, which may be another than the settings give.
 pub async fn sealed_with(daemon: &Daemon) -> Option<String> {
-    let Ok(Some((client, admin))) = daemon else { return None };
-    let answer = client.call(Method::GET, &format!("{admin}/masterKey"), None).await.ok()?;
-    answer.read().ok().map(|SealedWith { key }| key)
+    let Ok(Some(daemon)) = daemon else { return None };
+    daemon.ask(Method::GET, "/masterKey").await.ok().map(|SealedWith { key }| key)
 }
 
 /// Whether a start would open the store. One that is to be rewritten first is left as it is.
 pub async fn store(settings: &StoreSettings, daemon: &Daemon) -> Finding {
     match daemon {
         Ok(None) => of_stopped(settings),
-        Ok(Some((client, admin))) => held(client, admin).await,
+        Ok(Some(daemon)) => held(daemon).await,
         Err(hangs) => Finding::wrong(CHECK, hangs, "without it nothing can be said of the store it holds"),
     }
 }
@@ -86,16 +85,16 @@ fn may_change(store: &Path) -> bool {
 }
 
 /// What the daemon that has it says.
-async fn held(client: &Client, admin: &str) -> Finding {
-    match client.call(Method::GET, &format!("{admin}/readyz"), None).await {
+async fn held(daemon: &AdminClient) -> Finding {
+    match daemon.call(Method::GET, "/readyz").await {
         Ok(answer) if answer.status.is_success() => {
             Finding::good(CHECK, "open in the running daemon, which takes leads")
         }
         Ok(_) => {
-            let next = format!("`curl {admin}/readyz` says why, and so does the daemon's log");
+            let next = format!("`curl {}` says why, and so does the daemon's log", daemon.url("/readyz"));
             Finding::wrong(CHECK, "the running daemon takes no leads", next)
         }
-        Err(error) => Finding::wrong(CHECK, error.to_string(), "look at the daemon's log"),
+        Err(error) => Finding::wrong(CHECK, error, "look at the daemon's log"),
     }
 }
 

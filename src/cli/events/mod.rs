@@ -1,6 +1,4 @@
 //! `offerd events import FILE`
-//!
-//! With a running daemon the records go over its admin listener; without one the command opens the store itself.
 
 mod records;
 
@@ -10,22 +8,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
-use hyper::Method;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use self::records::{Format, Record};
-use super::client::Client;
-use super::operator::operator;
+use super::admin_client::AdminClient;
 use super::page;
-use crate::admin::partner_events::{AT_ONCE, Imported, Outcome, import, told};
+use super::trouble::Trouble;
+use crate::admin::partner_events::{AT_ONCE, Imported, Outcome};
 use crate::config::Settings;
-use crate::matching::lines::Lines;
-use crate::matching::texts::Texts;
-use crate::matching::{Engine, Rules};
 use crate::model::ApiError;
-use crate::partners::Book;
-use crate::store::Store;
 
 /// What to do with events.
 #[derive(Debug, Subcommand)]
@@ -78,20 +70,14 @@ enum FormatName {
 }
 
 /// Runs `offerd events`.
-pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
-    let settings = match super::settings(config) {
-        Ok(settings) => settings,
-        Err(code) => return code,
-    };
+pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
+    let settings = super::settings(config)?;
     let Command::Import(arguments) = command;
-    match super::block_on(execute(&settings, &arguments)) {
-        Ok(tally) if tally.bad == 0 => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(message) => super::fail(message),
-    }
+    let tally = execute(&settings, &arguments).await?;
+    if tally.bad == 0 { Ok(()) } else { Err(Trouble::Told(ExitCode::FAILURE)) }
 }
 
-async fn execute(settings: &Settings, arguments: &Import) -> Result<Tally, String> {
+async fn execute(settings: &Settings, arguments: &Import) -> Result<Tally, Trouble> {
     let progress = Progress::start(&arguments.file);
     let input = progress.watch(open(&arguments.file)?);
     let format = arguments.format.map(|name| match name {
@@ -100,7 +86,10 @@ async fn execute(settings: &Settings, arguments: &Import) -> Result<Tally, Strin
     });
     let records = records::read(input, format, arguments.partner.as_deref())
         .map_err(|fault| format!("{}: {fault}", arguments.file.display()))?;
-    let importer = if arguments.dry_run { Importer::Nobody } else { Importer::find(settings).await? };
+    let importer = Importer(match arguments.dry_run {
+        true => None,
+        false => Some(AdminClient::find(settings).await?),
+    });
 
     let mut tally = Tally::default();
     let mut batch = Vec::with_capacity(AT_ONCE);
@@ -118,7 +107,7 @@ async fn execute(settings: &Settings, arguments: &Import) -> Result<Tally, Strin
     } else {
         page::print(tally.told(arguments.dry_run));
     }
-    importer.close()?;
+    importer.0.map_or(Ok(()), AdminClient::close)?;
     Ok(tally)
 }
 
@@ -130,28 +119,10 @@ fn open(file: &Path) -> Result<Box<dyn Read>, String> {
     Ok(Box::new(opened))
 }
 
-/// Who takes the records in.
-enum Importer {
-    Daemon { client: Client, url: String },
-    Store { store: Store, engine: Box<Engine> },
-    Nobody,
-}
+/// Who takes the records in; nobody when they are only checked.
+struct Importer(Option<AdminClient>);
 
 impl Importer {
-    /// The running daemon, or else the store.
-    async fn find(settings: &Settings) -> Result<Self, String> {
-        if let Some((client, admin)) = Client::of_daemon(settings).await? {
-            return Ok(Self::Daemon { client, url: format!("{admin}/partnerEvents") });
-        }
-        super::log_as_the_daemon_does(settings);
-        let store = crate::cli::open_store(settings)?;
-        // Reports are about tables that were shown, whose texts the store has; nobody is asked for offers.
-        let (texts, book) = (Texts::new(store.clone()), Book::of(Vec::new()));
-        let (lines, rules) = (Lines::new(settings.wire), Rules::from(settings));
-        let engine = Engine::new(store.clone(), texts, book, lines, rules, String::new());
-        Ok(Self::Store { store, engine: Box::new(engine) })
-    }
-
     /// Sends what is good of some records, and tells what became of each line.
     async fn send(&self, batch: Vec<Record>) -> Result<Vec<(u64, Outcome)>, String> {
         let good: Vec<Imported> =
@@ -168,28 +139,9 @@ impl Importer {
     }
 
     async fn import(&self, imported: Vec<Imported>) -> Result<Vec<Outcome>, String> {
-        if imported.is_empty() {
-            return Ok(Vec::new());
-        }
-        Ok(match self {
-            Self::Daemon { client, url } => {
-                let body = serde_json::to_vec(&imported).map_err(|error| error.to_string())?;
-                let answer = client.call(Method::POST, url, Some(body)).await;
-                answer.map_err(|error| error.to_string())?.read()?
-            }
-            Self::Store { engine, .. } => {
-                let outcomes = import(engine, &imported).await;
-                told(&outcomes, &operator());
-                outcomes
-            }
-            Self::Nobody => vec![Outcome::New; imported.len()],
-        })
-    }
-
-    fn close(self) -> Result<(), String> {
-        match self {
-            Self::Store { store, .. } => store.close().map_err(|error| error.to_string()),
-            Self::Daemon { .. } | Self::Nobody => Ok(()),
+        match &self.0 {
+            Some(admin) if !imported.is_empty() => admin.post("/partnerEvents", &imported).await,
+            _ => Ok(vec![Outcome::New; imported.len()]),
         }
     }
 }

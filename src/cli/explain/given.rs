@@ -4,13 +4,15 @@ use std::path::Path;
 
 use chrono::Utc;
 use comfy_table::Color;
+use hyper::Method;
 
 use super::Arguments;
 use super::outline::Section;
+use crate::cli::admin_client::AdminClient;
 use crate::cli::lead::read_lead;
 use crate::cli::page;
-use crate::cli::partners::running_standings;
 use crate::config::Settings;
+use crate::matching::limiter::SeatStanding;
 use crate::matching::trial::{SeatTrial, trial};
 use crate::partners::Book;
 
@@ -18,11 +20,14 @@ use crate::partners::Book;
 pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) -> Result<(), String> {
     let (_, lead) = read_lead(Path::new(&arguments.lead))?;
     arguments.check_partner(book)?;
-    let standings = running_standings(settings).await?;
+    let standings: Vec<SeatStanding> = match AdminClient::of_daemon(settings).await? {
+        Some(daemon) => daemon.ask(Method::GET, "/partners").await?,
+        None => Vec::new(),
+    };
     let seats = trial(book, &standings, &lead, Utc::now());
     if arguments.json {
         let wanted: Vec<&SeatTrial> = wanted(&seats, arguments).collect();
-        page::print(serde_json::to_string_pretty(&wanted).map_err(|error| error.to_string())?);
+        page::print_json(&wanted)?;
     } else {
         print(&seats, arguments);
         page::print(summary(&seats));

@@ -8,12 +8,12 @@ mod outline;
 mod stored;
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use uuid::Uuid;
 
-use super::partners::{Trouble, known};
+use super::partners::known;
+use super::trouble::Trouble;
 use crate::partners::Book;
 
 /// `offerd explain`
@@ -42,37 +42,21 @@ pub struct Arguments {
 }
 
 /// Runs `offerd explain`.
-pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
+pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     // A file whose name is a uuid is still a file.
     let uuid = arguments.lead.parse::<Uuid>().ok().filter(|_| !Path::new(&arguments.lead).exists());
-    let explained = match uuid {
-        None if !arguments.is_file() => {
-            return super::fail(format!(
-                "there is no file `{}`, and it is no uuid either; give a lead as a JSON file such as \
-                 tests/leads/personal_loan.json, or the uuid of a stored lead, rate table or offer",
-                arguments.lead
-            ));
-        }
-        Some(uuid) => {
-            let settings = match super::settings(config) {
-                Ok(settings) => settings,
-                Err(code) => return code,
-            };
-            super::block_on(stored::explain(&settings, uuid, arguments))
-        }
-        None => {
-            let (settings, book) = match super::settings_and_book(config) {
-                Ok(loaded) => loaded,
-                Err(code) => return code,
-            };
-            super::block_on(given::explain(&settings, &book, arguments)).map_err(Trouble::Other)
-        }
-    };
-    match explained {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Trouble::Faults(faults)) => super::tell(&faults),
-        Err(Trouble::Other(message)) => super::fail(message),
+    if let Some(uuid) = uuid {
+        return stored::explain(&super::settings(config)?, uuid, arguments).await;
     }
+    if !arguments.is_file() {
+        return Err(Trouble::Other(format!(
+            "there is no file `{}`, and it is no uuid either; give a lead as a JSON file such as \
+             tests/leads/personal_loan.json, or the uuid of a stored lead, rate table or offer",
+            arguments.lead
+        )));
+    }
+    let (settings, book) = super::settings_and_book(config)?;
+    Ok(given::explain(&settings, &book, arguments).await?)
 }
 
 impl Arguments {

@@ -1,22 +1,27 @@
 //! `offerd explain UUID`: what became of a stored lead, and why.
 
 use comfy_table::Color;
+use hyper::Method;
 use uuid::Uuid;
 
 use super::Arguments;
 use super::outline::Section;
-use crate::cli::partners::{Keeper, Trouble};
+use crate::cli::admin_client::AdminClient;
+use crate::cli::trouble::Trouble;
 use crate::cli::{page, progress};
 use crate::config::Settings;
 use crate::matching::explanation::{LeadExplanation, OfferWhy, SeatExplanation, TableExplanation, Why};
 
 /// Explains a stored lead, a rate table, or the one that shows an offer.
 pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> Result<(), Trouble> {
-    let keeper = Keeper::find(settings).await?;
+    let admin = AdminClient::find_with_partners(settings).await?;
     let waiting = progress::waiting("walking every rule");
-    let mut explained = keeper.explanation(uuid).await?;
+    let found = admin.find_one(Method::GET, &format!("/leads/{uuid}/explanation")).await?;
+    let mut explained: LeadExplanation = found.ok_or_else(|| {
+        format!("no lead, rate table or shown offer has the uuid {uuid}; an erased lead has none either")
+    })?;
     drop(waiting);
-    keeper.close()?;
+    admin.close()?;
     let seats = explained.rate_tables.iter().flat_map(|table| &table.seats);
     if let Some(key) = &arguments.partner
         && !seats.into_iter().any(|seat| seat.partner == *key)
@@ -32,7 +37,7 @@ pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> 
         }
     }
     if arguments.json {
-        page::print(serde_json::to_string_pretty(&explained).map_err(|error| error.to_string())?);
+        page::print_json(&explained)?;
     } else {
         print(&explained, arguments.matched);
     }

@@ -1,9 +1,12 @@
 //! `offerd lead erase UUID`
 
 use clap::Args;
+use hyper::Method;
 use uuid::Uuid;
 
-use super::keeper::Keeper;
+use super::unknown;
+use crate::cli::admin_client::AdminClient;
+use crate::cli::trouble::Trouble;
 use crate::cli::{page, progress, values};
 use crate::config::Settings;
 use crate::matching::erasure::Erasure;
@@ -24,17 +27,19 @@ pub struct Erase {
 }
 
 /// Erases a person, and tells what remains.
-pub async fn run(settings: &Settings, arguments: &Erase) -> Result<(), String> {
-    let keeper = Keeper::find(settings).await?;
+pub async fn run(settings: &Settings, arguments: &Erase) -> Result<(), Trouble> {
+    let admin = AdminClient::find(settings).await?;
     let waiting = progress::waiting("erasing");
-    let erasure = keeper.erase(arguments.uuid).await?;
+    let lead = arguments.uuid;
+    let erased: Option<Erasure> = admin.find_one(Method::DELETE, &format!("/leads/{lead}")).await?;
+    let erasure = erased.ok_or_else(|| unknown(lead))?;
     drop(waiting);
     if arguments.json {
-        page::print(serde_json::to_string_pretty(&erasure).map_err(|error| error.to_string())?);
+        page::print_json(&erasure)?;
     } else {
         page::print(told(&erasure));
     }
-    keeper.close()
+    Ok(admin.close()?)
 }
 
 fn told(erasure: &Erasure) -> String {

@@ -6,11 +6,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hyper::Method;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::keeper::Keeper;
+use super::unknown;
+use crate::cli::admin_client::AdminClient;
 use crate::cli::files::cannot_make;
+use crate::cli::trouble::Trouble;
 use crate::cli::{page, progress, values};
 use crate::config::Settings;
 
@@ -29,19 +32,21 @@ pub struct Export {
 }
 
 /// Tells everything that is held on a person.
-pub async fn run(settings: &Settings, arguments: &Export) -> Result<(), String> {
-    let keeper = Keeper::find(settings).await?;
+pub async fn run(settings: &Settings, arguments: &Export) -> Result<(), Trouble> {
+    let admin = AdminClient::find(settings).await?;
     let waiting = progress::waiting("gathering all that is held");
-    let dossier = keeper.dossier(arguments.uuid).await?;
+    let lead = arguments.uuid;
+    let held: Option<Box<RawValue>> = admin.find_one(Method::GET, &format!("/leads/{lead}")).await?;
+    let dossier = held.ok_or_else(|| unknown(lead))?;
     drop(waiting);
     match &arguments.out {
         None => page::print(&dossier),
         Some(file) => {
             write(file, &dossier).map_err(|error| cannot_make(file, &error))?;
-            eprintln!("all that is held on lead {} is in {}", arguments.uuid, file.display());
+            eprintln!("all that is held on lead {lead} is in {}", file.display());
         }
     }
-    keeper.close()
+    Ok(admin.close()?)
 }
 
 fn write(file: &Path, dossier: &RawValue) -> io::Result<()> {

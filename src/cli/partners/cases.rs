@@ -60,7 +60,7 @@ pub fn run(book: &Book, arguments: &Cases) -> Result<(), String> {
         })
         .collect();
     if arguments.json {
-        page::print(serde_json::to_string_pretty(&ran).map_err(|error| error.to_string())?);
+        page::print_json(&ran)?;
     } else {
         ran.iter().for_each(show);
     }

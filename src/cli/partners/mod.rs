@@ -1,28 +1,26 @@
 //! `offerd partners list|timing|pause|resume|try|cases`
-//!
-//! With a running daemon the commands go over its admin listener; without one they open the store themselves. `try` and
-//! `cases` need neither.
 
 mod attempt;
 mod cases;
-mod keeper;
 mod list;
 mod masked;
 mod timing;
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use hyper::Method;
 use serde_json::{Value, json};
 
-pub use self::keeper::{Keeper, Trouble, running_standings};
+use super::admin_client::AdminClient;
+use super::trouble::Trouble;
 use super::{page, progress};
-use crate::config::Settings;
+use crate::matching::limiter::SeatStanding;
 use crate::matching::pausing::Pausable;
+use crate::matching::timing::SeatTiming;
 use crate::model::ProductType;
 use crate::partners::Book;
-use crate::store::pauses::Resumed;
+use crate::store::pauses::{Pause, Resumed};
 
 /// What to do with partners.
 #[derive(Debug, Subcommand)]
@@ -82,57 +80,44 @@ pub struct Which {
 }
 
 /// Runs `offerd partners`.
-pub fn run(config: Option<&Path>, command: Command) -> ExitCode {
-    let ended = match command {
+pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
+    match command {
         Command::Try(arguments) => {
-            let (settings, book) = match super::settings_and_book(config) {
-                Ok(loaded) => loaded,
-                Err(code) => return code,
-            };
-            super::block_on(attempt::run(&settings, &book, &arguments)).map_err(Trouble::Other)
+            let (settings, book) = super::settings_and_book(config)?;
+            Ok(attempt::run(&settings, &book, &arguments).await?)
         }
         Command::Cases(arguments) => {
-            let (_, book) = match super::settings_and_book(config) {
-                Ok(loaded) => loaded,
-                Err(code) => return code,
-            };
-            cases::run(&book, &arguments).map_err(Trouble::Other)
+            let (_, book) = super::settings_and_book(config)?;
+            Ok(cases::run(&book, &arguments)?)
         }
         Command::Standing(command) => {
-            let settings = match super::settings(config) {
-                Ok(settings) => settings,
-                Err(code) => return code,
-            };
-            super::block_on(execute(&settings, command))
+            let admin = AdminClient::find_with_partners(&super::settings(config)?).await?;
+            execute(&admin, command).await?;
+            Ok(admin.close()?)
         }
-    };
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Trouble::Faults(faults)) => super::tell(&faults),
-        Err(Trouble::Other(message)) => super::fail(message),
     }
 }
 
-async fn execute(settings: &Settings, command: Standing) -> Result<(), Trouble> {
-    let keeper = Keeper::find(settings).await?;
+async fn execute(admin: &AdminClient, command: Standing) -> Result<(), String> {
     match command {
-        Standing::List { json: true } => {
-            let standings = keeper.standings().await?;
-            page::print(serde_json::to_string_pretty(&standings).map_err(|error| error.to_string())?);
+        Standing::List { json } => {
+            let standings = standings(admin).await?;
+            if json { page::print_json(&standings)? } else { page::print_table(list::table(&standings)) }
         }
-        Standing::List { json: false } => page::print_table(list::table(&keeper.standings().await?)),
         Standing::Timing(asked) => {
             let waiting = progress::waiting("reading stored rate tables");
-            let mut timings = keeper.timings(asked.since_ms()).await?;
+            let mut timings: Vec<SeatTiming> =
+                admin.ask(Method::GET, &format!("/partners/timing?since={}", asked.since_ms())).await?;
             drop(waiting);
             if let Some(key) = &asked.partner {
                 timings.retain(|timing| timing.partner == *key);
                 if timings.is_empty() {
-                    keeper.wants(key).await?;
+                    let standings = standings(admin).await?;
+                    known_among(standings.iter().map(|standing| standing.partner.as_str()), key)?;
                 }
             }
             if asked.json {
-                page::print(serde_json::to_string_pretty(&timings).map_err(|error| error.to_string())?);
+                page::print_json(&timings)?;
             } else if timings.is_empty() {
                 page::print(asked.nobody());
             } else {
@@ -140,34 +125,53 @@ async fn execute(settings: &Settings, command: Standing) -> Result<(), Trouble> 
             }
         }
         Standing::Pause(which) => {
-            let (what, json) = (which.what(), which.json);
-            let pause = keeper.pause(&what).await?;
-            match json {
-                true => page::print(state(&what, Some(pause.since))),
-                false => eprintln!("{} is paused since {}", name(&what), page::moment_of(pause.since)),
+            let what = which.what();
+            let pause: Pause = admin.post("/partners/pause", &what).await?;
+            if which.json {
+                page::print(state(&what, Some(pause.since)));
+            } else {
+                eprintln!("{} is paused since {}", name(&what), page::moment_of(pause.since));
             }
         }
         Standing::Resume(which) => {
-            let (what, json) = (which.what(), which.json);
-            match keeper.resume(&what).await? {
-                Resumed::Ended if json => page::print(state(&what, None)),
-                Resumed::Ended => eprintln!("{} is resumed", name(&what)),
+            let what = which.what();
+            let name = name(&what);
+            match admin.post("/partners/resume", &what).await? {
+                Resumed::Ended if which.json => page::print(state(&what, None)),
+                Resumed::Ended => eprintln!("{name} is resumed"),
                 Resumed::NotPaused => {
-                    let name = name(&what);
-                    return Err(Trouble::Other(format!(
+                    return Err(format!(
                         "{name} is not paused from the command line; where its file says `paused`, take that out and reload"
-                    )));
+                    ));
                 }
                 Resumed::PausedAsAWhole => {
-                    let partner = &what.partner;
-                    return Err(Trouble::Other(format!(
-                        "{partner} is paused as a whole; resume it without `--product`"
-                    )));
+                    return Err(format!(
+                        "{} is paused as a whole; resume it without `--product`",
+                        what.partner
+                    ));
                 }
             }
         }
     }
-    Ok(keeper.close()?)
+    Ok(())
+}
+
+async fn standings(admin: &AdminClient) -> Result<Vec<SeatStanding>, String> {
+    admin.ask(Method::GET, "/partners").await
+}
+
+/// Wants a partner to be among those there are.
+///
+/// # Errors
+/// Which ones there are.
+fn known_among<'k>(keys: impl Iterator<Item = &'k str>, key: &str) -> Result<(), String> {
+    let mut keys: Vec<&str> = keys.collect();
+    keys.dedup();
+    match keys.as_slice() {
+        keys if keys.contains(&key) => Ok(()),
+        [] => Err(format!("there is no partner `{key}`: there are no partner files in `partners.path`")),
+        keys => Err(format!("there is no partner `{key}`; there are: {}", keys.join(", "))),
+    }
 }
 
 /// Wants a book to have a partner.
@@ -175,15 +179,7 @@ async fn execute(settings: &Settings, command: Standing) -> Result<(), Trouble> 
 /// # Errors
 /// Which ones it has.
 pub fn known(book: &Book, key: &str) -> Result<(), String> {
-    let keys: Vec<&str> = book.partners().iter().map(|partner| partner.key.as_str()).collect();
-    if keys.contains(&key) { Ok(()) } else { Err(unknown(&keys, key)) }
-}
-
-fn unknown(keys: &[&str], key: &str) -> String {
-    match keys {
-        [] => format!("there is no partner `{key}`: there are no partner files in `partners.path`"),
-        [..] => format!("there is no partner `{key}`; there are: {}", keys.join(", ")),
-    }
+    known_among(book.partners().iter().map(|partner| partner.key.as_str()), key)
 }
 
 fn product_type(text: &str) -> Result<ProductType, String> {

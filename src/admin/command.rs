@@ -1,0 +1,86 @@
+//! What the handlers of commands share: the order that a command sends, work that blocks, and work that goes on step by step.
+
+use std::fmt::Display;
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use tokio::task::{JoinError, spawn_blocking};
+use tracing::error;
+
+use super::App;
+use crate::web::{Context, Failure};
+
+/// Longest body of a command that sends no file.
+pub const ORDER_BYTES: usize = 8192;
+
+/// Longest time that the arrival of a body may take.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Seconds after which a command may be given again.
+const RETRY_AFTER_S: u32 = 5;
+
+/// Reads what a command orders.
+///
+/// # Errors
+/// That it is no such order.
+pub async fn order<T: DeserializeOwned>(context: &mut Context<App>, most_bytes: usize) -> Result<T, Failure> {
+    let body = context.request.read_body(most_bytes, BODY_TIMEOUT).await?;
+    serde_json::from_slice(&body).map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))
+}
+
+/// Works on a thread that may block; `failed` is what the log says where it panics.
+///
+/// # Errors
+/// That it did.
+pub async fn blocking<T: Send + 'static>(
+    failed: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    spawn_blocking(work).await.map_err(our_fault(failed))
+}
+
+/// Our fault, whose cause goes to the log.
+pub fn our_fault<E: Display>(failed: &'static str) -> impl FnOnce(E) -> Failure {
+    move |error| {
+        error!(%error, "{failed}");
+        Failure::internal()
+    }
+}
+
+/// 503: what was asked for cannot be had just now.
+pub fn unavailable(message: String) -> Failure {
+    let mut failure = Failure::overloaded(RETRY_AFTER_S);
+    failure.errors[0].message = Some(message);
+    failure
+}
+
+/// How work goes on that takes long. Beside leads it rests between two steps for as long as the last one took, so that it has
+/// half a core at most.
+pub struct Steps {
+    rests: bool,
+    took: Duration,
+}
+
+impl Steps {
+    /// Nothing was done yet.
+    pub fn begin(app: &App) -> Self {
+        Self { rests: app.rests, took: Duration::ZERO }
+    }
+
+    /// Takes one step, on a thread that may block.
+    ///
+    /// # Errors
+    /// That it panicked.
+    pub async fn take<T: Send + 'static>(
+        &mut self,
+        step: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        if self.rests {
+            tokio::time::sleep(self.took).await;
+        }
+        let begun = Instant::now();
+        let done = spawn_blocking(step).await;
+        self.took = begun.elapsed();
+        done
+    }
+}

@@ -1,0 +1,85 @@
+//! The routes for the command line over the store of a stopped daemon, in the process of the command and without a listener: what
+//! a command asks when no daemon runs, by the same requests and with the same answers.
+
+use std::sync::{Arc, LazyLock};
+
+use bytes::Bytes;
+use hyper::{Request, Response};
+use tokio::sync::{Semaphore, watch};
+use uuid::Uuid;
+
+use super::chronicle::Chronicle;
+use super::console::Console;
+use super::key_ring::KeyRing;
+use super::{App, Health, surface};
+use crate::config::Settings;
+use crate::matching::lines::Lines;
+use crate::matching::texts::Texts;
+use crate::matching::{Engine, Rules};
+use crate::partners::Book;
+use crate::reload;
+use crate::run_file::RunFile;
+use crate::store::Store;
+use crate::telemetry::metrics;
+use crate::telemetry::tail::Tail;
+use crate::web::{AnswerBody, InProcess};
+
+/// Answers the commands of this process.
+pub struct StoppedAdmin {
+    app: InProcess<App>,
+    key: String,
+}
+
+impl StoppedAdmin {
+    /// Over a store that this process has opened. Partners are those of the book; nobody is asked for offers.
+    pub fn new(store: Store, book: Book, settings: &Settings) -> Self {
+        let key = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
+        let app = Arc::new(app(store, book, settings.clone(), key.clone()));
+        Self { app: InProcess::new(surface(app)), key }
+    }
+
+    /// What proves to the handlers that it is this process that asks.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Answers one request.
+    pub async fn call(&self, request: Request<Bytes>) -> Response<AnswerBody> {
+        self.app.call(request).await
+    }
+}
+
+fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
+    let nowhere = String::new();
+    let run_file = RunFile {
+        api: nowhere.clone(),
+        integrations: nowhere.clone(),
+        admin: nowhere,
+        admin_key,
+        settings_files: None,
+        locked: false,
+    };
+    let base_url = settings.api.base_url.clone().unwrap_or_default();
+    let (lines, rules) = (Lines::new(settings.wire), Rules::from(&settings));
+    let of_engine = store.clone();
+    App {
+        health: Arc::new(Health::new(store.clone())),
+        metrics: metrics::unrecorded(),
+        key_ring: KeyRing::of(store.clone()),
+        engine: LazyLock::new(Box::new(move || {
+            let texts = Texts::new(of_engine.clone());
+            Arc::new(Engine::new(of_engine, texts, book, lines, rules, base_url))
+        })),
+        store,
+        // Nobody takes in what has changed: whatever comes next reads the files anew.
+        reloader: reload::channel().0,
+        replays: Arc::new(Semaphore::new(1)),
+        run_file,
+        index: String::new(),
+        settings: watch::channel(Arc::new(settings)).1,
+        tail: Tail::default(),
+        chronicle: Chronicle::default(),
+        console: Console::new(true, None, None),
+        rests: false,
+    }
+}

@@ -1,0 +1,47 @@
+//! Why a command did not do what it was given, and how it ends then.
+
+use std::process::ExitCode;
+
+use crate::declaration::Fault;
+
+/// Bad configuration (`EX_USAGE`); the unit does not start again on it.
+pub const BAD_CONFIGURATION: u8 = 64;
+
+/// Why a command did not do what it was given.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The settings or the partner files have faults.
+    Faults(Vec<Fault>),
+    /// Anything else, in a sentence.
+    Other(String),
+    /// What standard output has told already.
+    Told(ExitCode),
+}
+
+impl Trouble {
+    /// Tells it, where it has not been told.
+    pub fn end(self) -> ExitCode {
+        match self {
+            Self::Faults(faults) => {
+                let count = faults.len();
+                faults.iter().for_each(|fault| eprintln!("{fault}"));
+                eprintln!(
+                    "offerd: {count} {} found; nothing was started or changed",
+                    if count == 1 { "fault" } else { "faults" }
+                );
+                ExitCode::from(BAD_CONFIGURATION)
+            }
+            Self::Other(message) => {
+                eprintln!("offerd: {message}");
+                ExitCode::FAILURE
+            }
+            Self::Told(code) => code,
+        }
+    }
+}
+
+impl From<String> for Trouble {
+    fn from(message: String) -> Self {
+        Self::Other(message)
+    }
+}

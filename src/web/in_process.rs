@@ -1,0 +1,47 @@
+//! A surface that is asked from within the process, without a listener: from the router on it is the same way, with the same
+//! answers. A body that is a stream is made piece by piece, as it is read.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::header::{CONTENT_LENGTH, HeaderValue};
+use hyper::{Request, Response};
+
+use super::arrival::Arrival;
+use super::caller::Authenticate;
+use super::envelope;
+use super::surface::Surface;
+
+/// The body of an answer, and why it may end before its end.
+pub type AnswerBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
+
+/// What answers requests of this very process.
+pub struct InProcess<A>(Arc<Surface<A>>);
+
+impl<A: Authenticate + Send + Sync + 'static> InProcess<A> {
+    /// Asks this surface.
+    pub fn new(surface: Surface<A>) -> Self {
+        Self(Arc::new(surface))
+    }
+
+    /// Answers one request, whatever happens.
+    pub async fn call(&self, request: Request<Bytes>) -> Response<AnswerBody> {
+        let (head, body) = request.into_parts();
+        let mut headers = head.headers;
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        let arrival = Arrival {
+            method: head.method,
+            path: head.uri.path().to_owned(),
+            query: head.uri.query().unwrap_or_default().to_owned(),
+            headers,
+            peer: None,
+            body: Box::pin(stream::iter([Ok(body)])),
+        };
+        let answer = envelope::answer(Arc::clone(&self.0), arrival).await;
+        answer.map(|body| body.map_err(Into::into).boxed_unsync())
+    }
+}

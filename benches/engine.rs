@@ -7,6 +7,8 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use hyper::{HeaderMap, StatusCode};
 use offerd::matching::limiter::Limiter;
+use offerd::matching::offer_ids::table_uuid;
+use offerd::matching::rendering::render;
 use offerd::matching::texts::Texts;
 use offerd::model::{AttributeKind, CreditBands, Lead};
 use offerd::partners::eligibility::{Condition, Test};
@@ -15,7 +17,7 @@ use offerd::partners::http::{Answered, Asked, Given, Secrets};
 use offerd::partners::index::Index;
 use offerd::partners::{Book, Facts, Fit, Seat};
 use offerd::rate_table::outcome::Outcome;
-use offerd::rate_table::record::{Answer, TableHead, table_uuid};
+use offerd::rate_table::record::{Answer, TableHead};
 use offerd::rate_table::table::Table;
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
 
@@ -181,7 +183,7 @@ fn rate_table(criterion: &mut Criterion) {
         bencher.iter_batched(|| empty.clone(), fold, BatchSize::SmallInput);
     });
     group.bench_function("show", |bencher| {
-        bencher.iter(|| full.show("http://127.0.0.1:8080", &answers.texts).expect("texts are there"));
+        bencher.iter(|| render(&full, "http://127.0.0.1:8080", &answers.texts).expect("texts are there"));
     });
     group.finish();
 }

@@ -56,9 +56,9 @@ async fn go_on(under_way: UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWa
         Ok((backup, Ok(Some(piece)), took)) => {
             Some((Ok(Bytes::from(piece)), Some(UnderWay { backup, took, who, app })))
         }
-        Ok((_, Ok(None), _)) => {
+        Ok((backup, Ok(None), _)) => {
             told("backup.take", &who);
-            app.chronicle.backed_up(&who);
+            app.chronicle.backed_up(&who, backup.missed());
             None
         }
         Ok((_, Err(error), _)) => {

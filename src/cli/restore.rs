@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::backup::{Bar, json_of, told_of};
+use super::backup::{Bar, json_of, missed, told_of};
 use super::operator::operator;
 use super::page;
 use crate::admin::backup::told;
@@ -23,7 +23,8 @@ Examples:
   offerd restore nightly.backup --into drill
 
 The store is built beside its place and moved there when all of the backup was read, found sound and written. The master key
-is looked for where the daemon looks for it; without one --check can check the checksums, but not the seals.")]
+is looked for where the daemon looks for it; without one --check can check the checksums, but not the seals.
+Exit code 0: the backup is sound, and of a store of which all could be read. 1: it is not sound, or misses what is told.")]
 pub struct Arguments {
     /// The backup
     file: PathBuf,
@@ -41,6 +42,9 @@ pub struct Arguments {
 /// How much of the file is read at once.
 const PIECE_BYTES: usize = 256 * 1024;
 
+/// How many of the damaged places are shown of a store that a backup was taken of.
+const SHOWN: usize = 20;
+
 /// Runs `offerd restore`.
 pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
     let settings = match super::settings(config) {
@@ -53,7 +57,12 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> ExitCode {
         false => restore(&settings, master, into, arguments),
     });
     match ended {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(missed)) => super::fail(format_args!(
+            "{} is not a backup of all: the store was damaged when it was taken, and {missed}; an older one, or `offerd store \
+             salvage` on the damaged store, may have the rest",
+            arguments.file.display()
+        )),
         Err(message) => super::fail(message),
     }
 }
@@ -65,10 +74,14 @@ fn master_key(settings: &Settings, into: &Path) -> Result<Option<MasterKey>, Str
         Some(found) => Ok(Some(found)),
         None => MasterKey::find(file, &settings.store.path),
     });
-    found.map_err(|error| error.to_string())
+    found.map_err(|error| match error.is_forbidden() {
+        true => format!("{error}; {}", super::PERMIT),
+        false => error.to_string(),
+    })
 }
 
-fn check(master: Option<MasterKey>, arguments: &Arguments) -> Result<(), String> {
+/// Checks a backup; tells what it misses of the store that it was taken of, if anything.
+fn check(master: Option<MasterKey>, arguments: &Arguments) -> Result<Option<String>, String> {
     let mut scanner = Scanner::new(master);
     read(&arguments.file, |piece, bar| {
         scanner.push(piece).map_err(|fault| with_next(&fault))?;
@@ -85,7 +98,7 @@ fn restore(
     master: Option<MasterKey>,
     into: &Path,
     arguments: &Arguments,
-) -> Result<(), String> {
+) -> Result<Option<String>, String> {
     super::log_as_the_daemon_does(settings);
     let Some(master) = master else {
         return Err(
@@ -130,7 +143,12 @@ fn why(error: &RestoreError) -> String {
 
 /// Reads the file piece by piece.
 fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) -> Result<(), String> {
-    let cannot = |error: std::io::Error| format!("{} cannot be read: {error}", file.display());
+    let cannot = |error: std::io::Error| {
+        format!(
+            "{} cannot be read: {error}; give a file that `offerd backup` has made, and as a user who may read it",
+            file.display()
+        )
+    };
     let mut opened = File::open(file).map_err(cannot)?;
     let mut piece = vec![0; PIECE_BYTES];
     let bar = Bar::start();
@@ -155,12 +173,18 @@ fn warn(report: &CheckReport) {
     }
 }
 
-fn tell(arguments: &Arguments, summary: &Summary, what: &str) -> Result<(), String> {
+/// Tells what is in a backup, and gives what it misses.
+fn tell(arguments: &Arguments, summary: &Summary, what: &str) -> Result<Option<String>, String> {
     if arguments.json {
         let told = serde_json::to_string_pretty(&json_of(summary)).map_err(|error| error.to_string())?;
         page::print(told);
     } else {
         page::print(format_args!("{what}: {}", told_of(summary)));
+        summary
+            .damaged
+            .iter()
+            .take(SHOWN)
+            .for_each(|damage| page::print(format_args!("was missing: {damage}")));
     }
-    Ok(())
+    Ok(missed(&summary.broken, summary.damages))
 }

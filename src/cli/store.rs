@@ -16,19 +16,25 @@ use crate::admin::backup::told;
 use crate::admin::store::StoreReport;
 use crate::config::Settings;
 use crate::store::salvage::{SalvageError, Salvaged, salvage};
-use crate::store::{StoreOptions, Tree};
+use crate::store::{FORMAT, StoreOptions, Tree};
 
 /// What to do with the store.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Read every record, of a running daemon's store or of a stopped one's, and name those that are not as they were
-    /// written; exit code 1 if there are any. Nothing is changed
+    /// written; exit code 1 if there are any. No record is changed
     #[command(after_help = "\
 Examples:
   offerd store check
-  offerd store check --json | jq '.broken'")]
+  offerd store check --json | jq '.broken'
+
+Of a store whose daemon was killed it does first what a start would do: the records that only the journal holds are taken into
+their files. A store of an earlier format is not read, and left as it is.")]
     Check {
-        /// As JSON
+        /// Name all that is broken, however much it is, and not the first 100 lines only
+        #[arg(long)]
+        all: bool,
+        /// As JSON, which has all
         #[arg(long)]
         json: bool,
     },
@@ -54,6 +60,9 @@ come back. Tokens, partners' keys and pauses that are lost do not either, since 
     },
 }
 
+/// How many lines name what a check has found, unless all are asked for.
+const NAMED: usize = 100;
+
 /// How many leads that are lost are shown; of more there is a file.
 const SHOWN: usize = 20;
 
@@ -64,13 +73,14 @@ pub fn run(config: Option<&Path>, command: &Command) -> ExitCode {
         Err(code) => return code,
     };
     match command {
-        Command::Check { json } => run_check(&settings, *json),
+        Command::Check { all, json } => run_check(&settings, *all, *json),
         Command::Salvage { into, backup, json } => run_salvage(&settings, into, backup.as_deref(), *json),
     }
 }
 
-fn run_check(settings: &Settings, json: bool) -> ExitCode {
-    match super::block_on(check(settings)).and_then(|report| print(&report, json).map(|()| report.sound)) {
+fn run_check(settings: &Settings, all: bool, json: bool) -> ExitCode {
+    match super::block_on(check(settings)).and_then(|report| print(&report, all, json).map(|()| report.sound))
+    {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => super::fail(
             "the store is not sound: what is named cannot be read, everything else can; `offerd store salvage` makes a good store of what is left, and of the last backup",
@@ -91,6 +101,14 @@ async fn check(settings: &Settings) -> Result<StoreReport, String> {
 }
 
 fn of_stopped(settings: &Settings) -> Result<StoreReport, String> {
+    if let Some(format) = super::older_format(settings) {
+        let path = settings.store.path.display();
+        return Err(format!(
+            "{path} is a store of format {format}, which `offerd store check` does not read, and nothing was changed: the next \
+             `offerd serve` rewrites it for format {FORMAT}, and keeps the old one as {path}.format-{format}; have as much room \
+             again, and a backup that the offerd of before has taken"
+        ));
+    }
     let store = super::open_store(settings)?;
     let report = store.check().map_err(|error| error.to_string());
     store.close().map_err(|error| error.to_string())?;
@@ -107,7 +125,7 @@ fn verdict(report: &StoreReport) -> String {
     }
 }
 
-fn print(report: &StoreReport, json: bool) -> Result<(), String> {
+fn print(report: &StoreReport, all: bool, json: bool) -> Result<(), String> {
     if json {
         page::print(serde_json::to_string_pretty(report).map_err(|error| error.to_string())?);
         return Ok(());
@@ -123,11 +141,16 @@ fn print(report: &StoreReport, json: bool) -> Result<(), String> {
         column.set_cell_alignment(CellAlignment::Right);
     }
     page::print_table(table);
-    for damage in &report.damaged {
-        page::print(damage);
-    }
-    for record in &report.broken {
-        page::print(format_args!("{} {}: {}", record.tree, record.key, record.reason));
+    let broken =
+        report.broken.iter().map(|record| format!("{} {}: {}", record.tree, record.key, record.reason));
+    let named: Vec<String> = report.damaged.iter().cloned().chain(broken).collect();
+    let shown = if all { named.len() } else { named.len().min(NAMED) };
+    named[..shown].iter().for_each(page::print);
+    if shown < named.len() {
+        page::print(format_args!(
+            "and {} more lines; `--all` prints them, `--json` too",
+            named.len() - shown
+        ));
     }
     if report.stray_parts > 0 {
         page::print(format_args!("{} pieces of large values that no value owns", report.stray_parts));
@@ -207,7 +230,7 @@ fn print_salvaged(salvaged: &Salvaged, into: &Path, json: bool) -> Result<(), St
         page::print(told);
         return Ok(());
     }
-    let mut table = page::table(["tree", "saved", "from the backup", "lost"]);
+    let mut table = page::table(["tree", "records", "of them from the backup", "lost"]);
     for (tree, records) in &salvaged.report.counts {
         let [from_backup, lost] =
             [&salvaged.from_backup, &salvaged.lost].map(|counts| counts.get(tree).copied().unwrap_or(0));

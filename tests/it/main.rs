@@ -39,6 +39,7 @@ mod no_store;
 mod offer_previews;
 mod openapi;
 mod operators;
+mod other_users;
 mod partner_events;
 mod partners_try;
 mod planted;

@@ -16,8 +16,8 @@ use crate::matching::pausing::Pausable;
 use crate::matching::texts::Texts;
 use crate::matching::timing::{SeatTiming, timings};
 use crate::partners::Book;
-use crate::store::Store;
 use crate::store::pauses::{Pause, Pauses, Resumed};
+use crate::store::{Damage, Store};
 
 /// Who keeps the partners now.
 pub enum Keeper {
@@ -79,11 +79,16 @@ impl Keeper {
                 let answer =
                     client.call(Method::GET, &format!("{admin}/leads/{uuid}/explanation"), None).await;
                 let answer = answer.map_err(|error| error.to_string())?;
-                if answer.status == StatusCode::NOT_FOUND { Err(unknown(uuid)) } else { answer.read() }
+                if answer.status != StatusCode::NOT_FOUND {
+                    return answer.read();
+                }
+                let ready = client.call(Method::GET, &format!("{admin}/readyz"), None).await;
+                Err(unknown(uuid, ready.is_ok_and(|ready| ready.text().contains("degraded"))))
             }
             Self::Store { store, book } => {
                 let explained = explanation(store, &Texts::new(store.clone()), book, uuid);
-                explained.map_err(|_| "the store cannot be read".to_owned())?.ok_or_else(|| unknown(uuid))
+                let explained = explained.map_err(|_| "the store cannot be read".to_owned())?;
+                explained.ok_or_else(|| unknown(uuid, store.damages().iter().any(Damage::costs_records)))
             }
         }
     }
@@ -129,8 +134,14 @@ impl Keeper {
     }
 }
 
-fn unknown(uuid: Uuid) -> String {
-    format!("no lead, rate table or shown offer has the uuid {uuid}; an erased lead has none either")
+fn unknown(uuid: Uuid, store_is_damaged: bool) -> String {
+    let damaged = match store_is_damaged {
+        true => {
+            "; but the store is damaged, and may have lost it: `offerd store check` names what it has lost"
+        }
+        false => "",
+    };
+    format!("no lead, rate table or shown offer has the uuid {uuid}; an erased lead has none either{damaged}")
 }
 
 /// Why nobody keeps the partners.

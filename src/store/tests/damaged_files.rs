@@ -127,7 +127,7 @@ impl Killed {
                 continue;
             }
             let directory = directory_of(self.directory.path(), number);
-            let unheard = crate::store::damage::Damages::default();
+            let unheard = crate::store::damages::Damages::default();
             let files = crate::store::volumes::files::Files::open_to_read(directory, number, &rows, &unheard)
                 .unwrap();
             for met in files.last().walk(0) {

@@ -193,9 +193,12 @@ pub const METRICS: &[Metric] = &[
     gauge(WIRE_BREAKER_STATE, &["pool", "lane"], "Where breakers stand: 0 closed, 1 half-open, 2 open."),
 ];
 
+/// Labels, each with its values.
+type Labels = &'static [(&'static str, &'static [&'static str])];
+
 /// Counters whose growth alerts ask for, each label with its values. They are told from the start on, as 0: of one that is first
 /// seen as 1 no growth is seen. Those of which another module knows the values are begun by it.
-const FROM_ZERO: &[(&str, &[(&str, &[&str])])] = &[
+const FROM_ZERO: &[(&str, Labels)] = &[
     (RELOADS, &[("result", &["ok", "refused", "failed"])]),
     (STORE_CLOCK_STEPS, &[("to", &["ahead", "behind", "followed"])]),
     (STORE_STALLS, &[]),
@@ -277,7 +280,7 @@ pub fn install() -> Handle {
 }
 
 /// Tells a counter as 0, under each combination of the values of its labels.
-fn begin(name: &'static str, labels: &[(&'static str, &[&'static str])], chosen: Vec<Label>) {
+fn begin(name: &'static str, labels: Labels, chosen: Vec<Label>) {
     match labels {
         [] => metrics::counter!(name, chosen).increment(0),
         [(label, values), others @ ..] => values.iter().for_each(|value| {

@@ -285,3 +285,20 @@ async fn damage_that_was_found_is_known_until_its_place_is_read_whole() {
     let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
     assert_eq!(text(&ready.body), "ready\n");
 }
+
+/// A store that has lost much is told of in a page, and as a whole to who wants it all.
+#[tokio::test]
+async fn a_long_list_of_what_is_broken_is_cut_unless_all_is_asked_for() {
+    let stopped = with_leads().await;
+    // The data keys lie in the base: without them nothing of the leads can be read.
+    fs::remove_file(stopped.plan.store().join("base/00000001.records")).unwrap();
+    let lines = |arguments: &[&str]| {
+        let output = stopped.plan.command(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        text(&output.stdout).lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (cut, all) = (lines(&["store", "check"]), lines(&["store", "check", "--all"]));
+    assert!(all.len() > cut.len() && cut.len() < 160, "{} of {}: {cut:#?}", cut.len(), all.len());
+    let rest = all.len() + 1 - cut.len();
+    assert!(cut.iter().any(|line| line.starts_with(&format!("and {rest} more lines; `--all`"))), "{cut:#?}");
+}

@@ -9,12 +9,14 @@ use futures_util::future::join_all;
 use indicatif::{ProgressBar, ProgressStyle};
 use offerd::ids;
 use offerd::matching::identity::identity_of;
+use offerd::matching::offer_ids::table_uuid_of;
 use offerd::matching::texts::Texts;
-use offerd::matching::writing::{self, IdentityLookBack};
+use offerd::matching::writing::{self, IdentityLookBack, LeadCommit};
 use offerd::model::{CreditBands, Lead};
 use offerd::partners::{Book, Facts};
+use offerd::rate_table::machine::Write;
 use offerd::rate_table::outcome::Outcome;
-use offerd::rate_table::record::{Answer, AnswerRecord, TableHead, table_uuid_of};
+use offerd::rate_table::record::{Answer, AnswerRecord, TableHead};
 use offerd::rate_table::table::Table;
 use offerd::store::entities::LeadRecord;
 use offerd::store::{Clock, Commit, Store, StoreOptions};
@@ -57,8 +59,7 @@ pub fn fill(plan: &Plan, leads: u64, runtime: &Runtime) {
     for flush in (0..leads).step_by(PER_FLUSH as usize) {
         clock_ms.store(at(flush), Ordering::Relaxed);
         let commits: Vec<_> = (flush..leads.min(flush + PER_FLUSH))
-            .flat_map(|nth| commits(&store, &texts, &book, company, nth, at(nth)))
-            .map(|commit| store.commit(commit))
+            .map(|nth| store.commit(taken_in(&store, &texts, &book, company, nth, at(nth))))
             .collect();
         for written in runtime.block_on(join_all(commits)) {
             written.expect("a commit is written");
@@ -69,8 +70,8 @@ pub fn fill(plan: &Plan, leads: u64, runtime: &Runtime) {
     println!("{leads} leads stored in {:.0?}", begun.elapsed());
 }
 
-/// What is written when a lead is taken in, and when its partners have answered.
-fn commits(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, at_ms: u64) -> [Commit; 2] {
+/// What is written when a lead is taken in whose partners answer at once.
+fn taken_in(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, at_ms: u64) -> Commit {
     let body = lead().replace(MARK, &format!("{nth:08}"));
     let uuid = || ids::timed_at(at_ms);
     let at = at_ms as i64;
@@ -100,8 +101,7 @@ fn commits(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, a
     };
     let identity =
         identity_of(store, &record).map(|identity| IdentityLookBack { identity, look_back_ms: 60_000 });
-    let taken_in = writing::with_table(writing::lead(&record, identity.as_ref()), &record, &head);
-
+    let lead = LeadCommit { commit: writing::new_lead(&record, identity.as_ref()), is_new: true };
     let seats = head.seats.iter().map(|seat| texts.seat(*seat).expect("stored")).collect();
     let answers: Vec<Answer> = (0..)
         .zip(&fits)
@@ -111,6 +111,7 @@ fn commits(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, a
         })
         .collect();
     let table = Table::new(Arc::new(head), seats);
-    let answers = AnswerRecord { answers, asked: Vec::new() };
-    [taken_in, writing::answers(&table, at, 0, &answers, true)]
+    let record = AnswerRecord { answers, asked: Vec::new() };
+    let write = Write { first: true, sequence: 0, record, asks: None, cut: 0, settles: true };
+    writing::table(&table, at, Some(lead), &write)
 }

@@ -47,9 +47,9 @@ async fn go_on(under_way: UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWa
         Ok((Some(piece), backup)) => {
             Some((Ok(Bytes::from(piece)), Some(UnderWay { backup, steps, who, app })))
         }
-        Ok((None, _)) => {
+        Ok((None, backup)) => {
             told("backup.take", &who);
-            app.chronicle.backed_up(&who);
+            app.chronicle.backed_up(&who, backup.missed());
             None
         }
         Err(error) => {

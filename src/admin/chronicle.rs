@@ -13,8 +13,8 @@ pub struct Chronicle(Mutex<Lately>);
 /// What was done last.
 #[derive(Debug, Clone, Default)]
 pub struct Lately {
-    /// When the last backup was taken whole, Unix milliseconds, and by whom.
-    pub backup: Option<(i64, String)>,
+    /// When the last backup was taken to its end, Unix milliseconds, by whom, and how many records and places could not be read.
+    pub backup: Option<(i64, String, u64)>,
     /// The last check of the store.
     pub check: Option<Check>,
 }
@@ -37,6 +37,10 @@ pub struct Found {
     pub records: Vec<(String, u64)>,
     /// Records that cannot be read.
     pub broken: usize,
+    /// Leads that cannot be read or are not there.
+    pub leads_broken: u64,
+    /// Places of the files that are damaged.
+    pub damaged: usize,
 }
 
 impl Chronicle {
@@ -45,10 +49,10 @@ impl Chronicle {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A backup was taken whole.
-    pub fn backed_up(&self, by: &str) {
+    /// A backup was taken to its end; so many records and places could not be read.
+    pub fn backed_up(&self, by: &str, missed: u64) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).backup =
-            Some((Utc::now().timestamp_millis(), by.to_owned()));
+            Some((Utc::now().timestamp_millis(), by.to_owned(), missed));
     }
 
     /// A check begins. Tells whether it may: only one goes on at a time.
@@ -67,6 +71,8 @@ impl Chronicle {
             sound: report.sound,
             records: report.trees.iter().map(|tree| (tree.tree.clone(), tree.records)).collect(),
             broken: report.broken.len(),
+            leads_broken: report.leads_broken,
+            damaged: report.damaged.len(),
         });
         let mut lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = lately.check.as_ref().map_or_else(|| Utc::now().timestamp_millis(), |check| check.at);

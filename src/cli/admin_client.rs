@@ -11,7 +11,7 @@ use crate::admin::StoppedAdmin;
 use crate::config::Settings;
 use crate::partners::Book;
 use crate::run_file::RunFile;
-use crate::store::Store;
+use crate::store::{Damage, Store};
 
 /// A client of the admin routes.
 pub struct AdminClient {
@@ -72,6 +72,17 @@ impl AdminClient {
         // A file without a daemon is left over from one that was killed.
         let served = client.is_served("/tokens").await.map_err(|error| error.to_string())?;
         Ok(served.then_some(Self { client, store: None }))
+    }
+
+    /// Whether the store is known to have lost records.
+    pub async fn knows_of_damage(&self) -> bool {
+        match &self.store {
+            Some(store) => store.damages().iter().any(Damage::costs_records),
+            None => {
+                let ready = self.call(Method::GET, "/readyz").await;
+                ready.is_ok_and(|ready| ready.text().contains("degraded"))
+            }
+        }
     }
 
     /// Where a path of the daemon is reached.

@@ -51,12 +51,16 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     if arguments.json {
         page::print_json(&json_of(&summary))?;
     } else {
-        page::print(format_args!("{file} is whole: {}", told_of(&summary)));
+        let is = match missed(&summary.broken, summary.damages) {
+            None => "is whole: ".to_owned(),
+            Some(missed) => format!("holds what can be read ({missed}): "),
+        };
+        page::print(format_args!("{file} {is}{}", told_of(&summary)));
     }
     match damage_of(&summary.broken, summary.damages) {
         None => Ok(()),
         Some(damage) => Err(Trouble::Other(format!(
-            "{file} is a backup of all that can be read, and that is not all: {damage}"
+            "{file} is a backup of all that can be read, and that is not all: {damage}; keep the last whole one"
         ))),
     }
 }
@@ -72,6 +76,9 @@ struct Copy {
 
 impl Copy {
     fn begin(file: &Path) -> Result<Self, String> {
+        if file == Path::new("-") {
+            return Err("a backup goes into a file, not to standard output: give the name of one".to_owned());
+        }
         if file.exists() {
             return Err(format!(
                 "{} is there already, and a backup is never written over; give another name, or move it away",
@@ -102,28 +109,31 @@ impl Copy {
     }
 }
 
-/// What was not as it was written in a store, and was taken along or left out; nothing where all was.
+/// What was not as it was written in a store, and was taken along or left out, and what to do; nothing where all was.
 pub fn damage_of(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
+    let missed = missed(broken, damages)?;
+    Some(format!(
+        "{missed}; `offerd store check` names them, `offerd store salvage` makes a good store of the rest"
+    ))
+}
+
+/// What could not be read of a store; nothing where all could.
+pub fn missed(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
     let records: u64 = broken.iter().map(|(_, count)| count).sum();
     let by_tree: Vec<String> =
         broken.iter().map(|(tree, count)| format!("{} {count}", tree.name())).collect();
     let records = match records {
         0 => None,
-        1 => Some(format!("1 record cannot be read ({})", by_tree.join(", "))),
-        many => Some(format!("{many} records cannot be read ({})", by_tree.join(", "))),
+        1 => Some(format!("1 record could not be read ({})", by_tree.join(", "))),
+        many => Some(format!("{many} records could not be read ({})", by_tree.join(", "))),
     };
     let places = match damages {
         0 => None,
-        1 => Some("the files of the store are damaged in 1 place".to_owned()),
-        many => Some(format!("the files of the store are damaged in {many} places")),
+        1 => Some("1 place of the store's files could not be read".to_owned()),
+        many => Some(format!("{many} places of the store's files could not be read")),
     };
     let told: Vec<String> = records.into_iter().chain(places).collect();
-    (!told.is_empty()).then(|| {
-        let told = told.join(", and ");
-        format!(
-            "{told}; `offerd store check` names them, `offerd store salvage` makes a good store of the rest"
-        )
-    })
+    (!told.is_empty()).then(|| told.join(", and "))
 }
 
 /// What is in a backup, in a line.
@@ -153,6 +163,7 @@ pub fn json_of(summary: &Summary) -> Value {
         "changes": summary.changes,
         "broken": broken,
         "damages": summary.damages,
+        "damaged": summary.damaged,
         "sealsChecked": summary.unsealed,
     })
 }

@@ -71,6 +71,8 @@ fn remarks(settings: &Settings, book: &Book) -> Result<Vec<String>, Vec<Fault>> 
     if book.seats().is_empty() {
         remarks.push("there are no partner files, so no lead will have an offer".to_owned());
     }
+    // What is wrong with one that can be read is a fault.
+    remarks.extend(daemon::master_key_fault(settings).map(|fault| fault.message));
     let deadline = settings.matching.deadline;
     remarks.extend(book.seats().iter().filter(|seat| seat.timeout > deadline).map(|seat| {
         format!(

@@ -41,7 +41,7 @@ use self::trouble::Trouble;
 use crate::config::Settings;
 use crate::daemon;
 use crate::partners::Book;
-use crate::store::{Store, StoreOptions};
+use crate::store::{FORMAT, SealingError, Store, StoreError, StoreOptions};
 use crate::telemetry::logging;
 
 /// A matching engine for financial offers: a lead goes in, a rate table comes out.
@@ -181,7 +181,7 @@ pub fn run() -> ExitCode {
 /// The settings, which must be good.
 fn settings(config: Option<&Path>) -> Result<Settings, Trouble> {
     let settings = Settings::load(config).map_err(Trouble::Faults)?;
-    match daemon::master_key_fault(&settings) {
+    match daemon::wrong_master_key(&settings) {
         None => Ok(settings),
         Some(fault) => Err(Trouble::Faults(vec![fault])),
     }
@@ -219,8 +219,13 @@ fn open_store(settings: &Settings) -> Result<Store, String> {
 /// # Errors
 /// That nobody lets us see whether there is.
 fn is_there(store: &Path) -> Result<bool, String> {
-    let cannot =
-        |error| format!("`store.path` ({}) cannot be looked into: {error}; {PERMIT}", whole(store).display());
+    let cannot = |error: std::io::Error| {
+        let next = match error.kind() {
+            std::io::ErrorKind::NotADirectory => "it has to name a directory",
+            _ => PERMIT,
+        };
+        format!("`store.path` ({}) cannot be looked into: {error}; {next}", whole(store).display())
+    };
     store.join("lock").try_exists().map(|_| Store::exists(store)).map_err(cannot)
 }
 
@@ -238,10 +243,33 @@ fn whole(path: &Path) -> PathBuf {
 /// Why it cannot be opened, and where to look.
 fn open_or_make_store(settings: &Settings) -> Result<Store, String> {
     log_as_the_daemon_does(settings);
+    if let Some(format) = older_format(settings) {
+        eprintln!(
+            "offerd: {} is a store of format {format}: it is rewritten for format {FORMAT} first; the old one is kept beside it",
+            settings.store.path.display()
+        );
+    }
+    Store::open(StoreOptions::from(&settings.store)).map_err(|error| unopened(settings, &error))
+}
+
+/// Why a store cannot be opened, and where to look.
+fn unopened(settings: &Settings, error: &StoreError) -> String {
     let path = settings.store.path.display();
-    Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
-        format!("`store.path` ({path}) cannot be opened: {error}; `offerd doctor` looks at what is wrong")
-    })
+    let told = format!("`store.path` ({path}) cannot be opened: {error}");
+    match error {
+        // It says itself what to do.
+        StoreError::Owner { .. } => told,
+        StoreError::Sealing(SealingError::MasterKey(key)) if key.is_forbidden() => {
+            format!("{told}; {PERMIT}")
+        }
+        _ => format!("{told}; `offerd doctor` looks at what is wrong"),
+    }
+}
+
+/// The format of the stopped store, if that is an older one than this offerd's: opening it would rewrite it.
+fn older_format(settings: &Settings) -> Option<u32> {
+    let format = Store::format(&StoreOptions::from(&settings.store));
+    format.ok().flatten().filter(|format| *format < FORMAT)
 }
 
 /// The settings and the book, which must be good.

@@ -129,7 +129,7 @@ fn summary(report: &ReplayReport) -> String {
     ];
     if skipped.pending + skipped.grown + skipped.gone > 0 {
         lines.push(format!(
-            "not compared: {} pending, {} of leads that have grown since, {} that cannot be read",
+            "not compared: {} pending, {} of leads that have grown since, {} of leads that were erased or cannot be read",
             skipped.pending, skipped.grown, skipped.gone
         ));
     }

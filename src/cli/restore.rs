@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::backup::{bar, json_of, show, told_of};
+use super::backup::{bar, json_of, missed, show, told_of};
 use super::operator::operator;
 use super::page;
 use super::progress::Bar;
@@ -24,7 +24,8 @@ Examples:
   offerd restore nightly.backup --into drill
 
 The store is built beside its place and moved there when all of the backup was read, found sound and written. The master key
-is looked for where the daemon looks for it; without one --check can check the checksums, but not the seals.")]
+is looked for where the daemon looks for it; without one --check can check the checksums, but not the seals.
+Exit code 0: the backup is sound, and of a store of which all could be read. 1: it is not sound, or misses what is told.")]
 pub struct Arguments {
     /// The backup
     file: PathBuf,
@@ -42,15 +43,26 @@ pub struct Arguments {
 /// How much of the file is read at once.
 const PIECE_BYTES: usize = 256 * 1024;
 
+/// How many of the damaged places are shown of a store that a backup was taken of.
+const SHOWN: usize = 20;
+
 /// Runs `offerd restore`.
 pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
     let into = arguments.into.as_ref().unwrap_or(&settings.store.path);
     let master = master_key(&settings, into)?;
-    Ok(match arguments.check {
+    let ended = match arguments.check {
         true => check(master, arguments),
         false => restore(&settings, master, into, arguments),
-    }?)
+    };
+    match ended? {
+        None => Ok(()),
+        Some(missed) => Err(Trouble::Other(format!(
+            "{} is not a backup of all: the store was damaged when it was taken, and {missed}; an older one, or `offerd store \
+             salvage` on the damaged store, may have the rest",
+            arguments.file.display()
+        ))),
+    }
 }
 
 /// The key of the place that is restored into, or else that of the configured store.
@@ -60,10 +72,14 @@ fn master_key(settings: &Settings, into: &Path) -> Result<Option<MasterKey>, Str
         Some(found) => Ok(Some(found)),
         None => MasterKey::find(file, &settings.store.path),
     });
-    found.map_err(|error| error.to_string())
+    found.map_err(|error| match error.is_forbidden() {
+        true => format!("{error}; {}", super::PERMIT),
+        false => error.to_string(),
+    })
 }
 
-fn check(master: Option<MasterKey>, arguments: &Arguments) -> Result<(), String> {
+/// Checks a backup; tells what it misses of the store that it was taken of, if anything.
+fn check(master: Option<MasterKey>, arguments: &Arguments) -> Result<Option<String>, String> {
     let mut scanner = Scanner::new(master);
     read(&arguments.file, |piece, bar| {
         scanner.push(piece).map_err(|fault| with_next(&fault))?;
@@ -80,7 +96,7 @@ fn restore(
     master: Option<MasterKey>,
     into: &Path,
     arguments: &Arguments,
-) -> Result<(), String> {
+) -> Result<Option<String>, String> {
     super::log_as_the_daemon_does(settings);
     let Some(master) = master else {
         return Err(
@@ -125,7 +141,12 @@ fn why(error: &RestoreError) -> String {
 
 /// Reads the file piece by piece.
 fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) -> Result<(), String> {
-    let cannot = |error: std::io::Error| format!("{} cannot be read: {error}", file.display());
+    let cannot = |error: std::io::Error| {
+        format!(
+            "{} cannot be read: {error}; give a file that `offerd backup` has made, and as a user who may read it",
+            file.display()
+        )
+    };
     let mut opened = File::open(file).map_err(cannot)?;
     let mut piece = vec![0; PIECE_BYTES];
     let bar = bar();
@@ -149,11 +170,17 @@ fn warn(report: &CheckReport) {
     }
 }
 
-fn tell(arguments: &Arguments, summary: &Summary, what: &str) -> Result<(), String> {
+/// Tells what is in a backup, and gives what it misses.
+fn tell(arguments: &Arguments, summary: &Summary, what: &str) -> Result<Option<String>, String> {
     if arguments.json {
         page::print_json(&json_of(summary))?;
     } else {
         page::print(format_args!("{what}: {}", told_of(summary)));
+        summary
+            .damaged
+            .iter()
+            .take(SHOWN)
+            .for_each(|damage| page::print(format_args!("was missing: {damage}")));
     }
-    Ok(())
+    Ok(missed(&summary.broken, summary.damages))
 }

@@ -16,19 +16,25 @@ use crate::admin::backup::told;
 use crate::admin::store::StoreReport;
 use crate::config::Settings;
 use crate::store::salvage::{SalvageError, Salvaged, salvage};
-use crate::store::{StoreOptions, Tree};
+use crate::store::{FORMAT, StoreOptions, Tree};
 
 /// What to do with the store.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Read every record, of a running daemon's store or of a stopped one's, and name those that are not as they were
-    /// written; exit code 1 if there are any. Nothing is changed
+    /// written; exit code 1 if there are any. No record is changed
     #[command(after_help = "\
 Examples:
   offerd store check
-  offerd store check --json | jq '.broken'")]
+  offerd store check --json | jq '.broken'
+
+Of a store whose daemon was killed it does first what a start would do: the records that only the journal holds are taken into
+their files. A store of an earlier format is not read, and left as it is.")]
     Check {
-        /// As JSON
+        /// Name all that is broken, however much it is, and not the first 100 lines only
+        #[arg(long)]
+        all: bool,
+        /// As JSON, which has all
         #[arg(long)]
         json: bool,
     },
@@ -54,6 +60,9 @@ come back. Tokens, partners' keys and pauses that are lost do not either, since 
     },
 }
 
+/// How many lines name what a check has found, unless all are asked for.
+const NAMED: usize = 100;
+
 /// How many leads that are lost are shown; of more there is a file.
 const SHOWN: usize = 20;
 
@@ -61,7 +70,7 @@ const SHOWN: usize = 20;
 pub async fn run(config: Option<&Path>, command: &Command) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
     match command {
-        Command::Check { json } => check(&settings, *json).await,
+        Command::Check { all, json } => check(&settings, *all, *json).await,
         Command::Salvage { into, backup, json } => {
             let salvaged = salvaged(&settings, into, backup.as_deref()).await?;
             print_salvaged(&salvaged, into, *json)?;
@@ -76,13 +85,22 @@ pub async fn run(config: Option<&Path>, command: &Command) -> Result<(), Trouble
     }
 }
 
-async fn check(settings: &Settings, json: bool) -> Result<(), Trouble> {
+async fn check(settings: &Settings, all: bool, json: bool) -> Result<(), Trouble> {
+    // A daemon that runs has rewritten it.
+    if let Some(format) = super::older_format(settings) {
+        let path = settings.store.path.display();
+        return Err(Trouble::Other(format!(
+            "{path} is a store of format {format}, which `offerd store check` does not read, and nothing was changed: the next \
+             `offerd serve` rewrites it for format {FORMAT}, and keeps the old one as {path}.format-{format}; have as much room \
+             again, and a backup that the offerd of before has taken"
+        )));
+    }
     let waiting = progress::waiting("reading every record");
     let admin = AdminClient::find(settings).await?;
     let report: StoreReport = admin.ask(Method::POST, "/store/check").await?;
     admin.close()?;
     drop(waiting);
-    print(&report, json)?;
+    print(&report, all, json)?;
     if report.sound {
         return Ok(());
     }
@@ -99,7 +117,7 @@ fn verdict(report: &StoreReport) -> String {
     }
 }
 
-fn print(report: &StoreReport, json: bool) -> Result<(), String> {
+fn print(report: &StoreReport, all: bool, json: bool) -> Result<(), String> {
     if json {
         return page::print_json(report);
     }
@@ -114,11 +132,16 @@ fn print(report: &StoreReport, json: bool) -> Result<(), String> {
         column.set_cell_alignment(CellAlignment::Right);
     }
     page::print_table(table);
-    for damage in &report.damaged {
-        page::print(damage);
-    }
-    for record in &report.broken {
-        page::print(format_args!("{} {}: {}", record.tree, record.key, record.reason));
+    let broken =
+        report.broken.iter().map(|record| format!("{} {}: {}", record.tree, record.key, record.reason));
+    let named: Vec<String> = report.damaged.iter().cloned().chain(broken).collect();
+    let shown = if all { named.len() } else { named.len().min(NAMED) };
+    named[..shown].iter().for_each(page::print);
+    if shown < named.len() {
+        page::print(format_args!(
+            "and {} more lines; `--all` prints them, `--json` too",
+            named.len() - shown
+        ));
     }
     if report.stray_parts > 0 {
         page::print(format_args!("{} pieces of large values that no value owns", report.stray_parts));
@@ -179,7 +202,7 @@ fn print_salvaged(salvaged: &Salvaged, into: &Path, json: bool) -> Result<(), St
     if json {
         return page::print_json(&json_of(salvaged));
     }
-    let mut table = page::table(["tree", "saved", "from the backup", "lost"]);
+    let mut table = page::table(["tree", "records", "of them from the backup", "lost"]);
     for (tree, records) in &salvaged.report.counts {
         let [from_backup, lost] =
             [&salvaged.from_backup, &salvaged.lost].map(|counts| counts.get(tree).copied().unwrap_or(0));

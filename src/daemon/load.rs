@@ -17,7 +17,7 @@ use crate::store::MasterKey;
 pub fn load(config: Option<&Path>) -> Result<(Settings, Book), Vec<Fault>> {
     let (settings, mut faults) = Settings::inspect(config);
     let Some(settings) = settings else { return Err(faults) };
-    faults.extend(master_key_fault(&settings));
+    faults.extend(wrong_master_key(&settings));
     faults.extend(password_fault(&settings));
     faults.extend(certificate_faults(Identities::read(&settings)));
     match Book::load(&settings.partners.path) {
@@ -69,11 +69,20 @@ fn password_fault(settings: &Settings) -> Option<Fault> {
     Some(Fault { file: None, line: None, key: "console.password_file".to_owned(), message })
 }
 
-/// What is wrong with the master key that is given, if one is. Whether it is the store's is seen when that is opened.
+/// What is wrong with the master key that is given, if one is, for who needs it. Whether it is the store's is seen when that is
+/// opened.
 pub fn master_key_fault(settings: &Settings) -> Option<Fault> {
     let StoreSettings { path, master_key_file, .. } = &settings.store;
     let error = MasterKey::find(master_key_file.as_deref(), path).err()?;
     let source = settings.describe().iter().find(|(key, ..)| key == "store.master_key_file");
     let file = source.filter(|_| master_key_file.is_some()).map(|(_, _, source)| PathBuf::from(source));
-    Some(Fault { file, line: None, key: String::new(), message: error.to_string() })
+    let next = if error.is_forbidden() { "; go on as the user that the daemon runs as" } else { "" };
+    Some(Fault { file, line: None, key: String::new(), message: format!("{error}{next}") })
+}
+
+/// The same, for who needs none: that another user's cannot be read is no fault then.
+pub fn wrong_master_key(settings: &Settings) -> Option<Fault> {
+    let StoreSettings { path, master_key_file, .. } = &settings.store;
+    let error = MasterKey::find(master_key_file.as_deref(), path).err()?;
+    if error.is_forbidden() { None } else { master_key_fault(settings) }
 }

@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 pub use self::descriptors::Descriptors;
 use self::guard::{CLOSING, Guard, Stage};
-pub use self::load::{certificate_days, load, master_key_fault};
+pub use self::load::{certificate_days, load, master_key_fault, wrong_master_key};
 use self::reload::{Reloading, note_book};
 pub use self::sockets::Sockets;
 use crate::admin::console::secret;

@@ -74,6 +74,9 @@ pub struct Start {
     pub trace: LeadTrace,
 }
 
+/// Is told that a lead is on the disk, with its table where that has come as far as is wanted; or why it is not taken in.
+pub type Acknowledged = oneshot::Sender<Result<Option<Snapshot>, CommitError>>;
+
 /// The first write of a table.
 #[derive(Debug)]
 pub struct First {
@@ -81,8 +84,8 @@ pub struct First {
     pub lead: LeadCommit,
     /// How far the table is to come for who waits.
     pub until: Until,
-    /// Is told that the lead is on the disk, with the table where it has come that far; or why it is not taken in.
-    pub acknowledged: oneshot::Sender<Result<Option<Snapshot>, CommitError>>,
+    /// Who waits.
+    pub acknowledged: Acknowledged,
 }
 
 /// One lead's rate table while it is being built, and a little longer.
@@ -94,7 +97,7 @@ pub struct RateTableActor {
     /// What those are asked who live elsewhere, made while the disk is busy with the lead.
     prepared: Option<Prepared>,
     /// Who waits for the first write, and how far the table is to come for it.
-    waiting: Option<(Until, oneshot::Sender<Result<Option<Snapshot>, CommitError>>)>,
+    waiting: Option<(Until, Acknowledged)>,
     /// Where partners reply to, once one is asked that does not answer at once.
     replies: Option<Replies>,
     /// How long the slowest partner took, of first look and of second.

@@ -7,7 +7,11 @@ use std::{
     sync::Mutex,
 };
 
-use super::{disk::DiskError, frame::Reason, trees::Tree};
+use super::{
+    disk::DiskError,
+    frame::{Reason, part_key},
+    trees::{TREES, Tree},
+};
 use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
 
 /// How many broken records are remembered, so that each is reported once.
@@ -39,6 +43,17 @@ impl BrokenRecord {
         let hex = key.iter().map(|byte| format!("{byte:02x}")).collect();
         Self { tree, key: hex, reason }
     }
+
+    /// The key in the index of what cannot be read: of the record, or of the piece of it.
+    pub(super) fn sled_key(&self) -> Option<Vec<u8>> {
+        let digits = self.key.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+        let key: Option<Vec<u8>> = digits.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect();
+        let key = key?;
+        Some(match self.reason {
+            Reason::Part(number) => part_key(self.tree, &key, number),
+            _ => self.tree.sled_key(&key),
+        })
+    }
 }
 
 impl fmt::Display for BrokenRecord {
@@ -67,9 +82,17 @@ impl From<DiskError> for ReadError {
 }
 
 /// The broken records met so far: each is counted and logged once, however often it is read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reported {
     seen: Mutex<HashSet<(Tree, String)>>,
+}
+
+impl Default for Reported {
+    fn default() -> Self {
+        // Told as 0 first, since an alert asks for their growth.
+        TREES.iter().for_each(|row| metrics::counter!(STORE_BROKEN_RECORDS, "tree" => row.name).increment(0));
+        Self { seen: Mutex::default() }
+    }
 }
 
 impl Reported {
@@ -81,14 +104,15 @@ impl Reported {
         counts
     }
 
-    /// Counts and logs the record, unless that was done before.
-    pub(super) fn note(&self, record: &BrokenRecord) {
+    /// Counts and logs the record, unless that was done before; tells whether it was not.
+    pub(super) fn note(&self, record: &BrokenRecord) -> bool {
         let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if seen.len() >= REPORTED_LIMIT || !seen.insert((record.tree, record.key.clone())) {
-            return;
+            return false;
         }
         drop(seen);
         metrics::counter!(STORE_BROKEN_RECORDS, "tree" => record.tree.name()).increment(1);
         tracing::error!(tree = record.tree.name(), key = %record.key, reason = %record.reason, "broken record");
+        true
     }
 }

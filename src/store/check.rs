@@ -79,6 +79,7 @@ pub(super) fn check(records: &Records, read: &mut dyn FnMut(u64)) -> Result<Chec
     }
     check_leads(records, &mut report)?;
     report.damages = records.volumes().damages().all();
+    records.volumes().damages().save();
     Ok(report)
 }
 

@@ -1,18 +1,13 @@
-//! Damage: what of the store's files is not as it was written, where, and how it is told and counted.
+//! Damage: what of the store's files is not as it was written, where, and how it is told.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use super::trees::Tree;
-use crate::telemetry::metrics::STORE_DAMAGE;
-
-/// How many are remembered; the others are counted.
-const REMEMBERED: usize = 1000;
 
 /// Something of the store's files that is not as it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
     /// The volume that it is in, 0 for the base; nothing where it is in none.
     pub volume: Option<u32>,
@@ -23,7 +18,7 @@ pub struct Damage {
 }
 
 /// What is wrong with a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DamageKind {
     /// It is not there.
     Missing,
@@ -52,9 +47,10 @@ pub enum DamageKind {
 }
 
 /// A sound record beside damage: it tells about what the damaged ones were.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbour {
     /// Its tree; nothing when its key is of none.
+    #[serde(with = "by_prefix")]
     pub tree: Option<Tree>,
     /// The key, in hexadecimal.
     pub key: String,
@@ -66,6 +62,19 @@ impl Damage {
     /// Whether records may be lost.
     pub fn costs_records(&self) -> bool {
         !matches!(self.what, DamageKind::Spare | DamageKind::Unlisted)
+    }
+
+    /// Whether it is the other, or has it in it.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        let span = |damage: &Self| match damage.what {
+            DamageKind::Bytes { at, bytes, .. } => Some((at, at.saturating_add(bytes))),
+            _ => None,
+        };
+        let is_within = match (span(self), span(other)) {
+            (Some((from, to)), Some((at, end))) => from <= at && end <= to,
+            _ => false,
+        };
+        self == other || (self.file == other.file && is_within)
     }
 }
 
@@ -109,31 +118,17 @@ impl fmt::Display for Neighbour {
     }
 }
 
-/// The damage that was met so far: each is logged and counted once. Cheap to clone.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Damages(Arc<Mutex<Vec<Damage>>>);
+/// A tree as the byte before its keys, which is part of the format on disk.
+mod by_prefix {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-impl Damages {
-    /// Logs and counts damage, unless that was done before.
-    pub(super) fn note(&self, damage: Damage) {
-        let mut noted = self.noted();
-        if noted.len() >= REMEMBERED || noted.contains(&damage) {
-            return;
-        }
-        match damage.costs_records() {
-            true => tracing::error!(damage = %damage, "the store is damaged"),
-            false => tracing::warn!(damage = %damage, "a file of the store is damaged, and nothing is lost"),
-        }
-        noted.push(damage);
-        metrics::gauge!(STORE_DAMAGE).set(noted.len() as f64);
+    use crate::store::trees::Tree;
+
+    pub(super) fn serialize<S: Serializer>(tree: &Option<Tree>, to: S) -> Result<S::Ok, S::Error> {
+        tree.map(|tree| tree.row().prefix).serialize(to)
     }
 
-    /// All of it, in the order it was met.
-    pub(super) fn all(&self) -> Vec<Damage> {
-        self.noted().clone()
-    }
-
-    fn noted(&self) -> MutexGuard<'_, Vec<Damage>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Tree>, D::Error> {
+        Ok(Option::<u8>::deserialize(from)?.and_then(Tree::of_prefix))
     }
 }

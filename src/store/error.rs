@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, io, path::PathBuf, time::Duration};
 
-use super::{broken::ReadError, disk::DiskError, sealing::SealingError};
+use super::{broken::ReadError, disk::DiskError, owner::User, sealing::SealingError};
 
 /// Why a store could not be opened or closed.
 #[derive(Debug)]
@@ -18,6 +18,15 @@ pub enum StoreError {
     Locked {
         /// The store's directory.
         path: PathBuf,
+    },
+    /// The store is another user's.
+    Owner {
+        /// The store's directory.
+        path: PathBuf,
+        /// Whose it is, by number.
+        owner: u32,
+        /// Who would open it.
+        user: u32,
     },
     /// The store was written by a newer offerd.
     Newer {
@@ -52,6 +61,15 @@ impl fmt::Display for StoreError {
             }
             Self::Locked { path } => {
                 write!(f, "the store `{}` is locked: another offerd is running on it", path.display())
+            }
+            Self::Owner { path, owner, user } => {
+                let (path, owner, this) = (path.display(), User(*owner), User(*user));
+                write!(
+                    f,
+                    "`{path}` belongs to {owner}, and this is {this}, whose files in it the daemon could not read; nothing was \
+                     changed: run `{}`",
+                    owner.command(*user)
+                )
             }
             Self::Newer { found, known } => {
                 write!(

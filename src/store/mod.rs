@@ -52,6 +52,7 @@ mod checkpoint;
 pub mod codec;
 mod commit;
 mod damage;
+mod damages;
 mod disk;
 pub mod entities;
 mod error;
@@ -67,6 +68,7 @@ mod migration;
 mod older;
 mod open;
 mod options;
+mod owner;
 pub mod partner_keys;
 pub mod pauses;
 mod queue;
@@ -111,6 +113,7 @@ pub use self::{
     health::Health,
     open::FORMAT,
     options::StoreOptions,
+    owner::User,
     records::Scan,
     retention::{Dropped, RetentionError},
     sealing::{MasterKey, MasterKeyError, SealingError},
@@ -293,6 +296,11 @@ impl Store {
     /// Whether there is a store in a directory.
     pub fn exists(path: &Path) -> bool {
         open::exists(path)
+    }
+
+    /// Whether the store in a directory is of an older format that nothing was sealed in: the start that rewrites it makes the keys.
+    pub fn is_of_before_keys(path: &Path) -> bool {
+        open::is_of_before_keys(path)
     }
 
     /// Waits until the store takes commits again after its disk failed. Who was not answered before was refused. One

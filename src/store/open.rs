@@ -10,7 +10,8 @@ use super::{
     arrival_clock::ArrivalClock,
     broken::ReadError,
     commit::Commit,
-    damage::{Damage, DamageKind, Damages},
+    damage::{Damage, DamageKind},
+    damages::Damages,
     disk::{self, DiskResult},
     error::StoreError,
     health::FailureLatch,
@@ -19,9 +20,10 @@ use super::{
     manifest::{Found, Manifest},
     migration,
     options::StoreOptions,
+    owner,
     records::{Records, Scan},
     recovery::{self, Recovered},
-    sealing::{MasterKey, Sealing, SealingError},
+    sealing::{MasterKey, Sealing, SealingError, key_file::KeyFile},
     stall::Stalls,
     trees::{TREES, Tree},
     volumes::{BASE, Kept, Volumes, time_ms},
@@ -52,6 +54,7 @@ pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
 /// Opens the store with this master key.
 pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Result<Opened, StoreError> {
     let path = &options.path;
+    owner::check(path)?;
     migration::finish_interrupted(path)?;
     if migration::is_older(path) {
         let master = migration::migrate(options, master)?;
@@ -59,7 +62,8 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     }
     disk::make_directory(path).map_err(|source| io_error(path, source))?;
     let lock = Lock::take(path, options.lock_wait)?;
-    let (found, damages) = manifest(path)?;
+    let damages = Damages::kept_in(path);
+    let found = manifest(path, &damages)?;
     let recovered = recovery::recover(options, found, damages).map_err(|source| io_error(path, source))?;
     let Recovered { manifest, replay, damages } = recovered;
     let volumes = Volumes::open(options, manifest, damages, lock).map_err(ReadError::from)?;
@@ -90,25 +94,23 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
 }
 
 /// The manifest of a store; nothing when it is lost, or the store new.
-pub(super) fn manifest(path: &Path) -> Result<(Option<Manifest>, Damages), StoreError> {
-    let damages = Damages::default();
-    let found = match Manifest::read(path).map_err(|source| io_error(path, source))? {
-        Found::Nothing if !recovery::has_files(path) => None,
+pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest>, StoreError> {
+    match Manifest::read(path).map_err(|source| io_error(path, source))? {
+        Found::Nothing if !recovery::has_files(path) => Ok(None),
         Found::Nothing | Found::Damaged => {
             damages.note(Damage { volume: None, file: "manifest".to_owned(), what: DamageKind::Unlisted });
-            None
+            Ok(None)
         }
         Found::Manifest { format, .. } if format > FORMAT => {
-            return Err(StoreError::Newer { found: format, known: FORMAT });
+            Err(StoreError::Newer { found: format, known: FORMAT })
         }
         Found::Manifest { manifest, damage, .. } => {
             if let Some(file) = damage {
                 damages.note(Damage { volume: None, file: file.to_owned(), what: DamageKind::Spare });
             }
-            Some(manifest)
+            Ok(Some(manifest))
         }
-    };
-    Ok((found, damages))
+    }
 }
 
 /// Takes note of the latest time in the keys that there are. That in the feeds is the last arrival.
@@ -134,10 +136,16 @@ pub(super) fn exists(path: &Path) -> bool {
         || migration::is_interrupted(path)
 }
 
+/// Whether there is one of an older format that has no keys.
+pub(super) fn is_of_before_keys(path: &Path) -> bool {
+    migration::is_older(path) && !KeyFile::of(path).exists()
+}
+
 /// The format that a store says it has; `None` where there is none, or a new one.
 pub(super) fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> {
     let path = &options.path;
     if migration::is_older(path) {
+        owner::check(path)?;
         return migration::format(options);
     }
     match Manifest::read(path).map_err(|source| io_error(path, source))? {

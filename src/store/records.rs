@@ -222,9 +222,11 @@ impl Records {
         work()
     }
 
-    /// Counts and logs a broken record, once.
+    /// Counts and logs a broken record, once, and notes what of the files is damaged there.
     pub(super) fn report(&self, broken: &BrokenRecord) {
-        self.reported.note(broken);
+        if self.reported.note(broken) && self.bounds.hold().is_ok() {
+            broken.sled_key().into_iter().for_each(|key| self.volumes.note_unreadable(&key));
+        }
     }
 
     /// The broken records that were met, by tree.

@@ -25,14 +25,15 @@ use std::{
 
 use super::{
     changes::Change,
-    damage::{Damage, DamageKind, Damages},
+    damage::{Damage, DamageKind},
+    damages::Damages,
     disk::{self, DiskError},
     index,
     journal::{Journal, Looked, Position, Replay, Version},
     manifest::{FileRow, Manifest, VolumeRow},
     open::FORMAT,
     options::StoreOptions,
-    record_file::{self, HEADING, Met},
+    record_file::{self, HEADING, Met, RecordFile},
     trees::Tree,
     volumes::{
         BASE, Begins, Number, directory_of, files::Files, time_ms, volume::for_each_entry, volumes_in,
@@ -64,6 +65,7 @@ pub(super) fn recover(
     raise(&mut manifest, &looked);
     let mut recovery =
         Recovery { store, damages: &damages, looked, since, opened: BTreeMap::new(), tails: BTreeMap::new() };
+    damages.keep_to(&manifest.volumes.iter().map(|volume| volume.number).collect::<Vec<_>>());
     for volume in &manifest.volumes {
         recovery.look_at(volume)?;
     }
@@ -228,7 +230,12 @@ impl Recovery<'_> {
                         let what = DamageKind::CutShort { bytes, wanted: row.bytes };
                         self.damages.note(Damage { volume: Some(volume.number), file, what });
                     }
-                    bytes => has_tail |= bytes > row.bytes,
+                    bytes => {
+                        has_tail |= bytes > row.bytes;
+                        if row.bytes >= HEADING {
+                            self.look_at_heading(&directory, volume.number, row.number, file)?;
+                        }
+                    }
                 },
             }
         }
@@ -243,6 +250,15 @@ impl Recovery<'_> {
                     file.cut(file.sound_until(durable)?)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Notes a heading that is not as it was written.
+    fn look_at_heading(&self, directory: &Path, volume: Number, number: u32, file: String) -> io::Result<()> {
+        if !RecordFile::open_to_read(directory, volume, number)?.is_headed()? {
+            let what = DamageKind::Bytes { at: 0, bytes: HEADING, between: [None, None] };
+            self.damages.note(Damage { volume: Some(volume), file, what });
         }
         Ok(())
     }

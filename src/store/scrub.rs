@@ -81,6 +81,7 @@ impl Pace {
             note_damage(&file, (number, &name), &damages, |entry| {
                 self.has_read(u64::from(entry.locator.length))
             })?;
+            damages.save();
         }
         ControlFlow::Continue(())
     }

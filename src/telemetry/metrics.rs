@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use metrics::{Label, Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 /// A metric as it is described to Prometheus.
@@ -193,6 +193,30 @@ pub const METRICS: &[Metric] = &[
     gauge(WIRE_BREAKER_STATE, &["pool", "lane"], "Where breakers stand: 0 closed, 1 half-open, 2 open."),
 ];
 
+/// Labels, each with its values.
+type Labels = &'static [(&'static str, &'static [&'static str])];
+
+/// Counters whose growth alerts ask for, each label with its values. They are told from the start on, as 0: of one that is first
+/// seen as 1 no growth is seen. Those of which another module knows the values are begun by it.
+const FROM_ZERO: &[(&str, Labels)] = &[
+    (RELOADS, &[("result", &["ok", "refused", "failed"])]),
+    (STORE_CLOCK_STEPS, &[("to", &["ahead", "behind", "followed"])]),
+    (STORE_STALLS, &[]),
+    (SEATS_CUT, &[]),
+    (
+        SUBMITS_REFUSED,
+        &[("reason", &["full", "company_full", "store_busy", "store_failed", "store_stalled", "disk_full"])],
+    ),
+    (HTTP_REQUESTS_REFUSED, &[("reason", &["address_rate", "company_rate", "requests", "late"])]),
+    (
+        HTTP_CONNECTIONS_REFUSED,
+        &[
+            ("listener", &["api", "integrations", "admin"]),
+            ("reason", &["listener", "address", "descriptors"]),
+        ],
+    ),
+];
+
 const fn counter(name: &'static str, labels: &'static [&'static str], help: &'static str) -> Metric {
     Metric { name, kind: Kind::Counter, labels, help }
 }
@@ -254,9 +278,21 @@ pub fn install() -> Handle {
         // Fails only when a test has installed another recorder, which then records.
         let _ = metrics::set_global_recorder(recorder);
         METRICS.iter().for_each(describe);
+        FROM_ZERO.iter().for_each(|(name, labels)| begin(name, labels, Vec::new()));
         handle
     });
     Handle(handle.clone())
+}
+
+/// Tells a counter as 0, under each combination of the values of its labels.
+fn begin(name: &'static str, labels: Labels, chosen: Vec<Label>) {
+    match labels {
+        [] => metrics::counter!(name, chosen).increment(0),
+        [(label, values), others @ ..] => values.iter().for_each(|value| {
+            let chosen = chosen.iter().cloned().chain([Label::from_static_parts(label, value)]).collect();
+            begin(name, others, chosen);
+        }),
+    }
 }
 
 fn describe(metric: &Metric) {

@@ -61,6 +61,9 @@ impl AnswerMeter {
 
     fn look_up(&self, (route, status): Kind) -> Counted {
         let (listener, status) = (self.listener, status.as_str().to_owned());
+        // Told as 0 first, since an alert asks for its growth.
+        metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => "500")
+            .increment(0);
         Counted {
             answers: metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => status),
             seconds: metrics::histogram!(HTTP_REQUEST_SECONDS, "listener" => listener, "route" => route),

@@ -8,6 +8,8 @@ use offerd::http::routes::{API, INTEGRATIONS};
 use offerd::telemetry::metrics::{Kind, METRICS, Metric};
 use serde_json::Value;
 
+use crate::kit::Daemon;
+
 /// Labels that Prometheus itself gives.
 const GIVEN: &[&str] = &["instance", "job"];
 
@@ -138,6 +140,37 @@ fn each_alert_asks_for_what_there_is_and_leads_to_its_runbook() {
         assert!(page.contains(&format!("id=\"{heading}\"")), "{name}: there is no {heading} in {file}");
     }
     assert_eq!(alerts.iter().map(|(name, ..)| name).collect::<BTreeSet<_>>().len(), alerts.len());
+}
+
+/// Of a counter that is first told as 1 no growth is seen: the first event would raise no alert. A share of what goes on is another
+/// matter, since that goes on.
+#[tokio::test]
+async fn each_counter_that_an_alert_asks_for_is_told_from_the_start() {
+    let daemon = Daemon::with_partners(Vec::new()).start().await;
+    // The first answer of a route begins its counters.
+    assert_eq!(daemon.get("/nothing").await.status, 404);
+    let metrics = daemon.metrics().await;
+    let mut asked_for = 0;
+    for (alert, query, _) in alerts().into_iter().filter(|(_, query, _)| !query.contains(") / ")) {
+        let selected = asked(&query).selected.into_iter();
+        for (told, matchers) in selected.filter(|(told, _)| told.ends_with("_total")) {
+            asked_for += 1;
+            let of_counter = |line: &&str| line.split(['{', ' ']).next() == Some(told.as_str());
+            let is_wanted = |line: &str, (label, value): &(String, String)| {
+                let differs = query.contains(&format!("{label}!="));
+                line.contains(&format!("{label}=\"{value}\"")) != differs
+            };
+            let found = metrics
+                .lines()
+                .filter(of_counter)
+                .any(|line| matchers.iter().all(|one| is_wanted(line, one)));
+            assert!(found, "{alert}: {told} {matchers:?} is not told before the first event: {metrics}");
+        }
+    }
+    assert!(asked_for > 7, "{asked_for}");
+    for reason in [r#"reloads_total{result="refused"} 0"#, r#"broken_records_total{tree="leads"} 0"#] {
+        assert!(metrics.contains(reason), "{reason}: {metrics}");
+    }
 }
 
 #[test]

@@ -150,7 +150,9 @@ fn a_store_of_another_time_is_told_and_left_as_it_is() {
 
     let older = Daemon::with_partners(Vec::new());
     crate::migration::lay_format_1(&older.store());
-    examined(&older).says("store", "look", "of format 1");
+    let report = examined(&older);
+    report.says("store", "look", "of format 1");
+    report.says("master key", "look", "the first start makes one");
     assert!(!older.store().with_file_name("store.format-1").exists(), "nothing is rewritten");
 }
 

@@ -40,6 +40,7 @@ mod offer_previews;
 mod one_path;
 mod openapi;
 mod operators;
+mod other_users;
 mod partner_events;
 mod partners_try;
 mod planted;

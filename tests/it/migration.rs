@@ -68,3 +68,26 @@ async fn a_store_of_format_1_is_sealed_and_answers_as_before() {
     let old = PathBuf::from(format!("{}.format-1", daemon.store().display()));
     assert!(old.join("db").exists(), "the old store is left to its operator");
 }
+
+/// A look at a store of an older format either leaves it as it is and says so, or says what becomes of it.
+#[test]
+fn a_store_of_an_older_format_is_not_rewritten_without_a_word() {
+    let plan = Daemon::with_sample_partners();
+    lay_format_1(&plan.store());
+    let run = |arguments: &[&str]| {
+        let output = plan.command(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let old = plan.store().with_file_name("store.format-1");
+    let (code, told) = run(&["store", "check"]);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("of format 1") && told.contains("the next `offerd serve` rewrites it"), "{told}");
+    assert!(!old.exists() && !plan.master_key().exists(), "nothing was rewritten");
+
+    let (code, told) = run(&["token", "list"]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("is a store of format 1: it is rewritten"), "{told}");
+    assert!(old.exists());
+    let (code, told) = run(&["store", "check"]);
+    assert_eq!((code, told.as_str()), (Some(0), ""));
+}

@@ -120,7 +120,19 @@ async fn a_damaged_store_is_backed_up_and_exported_as_far_as_it_can_be_read_and_
         assert_eq!(output.status.code(), Some(1), "{error}");
         assert!(error.contains("that is not all") && error.contains("store salvage"), "{error}");
     }
-    assert!(run(&["restore", "--check", backup.to_str().unwrap()]).status.success());
+    let checked = run(&["restore", "--check", backup.to_str().unwrap()]);
+    let (told, error) = (text(&checked.stdout), text(&checked.stderr));
+    assert_eq!(checked.status.code(), Some(1), "{error}");
+    assert!(
+        told.contains("is sound") && told.contains("was missing: `volumes/1/00000001.records`"),
+        "{told}"
+    );
+    assert!(error.contains("is not a backup of all: the store was damaged"), "{error}");
+    let into = file("restored");
+    let restored = run(&["restore", backup.to_str().unwrap(), "--into", into.to_str().unwrap()]);
+    assert_eq!(restored.status.code(), Some(1), "{}", text(&restored.stderr));
+    assert!(text(&restored.stderr).contains("the store was damaged"), "{}", text(&restored.stderr));
+    assert!(into.join("manifest").exists(), "{}", text(&restored.stdout));
     let lines = fs::read_to_string(&export).unwrap();
     assert!(lines.lines().last().unwrap().starts_with(r#"{"records":"#), "it is whole");
     assert!(!file("of.ndjson.part").exists() && !file("of.backup.part").exists());
@@ -130,7 +142,14 @@ async fn a_damaged_store_is_backed_up_and_exported_as_far_as_it_can_be_read_and_
     let output = daemon.command(&["backup", again.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("that is not all"), "{}", text(&output.stderr));
+    let told = text(&output.stdout);
+    assert!(told.contains("holds what can be read (") && !told.contains("is whole"), "{told}");
     assert!(again.exists());
+    let system = html(&daemon, "/console/system").await;
+    assert!(system.contains("not all: "), "{system}");
+    let nobody = "00000000-0000-4000-8000-000000000000";
+    let explained = text(&daemon.command(&["explain", nobody]).stderr);
+    assert!(explained.contains("the store is damaged, and may have lost it"), "{explained}");
 }
 
 #[tokio::test]
@@ -224,9 +243,62 @@ async fn damage_is_shown_while_all_the_rest_goes_on() {
     assert!(told.contains("`offerd store check` names them"), "{told}");
     let metrics = daemon.metrics().await;
     assert!(metrics.lines().any(|line| line == "offerd_store_damage 1"), "{metrics}");
+    let doctor = daemon.command(&["doctor", "--json"]);
+    let found = doctor_on_the_store(&doctor);
+    assert_eq!((doctor.status.code(), &found["state"]), (Some(1), &json!("wrong")), "{found}");
+    assert!(found["found"].as_str().unwrap().contains("damaged places of the store: 1"), "{found}");
     for (page, shown) in [("", "taken in, degraded"), ("/system", "1 damaged places")] {
         let html = html(&daemon, &format!("/console{page}")).await;
         assert!(html.contains(shown), "{html}");
     }
     assert_eq!(daemon.submit(sample("everything")).await.status, 200);
+}
+
+fn doctor_on_the_store(doctor: &Output) -> Value {
+    let findings: Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    findings.as_array().unwrap().iter().find(|finding| finding["check"] == "store").unwrap().clone()
+}
+
+/// What a check has found is known at the next start, before anything is read again, and until it is read whole.
+#[tokio::test]
+async fn damage_that_was_found_is_known_until_its_place_is_read_whole() {
+    let stopped = with_leads().await;
+    let doctor = |stopped: &Stopped| stopped.plan.command(&["doctor", "--json"]).output().unwrap();
+    let found = doctor_on_the_store(&doctor(&stopped));
+    assert_eq!(found["state"], "good", "{found}");
+    assert!(found["found"].as_str().unwrap().contains("`offerd store check`"), "{found}");
+    let name = "volumes/1/00000001.records";
+    flip_in_the_middle(&stopped, name);
+    assert_eq!(check(&stopped).status.code(), Some(1));
+    let doctored = doctor(&stopped);
+    let found = doctor_on_the_store(&doctored);
+    assert_eq!((doctored.status.code(), &found["state"]), (Some(1), &json!("wrong")), "{found}");
+    assert!(found["found"].as_str().unwrap().contains(name), "{found}");
+
+    let daemon = stopped.setting("store.scrub_interval", "0s").start().await;
+    let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
+    assert!(text(&ready.body).starts_with("ready, degraded: damaged places of the store: 1, "));
+    let (_, stopped) = daemon.terminate();
+    flip_in_the_middle(&stopped, name);
+    assert!(check(&stopped).status.success(), "it was read whole");
+    let daemon = stopped.start().await;
+    let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
+    assert_eq!(text(&ready.body), "ready\n");
+}
+
+/// A store that has lost much is told of in a page, and as a whole to who wants it all.
+#[tokio::test]
+async fn a_long_list_of_what_is_broken_is_cut_unless_all_is_asked_for() {
+    let stopped = with_leads().await;
+    // The data keys lie in the base: without them nothing of the leads can be read.
+    fs::remove_file(stopped.plan.store().join("base/00000001.records")).unwrap();
+    let lines = |arguments: &[&str]| {
+        let output = stopped.plan.command(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        text(&output.stdout).lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (cut, all) = (lines(&["store", "check"]), lines(&["store", "check", "--all"]));
+    assert!(all.len() > cut.len() && cut.len() < 160, "{} of {}: {cut:#?}", cut.len(), all.len());
+    let rest = all.len() + 1 - cut.len();
+    assert!(cut.iter().any(|line| line.starts_with(&format!("and {rest} more lines; `--all`"))), "{cut:#?}");
 }

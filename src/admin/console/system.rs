@@ -49,7 +49,7 @@ struct System {
     tokens: Vec<TokenView>,
     tokens_in_all: usize,
     store: StoreView,
-    backup: Option<(i64, String)>,
+    backup: Option<(i64, String, u64)>,
     log: Vec<LogView>,
     log_lines: usize,
     /// What a reload said that was just asked for from this page.
@@ -247,9 +247,7 @@ fn store(app: &App, reading: &Reading) -> StoreView {
             Some(Ok(Found { sound: true, records, .. })) => {
                 ("good", "everything is as it was written".to_owned(), records)
             }
-            Some(Ok(Found { records, broken, .. })) => {
-                ("bad", format!("{broken} records cannot be read, or more lies there than should"), records)
-            }
+            Some(Ok(found)) => ("bad", not_sound(&found), found.records),
         };
         CheckView { at: check.at, class, words, records }
     });
@@ -263,6 +261,24 @@ fn store(app: &App, reading: &Reading) -> StoreView {
         free_bytes: reading.free_bytes,
         master_key: app.engine.store.master_key_id(),
         check,
+    }
+}
+
+/// What a check has found that is not as it was written.
+fn not_sound(found: &Found) -> String {
+    let counts = [
+        (found.damaged, "damaged places of files"),
+        (usize::try_from(found.leads_broken).unwrap_or(usize::MAX), "leads lost"),
+        (found.broken, "records that cannot be read"),
+    ];
+    let told: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    match told.is_empty() {
+        true => "more lies there than should".to_owned(),
+        false => told.join(", "),
     }
 }
 

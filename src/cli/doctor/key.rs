@@ -1,7 +1,6 @@
 //! The master key: there, well-formed, and nobody else's to read.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use super::Finding;
 use crate::cli::PERMIT;
 use crate::cli::key::file_of;
 use crate::config::StoreSettings;
-use crate::store::{MasterKey, MasterKeyError, Store};
+use crate::store::{MasterKey, Store};
 
 /// Bits of a file's mode by which others than its owner may read or write it.
 const OTHERS: u32 = 0o077;
@@ -20,7 +19,7 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
     const CHECK: &str = "master key";
     let key = match MasterKey::find(store.master_key_file.as_deref(), &store.path) {
         Ok(Some(key)) => key,
-        Ok(None) if Store::exists(&store.path) => {
+        Ok(None) if Store::exists(&store.path) && !Store::is_of_before_keys(&store.path) => {
             let found = "there is a store, and no key to open it with";
             let next = "name the key's file as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential";
             return Finding::wrong(CHECK, found, next);
@@ -32,7 +31,7 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
         }
         Err(error) => {
             let next = match &error {
-                MasterKeyError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => PERMIT,
+                forbidden if forbidden.is_forbidden() => PERMIT,
                 _ => "give the right file, or make a key for a new store with `offerd key create FILE`",
             };
             return Finding::wrong(CHECK, error.to_string(), next);

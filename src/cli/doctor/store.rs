@@ -11,9 +11,13 @@ use crate::admin::master_key::SealedWith;
 use crate::cli::PERMIT;
 use crate::cli::admin_client::AdminClient;
 use crate::config::StoreSettings;
-use crate::store::{FORMAT, Store, StoreError, StoreOptions};
+use crate::store::{Damage, FORMAT, Store, StoreError, StoreOptions};
 
 const CHECK: &str = "store";
+
+/// What to do with a store that is damaged.
+const DAMAGED: &str = "`offerd store check` names what is lost; `offerd store salvage` makes a good store of what is left, and of the \
+                       last backup";
 
 /// The daemon that has the store, if one runs; or that it hangs.
 type Daemon = Result<Option<AdminClient>, String>;
@@ -69,10 +73,27 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
         Err(error) => return unopened(&error),
     }
     let opened = Store::open(StoreOptions::from(settings))
-        .and_then(|store| store.close().map(|()| store.master_key_id()));
+        .and_then(|store| store.close().map(|()| (store.master_key_id(), store.damages())));
     match opened {
-        Ok(key) => Finding::good(CHECK, format!("{path} has format {FORMAT}, and master key {key} opens it")),
+        Ok((key, damages)) => {
+            of_opened(&format!("{path} has format {FORMAT}, and master key {key} opens it"), &damages)
+        }
         Err(error) => unopened(&error),
+    }
+}
+
+/// What a start would know of the files of a store: each is there, as long as it was, and begins as it should; and what was
+/// found damaged before. Its records are not read.
+fn of_opened(opened: &str, damages: &[Damage]) -> Finding {
+    let mut costly = damages.iter().filter(|damage| damage.costs_records());
+    match (costly.next(), costly.count()) {
+        (None, _) => {
+            Finding::good(CHECK, format!("{opened}; not every record was read: `offerd store check` does"))
+        }
+        (Some(first), more) => {
+            let more = if more == 0 { String::new() } else { format!(", and {more} more") };
+            Finding::wrong(CHECK, format!("{opened}, but it is damaged: {first}{more}"), DAMAGED)
+        }
     }
 }
 
@@ -87,9 +108,14 @@ fn may_change(store: &Path) -> bool {
 /// What the daemon that has it says.
 async fn held(daemon: &AdminClient) -> Finding {
     match daemon.call(Method::GET, "/readyz").await {
-        Ok(answer) if answer.status.is_success() => {
-            Finding::good(CHECK, "open in the running daemon, which takes leads")
-        }
+        Ok(answer) if answer.status.is_success() => match answer.text().strip_prefix("ready, degraded: ") {
+            None => Finding::good(CHECK, "open in the running daemon, which takes leads"),
+            Some(degraded) => {
+                let found =
+                    format!("open in the running daemon, which takes leads, and is degraded: {degraded}");
+                Finding::wrong(CHECK, found, DAMAGED)
+            }
+        },
         Ok(_) => {
             let next = format!("`curl {}` says why, and so does the daemon's log", daemon.url("/readyz"));
             Finding::wrong(CHECK, "the running daemon takes no leads", next)
@@ -100,6 +126,7 @@ async fn held(daemon: &AdminClient) -> Finding {
 
 fn unopened(error: &StoreError) -> Finding {
     let next = match error {
+        StoreError::Owner { .. } => "run it as the user that the daemon runs as",
         StoreError::Locked { .. } => "stop what holds it, or set another `store.path`",
         StoreError::Newer { .. } => "install that newer offerd again, or restore a backup of before",
         StoreError::Sealing(_) => {

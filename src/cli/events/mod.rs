@@ -53,7 +53,7 @@ pub struct Import {
     /// Partner that records belong to which name none
     #[arg(long, value_name = "KEY")]
     partner: Option<String>,
-    /// Check every line, and import nothing
+    /// Check the form of every line, and import nothing. Whether its lead, offer and partner exist is only seen by an import
     #[arg(long)]
     dry_run: bool,
     /// As JSON: how many lines were `imported`, `known` before and `bad`; what is wrong with a line is on standard error

@@ -17,10 +17,8 @@ pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> 
     let admin = AdminClient::find_with_partners(settings).await?;
     let waiting = progress::waiting("walking every rule");
     let found = admin.find_one(Method::GET, &format!("/leads/{uuid}/explanation")).await?;
-    let mut explained: LeadExplanation = found.ok_or_else(|| {
-        format!("no lead, rate table or shown offer has the uuid {uuid}; an erased lead has none either")
-    })?;
     drop(waiting);
+    let Some(mut explained): Option<LeadExplanation> = found else { return Err(unknown(&admin, uuid).await) };
     admin.close()?;
     let seats = explained.rate_tables.iter().flat_map(|table| &table.seats);
     if let Some(key) = &arguments.partner
@@ -42,6 +40,18 @@ pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> 
         print(&explained, arguments.matched);
     }
     Ok(())
+}
+
+async fn unknown(admin: &AdminClient, uuid: Uuid) -> Trouble {
+    let damaged = match admin.knows_of_damage().await {
+        true => {
+            "; but the store is damaged, and may have lost it: `offerd store check` names what it has lost"
+        }
+        false => "",
+    };
+    Trouble::Other(format!(
+        "no lead, rate table or shown offer has the uuid {uuid}; an erased lead has none either{damaged}"
+    ))
 }
 
 fn print(explained: &LeadExplanation, matched_only: bool) {

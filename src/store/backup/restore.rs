@@ -17,6 +17,7 @@ use super::super::{
     older::{self, Older},
     open::{self, FORMAT, io_error},
     options::StoreOptions,
+    owner,
     sealing::{MasterKey, key_file::KeyFile},
     volumes::{BASE, Begins, Number, directory_of, files::Files},
 };
@@ -75,6 +76,7 @@ impl Restore {
     /// # Errors
     /// What is in the way.
     pub fn begin(into: &Path, master: MasterKey) -> Result<Self, RestoreError> {
+        owner::check(into)?;
         if let Ok(mut entries) = fs::read_dir(into)
             && entries.next().is_some()
         {

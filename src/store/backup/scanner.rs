@@ -44,6 +44,8 @@ pub struct Summary {
     pub broken: Vec<(Tree, u64)>,
     /// In how many places the files of the store were damaged then.
     pub damages: u64,
+    /// The same in sentences; nothing without a master key, since they are sealed.
+    pub damaged: Vec<String>,
     /// Whether the seals were checked, or the checksums only.
     pub unsealed: bool,
 }
@@ -97,6 +99,7 @@ impl Scanner {
             changes: 0,
             broken: Vec::new(),
             damages: 0,
+            damaged: Vec::new(),
             unsealed: master.is_some(),
         };
         Self { master, key: None, arrived: Vec::new(), version: None, ended: false, summary }
@@ -191,6 +194,9 @@ impl Scanner {
         let of_version = self.version.unwrap_or(VERSION);
         let (number, at, of_format) = (self.summary.blocks, self.summary.bytes, self.summary.format);
         let block = Block { number, at, of_version, of_format, kind, text };
+        if let (Kind::Damages, Some(text)) = (kind, &block.text) {
+            self.summary.damaged = serde_json::from_slice(text).map_err(|_| block.senseless())?;
+        }
         self.count(kind, head.records);
         self.arrived.drain(..HEAD_LEN + body.len());
         self.summary.bytes += (HEAD_LEN + body.len()) as u64;

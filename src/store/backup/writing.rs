@@ -35,6 +35,8 @@ pub struct Backup {
     /// From where on it is to be copied.
     from: Bound<Vec<u8>>,
     stage: Stage,
+    /// How many places could not be read; known at the end.
+    missed: u64,
     /// How many records cannot be read, by tree.
     broken: BTreeMap<Tree, u32>,
     /// The number of the next block.
@@ -75,6 +77,7 @@ impl Backup {
             key: Key::random(),
             from: Bound::Unbounded,
             stage: Stage::Beginning,
+            missed: 0,
             broken: BTreeMap::new(),
             number: 0,
         })
@@ -99,6 +102,11 @@ impl Backup {
             },
             Stage::Done => Ok(None),
         }
+    }
+
+    /// How many records and places of the store's files could not be read, once it is whole.
+    pub fn missed(&self) -> u64 {
+        self.missed
     }
 
     fn heading(&mut self) -> Result<Vec<u8>, BackupError> {
@@ -183,11 +191,13 @@ impl Backup {
     fn damaged(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (tree, records) in std::mem::take(&mut self.broken) {
+            self.missed += u64::from(records);
             bytes.extend(self.block(Kind::Broken(tree), records, &[]));
         }
         let damages = self.records.volumes().damages().all();
         let told: Vec<String> =
             damages.iter().filter(|damage| damage.costs_records()).map(ToString::to_string).collect();
+        self.missed += told.len() as u64;
         if !told.is_empty() {
             let text = serde_json::to_vec(&told).expect("sentences are written in any case");
             bytes.extend(self.block(Kind::Damages, told.len() as u32, &text));

@@ -40,6 +40,7 @@ use super::{
     migration,
     open::{self, Opened, io_error},
     options::StoreOptions,
+    owner,
     records::{Within, read_record},
     sealing::{MasterKey, SealingError, data_key, key_file::KeyFile},
     trees::Tree,
@@ -135,6 +136,8 @@ pub fn salvage(
     tell: &mut dyn FnMut(Progress),
 ) -> Result<Salvaged, SalvageError> {
     let store = &options.path;
+    owner::check(store)?;
+    owner::check(into)?;
     if migration::is_older(store) {
         return Err(SalvageError::Older { path: store.clone() });
     }

@@ -8,7 +8,8 @@ use std::{
 
 use super::super::{
     changes::Change,
-    damage::{Damage, DamageKind, Damages},
+    damage::{Damage, DamageKind},
+    damages::Damages,
     disk::{DiskError, SyncFault},
     error::StoreError,
     journal::{Journal, Looked, Replay},
@@ -56,7 +57,8 @@ impl Source {
     /// Looks at what there is.
     pub(super) fn of(store: &Path) -> Result<Self, StoreError> {
         let io = |source| io_error(store, source);
-        let (found, damages) = open::manifest(store)?;
+        let damages = Damages::default();
+        let found = open::manifest(store, &damages)?;
         let replay = Replay::of(Journal::directory(store)).map_err(io)?;
         let looked = replay.look().map_err(io)?;
         let mut manifest = recovery::listed(store, found, &looked).map_err(io)?;

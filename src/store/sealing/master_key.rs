@@ -181,6 +181,13 @@ impl fmt::Debug for MasterKey {
     }
 }
 
+impl MasterKeyError {
+    /// Whether it is there, and this user may not read it.
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+    }
+}
+
 impl fmt::Display for MasterKeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

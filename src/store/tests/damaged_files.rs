@@ -127,7 +127,7 @@ impl Killed {
                 continue;
             }
             let directory = directory_of(self.directory.path(), number);
-            let unheard = crate::store::damage::Damages::default();
+            let unheard = crate::store::damages::Damages::default();
             let files = crate::store::volumes::files::Files::open_to_read(directory, number, &rows, &unheard)
                 .unwrap();
             for met in files.last().walk(0) {
@@ -340,4 +340,32 @@ fn records_that_cannot_be_read_are_counted_in_a_backup() {
     let mut scanner = crate::store::backup::Scanner::new(None);
     scanner.push(&file).unwrap();
     assert_eq!(scanner.finish().unwrap().broken, [(Tree::Texts, 1)]);
+}
+
+/// Who reads a damaged record has found the place: it is known at the next start, before anything is read.
+#[test]
+fn what_a_read_has_found_is_known_at_the_next_start() {
+    let directory = directory();
+    let open = || Store::open_inline(directory.path()).unwrap();
+    let store = open();
+    store.commit_now(Commit::new().put(Tree::Pauses, "here", b"what is kept")).unwrap();
+    store.close().unwrap();
+    drop(store);
+    let file = directory.path().join("base/00000001.records");
+    let mut bytes = fs::read(&file).unwrap();
+    let at = bytes.windows(12).position(|window| window == b"what is kept").unwrap();
+    bytes[at] ^= 1;
+    fs::write(&file, bytes).unwrap();
+
+    let store = open();
+    assert_eq!(store.damages(), []);
+    assert!(store.get(Tree::Pauses, "here").is_err());
+    let found = store.damages();
+    assert!(
+        matches!(found[..], [Damage { volume: Some(0), what: DamageKind::Bytes { .. }, .. }]),
+        "{found:?}"
+    );
+    store.close().unwrap();
+    drop(store);
+    assert_eq!(open().damages(), found);
 }

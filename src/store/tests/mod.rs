@@ -143,7 +143,7 @@ fn tamper_with(path: &Path, key: &[u8], change: impl FnOnce(Vec<u8>) -> Option<V
     let files = numbers.map(|number| {
         let row = manifest::FileRow { number: 1, bytes: 0 };
         let directory = crate::store::volumes::directory_of(path, number);
-        crate::store::volumes::files::Files::open(directory, number, &[row], &damage::Damages::default())
+        crate::store::volumes::files::Files::open(directory, number, &[row], &damages::Damages::default())
             .unwrap()
     });
     let holds = |files: crate::store::volumes::files::Files| {

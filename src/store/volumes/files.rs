@@ -9,7 +9,8 @@ use std::{
 
 use super::super::{
     changes::Change,
-    damage::{Damage, DamageKind, Damages},
+    damage::{Damage, DamageKind},
+    damages::Damages,
     disk,
     manifest::FileRow,
     record_file::{self, FileNumber, HEADING, Locator, RecordFile},

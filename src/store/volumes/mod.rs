@@ -41,7 +41,8 @@ pub(super) use self::place::{Span, place, span, time_ms};
 use self::{files::Files, volume::Volume};
 use super::{
     changes::Change,
-    damage::{Damage, DamageKind, Damages},
+    damage::{Damage, DamageKind},
+    damages::Damages,
     disk::{self, DiskError, DiskResult},
     index::IndexOptions,
     journal::Position,
@@ -216,6 +217,7 @@ impl Volumes {
         let mut dropped = dated.as_ref().map(|dated| dated.place.lock());
         dropped.iter_mut().for_each(|dropped| **dropped = true);
         self.write_manifest()?;
+        self.damages.keep_to(&self.numbers());
         disk::remove_directory(&directory_of(self.store(), number))
     }
 
@@ -339,6 +341,16 @@ impl Volumes {
         })
     }
 
+    /// Notes as damage what lies where a record that cannot be read ought to, in the volumes that are open.
+    pub(super) fn note_unreadable(&self, sled_key: &[u8]) {
+        for volume in self.all_open() {
+            let Some(Locator { file, at, length }) = volume.damaged_at(sled_key) else { continue };
+            let what = DamageKind::Bytes { at, bytes: u64::from(length), between: [None, None] };
+            let (number, file) = (volume.files().volume(), volume.files().name(file));
+            self.damages.note(Damage { volume: Some(number), file, what });
+        }
+    }
+
     fn opened(&self, place: &OnDisk) -> DiskResult<Option<Arc<Volume>>> {
         if let Some(volume) = place.opened() {
             return Ok(Some(volume));
@@ -434,6 +446,7 @@ impl Volumes {
     /// Once this returns, everything applied before survives a power cut without the journal.
     pub(super) fn make_durable(&self) -> io::Result<()> {
         self.options.sync_fault.tell()?;
+        self.damages.save();
         self.all_open().iter().try_for_each(|volume| volume.files().sync())
     }
 
@@ -465,6 +478,7 @@ impl Volumes {
     pub(super) fn emptied(&self, file: u32) -> io::Result<()> {
         let path = self.base.files().take_out(file);
         self.write_manifest()?;
+        self.damages.forget_file(&self.base.files().name(file));
         disk::remove_file(&path)
     }
 
@@ -549,6 +563,7 @@ impl OnDisk {
     fn open(&self, store: &StoreOptions, share: u64, damages: &Damages) -> DiskResult<Arc<Volume>> {
         let files = Files::open(self.directory.clone(), self.number, &self.rows, damages)?;
         let volume = Volume::open(files, self.options(store, store.cache_bytes / share), damages)?;
+        damages.has_opened(self.number);
         Ok(Arc::clone(self.opened.get_or_init(|| Arc::new(volume))))
     }
 

@@ -8,7 +8,8 @@ use std::{
 
 use super::super::{
     changes::Change,
-    damage::{Damage, DamageKind, Damages, Neighbour},
+    damage::{Damage, DamageKind, Neighbour},
+    damages::Damages,
     disk::{DiskError, DiskResult},
     index::{Index, IndexOptions, Range},
     record_file::{Entry, Locator, Met, RecordFile},
@@ -66,6 +67,15 @@ impl Volume {
     /// The last key that begins with a prefix.
     pub(in crate::store) fn last_key(&self, prefix: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         self.index.last(prefix)
+    }
+
+    /// Where the record of a key lies, if what lies there is no whole entry any more.
+    pub(in crate::store) fn damaged_at(&self, key: &[u8]) -> Option<Locator> {
+        let locator = self.index.get(key).ok()??;
+        let file = self.files.all().into_iter().find(|file| file.number() == locator.file)?;
+        let is_sound =
+            matches!(file.walk(locator.at).next(), Some(Ok(Met::Entry(entry))) if entry.locator == locator);
+        (!is_sound).then_some(locator)
     }
 
     /// Whether that is where the record of a key lies.
@@ -174,7 +184,8 @@ pub(in crate::store) fn for_each_entry<E>(
     Ok(())
 }
 
-/// Walks through a file, hands over each entry, and notes what is damaged, under the file's volume and name.
+/// Walks through a file, hands over each entry, and notes what is damaged, under the file's volume and name: all there is, if it
+/// gets to the end.
 pub(in crate::store) fn note_damage<B>(
     file: &RecordFile,
     (volume, name): (Number, &str),
@@ -183,10 +194,11 @@ pub(in crate::store) fn note_damage<B>(
 ) -> ControlFlow<B> {
     let mut before: Option<Vec<u8>> = None;
     let mut damaged: Option<(u64, u64)> = None;
-    let note = |(at, bytes), before: Option<&[u8]>, behind: Option<&[u8]>| {
+    let mut found = Vec::new();
+    let mut note = |(at, bytes), before: Option<&[u8]>, behind: Option<&[u8]>| {
         let between = [before, behind].map(|key| key.map(neighbour));
         let what = DamageKind::Bytes { at, bytes, between };
-        damages.note(Damage { volume: Some(volume), file: name.to_owned(), what });
+        found.push(Damage { volume: Some(volume), file: name.to_owned(), what });
     };
     let mut walk = file.walk(0);
     while let Some(met) = {
@@ -211,6 +223,7 @@ pub(in crate::store) fn note_damage<B>(
     if let Some(damaged) = damaged {
         note(damaged, before.as_deref(), None);
     }
+    damages.has_read(name, found);
     ControlFlow::Continue(())
 }
 

@@ -1,0 +1,192 @@
+//! The damage that is known of a store: what was met since it was opened, and what was met before and has not been read whole since.
+//!
+//! It is kept beside the records, in the file `damage`, as JSON, so that a store that was closed and is opened again is known to be
+//! damaged at once, and not only when the [scrub](super::scrub) gets there. What each start finds by itself (what is missing or
+//! shorter, and headings) is not kept. A file that cannot be read or written costs no more than that: the scrub finds it again.
+
+use std::{
+    fs, io, mem,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use super::{
+    damage::{Damage, DamageKind},
+    disk,
+    volumes::Number,
+};
+use crate::telemetry::metrics::STORE_DAMAGE;
+
+/// The file, in the directory of the store.
+const NAME: &str = "damage";
+
+/// How many are remembered; the others are counted.
+const REMEMBERED: usize = 1000;
+
+/// The damage that is known: each is logged and counted once. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Damages(Arc<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    noted: Mutex<Vec<Damage>>,
+    /// Where it is kept; nothing where it is not.
+    file: Option<PathBuf>,
+    /// Whether what is kept has changed since it was written.
+    changed: AtomicBool,
+    /// Locked while it is written.
+    writing: Mutex<()>,
+}
+
+impl Damages {
+    /// What is known of a store, and will be kept with it.
+    pub(super) fn kept_in(store: &Path) -> Self {
+        let file = store.join(NAME);
+        let kept = match fs::read(&file) {
+            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+                tracing::warn!(%error, "what is known of the store's damage cannot be read; it is found anew");
+                Vec::new()
+            }),
+            Err(_) => Vec::new(),
+        };
+        let damages = Self(Arc::new(Known { file: Some(file), ..Known::default() }));
+        metrics::gauge!(STORE_DAMAGE).set(0.0);
+        kept.into_iter().for_each(|damage| damages.note(damage));
+        damages.0.changed.store(false, Ordering::Release);
+        damages
+    }
+
+    /// Logs and counts damage, unless that was done before.
+    pub(super) fn note(&self, damage: Damage) {
+        let mut noted = self.noted();
+        if noted.iter().any(|known| known.covers(&damage)) || noted.len() >= REMEMBERED {
+            return;
+        }
+        match damage.costs_records() {
+            true => tracing::error!(damage = %damage, "the store is damaged"),
+            false => tracing::warn!(damage = %damage, "a file of the store is damaged, and nothing is lost"),
+        }
+        let is_kept = is_kept(&damage);
+        noted.push(damage);
+        self.have_changed(&noted, is_kept);
+    }
+
+    /// Takes note that all records of a file were read, and what of them is damaged: whatever else was known of them is so no more.
+    pub(super) fn has_read(&self, file: &str, found: Vec<Damage>) {
+        self.forget(|known| known.file == file && is_of_records(known) && !found.contains(known));
+        found.into_iter().for_each(|damage| self.note(damage));
+    }
+
+    /// Takes note that a volume was opened.
+    pub(super) fn has_opened(&self, volume: Number) {
+        self.forget(|known| known.volume == Some(volume) && matches!(known.what, DamageKind::Unusable(_)));
+    }
+
+    /// Forgets what was damaged of volumes that there are no more.
+    pub(super) fn keep_to(&self, volumes: &[Number]) {
+        self.forget(|known| known.volume.is_some_and(|volume| !volumes.contains(&volume)));
+    }
+
+    /// Forgets what was damaged of a file that there is no more.
+    pub(super) fn forget_file(&self, file: &str) {
+        self.forget(|known| known.file == file);
+    }
+
+    /// All of it, in the order it was met.
+    pub(super) fn all(&self) -> Vec<Damage> {
+        self.noted().clone()
+    }
+
+    /// Writes what is to be kept, where that has changed.
+    pub(super) fn save(&self) {
+        let Some(file) = &self.0.file else { return };
+        let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.0.changed.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        let kept: Vec<Damage> = self.all().into_iter().filter(is_kept).collect();
+        if let Err(error) = write(file, &kept) {
+            self.0.changed.store(true, Ordering::Release);
+            tracing::warn!(%error, "what is known of the store's damage cannot be written; it is found anew after a restart");
+        }
+    }
+
+    fn forget(&self, is_gone: impl Fn(&Damage) -> bool) {
+        let mut noted = self.noted();
+        let known = mem::take(&mut *noted);
+        let (gone, left): (Vec<Damage>, Vec<Damage>) = known.into_iter().partition(is_gone);
+        *noted = left;
+        if !gone.is_empty() {
+            self.have_changed(&noted, gone.iter().any(is_kept));
+        }
+    }
+
+    fn have_changed(&self, noted: &[Damage], is_kept: bool) {
+        self.0.changed.fetch_or(is_kept, Ordering::AcqRel);
+        // Of a store that is only read by the way nothing is told.
+        if self.0.file.is_some() {
+            metrics::gauge!(STORE_DAMAGE).set(noted.len() as f64);
+        }
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Vec<Damage>> {
+        self.0.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether it is of the records of a file, and not of its heading.
+fn is_of_records(damage: &Damage) -> bool {
+    matches!(damage.what, DamageKind::Bytes { at, .. } if at > 0)
+}
+
+/// Whether a start does not find it by itself.
+fn is_kept(damage: &Damage) -> bool {
+    is_of_records(damage) || matches!(damage.what, DamageKind::Unusable(_))
+}
+
+fn write(file: &Path, kept: &[Damage]) -> io::Result<()> {
+    match kept {
+        [] => disk::remove_file(file),
+        kept => disk::replace(file, &serde_json::to_vec(kept)?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn damage(file: &str, what: DamageKind) -> Damage {
+        Damage { volume: Some(1), file: file.to_owned(), what }
+    }
+
+    fn bytes(at: u64, bytes: u64) -> DamageKind {
+        DamageKind::Bytes { at, bytes, between: [None, None] }
+    }
+
+    #[test]
+    fn what_was_found_is_known_again_until_its_place_is_read_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let damages = Damages::kept_in(directory.path());
+        let [one, other] = [damage("one", bytes(50, 10)), damage("other", bytes(70, 10))];
+        damages.has_read("one", vec![one.clone()]);
+        damages.note(other.clone());
+        damages.note(damage("one", bytes(52, 4)));
+        damages.note(damage("one", DamageKind::Missing));
+        damages.save();
+
+        let again = Damages::kept_in(directory.path());
+        assert_eq!(again.all(), [one.clone(), other.clone()], "what a start finds by itself is not kept");
+        again.has_read("one", Vec::new());
+        again.save();
+        assert_eq!(Damages::kept_in(directory.path()).all(), [other]);
+        again.keep_to(&[2]);
+        again.save();
+        assert!(!directory.path().join(NAME).exists());
+
+        fs::write(directory.path().join(NAME), "[{").unwrap();
+        assert_eq!(Damages::kept_in(directory.path()).all(), []);
+    }
+}

@@ -107,8 +107,9 @@ async fn a_volume_that_is_gone_is_told_with_its_leads() {
 #[tokio::test]
 async fn a_damaged_store_is_backed_up_and_exported_as_far_as_it_can_be_read_and_that_is_told() {
     let stopped = with_leads().await;
-
     flip_in_the_middle(&stopped, "volumes/1/00000001.records");
+    // Wherever the middle is, what was found is known from here on.
+    assert_eq!(check(&stopped).status.code(), Some(1));
     let file = |name: &str| stopped.plan.directory().join(name);
     let run = |arguments: &[&str]| stopped.plan.command(arguments).output().unwrap();
     let [backup, export] = ["of.backup", "of.ndjson"].map(file);
@@ -289,7 +290,11 @@ async fn damage_that_was_found_is_known_until_its_place_is_read_whole() {
 /// A store that has lost much is told of in a page, and as a whole to who wants it all.
 #[tokio::test]
 async fn a_long_list_of_what_is_broken_is_cut_unless_all_is_asked_for() {
-    let stopped = with_leads().await;
+    let daemon = with_leads().await.start().await;
+    for _ in 0..5 {
+        assert_eq!(daemon.submit(sample("everything")).await.status, 200);
+    }
+    let (_, stopped) = daemon.terminate();
     // The data keys lie in the base: without them nothing of the leads can be read.
     fs::remove_file(stopped.plan.store().join("base/00000001.records")).unwrap();
     let lines = |arguments: &[&str]| {

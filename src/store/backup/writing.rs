@@ -11,6 +11,7 @@ use std::{
 use chrono::Utc;
 
 use super::super::{
+    broken::BrokenRecord,
     changes::{self, Change},
     disk::DiskError,
     frame::Frame,
@@ -145,7 +146,8 @@ impl Backup {
                     }
                     return self.copied_block(block_kind.unwrap_or(kind), records, &text).map(Some);
                 }
-                if let (Kind::Records(tree), Err(_)) = (kind, Frame::open(&value)) {
+                if let (Kind::Records(tree), Err(reason)) = (kind, Frame::open(&value)) {
+                    self.records.report(&BrokenRecord::new(tree, &key[1..], reason));
                     *self.broken.entry(tree).or_default() += 1;
                 }
                 changes::push(&mut text, volume, &key, Some(&value));

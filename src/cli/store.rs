@@ -91,10 +91,23 @@ async fn check(settings: &Settings) -> Result<StoreReport, String> {
 }
 
 fn of_stopped(settings: &Settings) -> Result<StoreReport, String> {
+    let report = of_opened(settings)?;
+    if report.unfound.is_empty() {
+        return Ok(report);
+    }
+    // Now with an index that was made anew.
+    let again = of_opened(settings)?;
+    Ok(StoreReport { sound: false, unfound: report.unfound, ..again })
+}
+
+fn of_opened(settings: &Settings) -> Result<StoreReport, String> {
     let store = super::open_store(settings)?;
-    let report = store.check().map_err(|error| error.to_string());
-    store.close().map_err(|error| error.to_string())?;
-    report.map(StoreReport::from)
+    let report = store.check().map(StoreReport::from).map_err(|error| error.to_string())?;
+    match store.close() {
+        // One that is not to be asked any more cannot be closed well.
+        Err(error) if report.unfound.is_empty() => Err(error.to_string()),
+        _ => Ok(report),
+    }
 }
 
 /// What all the figures come to.
@@ -125,6 +138,9 @@ fn print(report: &StoreReport, json: bool) -> Result<(), String> {
     page::print_table(table);
     for damage in &report.damaged {
         page::print(damage);
+    }
+    for index in &report.unfound {
+        page::print(index);
     }
     for record in &report.broken {
         page::print(format_args!("{} {}: {}", record.tree, record.key, record.reason));

@@ -21,6 +21,9 @@ pub struct StoreReport {
     /// What of the store's files is not as it was written, each in a sentence.
     #[serde(default)]
     pub damaged: Vec<String>,
+    /// Indexes that did not find all that the files of their volume hold, each in a sentence.
+    #[serde(default)]
+    pub unfound: Vec<String>,
     /// Records that cannot be read.
     pub broken: Vec<Broken>,
     /// Pieces of large values that no value owns; they take space and do no harm.
@@ -79,10 +82,18 @@ impl From<CheckReport> for StoreReport {
                 .collect(),
             leads_broken: report.leads_broken,
             damaged: report.damages.iter().map(ToString::to_string).collect(),
+            unfound: report.unfound.iter().map(unfound).collect(),
             broken: broken.collect(),
             stray_parts: report.stray_parts,
             unknown_keys: report.unknown_keys,
             set_aside: report.set_aside,
         }
     }
+}
+
+fn unfound((volume, records): &(u32, u64)) -> String {
+    let of = if *volume == 0 { "the base".to_owned() } else { format!("volume {volume}") };
+    format!(
+        "the index of {of} did not find {records} records that its files hold; it is made anew when the store is opened again"
+    )
 }

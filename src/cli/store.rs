@@ -96,15 +96,28 @@ async fn check(settings: &Settings, all: bool, json: bool) -> Result<(), Trouble
         )));
     }
     let waiting = progress::waiting("reading every record");
-    let admin = AdminClient::find(settings).await?;
-    let report: StoreReport = admin.ask(Method::POST, "/store/check").await?;
-    admin.close()?;
+    let mut report = read(settings).await?;
+    if !report.unfound.is_empty() && AdminClient::of_daemon(settings).await?.is_none() {
+        // Now with an index that was made anew.
+        report = StoreReport { sound: false, unfound: report.unfound, ..read(settings).await? };
+    }
     drop(waiting);
     print(&report, all, json)?;
     if report.sound {
         return Ok(());
     }
     Err(Trouble::Other("the store is not sound: what is named cannot be read, everything else can; `offerd store salvage` makes a good store of what is left, and of the last backup".to_owned()))
+}
+
+async fn read(settings: &Settings) -> Result<StoreReport, Trouble> {
+    let admin = AdminClient::find(settings).await?;
+    let report: StoreReport = admin.ask(Method::POST, "/store/check").await?;
+    let closed = admin.close();
+    // One that is not to be asked any more cannot be closed well.
+    if report.unfound.is_empty() {
+        closed?;
+    }
+    Ok(report)
 }
 
 /// What all the figures come to.
@@ -134,7 +147,7 @@ fn print(report: &StoreReport, all: bool, json: bool) -> Result<(), String> {
     page::print_table(table);
     let broken =
         report.broken.iter().map(|record| format!("{} {}: {}", record.tree, record.key, record.reason));
-    let named: Vec<String> = report.damaged.iter().cloned().chain(broken).collect();
+    let named: Vec<String> = report.damaged.iter().chain(&report.unfound).cloned().chain(broken).collect();
     let shown = if all { named.len() } else { named.len().min(NAMED) };
     named[..shown].iter().for_each(page::print);
     if shown < named.len() {

@@ -5,13 +5,12 @@ use std::{collections::BTreeSet, ops::Bound};
 use super::{
     broken::{BrokenRecord, ReadError},
     damage::Damage,
-    disk::DiskError,
     frame::{Frame, part_owner},
     journal,
     records::{RawValues, Records, Within, read_record},
     sealing::data_key,
     trees::{TREES, Tree},
-    volumes::{Number, volume::for_each_entry},
+    volumes::Number,
 };
 
 /// What a walk over every record found.
@@ -31,6 +30,9 @@ pub struct CheckReport {
     pub leads_broken: u64,
     /// What of the files is not as it was written.
     pub damages: Vec<Damage>,
+    /// The volumes, 0 for the base, whose index did not find all that their files hold, and how many records it did not find. It is
+    /// made anew when the store is opened again.
+    pub unfound: Vec<(u32, u64)>,
     /// Damaged files of the journal that were set aside at a start, by their names in the directory `damaged` of the
     /// store. Who has looked at one removes it.
     pub set_aside: Vec<String>,
@@ -47,6 +49,7 @@ impl CheckReport {
             leads_sound: 0,
             leads_broken: 0,
             damages: Vec::new(),
+            unfound: Vec::new(),
             set_aside: Vec::new(),
         }
     }
@@ -58,6 +61,7 @@ impl CheckReport {
             && self.leads_broken == 0
             && self.stray_parts == 0
             && self.unknown_keys == 0
+            && self.unfound.is_empty()
             && self.set_aside.is_empty()
             && self.damages.iter().all(is_whole)
     }
@@ -74,21 +78,35 @@ pub(super) fn check(records: &Records, read: &mut dyn FnMut(u64)) -> Result<Chec
     let mut report =
         CheckReport { set_aside: journal::set_aside(records.volumes().store()), ..CheckReport::empty() };
     for number in records.volumes().numbers() {
-        check_files(records, number, read)?;
+        check_files(records, number, &mut report, read)?;
         check_records(records, number, &mut report)?;
     }
     check_leads(records, &mut report)?;
     report.damages = records.volumes().damages().all();
     records.volumes().damages().save();
+    if let Some((number, count)) = report.unfound.first() {
+        let why = format!("the index of volume {number} does not find {count} records that its files hold");
+        records.fail_for_good(&why);
+    }
     Ok(report)
 }
 
-fn check_files(records: &Records, number: u32, read: &mut dyn FnMut(u64)) -> Result<(), ReadError> {
+/// Reads the files of a volume, which are the truth, and holds its index against them. Where the files are damaged it cannot be
+/// told what the index ought to find.
+fn check_files(
+    records: &Records,
+    number: u32,
+    report: &mut CheckReport,
+    read: &mut dyn FnMut(u64),
+) -> Result<(), ReadError> {
     let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
-    for_each_entry(volume.files(), records.volumes().damages(), |entry| {
-        read(u64::from(entry.locator.length));
-        Ok::<_, DiskError>(())
-    })?;
+    let damages = records.volumes().damages();
+    let unfound = volume.unfound(damages, read)?;
+    let is_damaged = |damage: &Damage| damage.volume == Some(number) && damage.costs_records();
+    if unfound > 0 && !damages.all().iter().any(is_damaged) {
+        volume.distrust();
+        report.unfound.push((number, unfound));
+    }
     Ok(())
 }
 

@@ -2,12 +2,16 @@
 //!
 //! sled's files are changed in place and are not safe from a power cut, so nothing that matters lies in them alone: an index can
 //! be thrown away at any time and made anew from the [record files](super::record_file). When one is closed, the checksum of
-//! each of its files is written beside it; it is opened again only if they are byte for byte what they were then. The list goes
-//! before sled touches a file, so that after a kill or a power cut there is none, and the index is made anew.
+//! each of its files is written beside it, and what it holds (its [`Tally`]); it is opened again only if they are byte for byte what
+//! they were then. The list goes before sled touches a file, so that after a kill or a power cut there is none, and the index is made
+//! anew.
+//!
+//! sled takes what it cannot read of its file for the end of it. So what an index holds once it is open is counted, and one that
+//! does not hold what it held is made anew, too.
 //!
 //! ```text
 //! index/      sled's files
-//! index.sum   "offerd index 1 live " bytes of what is live  "\n"  { crc32  length  name "\n" }…  crc32 of the lines before "\n"
+//! index.sum   "offerd index 2 entries " keys " bytes " of what is live " sum " in hexadecimal  "\n"  { crc32  length  name "\n" }…  crc32 of the lines before "\n"
 //! ```
 //!
 //! sled panics over what it does not expect. Here a panic is an error, like the others: the caller's end of the index.
@@ -26,18 +30,24 @@ use rustix::fs::{FlockOperation, flock};
 use super::{
     disk::{self, DiskError, DiskResult},
     record_file::Locator,
+    tally::Tally,
 };
 use crate::telemetry::logging::foreseen;
 
 /// How often a held lock is tried again.
 const LOCK_RETRY: Duration = Duration::from_millis(2);
 
-const HEADING: &str = "offerd index 1 live ";
+const HEADING: &str = "offerd index 2 ";
+
+/// What is said of an index that is still open elsewhere.
+const LOCKED: &str = "it is open elsewhere";
 
 /// An index that is open.
 pub(super) struct Index {
     /// Nothing once it is closed.
     db: Option<sled::Db>,
+    /// What it must hold.
+    tally: Tally,
     volume: PathBuf,
     /// sled's directory in it.
     at: PathBuf,
@@ -59,36 +69,63 @@ impl From<sled::Error> for DiskError {
     /// Says what can be said of it to who does not know sled; the log has the rest.
     fn from(error: sled::Error) -> Self {
         match error {
-            sled::Error::Io(error) => Self(format!("a file of sled's cannot be read or written: {error}")),
-            sled::Error::Corruption { .. } => Self("a file of sled's is not as it was written".to_owned()),
+            sled::Error::Io(error) => {
+                Self(format!("its file cannot be read or written: {}", in_words(&error)))
+            }
+            sled::Error::Corruption { .. } => Self("its file is not as it was written".to_owned()),
             other => {
                 tracing::error!(error = %other, "sled failed");
-                Self("sled failed, as the log tells".to_owned())
+                Self("it gave up, as the log tells".to_owned())
             }
         }
     }
 }
 
 impl Index {
-    /// Opens an index that is as it was when it was closed, and tells how many bytes of records are live; nothing where there is
-    /// none, or another one.
-    pub(super) fn open_closed(options: IndexOptions<'_>) -> DiskResult<Option<(Self, u64)>> {
-        let Ok(listed) = fs::read_to_string(sum_path(options.volume)) else { return Ok(None) };
-        let live = listed.strip_prefix(HEADING).and_then(|rest| rest.lines().next()?.parse().ok());
-        let found = live.and_then(|live| Some((live, sums(options.volume, live).ok()?)));
+    /// Opens an index that is as it was when it was closed; nothing where there is none, or another one.
+    ///
+    /// # Errors
+    /// That it cannot be read, or does not hold what it held: it is to be made anew.
+    pub(super) fn open_closed(options: IndexOptions<'_>) -> DiskResult<Option<Self>> {
+        let listed = match fs::read_to_string(sum_path(options.volume)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // Damaged, perhaps so that it is no text any more.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => String::new(),
+            listed => listed?,
+        };
+        let tally = listed.strip_prefix(HEADING).and_then(|rest| rest.lines().next()?.parse().ok());
         disk::remove_file(&sum_path(options.volume))?;
-        let Some((live, _)) = found.filter(|(_, sums)| *sums == listed) else { return Ok(None) };
-        Ok(Some((Self::open(options)?, live)))
+        match tally {
+            Some(tally) if is_as_listed(options.volume, &tally, &listed)? => {
+                let index = Self::open(options, tally)?;
+                index.hold().map(|()| Some(index))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Makes an empty index in the place of whatever was there.
     pub(super) fn make(options: IndexOptions<'_>) -> DiskResult<Self> {
         disk::remove_file(&sum_path(options.volume))?;
         disk::remove_directory(&directory(options.volume))?;
-        Self::open(options)
+        Self::open(options, Tally::default())
     }
 
-    fn open(options: IndexOptions<'_>) -> DiskResult<Self> {
+    /// Whether it holds what was put into it.
+    pub(super) fn hold(&self) -> DiskResult<()> {
+        let found = Tally::default();
+        for met in self.range(Bound::Unbounded) {
+            let (key, at) = met?;
+            found.add(&key, at);
+        }
+        if found == self.tally {
+            return Ok(());
+        }
+        let (found, wanted) = (found.entries(), self.tally.entries());
+        Err(failed(&self.at, &format!("it finds {found} records, want {wanted}, and the same ones")))
+    }
+
+    fn open(options: IndexOptions<'_>, tally: Tally) -> DiskResult<Self> {
         let config = sled::Config::new()
             .path(directory(options.volume))
             .use_compression(false)
@@ -105,7 +142,8 @@ impl Index {
                 opened => break opened?,
             }
         };
-        Ok(Self { db: Some(db), volume: options.volume.to_owned(), at, lock_wait: options.lock_wait })
+        let (volume, lock_wait) = (options.volume.to_owned(), options.lock_wait);
+        Ok(Self { db: Some(db), tally, volume, at, lock_wait })
     }
 
     /// Where the record of a key lies.
@@ -113,14 +151,29 @@ impl Index {
         guarded(&self.at, || self.db().get(key))?.as_deref().map(locator).transpose()
     }
 
-    /// Says where the record of a key lies, and gives where it lay before.
-    pub(super) fn put(&self, key: &[u8], at: Locator) -> DiskResult<Option<Locator>> {
-        guarded(&self.at, || self.db().insert(key, &at.to_bytes()))?.as_deref().map(locator).transpose()
+    /// Says where the record of a key lies.
+    pub(super) fn put(&self, key: &[u8], at: Locator) -> DiskResult<()> {
+        let before = guarded(&self.at, || self.db().insert(key, &at.to_bytes()))?;
+        self.tally.add(key, at);
+        self.is_gone(key, before)
     }
 
-    /// Says that a key has no record any more, and gives where it lay.
-    pub(super) fn remove(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
-        guarded(&self.at, || self.db().remove(key))?.as_deref().map(locator).transpose()
+    /// Says that a key has no record any more.
+    pub(super) fn remove(&self, key: &[u8]) -> DiskResult<()> {
+        let before = guarded(&self.at, || self.db().remove(key))?;
+        self.is_gone(key, before)
+    }
+
+    fn is_gone(&self, key: &[u8], before: Option<sled::IVec>) -> DiskResult<()> {
+        if let Some(before) = before {
+            self.tally.take(key, locator(&before)?);
+        }
+        Ok(())
+    }
+
+    /// How many bytes of records it finds.
+    pub(super) fn live_bytes(&self) -> u64 {
+        self.tally.bytes()
     }
 
     /// The keys from one on, in their order, and where their records lie.
@@ -134,13 +187,13 @@ impl Index {
         Ok(last.map(|(key, _)| key.to_vec()))
     }
 
-    /// Closes the index, so that it can be opened again: so many bytes of records are live. Nothing may be asked of it any more.
-    pub(super) fn close(&mut self, live: u64) -> DiskResult<()> {
+    /// Closes the index, so that it can be opened again. Nothing may be asked of it any more.
+    pub(super) fn close(&mut self) -> DiskResult<()> {
         let Some(db) = self.db.take() else { return Ok(()) };
         guarded(&self.at, || db.flush())?;
         drop(db);
         wait_for_lock(&directory(&self.volume).join("db"), self.lock_wait)?;
-        disk::replace(&sum_path(&self.volume), sums(&self.volume, live)?.as_bytes())?;
+        disk::replace(&sum_path(&self.volume), sums(&self.volume, &self.tally)?.as_bytes())?;
         Ok(())
     }
 
@@ -179,23 +232,40 @@ impl Iterator for Range {
 
 /// Has sled do something with the index in a directory; a panic of it is an error.
 fn guarded<T>(directory: &Path, work: impl FnOnce() -> sled::Result<T>) -> DiskResult<T> {
-    let failed = |reason: &str| {
-        let at = directory.display();
-        DiskError(format!("the index `{at}` failed: {reason}; a restart makes it anew of the record files"))
-    };
     match foreseen(work) {
-        Ok(done) => done.map_err(|error| failed(&DiskError::from(error).0)),
-        Err(_) => Err(failed("sled panicked")),
+        Ok(done) => done.map_err(|error| failed(directory, &DiskError::from(error).0)),
+        Err(_) => Err(failed(directory, "it gave up over what it found, as the log tells")),
     }
+}
+
+fn failed(directory: &Path, reason: &str) -> DiskError {
+    let number = directory.parent().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    let of = match number.as_deref() {
+        Some("base") => "of the base".to_owned(),
+        number => format!("of volume {}", number.unwrap_or("?")),
+    };
+    DiskError(format!("the index {of} failed: {reason}; a restart makes it anew of the record files"))
 }
 
 fn locator(bytes: &[u8]) -> DiskResult<Locator> {
     Locator::parse(bytes).ok_or_else(|| DiskError("the index holds what is no place of a record".to_owned()))
 }
 
-/// sled tells of a lock by its text alone.
 fn is_lock(error: &DiskError) -> bool {
-    error.0.contains("could not acquire lock")
+    error.0.contains(LOCKED)
+}
+
+/// What the system said. sled gives some errors of it on by their text alone, as a programmer writes it, and tells so of its lock, too.
+fn in_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    if text.contains("could not acquire lock") {
+        return LOCKED.to_owned();
+    }
+    let code = text.split_once("code: ").and_then(|(_, rest)| rest.split(',').next()?.parse().ok());
+    match error.raw_os_error().or(code) {
+        Some(code) => io::Error::from_raw_os_error(code).to_string(),
+        None => error.kind().to_string(),
+    }
 }
 
 /// Waits until sled is done with a file: it keeps its lock until its last job aside is.
@@ -210,8 +280,16 @@ fn wait_for_lock(path: &Path, bound: Duration) -> io::Result<()> {
     }
 }
 
+/// Whether the files of an index, which must hold this, are what the list of them says.
+fn is_as_listed(volume: &Path, tally: &Tally, listed: &str) -> DiskResult<bool> {
+    match sums(volume, tally) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        sums => Ok(sums? == listed),
+    }
+}
+
 /// The list of what the files of an index are.
-fn sums(volume: &Path, live: u64) -> io::Result<String> {
+fn sums(volume: &Path, tally: &Tally) -> io::Result<String> {
     let mut lines = Vec::new();
     for entry in fs::read_dir(directory(volume))? {
         let entry = entry?;
@@ -225,7 +303,7 @@ fn sums(volume: &Path, live: u64) -> io::Result<String> {
         }
     }
     lines.sort();
-    let listed = format!("{HEADING}{live}\n{}\n", lines.join("\n"));
+    let listed = format!("{HEADING}{tally}\n{}\n", lines.join("\n"));
     Ok(format!("{listed}{:08x}\n", crc32fast::hash(listed.as_bytes())))
 }
 
@@ -273,13 +351,49 @@ mod tests {
     fn an_index_that_was_closed_opens_once_and_one_that_was_not_is_none() {
         let directory = tempfile::tempdir().unwrap();
         let volume = directory.path();
-        filled(volume).close(700).unwrap();
-        let (index, live) = Index::open_closed(options(volume)).unwrap().expect("it was closed");
-        assert_eq!((live, index.range(Bound::Unbounded).count()), (700, 100));
+        filled(volume).close().unwrap();
+        let index = Index::open_closed(options(volume)).unwrap().expect("it was closed");
+        assert_eq!((index.live_bytes(), index.range(Bound::Unbounded).count()), (700, 100));
         assert_eq!(index.last(&[]).unwrap(), Some(99_u64.to_be_bytes().to_vec()));
         assert_eq!(index.get(&3_u64.to_be_bytes()).unwrap().map(|place| place.at), Some(3));
         drop(index);
         assert!(Index::open_closed(options(volume)).unwrap().is_none(), "it was not closed again");
+    }
+
+    /// sled ends where it cannot read. What it has left then is not what was closed, though each byte of its files is.
+    #[test]
+    fn an_index_that_does_not_hold_what_it_held_is_not_opened() {
+        let directory = tempfile::tempdir().unwrap();
+        let volume = directory.path();
+        filled(volume).close().unwrap();
+        let listed = fs::read_to_string(sum_path(volume)).unwrap();
+        let tally: Tally = listed.lines().next().unwrap().strip_prefix(HEADING).unwrap().parse().unwrap();
+        assert_eq!((tally.entries(), tally.bytes()), (100, 700));
+        tally.add(b"more", Locator { file: 1, at: 7, length: 0 });
+        fs::write(sum_path(volume), sums(volume, &tally).unwrap()).unwrap();
+        let DiskError(why) = Index::open_closed(options(volume)).err().expect("one is missing");
+        assert!(why.contains("it finds 100 records, want 101"), "{why}");
+
+        // As it was written before there was a tally.
+        filled(volume).close().unwrap();
+        let listed = fs::read_to_string(sum_path(volume)).unwrap();
+        let (_, files) = listed.trim_end().split_once('\n').unwrap();
+        let listed = format!("offerd index 1 live 700\n{}\n", files.rsplit_once('\n').unwrap().0);
+        let sum = crc32fast::hash(listed.as_bytes());
+        fs::write(sum_path(volume), format!("{listed}{sum:08x}\n")).unwrap();
+        assert!(Index::open_closed(options(volume)).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_went_wrong_is_told_without_names_of_libraries_and_programs() {
+        let full = || io::Error::from_raw_os_error(28);
+        let again = sled::Error::Io(full()).clone();
+        for error in [sled::Error::Io(full()), again] {
+            let DiskError(why) = failed(Path::new("store/volumes/7/index"), &DiskError::from(error).0);
+            let want = "the index of volume 7 failed: its file cannot be read or written: No space left on device (os error 28); \
+                        a restart makes it anew of the record files";
+            assert_eq!(why, want);
+        }
     }
 
     #[test]
@@ -288,7 +402,7 @@ mod tests {
         let volume = directory.path();
         for file in ["index/db", "index/conf", "index.sum"] {
             for damage in 0..3 {
-                filled(volume).close(700).unwrap();
+                filled(volume).close().unwrap();
                 let path = volume.join(file);
                 let mut bytes = fs::read(&path).unwrap();
                 match damage {
@@ -299,7 +413,7 @@ mod tests {
                 fs::write(&path, bytes).unwrap();
                 assert!(Index::open_closed(options(volume)).unwrap().is_none(), "{file}");
             }
-            filled(volume).close(700).unwrap();
+            filled(volume).close().unwrap();
             fs::remove_file(volume.join(file)).unwrap();
             assert!(Index::open_closed(options(volume)).unwrap().is_none(), "{file}");
         }

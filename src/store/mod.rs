@@ -81,6 +81,7 @@ mod scrub;
 pub mod sealing;
 mod space;
 mod stall;
+mod tally;
 #[cfg(test)]
 mod tests;
 pub mod tokens;

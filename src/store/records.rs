@@ -250,6 +250,11 @@ impl Records {
         Ok(())
     }
 
+    /// Nothing may be asked of the store any more: only another process can go on with it.
+    pub(super) fn fail_for_good(&self, why: &str) {
+        self.bounds.latch.fail_for_good(why);
+    }
+
     /// Does something as if a group were being applied.
     #[cfg(test)]
     pub(super) fn while_applying(&self, work: impl FnOnce()) {

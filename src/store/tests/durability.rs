@@ -116,6 +116,35 @@ fn whatever_becomes_of_the_indexes_nothing_is_lost() {
     }
 }
 
+/// The files are the truth: a check reads them, and an index that does not find all that they hold is not kept.
+#[test]
+fn a_check_tells_what_an_index_does_not_find_and_the_next_start_finds_it() {
+    let directory = directory();
+    let store = inline(&directory);
+    for nth in 0..40_u8 {
+        let lead = Uuid::from_u128(u128::from(nth));
+        let lead = Commit::new().about(lead).put(Tree::Leads, lead, "kept").put(TREE, [nth], "kept");
+        store.commit_now(lead.put(Tree::OpenTables, [nth], "")).unwrap();
+        store.commit_now(Commit::new().remove(Tree::OpenTables, [nth])).unwrap();
+    }
+    assert!(store.check().unwrap().is_sound());
+    let volume = store.shared.records.volumes().volume(1).unwrap().unwrap();
+    for nth in 3..7_u128 {
+        volume.lose(&Tree::Leads.sled_key(Uuid::from_u128(nth).as_bytes()));
+    }
+    drop(volume);
+    drop(store);
+
+    let store = inline(&directory);
+    let report = store.check().unwrap();
+    assert_eq!((report.is_sound(), &report.unfound[..]), (false, &[(1, 4)][..]));
+    assert!(matches!(store.health(), Health::Failed(_)), "nothing more is made of it");
+    drop(store);
+    let store = inline(&directory);
+    let report = store.check().unwrap();
+    assert_eq!((report.is_sound(), report.leads_sound), (true, 40));
+}
+
 #[test]
 fn a_store_that_was_closed_opens_without_making_an_index_anew() {
     let directory = directory();

@@ -20,6 +20,7 @@
 //! The base does not go with time. When more than half of its oldest files is of records that there are no more, the oldest is
 //! [emptied](Volumes::emptied): what is live in it is written again, behind the rest, and the file goes.
 
+mod compare;
 pub(super) mod files;
 mod place;
 pub(super) mod volume;
@@ -471,6 +472,8 @@ impl Volumes {
         let mut files = self.base.files().all();
         let dead = self.base.files().bytes().saturating_sub(self.base.live_bytes());
         let is_worth_it = dead > self.base.live_bytes().max(2 * self.base_file_bytes());
+        // What the index does not find would go with the file.
+        let is_worth_it = is_worth_it && !self.base.is_distrusted();
         (files.len() > 1 && is_worth_it).then(|| files.swap_remove(0))
     }
 

@@ -3,7 +3,10 @@
 use std::{
     io,
     ops::{Bound, ControlFlow},
-    sync::atomic::{AtomicBool, AtomicI64, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use super::super::{
@@ -12,7 +15,7 @@ use super::super::{
     damages::Damages,
     disk::{DiskError, DiskResult},
     index::{Index, IndexOptions, Range},
-    record_file::{Entry, Locator, Met, RecordFile},
+    record_file::{Entry, FileNumber, Locator, Met, RecordFile},
     trees::Tree,
 };
 use super::{Number, files::Files, time_ms};
@@ -24,12 +27,14 @@ const AT_ONCE: usize = 128 * 1024;
 pub(in crate::store) struct Volume {
     files: Files,
     index: Index,
-    /// How many bytes of the files are records that there are.
-    live: AtomicI64,
     /// Whether anybody has asked for it lately.
     pub(super) used: AtomicBool,
     /// Whether all that the index finds survives a power cut, and nothing follows.
     settled: AtomicBool,
+    /// Whether the index may not find all that the files hold: it is not kept then.
+    distrusted: AtomicBool,
+    /// The file and the place in it up to which the index was told of what lies there.
+    found_until: Mutex<(FileNumber, u64)>,
 }
 
 impl Volume {
@@ -40,13 +45,18 @@ impl Volume {
         options: IndexOptions<'_>,
         damages: &Damages,
     ) -> DiskResult<Self> {
-        let (index, live) = match Index::open_closed(options) {
-            Ok(Some((index, live))) => (index, i64::try_from(live).unwrap_or(i64::MAX)),
-            // Whatever sled does not like of it, it can be made anew.
-            Ok(None) | Err(_) => made(&files, options, damages)?,
+        let index = match Index::open_closed(options) {
+            Ok(Some(index)) => index,
+            Ok(None) => made(&files, options, damages)?,
+            Err(DiskError(why)) => {
+                tracing::warn!(volume = files.volume(), %why, "an index of the store is made anew");
+                made(&files, options, damages)?
+            }
         };
-        let (used, settled) = (AtomicBool::new(true), AtomicBool::new(false));
-        Ok(Self { files, index, live: AtomicI64::new(live), used, settled })
+        let (settled, distrusted) = Default::default();
+        let last = files.last();
+        let found_until = Mutex::new((last.number(), last.len()));
+        Ok(Self { files, index, used: AtomicBool::new(true), settled, distrusted, found_until })
     }
 
     /// The files.
@@ -78,31 +88,55 @@ impl Volume {
         (!is_sound).then_some(locator)
     }
 
+    /// Where the record of a key lies, as the index has it.
+    pub(super) fn place_of(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
+        self.index.get(key)
+    }
+
     /// Whether that is where the record of a key lies.
     pub(in crate::store) fn is_live(&self, key: &[u8], locator: Locator) -> DiskResult<bool> {
         Ok(self.index.get(key)? == Some(locator))
     }
 
+    /// Has the index not find a key any more.
+    #[cfg(test)]
+    pub(in crate::store) fn lose(&self, key: &[u8]) {
+        self.index.remove(key).unwrap();
+    }
+
     /// Has the index find changes where they were appended.
     pub(in crate::store) fn find(&self, changes: &[Change], locators: &[Locator]) -> DiskResult<()> {
-        let mut live = 0;
         for (change, locator) in changes.iter().zip(locators) {
-            let before = match change.value {
-                Some(_) => {
-                    live += i64::from(locator.length);
-                    self.index.put(&change.key, *locator)?
-                }
+            match change.value {
+                Some(_) => self.index.put(&change.key, *locator)?,
                 None => self.index.remove(&change.key)?,
-            };
-            live -= before.map_or(0, |before| i64::from(before.length));
+            }
         }
-        self.live.fetch_add(live, Ordering::Relaxed);
+        if let Some(Locator { file, at, length }) = locators.last() {
+            *self.found_until.lock().unwrap_or_else(PoisonError::into_inner) =
+                (*file, at + u64::from(*length));
+        }
         Ok(())
+    }
+
+    /// The file and the place in it up to which the index was told of what lies there.
+    pub(super) fn found_until(&self) -> (FileNumber, u64) {
+        *self.found_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many bytes of its files are records that there are.
     pub(in crate::store) fn live_bytes(&self) -> u64 {
-        u64::try_from(self.live.load(Ordering::Relaxed)).unwrap_or(0)
+        self.index.live_bytes()
+    }
+
+    /// Has the index be made anew when the volume is opened again.
+    pub(in crate::store) fn distrust(&self) {
+        self.distrusted.store(true, Ordering::Release);
+    }
+
+    /// Whether the index may not find all that the files hold.
+    pub(super) fn is_distrusted(&self) -> bool {
+        self.distrusted.load(Ordering::Acquire)
     }
 
     /// Once this returns, what was written survives a power cut, and nothing may be written any more: dropped, the volume can be
@@ -116,36 +150,33 @@ impl Volume {
 
 impl Drop for Volume {
     fn drop(&mut self) {
-        if !self.settled.load(Ordering::Acquire) {
+        if !self.settled.load(Ordering::Acquire) || self.is_distrusted() {
             return;
         }
-        let live = self.live_bytes();
-        if let Err(error) = self.index.close(live) {
+        if let Err(error) = self.index.close() {
             tracing::warn!(%error, "an index of the store is made anew at the next start");
         }
     }
 }
 
-/// A new index of what lies in files, and how many bytes of it are live.
-fn made(files: &Files, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<(Index, i64)> {
+/// A new index of what lies in files.
+fn made(files: &Files, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<Index> {
     let index = Index::make(options)?;
-    let mut live = 0;
     let mut gathered: Vec<(Vec<u8>, Option<Locator>)> = Vec::new();
     for_each_entry(files, damages, |Entry { locator, key, value }| {
         gathered.push((key, value.map(|_| locator)));
-        if gathered.len() < AT_ONCE {
-            return Ok::<_, DiskError>(());
+        match gathered.len() < AT_ONCE {
+            true => Ok(()),
+            false => take_in(&index, &mut gathered),
         }
-        live += take_in(&index, &mut gathered)?;
-        Ok(())
     })?;
-    live += take_in(&index, &mut gathered)?;
-    Ok((index, live))
+    take_in(&index, &mut gathered)?;
+    index.hold()?;
+    Ok(index)
 }
 
 /// Puts what was gathered into an index, each key once, in the order of the keys, which is what sled is quickest at.
-fn take_in(index: &Index, gathered: &mut Vec<(Vec<u8>, Option<Locator>)>) -> DiskResult<i64> {
-    let mut live = 0;
+fn take_in(index: &Index, gathered: &mut Vec<(Vec<u8>, Option<Locator>)>) -> DiskResult<()> {
     // Stable: of one key the last counts.
     gathered.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut ahead = gathered.drain(..).peekable();
@@ -153,16 +184,12 @@ fn take_in(index: &Index, gathered: &mut Vec<(Vec<u8>, Option<Locator>)>) -> Dis
         if ahead.peek().is_some_and(|(next, _)| *next == key) {
             continue;
         }
-        let before = match locator {
-            Some(locator) => {
-                live += i64::from(locator.length);
-                index.put(&key, locator)?
-            }
+        match locator {
+            Some(locator) => index.put(&key, locator)?,
             None => index.remove(&key)?,
-        };
-        live -= before.map_or(0, |before| i64::from(before.length));
+        }
     }
-    Ok(live)
+    Ok(())
 }
 
 /// Walks through every file of a volume, hands over each entry, and notes what is damaged.

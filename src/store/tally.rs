@@ -1,0 +1,110 @@
+//! A tally: what an index must hold, in three numbers, so that one of which a part is missing is told from the one that was closed.
+
+use std::{
+    fmt,
+    str::FromStr,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use super::record_file::Locator;
+
+/// How many keys there are, how many bytes of records they find, and the sum of the checksums of all keys with their places. It is
+/// kept with every write, so that it does not rely on what the index says later.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    entries: AtomicU64,
+    bytes: AtomicU64,
+    sums: AtomicU64,
+}
+
+impl Tally {
+    /// A key has a record.
+    pub(super) fn add(&self, key: &[u8], at: Locator) {
+        self.entries.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(at.length.into(), Ordering::Relaxed);
+        self.sums.fetch_add(sum(key, at), Ordering::Relaxed);
+    }
+
+    /// It has not any more.
+    pub(super) fn take(&self, key: &[u8], at: Locator) {
+        self.entries.fetch_sub(1, Ordering::Relaxed);
+        self.bytes.fetch_sub(at.length.into(), Ordering::Relaxed);
+        self.sums.fetch_sub(sum(key, at), Ordering::Relaxed);
+    }
+
+    /// How many keys there are.
+    pub(super) fn entries(&self) -> u64 {
+        self.entries.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes of records they find.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn numbers(&self) -> [u64; 3] {
+        [&self.entries, &self.bytes, &self.sums].map(|number| number.load(Ordering::Relaxed))
+    }
+}
+
+impl PartialEq for Tally {
+    fn eq(&self, other: &Self) -> bool {
+        self.numbers() == other.numbers()
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [entries, bytes, sums] = self.numbers();
+        write!(f, "entries {entries} bytes {bytes} sum {sums:016x}")
+    }
+}
+
+impl FromStr for Tally {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let ["entries", entries, "bytes", bytes, "sum", sums] = words[..] else { return Err(()) };
+        let number = |text: &str| text.parse().map(AtomicU64::new).map_err(drop);
+        let sums = u64::from_str_radix(sums, 16).map_err(drop)?;
+        Ok(Self { entries: number(entries)?, bytes: number(bytes)?, sums: AtomicU64::new(sums) })
+    }
+}
+
+fn sum(key: &[u8], at: Locator) -> u64 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(key);
+    hasher.update(&at.to_bytes());
+    hasher.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// It is the same whatever the order and what was there meanwhile, and another when something is missing or elsewhere.
+        #[test]
+        fn it_tells_what_is_there(keys in prop::collection::btree_map("[a-z]{0,9}", 0..u64::MAX, 1..20), other in 1..9_u64) {
+            let at = |at: u64| Locator { file: 1, at, length: 7 };
+            let tally = Tally::default();
+            keys.iter().for_each(|(key, place)| tally.add(key.as_bytes(), at(*place)));
+            let again = Tally::default();
+            again.add(b"gone", at(3));
+            keys.iter().rev().for_each(|(key, place)| again.add(key.as_bytes(), at(*place)));
+            again.take(b"gone", at(3));
+            prop_assert_eq!(&tally, &again);
+            prop_assert_eq!((tally.entries(), tally.bytes()), (keys.len() as u64, 7 * keys.len() as u64));
+            prop_assert_eq!(tally.to_string().parse::<Tally>(), Ok(again));
+            let (key, place) = keys.first_key_value().unwrap();
+            let before = tally.to_string();
+            tally.take(key.as_bytes(), at(*place));
+            prop_assert_ne!(&tally.to_string(), &before);
+            tally.add(key.as_bytes(), at(place.wrapping_add(other)));
+            prop_assert_ne!(&tally.to_string(), &before);
+        }
+    }
+}

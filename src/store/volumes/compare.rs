@@ -1,0 +1,118 @@
+//! Comparing: whether the index of a volume finds what its files hold, for who wants to know the truth, which is in the files.
+
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use super::super::{
+    damages::Damages,
+    disk::DiskResult,
+    record_file::{Entry, Locator, Met},
+};
+use super::volume::{Volume, for_each_entry};
+
+/// How many keys that the index does not find, and whose removal may lie further on, are remembered in one walk.
+const PENDING: usize = 2_000_000;
+
+/// Into how many parts the keys are divided where those are too many.
+const FINER: u64 = 8;
+
+/// A place in the files: its file, and where in that.
+type Place = (u32, u64);
+
+/// The keys of one part of all.
+struct Part {
+    nth: u64,
+    of: u64,
+}
+
+impl Volume {
+    /// Reads all of the files, tells of each entry how long it is, notes what is damaged, and tells how many records there are that
+    /// the index does not find, or finds as they were before. Others may write meanwhile.
+    pub(in crate::store) fn unfound(&self, damages: &Damages, read: &mut dyn FnMut(u64)) -> DiskResult<u64> {
+        // Behind it lies what the index was not told of yet.
+        let until = self.found_until();
+        let mut of = 1;
+        loop {
+            if let Some(unfound) = self.unfound_in_parts(of, until, damages, read)? {
+                return Ok(unfound);
+            }
+            of *= FINER;
+        }
+    }
+
+    /// That of all keys, in so many parts; nothing where a part has too many to be remembered.
+    fn unfound_in_parts(
+        &self,
+        of: u64,
+        until: Place,
+        damages: &Damages,
+        read: &mut dyn FnMut(u64),
+    ) -> DiskResult<Option<u64>> {
+        let mut unfound = 0;
+        for nth in 0..of {
+            match self.unfound_in(&Part { nth, of }, until, damages, read)? {
+                Some(of_part) => unfound += of_part,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(unfound))
+    }
+
+    /// That of a part of the keys; nothing where they are too many to be remembered.
+    fn unfound_in(
+        &self,
+        part: &Part,
+        until: Place,
+        damages: &Damages,
+        read: &mut dyn FnMut(u64),
+    ) -> DiskResult<Option<u64>> {
+        let mut outdated = 0;
+        // What the index does not find has to be removed by a later entry.
+        let mut pending: HashSet<u64> = HashSet::new();
+        for_each_entry(self.files(), damages, |Entry { locator, key, value }| {
+            read(u64::from(locator.length));
+            let hash = hash(&key);
+            if place(locator) >= until || hash % part.of != part.nth || pending.len() > PENDING {
+                return Ok(());
+            }
+            match self.place_of(&key)? {
+                None if value.is_some() => drop(pending.insert(hash)),
+                found => {
+                    pending.remove(&hash);
+                    outdated += u64::from(found.is_some_and(|found| place(found) < place(locator)));
+                }
+            }
+            Ok::<_, super::super::disk::DiskError>(())
+        })?;
+        if pending.len() > PENDING {
+            return Ok(None);
+        }
+        if !pending.is_empty() {
+            self.take_out_what_was_removed_since(until, &mut pending)?;
+        }
+        Ok(Some(outdated + pending.len() as u64))
+    }
+
+    fn take_out_what_was_removed_since(&self, until: Place, pending: &mut HashSet<u64>) -> DiskResult<()> {
+        for file in self.files().all().into_iter().filter(|file| file.number() >= until.0) {
+            for met in file.walk(if file.number() == until.0 { until.1 } else { 0 }) {
+                if let Met::Entry(entry) = met? {
+                    pending.remove(&hash(&entry.key));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn place(locator: Locator) -> Place {
+    (locator.file, locator.at)
+}
+
+fn hash(key: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
+}

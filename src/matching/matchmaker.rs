@@ -29,6 +29,7 @@ use super::seating::Seating;
 use super::table::Table;
 use super::writing::{self, IdentityLookBack, LEAD_EXISTS};
 use crate::ids;
+use crate::load_shedder::Permit;
 use crate::model::{CreditBands, Lead, ProductType, Viewer};
 use crate::partners::{Facts, Fit};
 use crate::planted::{Planted, planted};
@@ -62,6 +63,8 @@ pub struct Submission {
     pub repeat: Option<Repeat>,
     /// The trace that the client goes on with.
     pub trace: Option<TraceContext>,
+    /// Leave to take it in, given back once its commit is acknowledged.
+    pub permit: Permit,
     /// What was sent.
     pub lead: Lead,
 }
@@ -102,6 +105,7 @@ struct Arrival<'r> {
     /// The client's key, from whoever else sends it.
     held: Option<Held>,
     trace: LeadTrace,
+    permit: Permit,
 }
 
 /// Times that a lead is merged again because it changed meanwhile.
@@ -161,7 +165,7 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`Refused`]; nothing is written then, unless the store fails in the middle of it.
-    pub async fn submit(&self, submission: Submission, until: Until) -> Result<Snapshot, Refused> {
+    pub async fn submit(&self, mut submission: Submission, until: Until) -> Result<Snapshot, Refused> {
         let repeat = submission.repeat.clone();
         let held = repeat.as_ref().map(|repeat| self.under_way.hold(repeat)).transpose();
         // The one that is under way may be waiting for the disk.
@@ -177,10 +181,11 @@ impl Matchmaker {
         let configuration = self.engine.configuration();
         let place = self.admit(submission.company, &configuration)?;
         let trace = self.engine.traces.lead(submission.trace.as_ref());
+        let permit = std::mem::take(&mut submission.permit);
         let look_back_minutes = submission.look_back_minutes;
         let record = submission.record(self.engine.limiter.now());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
-        let arrival = Arrival { record, commit, repeat: repeat.as_ref(), held, trace };
+        let arrival = Arrival { record, commit, repeat: repeat.as_ref(), held, trace, permit };
         self.build(configuration, place, arrival, until).await
     }
 
@@ -222,13 +227,15 @@ impl Matchmaker {
         &self,
         growth: Growth<'_>,
         trace: Option<&TraceContext>,
+        permit: Permit,
         until: Until,
     ) -> Result<Option<Snapshot>, Refused> {
         let configuration = self.engine.configuration();
         let place = self.admit(growth.viewer.company, &configuration)?;
         let trace = self.engine.traces.lead(trace);
         let Some(grown) = self.grow_lead(growth).await? else { return Ok(None) };
-        let arrival = Arrival { record: grown, commit: Commit::new(), repeat: None, held: None, trace };
+        let arrival =
+            Arrival { record: grown, commit: Commit::new(), repeat: None, held: None, trace, permit };
         self.build(configuration, place, arrival, until).await.map(Some)
     }
 
@@ -280,7 +287,7 @@ impl Matchmaker {
         arrival: Arrival<'_>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
-        let Arrival { mut record, commit, repeat, held, mut trace } = arrival;
+        let Arrival { mut record, commit, repeat, held, mut trace, permit } = arrival;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let deadline = configuration.rules.time.deadline;
@@ -310,6 +317,7 @@ impl Matchmaker {
             trace.fail("not taken in");
             return Err(refusal(&record, failure));
         }
+        permit.acknowledged();
 
         let (viewer, uuid) = (Viewer { company: record.company, test: record.test }, head.uuid);
         let fits = seating.fits;

@@ -105,7 +105,8 @@ async fn kill_after_kill_nothing_acknowledged_is_lost() {
 #[tokio::test]
 async fn after_a_stop_no_index_is_made_anew() {
     let slow = r#"simulate = { delay = "8s" }"#;
-    let daemon = Daemon::with_partners(vec![partner("prompt").loan(""), partner("slow").loan(slow)]).start().await;
+    let daemon =
+        Daemon::with_partners(vec![partner("prompt").loan(""), partner("slow").loan(slow)]).start().await;
     let pending = daemon.submit(sample("personal_loan")).await;
     assert_eq!(pending.status, 200);
     let (status, stopped) = daemon.terminate();

@@ -155,6 +155,12 @@ impl World {
         }
     }
 
+    /// Leads a second that were taken in since a time.
+    fn goodput(&self, since: Duration) -> f64 {
+        let taken = |lead: &&Lead| lead.ended.is_some_and(|(taken, at)| taken && at >= since);
+        self.leads.iter().filter(taken).count() as f64 / (self.now - since).as_secs_f64()
+    }
+
     /// Leads that came since a time and were taken in or refused, and how long that took them, the shortest first.
     fn ended(&self, company: u128, since: Duration, taken: bool) -> Vec<Duration> {
         let leads = self.leads.iter().filter(|lead| lead.company == company && lead.came >= since);
@@ -179,7 +185,7 @@ fn clients_that_wait_for_their_answers_are_not_refused_and_get_all_that_there_is
                 "{clients} clients, {work:?}, {disk:?}"
             );
             let since = world.now - 5 * SECOND;
-            let taken = world.ended(1, since, true).len() as f64 / 5.0;
+            let taken = world.goodput(since);
             let possible = work.as_secs_f64().recip().min(clients as f64 / (work + disk).as_secs_f64());
             assert!(
                 taken >= 0.9 * possible,

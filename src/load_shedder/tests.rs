@@ -126,7 +126,7 @@ async fn permits_are_taken_and_given_back_on_any_thread() {
             })));
         })
     });
-    threads.map(|thread| thread.join().unwrap());
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
     let state = shedder.0.lock();
     assert_eq!((state.in_flight(), state.waiting()), (0, 0));
 }

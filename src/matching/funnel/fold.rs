@@ -427,9 +427,9 @@ mod tests {
 
     #[test]
     fn it_catches_up_with_half_a_core_unless_the_process_is_late() {
-        assert_eq!(rest(Step::More, 7 * MS, LATE), 7 * MS);
-        assert_eq!(rest(Step::More, 7 * MS, LATE + MS), 133 * MS, "the leads of the moment come first");
-        assert_eq!(rest(Step::More, 70 * MS, LATE + MS), LOOK_AGAIN, "but never is it put off for longer");
+        assert_eq!(rest(Step::More, 7 * MS, BUSY), 7 * MS);
+        assert_eq!(rest(Step::More, 7 * MS, BUSY + MS), 133 * MS, "the leads of the moment come first");
+        assert_eq!(rest(Step::More, 70 * MS, BUSY + MS), LOOK_AGAIN, "but never is it put off for longer");
         for step in [Step::CaughtUp, Step::Nothing] {
             assert_eq!(rest(step, 7 * MS, Duration::ZERO), LOOK_AGAIN);
         }

@@ -63,11 +63,11 @@ const BARS: (f64, f64, f64) = (0.9, 5.0, 2.0);
 const LEAD: &str = r#"{"productTypes":["savings"],"personalInformation":{"zipcode":"98101"},"savingsInformation":{"minDepositAmount":5000}}"#;
 
 fn main() {
-    clients_that_wait();
+    let target = std::env::var("OFFERD_QUEUEING_TARGET").unwrap_or_else(|_| "5ms".to_owned());
+    clients_that_wait(&target);
     let [for_daemon, for_load] = halves();
     // What is started has the cores of who starts it.
     keep_to(&for_daemon);
-    let target = std::env::var("OFFERD_QUEUEING_TARGET").unwrap_or_else(|_| "5ms".to_owned());
     let rounds = std::env::var("OFFERD_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let [calm, shedding] = ["0ms", &target].map(|target| {
@@ -109,10 +109,11 @@ fn main() {
 }
 
 /// How many clients that wait for their answers are refused, on the sample catalogue.
-fn clients_that_wait() {
+fn clients_that_wait(target: &str) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
-        let daemon = Daemon::with_sample_partners().start().await;
+        let plan = Daemon::with_sample_partners().setting("limits.queueing_target", target);
+        let daemon = plan.start().await;
         let load = Arc::new(Load::submits(&daemon, &kit::sample("personal_loan")));
         let turn = closed_loop(&load, CLIENTS, CLIENTS_SEND).await;
         let times = turn.times(200);

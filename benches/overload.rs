@@ -1,11 +1,15 @@
-//! What twice the peak load leaves of the peak: `cargo bench --bench overload`.
+//! What twice the peak load leaves of the peak, and of polls: `cargo bench --bench overload`.
 //!
-//! Runs the real binary with 20 catalog partners that answer at once, twice: one daemon sheds load as by default, the other
-//! not at all. They have one half of the cores and the load the other, so that what the load costs is not taken from them. A
+//! First 256 clients that each wait for their answer send leads to a daemon with the sample catalogue, on all cores: none of
+//! them should see a 503.
+//!
+//! Then it runs the real binary with 20 catalog partners that answer at once, twice: one daemon sheds load as by default, the other
+//! lets in whatever comes. They have one half of the cores and the load the other, so that what the load costs is not taken from them. A
 //! closed-loop ramp finds how many leads in flight make the most of the one that sheds nothing; the other is warmed as long.
 //! Then, by turns, leads come to that one closed-loop, which tells the peak of that moment, and to the other open-loop at twice
 //! that rate. Each turn has a warm-up that does not count. Before each both have become quiet: after many leads a daemon counts
-//! them for a while, on the core of the other. While it is late it counts little, at the peak as beyond it.
+//! them for a while, on the core of the other. While new work queues it counts little, at the peak as beyond it. Beside the leads
+//! beyond the peak, a few polls of a complete table come at even times; as many came before to the daemon at rest.
 //!
 //! The load does not sleep while it has a turn: to wake a sleeping core is work for the core that sends to it (in a virtual
 //! machine an exit to its host), which clients on other machines would not cost the daemon. `OFFERD_LOAD_SLEEPS=1` before the
@@ -13,8 +17,9 @@
 //!
 //! Told of each round are the goodput (leads answered with 200 while it is measured) at twice the peak as a share of the peak,
 //! which is the mean of the turn before and the turn after; how long leads that were turned away with 503 waited for it and how
-//! long those that were let in took; and the CPU time that the daemon took as a share of what one core has.
-//! `OFFERD_SHED_DELAY=0ms` before the command shows what becomes of it without shedding.
+//! long those that were let in took; the 99th percentile of polls; and the CPU time that the daemon took as a share of what one
+//! core has. `OFFERD_QUEUEING_TARGET=0ms` before the command shows what becomes of it without shedding, other values what comes
+//! of them, and `OFFERD_ROUNDS` how many rounds there are, a multiple of four.
 
 #[path = "load/cpu.rs"]
 mod cpu;
@@ -45,25 +50,35 @@ const WARM_UP: Duration = Duration::from_millis(500);
 const MEASURED: Duration = Duration::from_millis(1500);
 /// How many times the peak is offered in overload.
 const OFFERED: f64 = 2.0;
-/// The bars: least goodput in overload as a share of the peak, and the median of a refusal in ms.
-const BARS: (f64, f64) = (0.9, 5.0);
+/// Polls a second beside the leads, and how long they come to the daemon at rest.
+const POLLS: f64 = 200.0;
+const REST: Duration = Duration::from_secs(5);
+/// Clients that each wait for their answer, and how long they send leads.
+const CLIENTS: usize = 256;
+const CLIENTS_SEND: Duration = Duration::from_secs(10);
+/// The bars: least goodput in overload as a share of the peak, the median of a refusal in ms, and the 99th percentile of polls as
+/// a multiple of that at rest.
+const BARS: (f64, f64, f64) = (0.9, 5.0, 2.0);
 
 const LEAD: &str = r#"{"productTypes":["savings"],"personalInformation":{"zipcode":"98101"},"savingsInformation":{"minDepositAmount":5000}}"#;
 
 fn main() {
+    let target = std::env::var("OFFERD_QUEUEING_TARGET").unwrap_or_else(|_| "5ms".to_owned());
+    clients_that_wait(&target);
     let [for_daemon, for_load] = halves();
     // What is started has the cores of who starts it.
     keep_to(&for_daemon);
-    let shed_delay = std::env::var("OFFERD_SHED_DELAY").unwrap_or_else(|_| "1ms".to_owned());
+    let rounds = std::env::var("OFFERD_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let [calm, shedding] = ["0ms", &shed_delay].map(|shed_delay| {
-        let plan = Daemon::with_partners(prompt_partners(PARTNERS)).setting("limits.shed_delay", shed_delay);
+    let [calm, shedding] = ["0ms", &target].map(|target| {
+        let plan = Daemon::with_partners(prompt_partners(PARTNERS)).setting("limits.queueing_target", target);
         runtime.block_on(plan.start())
     });
     keep_to(&for_load);
     tokio::runtime::Runtime::new().expect("a runtime").block_on(async {
         let pids = [calm.pid(), shedding.pid()];
-        let [calm, shedding] = [&calm, &shedding].map(|daemon| Arc::new(Load::on(daemon)));
+        let polls = Arc::new(Load::polls(&shedding).await);
+        let [calm, shedding] = [&calm, &shedding].map(|daemon| Arc::new(Load::submits(daemon, LEAD)));
         let in_flight = ramp(&calm).await;
         closed_loop(&shedding, in_flight, (WARM_UP + RAMP_STEP) * (RAMP.len() * RAMPS) as u32).await;
         let peak_now = async || {
@@ -72,19 +87,46 @@ fn main() {
             assert_eq!(turn.others(&[200]), 0, "who sheds nothing takes every lead in");
             turn.goodput()
         };
+        cpu::quiet(&pids).await;
+        let polled = open_loop(&polls, POLLS, REST).await;
+        let at_rest = percentile(&polled.times(200), 0.99);
+        println!("polls at rest: p50 {:.2} ms, p99 {at_rest:.2} ms", percentile(&polled.times(200), 0.5));
         tell_columns();
-        let mut rounds = Vec::new();
+        let mut told = Vec::new();
         let mut before = peak_now().await;
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds {
             cpu::quiet(&pids).await;
-            let overload = open_loop(&shedding, OFFERED * before, MEASURED).await;
+            let leads = open_loop(&shedding, OFFERED * before, MEASURED);
+            let (overload, polls) = join(leads, open_loop(&polls, POLLS, MEASURED)).await;
             let after = peak_now().await;
-            let round = Round { peak: f64::midpoint(before, after), overload };
+            let round = Round { peak: f64::midpoint(before, after), overload, polls };
             round.tell();
-            rounds.push(round);
+            told.push(round);
             before = after;
         }
-        sum_up(&rounds);
+        sum_up(&told, at_rest);
+    });
+}
+
+/// How many clients that wait for their answers are refused, on the sample catalogue.
+fn clients_that_wait(target: &str) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let plan = Daemon::with_sample_partners().setting("limits.queueing_target", target);
+        let daemon = plan.start().await;
+        let load = Arc::new(Load::submits(&daemon, &kit::sample("personal_loan")));
+        let turn = closed_loop(&load, CLIENTS, CLIENTS_SEND).await;
+        let times = turn.times(200);
+        println!(
+            "{CLIENTS} clients that wait for their answers, sample catalogue: {:.0} leads a second, p50 {:.1} ms, p99 {:.1} ms, \
+             503 {} times (bar 0), others {}",
+            turn.goodput(),
+            percentile(&times, 0.5),
+            percentile(&times, 0.99),
+            turn.others(&[0, 200]),
+            turn.others(&[200, 503]),
+        );
+        assert_eq!(turn.others(&[200, 503]), 0, "every lead has an answer");
     });
 }
 
@@ -168,6 +210,7 @@ struct Round {
     /// Leads a second, in the middle of the turns before and after.
     peak: f64,
     overload: Turn,
+    polls: Turn,
 }
 
 /// When it is measured: behind a warm-up.
@@ -259,17 +302,28 @@ struct Load {
 }
 
 impl Load {
-    fn on(daemon: &Daemon) -> Self {
+    fn new(daemon: &Daemon, line: &str, body: &str) -> Self {
         let address = daemon.api.strip_prefix("http://").expect("the daemon speaks in the clear").to_owned();
-        let (token, length) = (&daemon.publishable, LEAD.len());
+        let (token, length) = (&daemon.publishable, body.len());
         let request = format!(
-            "POST /leads/rateTables HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
-             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{LEAD}"
+            "{line} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
         );
         Self { pid: daemon.pid(), address, request, idle: Mutex::default() }
     }
 
-    /// A lead that is due now.
+    fn submits(daemon: &Daemon, lead: &str) -> Self {
+        Self::new(daemon, "POST /leads/rateTables", lead)
+    }
+
+    /// Polls of a table that is complete.
+    async fn polls(daemon: &Daemon) -> Self {
+        let table = daemon.submit_blocking(LEAD).await.json();
+        let table = table["uuid"].as_str().expect("a table has a uuid");
+        Self::new(daemon, &format!("GET /originator/rateTables/{table}"), "")
+    }
+
+    /// A lead, or a poll, that is due now.
     async fn submit(&self, due: Instant) -> Ended {
         let mut sent = None;
         let status = self.exchange(&mut sent).await.unwrap_or(0);
@@ -331,6 +385,11 @@ impl Round {
         percentile(&self.overload.times(503), 0.5)
     }
 
+    /// The 99th percentile of polls, in ms.
+    fn poll(&self) -> f64 {
+        percentile(&self.polls.times(200), 0.99)
+    }
+
     fn tell(&self) {
         let overload = &self.overload;
         let [taken, refused] = [200, 503].map(|status| {
@@ -338,7 +397,7 @@ impl Round {
             [0.5, 0.99].map(|share| percentile(&times, share))
         });
         println!(
-            "{:<10.0}{:>16.0}{:>7.0} %{:>7.0} %{:>12.2}{:>9.2}{:>12.2}{:>9.2}{:>8}",
+            "{:<10.0}{:>16.0}{:>7.0} %{:>7.0} %{:>12.2}{:>9.2}{:>12.2}{:>9.2}{:>12.2}{:>8}",
             self.peak,
             overload.offered(),
             self.share() * 100.0,
@@ -347,6 +406,7 @@ impl Round {
             taken[1],
             refused[0],
             refused[1],
+            self.poll(),
             overload.others(&[200, 503]),
         );
     }
@@ -354,23 +414,38 @@ impl Round {
 
 fn tell_columns() {
     println!(
-        "\n{:<10}{:>16}{:>9}{:>9}{:>12}{:>9}{:>12}{:>9}{:>8}",
-        "peak", "at twice: sent", "goodput", "core", "taken: p50", "p99 ms", "503: p50", "p99 ms", "others"
+        "\n{:<10}{:>16}{:>9}{:>9}{:>12}{:>9}{:>12}{:>9}{:>12}{:>8}",
+        "peak",
+        "at twice: sent",
+        "goodput",
+        "core",
+        "taken: p50",
+        "p99 ms",
+        "503: p50",
+        "p99 ms",
+        "poll: p99",
+        "others"
     );
 }
 
-fn sum_up(rounds: &[Round]) {
+fn sum_up(rounds: &[Round], polls_at_rest: f64) {
     let quartiles = |figure: fn(&Round) -> f64| {
         let mut values: Vec<f64> = rounds.iter().map(figure).collect();
         values.sort_by(f64::total_cmp);
         // Each lies between two rounds.
-        [ROUNDS / 4, ROUNDS / 2, ROUNDS * 3 / 4].map(|nth| f64::midpoint(values[nth - 1], values[nth]))
+        [1, 2, 3].map(|nth| rounds.len() * nth / 4).map(|nth| f64::midpoint(values[nth - 1], values[nth]))
     };
     let [low, median, high] = quartiles(|round| round.share() * 100.0);
     let bar = BARS.0 * 100.0;
     println!("\ngoodput at twice the peak: quartiles {low:.0}, {median:.0}, {high:.0} % (bar {bar:.0} %)");
     let [low, median, high] = quartiles(Round::refusal);
     println!("median of a refusal: quartiles {low:.1}, {median:.1}, {high:.1} ms (bar {} ms)", BARS.1);
+    let [low, median, high] = quartiles(Round::poll);
+    println!(
+        "99th percentile of polls: quartiles {low:.1}, {median:.1}, {high:.1} ms, {:.1} times that at rest (bar {})",
+        median / polls_at_rest,
+        BARS.2
+    );
 }
 
 /// In ms; `times` are sorted.

@@ -42,7 +42,7 @@
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret
-//!      sandbox: for cli only, names nothing; shares: a leaf, for web and matching; ids: a leaf, for whoever makes one
+//!      sandbox: for cli only, names nothing; shares, load_shedder: leaves, for web and matching; ids: a leaf, for whoever makes one
 //! ```
 //!
 //! | module | holds |
@@ -61,6 +61,7 @@
 //! | [`admin`] | health, metrics and what commands ask for, on a thread of its own, or over a stopped daemon's store in the process of the command; [`admin::console`] what an operator looks at in a browser |
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
 //! | [`ids`] | uuids that nobody guesses, each from fresh random bits |
+//! | [`load_shedder`] | how much new work is let in, who waits in line for it, who is refused |
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`sandbox`] | a partner simulator that answers from case files |
 //! | [`telemetry`] | logs, metrics and traces; [`telemetry::traces`] sends a lead's spans to a collector |
@@ -111,6 +112,7 @@ pub mod declaration;
 pub mod handbook;
 pub mod http;
 pub mod ids;
+pub mod load_shedder;
 pub mod matching;
 pub mod model;
 #[cfg(test)]

@@ -55,7 +55,7 @@ fn open_tables(name: &str, runtime: &Runtime, tables: u64, partners: usize) {
 fn grown(runtime: &Runtime, partners: Vec<PartnerFile>, leads: u64) -> u64 {
     let plan = Daemon::with_partners(partners).setting("matching.deadline", "5m");
     let plan = plan.setting("matching.live_tables", "200000").setting("store.queue", "200001");
-    let plan = plan.setting("limits.shed_delay", "0ms").setting("matching.live_tables_per_company", "0");
+    let plan = plan.setting("limits.queueing_target", "0ms").setting("matching.live_tables_per_company", "0");
     let daemon = runtime.block_on(plan.start());
     submit(&daemon, 100);
     let before = process::resident(daemon.pid());
@@ -72,7 +72,7 @@ fn submit(daemon: &Daemon, leads: u64) {
 }
 
 fn growth(name: &str, runtime: &Runtime) {
-    let plan = Daemon::with_partners(prompt_partners(20)).setting("limits.shed_delay", "0ms");
+    let plan = Daemon::with_partners(prompt_partners(20)).setting("limits.queueing_target", "0ms");
     let daemon = runtime.block_on(plan.start());
     submit(&daemon, 100);
     let before = process::on_disk(&daemon.store());
@@ -86,7 +86,7 @@ fn growth(name: &str, runtime: &Runtime) {
 /// keeps them for ever. Files that are used again from the start, as the journal's, are not counted.
 fn retained(name: &str, runtime: &Runtime) {
     let plan = |retention: &str| {
-        let plan = Daemon::with_partners(prompt_partners(20)).setting("limits.shed_delay", "0ms");
+        let plan = Daemon::with_partners(prompt_partners(20)).setting("limits.queueing_target", "0ms");
         let plan = plan.setting("store.volume_age", "2s").setting("store.retention", retention);
         runtime.block_on(plan.start())
     };

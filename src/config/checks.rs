@@ -268,7 +268,15 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
             0 => 0,
             bytes => count("limits.body_bytes_per_company", bytes, max_body_bytes, 1 << 40, found),
         },
-        shed_delay: duration("limits.shed_delay", raw.shed_delay, Duration::ZERO, MINUTE, found),
+        queueing_target: duration(
+            "limits.queueing_target",
+            raw.queueing_target,
+            Duration::ZERO,
+            MINUTE,
+            found,
+        ),
+        queue: count("limits.queue", raw.queue, 1, 1_000_000, found),
+        queue_wait: duration("limits.queue_wait", raw.queue_wait, MILLISECOND, MINUTE, found),
     }
 }
 

@@ -83,7 +83,9 @@ pub(super) struct RawLimits {
     pub requests_per_company: i64,
     pub body_bytes: i64,
     pub body_bytes_per_company: i64,
-    pub shed_delay: HumanDuration,
+    pub queueing_target: HumanDuration,
+    pub queue: i64,
+    pub queue_wait: HumanDuration,
 }
 
 #[derive(Debug, Deserialize)]

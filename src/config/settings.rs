@@ -155,8 +155,12 @@ pub struct LimitSettings {
     pub body_bytes: usize,
     /// Those of one company; 0 for no limit of its own.
     pub body_bytes_per_company: usize,
-    /// How late tasks may run, or commits wait for the writer, before new work is turned away; zero for no limit.
-    pub shed_delay: Duration,
+    /// How long new work in flight may queue for threads; zero lets in whatever comes.
+    pub queueing_target: Duration,
+    /// Requests that bring new work and may wait to be let in.
+    pub queue: usize,
+    /// How long they may.
+    pub queue_wait: Duration,
 }
 
 /// A rate, and what may be saved up for a burst.

@@ -201,14 +201,8 @@ async fn live(
     let (stop, stopping) = watch::channel(false);
     let reception = http::Reception::new(&settings.api);
     let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
-    tokio::spawn(app.gate.beat());
-    for arbiter in &arbiters {
-        arbiter.spawn(app.gate.beat());
-    }
-    let writing = store.clone();
-    app.gate.heed(move || writing.backlog());
     let gate = Arc::clone(&app.gate);
-    tokio::spawn(funnel::keep(Arc::clone(&engine), move || gate.lateness()));
+    tokio::spawn(funnel::keep(Arc::clone(&engine), move || gate.queueing()));
     let api = tokio::spawn(http::serve_api(api, Arc::clone(&app), &reception, stopped(stopping.clone())));
     let integrations =
         tokio::spawn(http::serve_integrations(integrations, app, &reception, stopped(stopping)));

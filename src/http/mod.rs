@@ -30,6 +30,7 @@ pub use self::reception::Reception;
 use self::record_ids::RecordIds;
 use crate::analytics::Feeds;
 use crate::config::{LimitSettings, RateSettings, Settings};
+use crate::load_shedder::ShedderRules;
 use crate::matching::Matchmaker;
 use crate::model::TokenKind;
 use crate::reference::Universities;
@@ -37,7 +38,7 @@ use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
 use crate::web::{
     AnswerMeter, Authenticate, Caller, ConnectionRules, Connections, Drained, Gate, GateRules, Identity,
-    Limits, Listener, Principal, Pulse, Rate, Router, SigningKey, Surface, Token, service,
+    Limits, Listener, Principal, Rate, Router, SigningKey, Surface, Token, service,
 };
 
 /// What the handlers work with.
@@ -82,6 +83,8 @@ impl App {
         let records_max = settings.analytics.page_records_max;
         let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), records_max);
         let partner_keys = PartnerKeys::of(engine.store.clone());
+        let store = engine.store.clone();
+        let disk_wait = move || (!store.is_stalled()).then(|| store.disk_wait());
         Self {
             matchmaker,
             partner_keys,
@@ -96,7 +99,7 @@ impl App {
             record_ids: RecordIds::default(),
             docs,
             demo: current::demo::wanted(settings),
-            gate: Arc::new(Gate::new(gate_rules(&settings.limits), Pulse::new())),
+            gate: Arc::new(Gate::new(gate_rules(&settings.limits), disk_wait)),
         }
     }
 }
@@ -152,7 +155,12 @@ fn gate_rules(limits: &LimitSettings) -> GateRules {
         requests_per_company: limits.requests_per_company,
         body_bytes: limits.body_bytes,
         body_bytes_per_company: limits.body_bytes_per_company,
-        shed_delay: limits.shed_delay,
+        new_work: (!limits.queueing_target.is_zero()).then_some(ShedderRules {
+            queueing_target: limits.queueing_target,
+            most: limits.requests,
+            queue: limits.queue,
+            queue_wait: limits.queue_wait,
+        }),
     }
 }
 

@@ -26,6 +26,7 @@ use super::repeat::{Held, Known, Repeat, UnderWay};
 use super::seating::Seating;
 use super::writing::{self, IdentityLookBack, LEAD_EXISTS, LeadCommit};
 use crate::ids;
+use crate::load_shedder::Permit;
 use crate::model::{CreditBands, Lead, ProductType, Viewer};
 use crate::partners::{Facts, Fit};
 use crate::planted::{Planted, planted};
@@ -63,6 +64,8 @@ pub struct Submission {
     pub repeat: Option<Repeat>,
     /// The trace that the client goes on with.
     pub trace: Option<TraceContext>,
+    /// Leave to take it in, given back once its commit is acknowledged.
+    pub permit: Permit,
     /// What was sent.
     pub lead: Lead,
 }
@@ -103,6 +106,7 @@ struct Arrival<'r> {
     /// The client's key, from whoever else sends it.
     held: Option<Held>,
     trace: LeadTrace,
+    permit: Permit,
 }
 
 /// Times that a lead is merged again because it changed meanwhile.
@@ -162,7 +166,7 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`Refused`]; nothing is written then, unless the store fails in the middle of it.
-    pub async fn submit(&self, submission: Submission, until: Until) -> Result<Snapshot, Refused> {
+    pub async fn submit(&self, mut submission: Submission, until: Until) -> Result<Snapshot, Refused> {
         let repeat = submission.repeat.clone();
         let held = repeat.as_ref().map(|repeat| self.under_way.hold(repeat)).transpose();
         // The one that is under way may be waiting for the disk.
@@ -178,11 +182,12 @@ impl Matchmaker {
         let configuration = self.engine.configuration();
         let place = self.admit(submission.company, &configuration)?;
         let trace = self.engine.traces.lead(submission.trace.as_ref());
+        let permit = std::mem::take(&mut submission.permit);
         let look_back_minutes = submission.look_back_minutes;
         let record = submission.record(self.engine.limiter.now());
         let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
         let lead = LeadCommit { commit, is_new: true };
-        let arrival = Arrival { record, lead, repeat: repeat.as_ref(), held, trace };
+        let arrival = Arrival { record, lead, repeat: repeat.as_ref(), held, trace, permit };
         self.build(configuration, place, arrival, until).await
     }
 
@@ -224,6 +229,7 @@ impl Matchmaker {
         &self,
         growth: Growth<'_>,
         trace: Option<&TraceContext>,
+        permit: Permit,
         until: Until,
     ) -> Result<Option<Snapshot>, Refused> {
         let configuration = self.engine.configuration();
@@ -231,7 +237,7 @@ impl Matchmaker {
         let trace = self.engine.traces.lead(trace);
         let Some(grown) = self.grow_lead(growth).await? else { return Ok(None) };
         let lead = LeadCommit { commit: Commit::new(), is_new: false };
-        let arrival = Arrival { record: grown, lead, repeat: None, held: None, trace };
+        let arrival = Arrival { record: grown, lead, repeat: None, held: None, trace, permit };
         self.build(configuration, place, arrival, until).await.map(Some)
     }
 
@@ -283,7 +289,7 @@ impl Matchmaker {
         arrival: Arrival<'_>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
-        let Arrival { mut record, mut lead, repeat, held, mut trace } = arrival;
+        let Arrival { mut record, mut lead, repeat, held, mut trace, permit } = arrival;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let rules = &configuration.rules;
@@ -322,13 +328,16 @@ impl Matchmaker {
                 trace,
             },
         );
-        match timeout_at(deadline, acknowledgement).await {
+        let shown = match timeout_at(deadline, acknowledgement).await {
             // The table goes on when the disk has taken it.
             Err(_) => return Err(late()),
             Ok(Err(_)) => return Err(Refused::StoreFailed),
             Ok(Ok(Err(failure))) => return Err(refusal(&record, failure)),
-            Ok(Ok(Ok(Some(shown)))) => return Ok(shown),
-            Ok(Ok(Ok(None))) => {}
+            Ok(Ok(Ok(shown))) => shown,
+        };
+        permit.acknowledged();
+        if let Some(shown) = shown {
+            return Ok(shown);
         }
         let too_late = async {
             sleep_until(deadline).await;

@@ -127,6 +127,7 @@ impl World {
             bands,
             repeat: None,
             trace: None,
+            permit: crate::load_shedder::Permit::default(),
             lead,
         };
         self.matchmaker.submit(submission, until).await

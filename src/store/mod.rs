@@ -22,7 +22,7 @@
 //! A disk that does not answer is told within [`StoreOptions::stall_after`] (`stall`), whatever hangs. What has failed for good is
 //! asked nothing any more: its owner ends the process.
 //!
-//! How long groups wait for the writer is told as the [`backlog`](Store::backlog), so that less is taken in.
+//! How long commits wait for the disk is told as [`disk_wait`](Store::disk_wait), since that is no queue of work.
 //!
 //! # What reading relies on
 //! Each value carries a version and a checksum ([`Reason`] names what can be wrong). A broken record is counted, logged
@@ -43,7 +43,6 @@
 
 mod arrival;
 mod arrival_clock;
-mod backlog;
 pub mod backup;
 mod broken;
 mod changes;
@@ -241,10 +240,10 @@ impl Store {
         self.shared.latch.lost()
     }
 
-    /// How long commits wait for the writer just now because of its work, the time of the disk aside: the signal that more is
-    /// asked of the store than it can write.
-    pub fn backlog(&self) -> Duration {
-        self.shared.queue.backlog()
+    /// How long a commit that was acknowledged just now may have waited for the disk: what it took for the last two groups,
+    /// that of the commit and the one before, which it may have waited for.
+    pub fn disk_wait(&self) -> Duration {
+        self.shared.queue.disk_wait()
     }
 
     /// The payload of one record. Survives a kill if its commit was acknowledged; a group just applied is visible a

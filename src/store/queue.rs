@@ -3,7 +3,10 @@
 use std::{
     io, iter,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
     thread::{self, JoinHandle, Thread},
     time::{Duration, Instant},
 };
@@ -12,7 +15,6 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySen
 use tokio::sync::oneshot;
 
 use super::{
-    backlog::{Backlog, Shown},
     commit::{Commit, CommitError},
     error::StoreError,
     group::Outcome,
@@ -54,7 +56,8 @@ pub(super) struct Threaded {
     /// are busy that is a millisecond in which what has arrived is not written.
     writer: Thread,
     thread: Mutex<Option<WriterThread>>,
-    backlog: Shown,
+    /// What the disk took for the last two groups, microseconds.
+    disk_wait: Arc<AtomicU64>,
     close_bound: Duration,
 }
 
@@ -79,11 +82,11 @@ impl Queue {
     ) -> io::Result<Self> {
         let (sender, requests) = bounded(depth.max(1));
         let (finish, finished) = bounded(1);
-        let backlog = Backlog::default();
-        let shown = backlog.shown();
+        let disk_wait = Arc::<AtomicU64>::default();
+        let shown = Arc::clone(&disk_wait);
         let latch = Arc::clone(writer.latch());
         let handle = thread::Builder::new().name("store-writer".to_owned()).spawn(move || {
-            let ran = catch_unwind(AssertUnwindSafe(|| run(writer, &requests, group.max(1), backlog)));
+            let ran = catch_unwind(AssertUnwindSafe(|| run(writer, &requests, group.max(1), &shown)));
             let result = ran.unwrap_or_else(|_| {
                 latch.fail_for_good("the writer panicked");
                 Err("the writer panicked".to_owned())
@@ -95,7 +98,7 @@ impl Queue {
             sender: RwLock::new(Some(sender)),
             writer: handle.thread().clone(),
             thread: Mutex::new(Some(WriterThread { handle, finished })),
-            backlog: shown,
+            disk_wait,
             close_bound,
         }))
     }
@@ -121,10 +124,10 @@ impl Queue {
         }
     }
 
-    /// How long commits wait for the writer just now, the time of the disk aside.
-    pub(super) fn backlog(&self) -> Duration {
+    /// What the disk took for the last two groups.
+    pub(super) fn disk_wait(&self) -> Duration {
         match self {
-            Self::Threaded(threaded) => threaded.backlog.wait(),
+            Self::Threaded(threaded) => Duration::from_micros(threaded.disk_wait.load(Ordering::Relaxed)),
             Self::Inline(_) => Duration::ZERO,
         }
     }
@@ -180,10 +183,10 @@ fn run(
     mut writer: Writer,
     requests: &Receiver<Request>,
     group: usize,
-    mut backlog: Backlog,
+    disk_wait: &AtomicU64,
 ) -> Result<(), String> {
-    while let Some(first) = next(&mut writer, requests, &mut backlog) {
-        backlog.waited(first.queued.elapsed(), writer.disk_took());
+    while let Some(first) = next(&mut writer, requests) {
+        let disk_took_before = writer.disk_took();
         metrics::gauge!(STORE_QUEUE_DEPTH).set(requests.len() as f64);
         let mut commits = Vec::new();
         let mut askers = Vec::new();
@@ -199,7 +202,10 @@ fn run(
                 thread::park_timeout(left);
             }
         }
-        for ((queued, answer), outcome) in askers.into_iter().zip(writer.execute(&commits)) {
+        let outcomes = writer.execute(&commits);
+        let disk_took = disk_took_before + writer.disk_took();
+        disk_wait.store(disk_took.as_micros() as u64, Ordering::Relaxed);
+        for ((queued, answer), outcome) in askers.into_iter().zip(outcomes) {
             metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
             // Who dropped the future does not want to know.
             let _ = answer.send(outcome);
@@ -212,12 +218,12 @@ fn run(
 
 /// The next request, once there is one; `None` when the queue is closed and empty. While the disk is failed, it is tried
 /// now and then.
-fn next(writer: &mut Writer, requests: &Receiver<Request>, backlog: &mut Backlog) -> Option<Request> {
+fn next(writer: &mut Writer, requests: &Receiver<Request>) -> Option<Request> {
     loop {
         match requests.try_recv() {
             Ok(request) => return Some(request),
             Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) => backlog.none(),
+            Err(TryRecvError::Empty) => {}
         }
         match writer.try_again_in() {
             Some(interval) => {

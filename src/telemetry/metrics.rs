@@ -77,6 +77,16 @@ pub const HTTP_REQUESTS: &str = "offerd_http_requests_total";
 pub const HTTP_REQUEST_SECONDS: &str = "offerd_http_request_seconds";
 /// Requests turned away.
 pub const HTTP_REQUESTS_REFUSED: &str = "offerd_http_requests_refused_total";
+/// New work that may be in flight.
+pub const NEW_WORK_LIMIT: &str = "offerd_new_work_limit";
+/// New work in flight.
+pub const NEW_WORK_IN_FLIGHT: &str = "offerd_new_work_in_flight";
+/// New work that waits to be let in.
+pub const NEW_WORK_WAITING: &str = "offerd_new_work_waiting";
+/// How long new work in flight queues.
+pub const NEW_WORK_QUEUEING: &str = "offerd_new_work_queueing_seconds";
+/// Time that new work waited to be let in.
+pub const NEW_WORK_WAIT_SECONDS: &str = "offerd_new_work_wait_seconds";
 /// Open connections.
 pub const HTTP_CONNECTIONS: &str = "offerd_http_connections";
 /// Connections that there was no room for.
@@ -141,7 +151,12 @@ pub const WIRE_BREAKER_STATE: &str = "offerd_wire_breaker_state";
 pub const METRICS: &[Metric] = &[
     counter(HTTP_REQUESTS, &["listener", "route", "status"], "Requests answered."),
     seconds(HTTP_REQUEST_SECONDS, &["listener", "route"], "Time from the head of a request to its answer."),
-    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes) or 503 (requests, late, body_bytes); and clicks, with 429 (click_address_rate, click_offer_rate)."),
+    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes) or 503 (requests, queue, queue_wait, queue_share, body_bytes); and clicks, with 429 (click_address_rate, click_offer_rate)."),
+    gauge(NEW_WORK_LIMIT, &[], "New work that may be in flight, found from how long it queues (limits.queueing_target)."),
+    gauge(NEW_WORK_IN_FLIGHT, &[], "New work in flight: let in, and what it wrote is not acknowledged yet."),
+    gauge(NEW_WORK_WAITING, &[], "New work that waits to be let in; the limit is limits.queue."),
+    gauge(NEW_WORK_QUEUEING, &[], "How long new work in flight queued last, the time of the disk aside; the target is limits.queueing_target."),
+    seconds(NEW_WORK_WAIT_SECONDS, &[], "Time that new work waited to be let in, of what had to; the limit is limits.queue_wait."),
     gauge(HTTP_CONNECTIONS, &["listener"], "Open connections; the limit is api.max_connections."),
     counter(HTTP_CONNECTIONS_REFUSED, &["listener", "reason"], "Connections that there was no room for, none being idle: listener (api.max_connections), address (limits.connections_per_address), descriptors (the file limit less limits.reserved_descriptors)."),
     counter(HTTP_CONNECTIONS_CLOSED, &["listener", "reason"], "Idle connections closed to make room for new ones, by what was full: listener, address, descriptors."),

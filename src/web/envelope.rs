@@ -1,7 +1,11 @@
 //! What every request that passes the door gets around its handler: a task of its own, a panic boundary, and the decision who answers.
 
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 use futures_util::FutureExt;
 use hyper::Method;
@@ -27,19 +31,44 @@ use crate::ids;
 /// The route of a path that has none, in metrics and logs: the path itself is the client's to choose.
 const UNKNOWN_ROUTE: &str = "unknown";
 
+/// Whether a request waits in line to be let in.
+#[derive(Debug, Clone, Default)]
+struct InLine(Arc<AtomicBool>);
+
+impl InLine {
+    /// Waits in line.
+    async fn during<T>(&self, wait: impl Future<Output = T>) -> T {
+        self.0.store(true, Ordering::Relaxed);
+        let let_in = wait.await;
+        self.0.store(false, Ordering::Relaxed);
+        let_in
+    }
+
+    /// Has `work` go on until it ends, or waits (`None`) for anything but the line.
+    async fn until_behind<F: Future + Unpin>(&self, work: &mut F) -> Option<F::Output> {
+        poll_fn(|cx| match Pin::new(&mut *work).poll(cx) {
+            Poll::Ready(ended) => Poll::Ready(Some(ended)),
+            Poll::Pending if self.0.load(Ordering::Relaxed) => Poll::Pending,
+            Poll::Pending => Poll::Ready(None),
+        })
+        .await
+    }
+}
+
 /// Answers one request, whatever happens.
 ///
-/// What has to wait for something waits in a task of its own, because hyper drops the future it was given when the client
-/// hangs up, and a lead that is half written must be written to its end.
+/// Once it is let in, what has to wait for something waits in a task of its own, because hyper drops the future it was given
+/// when the client hangs up, and a lead that is half written must be written to its end. Who hangs up in line leaves it.
 pub(super) async fn answer<A>(surface: Arc<Surface<A>>, arrival: Arrival) -> Response
 where
     A: Authenticate + Send + Sync + 'static,
 {
     let id = ids::random();
     let span = tracing::error_span!("request", request_id = %id, listener = surface.meter.listener());
-    let work = AssertUnwindSafe(carry_out(surface, id, arrival)).catch_unwind();
+    let in_line = InLine::default();
+    let work = AssertUnwindSafe(carry_out(surface, id, arrival, in_line.clone())).catch_unwind();
     let mut work = Box::pin(work.instrument(span));
-    let ended = match work.as_mut().now_or_never() {
+    let ended = match in_line.until_behind(&mut work).await {
         Some(ended) => ended.ok(),
         None => tokio::spawn(work).await.ok().and_then(Result::ok),
     };
@@ -48,7 +77,7 @@ where
 }
 
 /// Runs one request to its end and seals the answer.
-async fn carry_out<A>(surface: Arc<Surface<A>>, id: Uuid, arrival: Arrival) -> Response
+async fn carry_out<A>(surface: Arc<Surface<A>>, id: Uuid, arrival: Arrival, in_line: InLine) -> Response
 where
     A: Authenticate + Send + Sync + 'static,
 {
@@ -62,7 +91,7 @@ where
     };
     let mut visit = surface.gate.visit(arrival.peer, &arrival.headers);
 
-    let work = dispatch(&surface, &welcome, id, arrival, found, &mut visit);
+    let work = dispatch(&surface, &welcome, id, arrival, found, &mut visit, &in_line);
     let outcome = AssertUnwindSafe(work).catch_unwind().await;
     let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
     // Who was turned away holds nothing any more.
@@ -81,6 +110,7 @@ async fn dispatch<A: Authenticate>(
     arrival: Arrival,
     found: Found<'_, Handler<A>>,
     visit: &mut Visit,
+    in_line: &InLine,
 ) -> Result<Reply, Failure> {
     if let Some(preflight) = welcome.cors.preflight(&arrival.method, &arrival.headers) {
         return Ok(preflight);
@@ -97,7 +127,6 @@ async fn dispatch<A: Authenticate>(
             _ => Err(Failure::method_not_allowed(resource.allow())),
         };
     };
-    surface.gate.shed(visit, &route.method)?;
     let query = percent::decode_query(&arrival.query);
     let principal =
         caller::identify(route.scope, &arrival.headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
@@ -113,7 +142,8 @@ async fn dispatch<A: Authenticate>(
         None => return Err(Failure::bad_request("Query string is not percent-encoded UTF-8")),
     };
     let company = principal.as_ref().and_then(Principal::company);
-    let request = Request::new(id, arrival, query, company, surface.gate.bodies());
+    let permit = in_line.during(surface.gate.permit(&route.method, company)).await?;
+    let request = Request::new(id, arrival, query, company, surface.gate.bodies(), permit);
     (route.handler)(Context { app: Arc::clone(&surface.app), request, params, principal, edition }).await
 }
 

@@ -1,9 +1,8 @@
-//! Who gets past: how often one client may ask, how much may be under way at once, and whether new work is turned away since
-//! the process is late. Everything is decided before the body is read, so turning away costs little.
+//! Who gets past: how often one client may ask, how much may be under way at once, and what becomes of new work when there is
+//! more of it than the process can do. Everything is decided before the body is read, so turning away costs little.
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
@@ -20,8 +19,8 @@ use super::caller::Principal;
 use super::client_address::{client_address, household, is_in};
 use super::failure::Failure;
 use super::peer::Peer;
-use super::pulse::Pulse;
 use super::stock_answer::StockAnswer;
+use crate::load_shedder::{LoadShedder, Permit, Shed, ShedderRules};
 use crate::shares::{Share, Shares};
 use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 
@@ -30,13 +29,6 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 
 /// Seconds after which who was turned away for load may come again.
 const RETRY_AFTER_LOAD_S: u32 = 1;
-
-/// The reason to turn new work away while the process is late.
-const LATE: &str = "late";
-
-/// Requests that bring new work and are let in however late the process is. So few make no queue, and it does not starve
-/// when it is late for another's sake.
-const NEVER_SHED: usize = 32;
 
 /// What a gate lets past; `limits.*` in the settings.
 #[derive(Debug, Clone, Default)]
@@ -57,8 +49,8 @@ pub struct GateRules {
     pub body_bytes: usize,
     /// Those of one company; 0 sets no limit.
     pub body_bytes_per_company: usize,
-    /// How late tasks may run, or what is heeded may be, before new work is turned away; zero sets no limit.
-    pub shed_delay: Duration,
+    /// How much new work is let in; `None` sets no limit.
+    pub new_work: Option<ShedderRules>,
 }
 
 /// One gate, for all the listeners of a daemon that share its limits.
@@ -68,13 +60,11 @@ pub struct Gate {
     addresses: Option<Allowances<IpAddr>>,
     requests: Arc<Semaphore>,
     shares: Shares,
-    /// Requests under way that bring new work.
-    working: Arc<AtomicUsize>,
     bodies: Bodies,
-    pulse: Arc<Pulse>,
-    /// What is said to new work while the process is late, and how often that was.
-    late: StockAnswer,
-    refused_late: Counter,
+    shedder: Option<LoadShedder>,
+    /// What is said to new work that there is no room for in line, and how often that was.
+    overloaded: StockAnswer,
+    refused_full: Counter,
 }
 
 impl std::fmt::Debug for Gate {
@@ -105,54 +95,33 @@ pub(super) struct Visit {
 pub(super) struct Passage {
     _request: Option<OwnedSemaphorePermit>,
     _share: Option<Share>,
-    _work: Option<Work>,
-}
-
-/// One of the requests that bring new work.
-#[derive(Debug)]
-struct Work(Arc<AtomicUsize>);
-
-impl Drop for Work {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl Gate {
-    /// A gate by its rules. `pulse` tells how late the process is.
-    pub fn new(rules: GateRules, pulse: Arc<Pulse>) -> Self {
+    /// A gate by its rules. `disk_wait` tells how long a commit may have waited for the disk just now, which is no queueing;
+    /// `None` while the disk does not answer.
+    pub fn new(rules: GateRules, disk_wait: impl Fn() -> Option<Duration> + Send + Sync + 'static) -> Self {
         Self {
             companies: rules.per_company.map(|rate| Allowances::new("company", rate)),
             addresses: rules.per_address.map(|rate| Allowances::new("address", rate)),
             requests: places(rules.requests),
             shares: Shares::default(),
-            working: Arc::default(),
             bodies: Bodies::new(rules.body_bytes, rules.body_bytes_per_company),
-            pulse,
-            late: Failure::overloaded(RETRY_AFTER_LOAD_S).into(),
-            refused_late: refused(LATE),
+            shedder: rules.new_work.map(|rules| LoadShedder::new(rules, disk_wait)),
+            overloaded: Failure::overloaded(RETRY_AFTER_LOAD_S).into(),
+            refused_full: refused(word(Shed::Full)),
             rules,
         }
     }
 
     /// A gate that stands open, as that of the admin listener: whoever gets there must be answered above all under load.
     pub fn open() -> Self {
-        Self::new(GateRules::default(), Pulse::new())
+        Self::new(GateRules::default(), || None)
     }
 
-    /// A beat of the pulse, to be spawned on each thread and runtime that may be late.
-    pub fn beat(&self) -> impl Future<Output = ()> + Send + 'static + use<> {
-        self.pulse.beat()
-    }
-
-    /// Has new work be turned away also when this is late.
-    pub fn heed(&self, signal: impl Fn() -> Duration + Send + Sync + 'static) {
-        self.pulse.heed(signal);
-    }
-
-    /// How late the process is.
-    pub fn lateness(&self) -> Duration {
-        self.pulse.delay()
+    /// How long new work queues just now, for who has less urgent things to do.
+    pub fn queueing(&self) -> Duration {
+        self.shedder.as_ref().map_or(Duration::ZERO, LoadShedder::queueing)
     }
 
     /// A request arrives.
@@ -178,35 +147,30 @@ impl Gate {
         Ok(())
     }
 
-    /// Whether new work is turned away just now, because the process is late.
-    pub(super) fn sheds(&self, method: &Method) -> bool {
-        !reads(method) && self.is_late_with(self.working.load(Ordering::Relaxed))
+    /// What turns away new work just now, because the line for it is full. What only reads is let past: a client that polls
+    /// has its lead in.
+    pub(super) fn full_line(&self, method: &Method) -> Option<&LoadShedder> {
+        self.shedder.as_ref().filter(|shedder| !reads(method) && shedder.is_full())
     }
 
-    /// Turns new work away while the process is late, or takes a place for it. What only reads goes on: a client that polls has
-    /// its lead in.
+    /// What is said to new work that there is no room for in line; counted.
+    pub(super) fn refuse_full(&self) -> Response {
+        self.refused_full.increment(1);
+        self.overloaded.give()
+    }
+
+    /// Lets new work of a company in, perhaps after it has waited for that, and what only reads at once.
     ///
     /// # Errors
     /// 503.
-    pub(super) fn shed(&self, visit: &mut Visit, method: &Method) -> Result<(), Failure> {
-        if reads(method) {
-            return Ok(());
+    pub(super) async fn permit(&self, method: &Method, company: Option<Uuid>) -> Result<Permit, Failure> {
+        match &self.shedder {
+            Some(shedder) if !reads(method) => {
+                let permit = shedder.permit(company.unwrap_or_default()).await;
+                permit.map_err(|shed| turned_away(word(shed)))
+            }
+            _ => Ok(Permit::default()),
         }
-        let others = self.working.fetch_add(1, Ordering::Relaxed);
-        visit.passage._work = Some(Work(Arc::clone(&self.working)));
-        if self.is_late_with(others) { Err(turned_away(LATE)) } else { Ok(()) }
-    }
-
-    /// What is said to new work that is turned away for lateness; counted.
-    pub(super) fn refuse_late(&self) -> Response {
-        self.refused_late.increment(1);
-        self.late.give()
-    }
-
-    /// Whether the process is late, and with so many at work is not left to itself.
-    fn is_late_with(&self, at_work: usize) -> bool {
-        let most = self.rules.shed_delay;
-        !most.is_zero() && at_work >= NEVER_SHED && self.lateness() > most
     }
 
     /// Counts a request for its company, and for what the company has under way.
@@ -267,6 +231,15 @@ impl Visit {
 
 fn reads(method: &Method) -> bool {
     method == Method::GET || method == Method::HEAD
+}
+
+/// The reason in metrics.
+fn word(shed: Shed) -> &'static str {
+    match shed {
+        Shed::Full => "queue",
+        Shed::Waited => "queue_wait",
+        Shed::Displaced => "queue_share",
+    }
 }
 
 /// So many places; 0 sets no limit.

@@ -4,12 +4,13 @@
 //!
 //! 1. [`listener`] accepts the connection (no delay, a limit on the head's time and size) and notes the peer; [`connections`] has
 //!    a place for it, for which an idle one may be closed, or none (503, or 429 where its address has too many).
-//! 2. `host` refuses what names no host, or two (400); `door` turns new work away while the process is late (503). Both answer
+//! 2. `host` refuses what names no host, or two (400); `door` turns new work away while there is no room for it in line (503). Both answer
 //!    with the 429 of step 4 to one who asks too often.
 //! 3. `arrival`, the one warp filter, takes the request apart; `envelope` gives it an id and a task of its
 //!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
 //! 4. [`gate`] counts it for its address (429), for those under way and, once the caller is known, for the
-//!    company; it turns away as the door does what got past that meanwhile. No body is read before.
+//!    company; new work waits in line there until it is let in ([`load_shedder`](crate::load_shedder)), or is turned away as at
+//!    the door. No body is read before.
 //! 5. [`router`] finds the row of the route table, or answers 404, 405, or `OPTIONS`; [`cors`] answers
 //!    preflights.
 //! 6. [`caller`] asks for the token, or the [`signature`], that the row's [`Scope`] wants, [`edition`] whether the row is part of
@@ -63,7 +64,6 @@ pub mod params;
 pub mod peer;
 mod percent;
 mod protocols;
-pub mod pulse;
 pub mod query;
 mod refusal;
 pub mod request;
@@ -94,7 +94,6 @@ pub use in_process::{AnswerBody, InProcess};
 pub use listener::{Drained, HttpService, Limits, Listener};
 pub use params::Params;
 pub use peer::Peer;
-pub use pulse::Pulse;
 pub use request::Request;
 pub use respond::Reply;
 pub use router::{Route, Router};

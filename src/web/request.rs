@@ -1,10 +1,11 @@
 //! A request as handlers see it: decoded, with a body that is read on demand, under a cap.
 
 use std::net::IpAddr;
+use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, TRANSFER_ENCODING};
 use hyper::{HeaderMap, Method};
 use ipnet::IpNet;
@@ -15,6 +16,7 @@ use super::bodies::{Bodies, Room};
 use super::client_address::{client_address, household};
 use super::failure::Failure;
 use super::peer::Peer;
+use crate::load_shedder::Permit;
 
 /// One request. Deliberately not `Debug`: headers hold the token, the body holds a person.
 pub struct Request {
@@ -30,6 +32,8 @@ pub struct Request {
     pub headers: HeaderMap,
     /// Who sent it; absent only when no listener of ours accepted it.
     pub peer: Option<Peer>,
+    /// Leave to do new work, held until whoever takes it gives it back, or the request is answered.
+    pub permit: Permit,
     body: Option<BodyStream>,
     put_back: Option<Bytes>,
     /// The company that sent it, if it is one's.
@@ -48,10 +52,24 @@ impl Request {
         query: Vec<(String, String)>,
         company: Option<Uuid>,
         bodies: Bodies,
+        permit: Permit,
     ) -> Self {
         let Arrival { method, path, query: _, headers, peer, body } = arrival;
         let body = Some(body);
-        Self { id, method, path, query, headers, peer, body, put_back: None, company, bodies, room: None }
+        Self {
+            id,
+            method,
+            path,
+            query,
+            headers,
+            peer,
+            permit,
+            body,
+            put_back: None,
+            company,
+            bodies,
+            room: None,
+        }
     }
 
     /// Who counts as one client: its address or, of IPv6, its /64 network; behind these proxies too.
@@ -110,8 +128,18 @@ impl Request {
         let announced = content_length(&self.headers).and_then(|length| usize::try_from(length).ok());
         let most = announced.map_or(cap_bytes, |length| length.min(cap_bytes));
         self.room = Some(self.bodies.room(self.company, most)?);
-        let reading = tokio::time::timeout(timeout, collect(body, cap_bytes));
-        reading.await.map_err(|_| Failure::timeout())?
+        let mut reading = pin!(tokio::time::timeout(timeout, collect(body, cap_bytes)));
+        let read = match reading.as_mut().now_or_never() {
+            Some(read) => read,
+            None => {
+                // Nobody is kept waiting for who sends slowly.
+                self.permit.pause();
+                let read = reading.await;
+                self.permit.resume();
+                read
+            }
+        };
+        read.map_err(|_| Failure::timeout())?
     }
 
     /// Puts `bytes` in the place of a body that was read, for whoever reads it next.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::future::join_all;
+use hyper::Method;
 use offerd::model::{CardPurpose, CardType, CompoundingMethod, MortgageLoanType, ProductSubType, RateTable};
 use serde_json::Value;
 
@@ -117,5 +119,24 @@ async fn every_array_is_sorted_by_score_and_every_offer_can_be_clicked() {
         assert!(!special || offer["productSubTypeDisclaimer"].is_string(), "{offer}");
         assert_eq!(offer["secured"].as_bool().unwrap(), offer["productSubType"] == "secured_loan");
         assert!(!offer["originator"]["images"].as_array().unwrap().is_empty());
+    }
+}
+
+/// They may wait in line as long as the machine takes.
+#[tokio::test]
+async fn of_256_clients_that_wait_for_their_answers_none_is_refused() {
+    let plan = Daemon::with_sample_partners().setting("limits.queueing_target", "5ms");
+    let daemon = plan.setting("limits.queue_wait", "1m").start().await;
+    let lead = sample("personal_loan");
+    let clients = (0..256).map(async |_| {
+        for _ in 0..2 {
+            assert_eq!(daemon.submit(&lead).await.status, 200);
+        }
+    });
+    join_all(clients).await;
+    let metrics = daemon.request(Method::GET, &format!("{}/metrics", daemon.admin), "", "").await;
+    let told = String::from_utf8_lossy(&metrics.body).into_owned();
+    for left in ["offerd_new_work_in_flight 0\n", "offerd_new_work_waiting 0\n"] {
+        assert!(told.contains(left), "{left} is missing in:\n{told}");
     }
 }

@@ -41,8 +41,8 @@ pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
         made_since: context.app.mergeable_since(caller),
     };
     let trace = TraceContext::of_request(&context.request.headers);
-    let matchmaker = &context.app.matchmaker;
-    let submitted = matchmaker.submit_again(growth, trace.as_ref(), Until::Prompt).await;
+    let (matchmaker, permit) = (&context.app.matchmaker, context.request.permit);
+    let submitted = matchmaker.submit_again(growth, trace.as_ref(), permit, Until::Prompt).await;
     let snapshot = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
     Ok(reply(&context.app, snapshot))
 }

@@ -1,6 +1,7 @@
 //! What the endpoints that take a lead have in common: reading it, and why it is refused.
 
 use crate::http::{App, v1};
+use crate::load_shedder::Permit;
 use crate::matching::repeat::Repeat;
 use crate::matching::{Refused, Submission};
 use crate::model::{ApiError, ErrorType, Lead, Unreadable};
@@ -37,7 +38,8 @@ pub(super) async fn read_submission(context: &mut Context<App>) -> Result<Submis
     };
     let repeat =
         key.map(|key| context.caller().map(|caller| Repeat::new(caller.viewer(), key, &body))).transpose()?;
-    Ok(Submission { repeat, ..submission(context, lead)? })
+    let permit = std::mem::take(&mut context.request.permit);
+    Ok(Submission { repeat, permit, ..submission(context, lead)? })
 }
 
 /// Like [`read_lead`], but no body is an empty lead.
@@ -53,7 +55,7 @@ fn lead_of(body: &[u8]) -> Result<Lead, Failure> {
     })
 }
 
-/// A lead with whose it is.
+/// A lead with whose it is; the leave to take it in stays with the request.
 pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submission, Failure> {
     let caller = context.caller()?;
     let company = context.app.tokens.company(caller.company);
@@ -64,6 +66,7 @@ pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submissio
         bands: v1::bands(context.edition),
         repeat: None,
         trace: TraceContext::of_request(&context.request.headers),
+        permit: Permit::default(),
         lead,
     })
 }

@@ -29,9 +29,9 @@ const STEP: usize = 64;
 /// Between two looks at the feeds when everything is counted.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// How late the process may be before the fold makes room, and how often as long as a step took it rests then.
-const LATE: Duration = Duration::from_millis(1);
-const REST_WHEN_LATE: u32 = 19;
+/// How long new work may queue before the fold makes room, and how often as long as a step took it rests then.
+const BUSY: Duration = Duration::from_millis(1);
+const REST_WHEN_BUSY: u32 = 19;
 
 /// How far the feeds of a company are counted: the arrival of the first record that is not, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,13 +77,13 @@ struct Draft {
 }
 
 /// Follows the feeds for as long as the store takes commits. While it catches up it rests for as long as a step took, so
-/// that it has half a core at most; while the process is late it has a twentieth, since the leads of the moment come first.
-pub async fn keep(engine: Arc<Engine>, lateness: impl Fn() -> Duration) {
+/// that it has half a core at most; while new work queues it has a twentieth, since the leads of the moment come first.
+pub async fn keep(engine: Arc<Engine>, queueing: impl Fn() -> Duration) {
     let fold = Fold::of(engine.store.clone(), engine.texts.clone());
     loop {
         let begun = Instant::now();
         let pause = match fold.round().await {
-            Ok(step) => rest(step, begun.elapsed(), lateness()),
+            Ok(step) => rest(step, begun.elapsed(), queueing()),
             Err(CommitError::Busy | CommitError::Guard { .. }) => LOOK_AGAIN,
             Err(CommitError::Closed) => return,
             Err(failure) => {
@@ -96,9 +96,9 @@ pub async fn keep(engine: Arc<Engine>, lateness: impl Fn() -> Duration) {
 }
 
 /// How long to rest after a step that took so long.
-fn rest(step: Step, took: Duration, lateness: Duration) -> Duration {
+fn rest(step: Step, took: Duration, queueing: Duration) -> Duration {
     match step {
-        Step::More if lateness > LATE => (took * REST_WHEN_LATE).min(LOOK_AGAIN),
+        Step::More if queueing > BUSY => (took * REST_WHEN_BUSY).min(LOOK_AGAIN),
         Step::More => took,
         Step::CaughtUp | Step::Nothing => LOOK_AGAIN,
     }
@@ -427,9 +427,9 @@ mod tests {
 
     #[test]
     fn it_catches_up_with_half_a_core_unless_the_process_is_late() {
-        assert_eq!(rest(Step::More, 7 * MS, LATE), 7 * MS);
-        assert_eq!(rest(Step::More, 7 * MS, LATE + MS), 133 * MS, "the leads of the moment come first");
-        assert_eq!(rest(Step::More, 70 * MS, LATE + MS), LOOK_AGAIN, "but never is it put off for longer");
+        assert_eq!(rest(Step::More, 7 * MS, BUSY), 7 * MS);
+        assert_eq!(rest(Step::More, 7 * MS, BUSY + MS), 133 * MS, "the leads of the moment come first");
+        assert_eq!(rest(Step::More, 70 * MS, BUSY + MS), LOOK_AGAIN, "but never is it put off for longer");
         for step in [Step::CaughtUp, Step::Nothing] {
             assert_eq!(rest(step, 7 * MS, Duration::ZERO), LOOK_AGAIN);
         }

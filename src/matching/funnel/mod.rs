@@ -17,7 +17,7 @@
 //! | applied, funded | `applied`, `funded`, as partners report them | as in the feed |
 //! | payouts | payout in its feed, less those taken back | of the offer, where it is recorded |
 //!
-//! While the process is late the fold has a twentieth of a core only, so that tallies may lag behind; [`behind`] tells by how
+//! While new work queues the fold has a twentieth of a core only, so that tallies may lag behind; [`behind`] tells by how
 //! much.
 //!
 //! Tallies stay when the records that they were counted from are dropped for their age.

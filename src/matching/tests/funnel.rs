@@ -116,6 +116,7 @@ impl Story {
                     repeat: None,
                     lead,
                     trace: None,
+                    permit: crate::load_shedder::Permit::default(),
                 };
                 let shown = self.world.matchmaker.submit(submission, Until::Prompt).await.unwrap();
                 self.tables.push(uuid(&shown));

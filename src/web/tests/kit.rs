@@ -24,6 +24,9 @@ pub(super) const CONFIDENTIAL: &str =
     "Bearer 22222222-2222-4222-8222-222222222222_22222222-2222-4222-8222-222222222222";
 pub(super) const UNISSUED: &str =
     "Bearer 33333333-3333-4333-8333-333333333333_33333333-3333-4333-8333-333333333333";
+/// A publishable token of another company.
+pub(super) const OF_ANOTHER: &str =
+    "Bearer 55555555-5555-4555-8555-555555555555_55555555-5555-4555-8555-555555555555";
 pub(super) const PARTNER: &str =
     "Bearer 44444444-4444-4444-8444-444444444444_44444444-4444-4444-8444-444444444444";
 
@@ -43,13 +46,15 @@ pub(super) struct App {
 
 impl Authenticate for App {
     fn principal(&self, token: &Token) -> Option<Principal> {
+        let another = token.as_str().starts_with('5');
         let kind = match token.as_str().as_bytes()[0] {
-            b'1' => TokenKind::Publishable,
+            b'1' | b'5' => TokenKind::Publishable,
             b'2' => TokenKind::Confidential,
             b'4' => return Some(Principal::Partner("bank".into())),
             _ => return None,
         };
-        let caller = Caller { company: Uuid::nil(), company_name: "Acme".into(), kind, test: true };
+        let company = if another { Uuid::max() } else { Uuid::nil() };
+        let caller = Caller { company, company_name: "Acme".into(), kind, test: true };
         Some(Principal::Company(caller))
     }
 }

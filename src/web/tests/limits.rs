@@ -4,9 +4,10 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::kit::{
-    BODY_CAP_BYTES, CONFIDENTIAL, Client, PUBLISHABLE, Server, UNISSUED, bind, limits, serve, start_behind,
+    Answer, BODY_CAP_BYTES, CONFIDENTIAL, Client, OF_ANOTHER, PUBLISHABLE, Server, UNISSUED, bind, limits,
+    serve, start_behind,
 };
-use crate::web::pulse::Pulse;
+use crate::load_shedder::ShedderRules;
 use crate::web::{Gate, GateRules, Limits, Rate};
 
 /// So slow that nothing comes back during a test.
@@ -15,7 +16,7 @@ fn slow(burst: u32) -> Option<Rate> {
 }
 
 fn gate(rules: GateRules) -> Gate {
-    Gate::new(rules, Pulse::new())
+    Gate::new(rules, || Some(Duration::ZERO))
 }
 
 /// So many requests that bring new work, all under way.
@@ -195,81 +196,162 @@ async fn a_company_has_a_part_of_the_room_for_bodies_and_leaves_the_rest_to_othe
     assert_eq!(ask(PUBLISHABLE).await.status, 201, "the room is given back");
 }
 
+/// Two requests with new work are in flight at most, and one waits in line.
+fn two_and_one() -> GateRules {
+    let rules = ShedderRules {
+        queueing_target: Duration::from_millis(5),
+        most: 2,
+        queue: 1,
+        queue_wait: limits().drain,
+    };
+    GateRules { new_work: Some(rules), ..GateRules::default() }
+}
+
+const NEW_WORK: &str = "POST /gated HTTP/1.1\r\nHost: test\r\nContent-Length: 20\r\n\r\n";
+
+/// Lets the server go on until it tells a figure.
+async fn until(recorder: &metrics_exporter_prometheus::PrometheusRecorder, figure: &str) {
+    while !recorder.handle().render().contains(figure) {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Sends new work on two connections, while two are in flight; gives the one that waits in line, and the answer to the other.
+async fn one_waits(server: &Server) -> (Client, Answer) {
+    let mut clients = [server.connect().await, server.connect().await];
+    for client in &mut clients {
+        client.send(NEW_WORK).await;
+    }
+    let [mut one, mut other] = clients;
+    let refused = tokio::select! {
+        answer = one.answer(false) => Err(answer),
+        answer = other.answer(false) => Ok(answer),
+    };
+    match refused {
+        Ok(answer) => (one, answer),
+        Err(answer) => (other, answer),
+    }
+}
+
 /// The answer comes although the body never does, so nobody reads it first.
 #[tokio::test]
-async fn a_late_process_turns_new_work_away_unread_and_goes_on_answering_polls() {
-    let rules = GateRules { shed_delay: Duration::from_millis(10), ..GateRules::default() };
-    let gate = Gate::new(rules, Pulse::late(Duration::from_millis(11)));
-    // Each has its head answered with nothing, and waits for its body.
-    let server = serve(bind(Limits { connections: 64, ..limits() }), gate, limits().drain, &["*"]);
-    let mut waiting = Vec::new();
-    let refused = loop {
-        let mut client = server.connect().await;
-        client.send("POST /gated HTTP/1.1\r\nHost: test\r\nContent-Length: 20\r\n\r\n").await;
-        tokio::select! {
-            biased;
-            () = async { server.app.entered.acquire().await.unwrap().forget() } => waiting.push(client),
-            answer = client.answer(false) => break answer,
-        }
-    };
-    assert_eq!(waiting.len(), 32, "so many are never turned away");
+async fn new_work_beyond_the_line_is_refused_unread_while_polls_go_on() {
+    let server = start_behind(gate(two_and_one()));
+    let in_flight = occupy(&server, 2).await;
+    let (mut waiting, refused) = one_waits(&server).await;
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
     assert_eq!(refused.fault().0, "unavailable");
     assert_eq!(server.ask("GET /hello", &[]).await.status, 200);
 
-    server.app.gate.add_permits(waiting.len());
-    for mut client in waiting {
+    server.app.gate.add_permits(3);
+    for mut client in in_flight {
         assert_eq!(client.answer(false).await.status, 200, "those that were let in finish");
     }
+    assert_eq!(waiting.answer(false).await.status, 200, "and let in who waits");
     server.app.gate.add_permits(1);
     assert_eq!(server.ask("POST /gated", &[]).await.status, 200, "their places are given back");
 }
 
 #[tokio::test]
-async fn what_is_turned_away_for_lateness_counts_and_is_sealed_as_every_request_is() {
+async fn a_company_has_a_place_in_a_line_that_others_fill() {
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
     let _local = metrics::set_default_local_recorder(&recorder);
-    let rules = GateRules {
-        shed_delay: Duration::from_millis(10),
-        per_address: slow(32 + 5),
-        ..GateRules::default()
+    let mut rules = two_and_one();
+    rules.new_work.as_mut().unwrap().queue = 2;
+    let server = start_behind(gate(rules));
+    let in_flight = occupy(&server, 2).await;
+    let mut others = [server.connect().await, server.connect().await];
+    for other in &mut others {
+        other.send(NEW_WORK).await;
+    }
+    until(&recorder, "offerd_new_work_waiting 2").await;
+    assert_eq!(server.ask("POST /gated", &[]).await.status, 503, "who fills the line has no more of it");
+
+    let mut company = server.connect().await;
+    let head =
+        format!("POST /told HTTP/1.1\r\nHost: test\r\nAuthorization: {OF_ANOTHER}\r\nContent-Length: 2");
+    company.send(&format!("{head}\r\n\r\n[]")).await;
+    let [one, other] = &mut others;
+    let displaced = tokio::select! {
+        answer = one.answer(false) => answer,
+        answer = other.answer(false) => answer,
     };
-    let gate = Gate::new(rules, Pulse::late(Duration::from_millis(11)));
-    let server = serve(bind(Limits { connections: 64, ..limits() }), gate, limits().drain, &["*"]);
-    let _waiting = occupy(&server, 32).await;
+    assert_eq!((displaced.status, displaced.header("retry-after")), (503, Some("1")));
+    drop(in_flight);
+    server.app.gate.add_permits(3);
+    assert_eq!(company.answer(false).await.status, 201);
+}
+
+#[tokio::test]
+async fn who_waits_too_long_is_refused() {
+    let mut rules = two_and_one();
+    rules.new_work.as_mut().unwrap().queue_wait = Duration::from_millis(1);
+    let server = start_behind(gate(rules));
+    let _in_flight = occupy(&server, 2).await;
+    let refused = server.ask("POST /gated", &[]).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+}
+
+#[tokio::test]
+async fn who_hangs_up_in_line_leaves_it() {
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let _local = metrics::set_default_local_recorder(&recorder);
+    let server = start_behind(gate(two_and_one()));
+    let _in_flight = occupy(&server, 2).await;
+    let mut leaves = server.connect().await;
+    leaves.send(NEW_WORK).await;
+    until(&recorder, "offerd_new_work_waiting 1").await;
+    drop(leaves);
+    until(&recorder, "offerd_new_work_waiting 0").await;
+}
+
+#[tokio::test]
+async fn who_sends_a_body_slowly_keeps_nobody_waiting() {
+    let server = start_behind(gate(two_and_one()));
+    let mut slow = [server.connect().await, server.connect().await];
+    for client in &mut slow {
+        client.send("POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n[").await;
+    }
+    for _ in 0..4 {
+        assert_eq!(server.connect().await.ask("POST /echo", &[], "[]").await.status, 201);
+    }
+    for client in &mut slow {
+        client.send("]").await;
+        assert_eq!(client.answer(false).await.status, 201);
+    }
+}
+
+#[tokio::test]
+async fn what_is_turned_away_at_the_door_counts_and_is_sealed_as_every_request_is() {
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let _local = metrics::set_default_local_recorder(&recorder);
+    let rules = GateRules { per_address: slow(4 + 4), ..two_and_one() };
+    let server = serve(bind(Limits { connections: 64, ..limits() }), gate(rules), limits().drain, &["*"]);
+    let _in_flight = occupy(&server, 2).await;
+    let (_waiting, _) = one_waits(&server).await;
 
     let mut client = server.connect().await;
     assert_eq!(client.ask("POST /nowhere", &[], "").await.status, 404, "which is no new work");
     assert_eq!(client.ask("DELETE /gated", &[], "").await.status, 405, "nor is this");
     let preflight = [("Origin", "https://shop.example"), ("Access-Control-Request-Method", "POST")];
     assert_eq!(client.ask("OPTIONS /gated", &preflight, "").await.status, 204, "which does not even count");
-    assert_eq!(client.ask("POST /leads/rateTables", &[], "").await.status, 503, "whoever sends it");
     for left in [1, 0] {
-        let late = client.ask("POST /gated", &[("Origin", "https://shop.example")], "").await;
-        assert_eq!((late.status, late.fault().0.as_str()), (503, "unavailable"));
-        let standing = late.header("ratelimit").unwrap();
+        let refused = client.ask("POST /gated", &[("Origin", "https://shop.example")], "").await;
+        assert_eq!((refused.status, refused.fault().0.as_str()), (503, "unavailable"));
+        let standing = refused.header("ratelimit").unwrap();
         assert!(standing.starts_with(&format!(r#""address";r={left};t="#)), "{standing}");
-        assert!(late.header("request-id").is_some());
-        assert_eq!(late.header("cache-control"), Some("no-store"));
-        assert_eq!(late.header("access-control-allow-origin"), Some("https://shop.example"));
+        assert!(refused.header("request-id").is_some());
+        assert_eq!(refused.header("cache-control"), Some("no-store"));
+        assert_eq!(refused.header("access-control-allow-origin"), Some("https://shop.example"));
     }
     assert_eq!(client.ask("POST /gated", &[], "").await.status, 429, "a flood is told that it is one");
 
     let rendered = recorder.handle().render();
     for line in [
-        r#"offerd_http_requests_total{listener="test",route="/gated",status="503"} 2"#,
+        r#"offerd_http_requests_total{listener="test",route="/gated",status="503"} 3"#,
         r#"offerd_http_requests_total{listener="test",route="/gated",status="429"} 1"#,
-        r#"offerd_http_requests_refused_total{reason="late"} 3"#,
+        r#"offerd_http_requests_refused_total{reason="queue"} 3"#,
     ] {
         assert!(rendered.contains(line), "{line} is missing in:\n{rendered}");
     }
-}
-
-#[tokio::test]
-async fn a_process_that_is_hardly_late_turns_nothing_away() {
-    let rules = GateRules { shed_delay: Duration::from_millis(10), ..GateRules::default() };
-    let gate = Gate::new(rules, Pulse::late(Duration::from_millis(9)));
-    let server = serve(bind(Limits { connections: 64, ..limits() }), gate, limits().drain, &["*"]);
-    let clients = occupy(&server, 40).await;
-    server.app.gate.add_permits(clients.len());
 }

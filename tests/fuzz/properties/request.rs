@@ -13,8 +13,8 @@ use hyper_util::rt::TokioIo;
 use offerd::model::TokenKind;
 use offerd::web::{
     AnswerMeter, Authenticate, Caller, Context, Cors, Edition, Editions, Failure, Gate, GateRules, Handler,
-    HttpService, Peer, Principal, Pulse, Rate, Reply, Route, Router, Scope, SigningKey, Surface, Token,
-    Welcome, query, service,
+    HttpService, Peer, Principal, Rate, Reply, Route, Router, Scope, SigningKey, Surface, Token, Welcome,
+    query, service,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
@@ -112,7 +112,7 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
     let welcome = Welcome { cors, vendors: vec!["offerd".to_owned()] };
     Shared {
         app: Arc::new(App),
-        gate: Arc::new(Gate::new(rules, Pulse::new())),
+        gate: Arc::new(Gate::new(rules, || None)),
         welcome: watch::channel(Arc::new(welcome)).0,
     }
 });

@@ -563,7 +563,7 @@ impl Plan {
             command.env("OFFERD__MATCHING__SUBMIT_WAIT", "10s");
         }
         // However busy the machine is, only tests of it turn leads away for that.
-        command.env("OFFERD__LIMITS__SHED_DELAY", "0ms");
+        command.env("OFFERD__LIMITS__QUEUEING_TARGET", "0ms");
         for (key, value) in &self.settings {
             command.env(format!("OFFERD__{}", key.to_uppercase().replace('.', "__")), value);
         }

@@ -110,7 +110,7 @@ impl Subject {
             command.env(format!("OFFERD__{listener}__LISTEN"), "127.0.0.1:0");
         }
         // Load is what a campaign is for; only the store may refuse it.
-        command.env("OFFERD__LIMITS__SHED_DELAY", "0ms");
+        command.env("OFFERD__LIMITS__QUEUEING_TARGET", "0ms");
         command.env("OFFERD__MATCHING__SUBMIT_WAIT", "5ms");
         // States are many and lie in memory.
         command.env("OFFERD__STORE__RESERVE_BYTES", "0").env("OFFERD__STORE__CACHE_BYTES", "33554432");

@@ -1,0 +1,183 @@
+//! How much may be in flight, found from how long it queues: LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus, which extends
+//! RFC 6817), with leads for segments.
+//!
+//! A window is as many acknowledgements as may be in flight, of what was let in since the last change; the least queueing time
+//! in it counts, so that a peak is no queue. Once a window:
+//!
+//! - while new work queues for less than three quarters of the target, the limit doubles (slow start);
+//! - up to the target it grows by one;
+//! - beyond, it shrinks by its part by which the target is exceeded, at most by half.
+//!
+//! It grows only while it is reached. Slow start begins anew where new work hardly queues, below a quarter of the target: the
+//! draft has a slowdown for that, in order to measure the delay without a queue, which we know: what a lead waits for the disk
+//! is measured, and what it takes beyond that is queueing, but for a fraction of a millisecond.
+
+use std::time::Duration;
+
+/// Below this nothing is learned from queueing: so few hardly make a queue, and the disk takes them together.
+pub(super) const LEAST: usize = 8;
+
+/// What it begins with.
+pub(super) const FIRST: usize = 32;
+
+/// Shares of the target up to which slow start goes on, and below which it begins anew.
+const SLOW_START_ENDS: f64 = 0.75;
+const SLOW_START_AGAIN: f64 = 0.25;
+
+/// The limit, and the window that is under way.
+#[derive(Debug)]
+pub(super) struct Limit {
+    target: Duration,
+    most: f64,
+    /// What may be in flight, between [`LEAST`] and `most`.
+    now: f64,
+    slow_start: bool,
+    window: Window,
+    /// What the last window queued.
+    queueing: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Window {
+    nth: u64,
+    acknowledged: usize,
+    least: Option<Duration>,
+    /// Whether as much was in flight as may be.
+    reached: bool,
+}
+
+impl Limit {
+    pub(super) fn new(target: Duration, most: usize) -> Self {
+        let most = most.max(1) as f64;
+        Self {
+            target,
+            most,
+            now: (FIRST as f64).min(most),
+            slow_start: true,
+            window: Window::default(),
+            queueing: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn get(&self) -> usize {
+        self.now as usize
+    }
+
+    pub(super) fn queueing(&self) -> Duration {
+        self.queueing
+    }
+
+    /// The window in which something is let in now.
+    pub(super) fn window(&self) -> u64 {
+        self.window.nth
+    }
+
+    /// As much is in flight as may be.
+    pub(super) fn reached(&mut self) {
+        self.window.reached = true;
+    }
+
+    /// Something that was let in during a window was acknowledged, and had queued so long.
+    pub(super) fn acknowledged(&mut self, window: u64, queueing: Duration) {
+        if window != self.window.nth {
+            return;
+        }
+        self.window.acknowledged += 1;
+        let least = self.window.least.map_or(queueing, |least| least.min(queueing));
+        self.window.least = Some(least);
+        if self.window.acknowledged < self.get() {
+            return;
+        }
+        self.queueing = least;
+        let step = self.step(least.as_secs_f64() / self.target.as_secs_f64());
+        if step < 0.0 || self.window.reached {
+            self.now = (self.now + step).min(self.most).max((LEAST as f64).min(self.most));
+        }
+        self.window = Window { nth: self.window.nth + 1, ..Window::default() };
+    }
+
+    /// By how much the limit changes where the target is used to such a share.
+    fn step(&mut self, share: f64) -> f64 {
+        self.slow_start = share < SLOW_START_AGAIN || self.slow_start && share < SLOW_START_ENDS;
+        match () {
+            () if self.slow_start => self.now,
+            () if share <= 1.0 => 1.0,
+            () => (1.0 - self.now * (share - 1.0)).max(-self.now / 2.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TARGET: Duration = Duration::from_millis(5);
+
+    /// A window in which the limit is reached and everything queues so long.
+    fn window(limit: &mut Limit, queueing: Duration) -> usize {
+        limit.reached();
+        let nth = limit.window();
+        while limit.window() == nth {
+            limit.acknowledged(nth, queueing);
+        }
+        limit.get()
+    }
+
+    #[test]
+    fn it_doubles_until_new_work_queues_then_grows_by_one_and_shrinks_by_the_excess() {
+        let mut limit = Limit::new(TARGET, 1000);
+        assert_eq!(limit.get(), FIRST);
+        assert_eq!(window(&mut limit, TARGET / 2), 2 * FIRST);
+        assert_eq!(window(&mut limit, TARGET * 4 / 5), 2 * FIRST + 1, "three quarters end slow start");
+        assert_eq!(window(&mut limit, TARGET / 2), 2 * FIRST + 2, "for good");
+        assert_eq!(window(&mut limit, TARGET * 5 / 4), 2 * FIRST + 2 - 16, "a quarter, and one more");
+        assert_eq!(window(&mut limit, TARGET * 100), 25, "at most by half");
+        assert_eq!(window(&mut limit, Duration::ZERO), 50, "and anew");
+    }
+
+    #[test]
+    fn what_is_not_reached_does_not_grow_but_shrinks() {
+        let mut limit = Limit::new(TARGET, 1000);
+        (0..FIRST).for_each(|_| limit.acknowledged(0, Duration::ZERO));
+        assert_eq!((limit.get(), limit.window()), (FIRST, 1));
+        (0..FIRST).for_each(|_| limit.acknowledged(1, TARGET * 2));
+        assert_eq!(limit.get(), FIRST / 2);
+    }
+
+    #[test]
+    fn a_peak_is_no_queue_and_what_was_let_in_before_a_change_tells_nothing_of_it() {
+        let mut limit = Limit::new(TARGET, 1000);
+        limit.reached();
+        (1..FIRST).for_each(|_| limit.acknowledged(0, TARGET * 9));
+        limit.acknowledged(0, Duration::ZERO);
+        assert_eq!(limit.get(), 2 * FIRST, "one of the window did not queue");
+        (0..1000).for_each(|_| limit.acknowledged(0, TARGET * 9));
+        assert_eq!(limit.get(), 2 * FIRST);
+    }
+
+    proptest! {
+        #[test]
+        fn it_stays_within_its_bounds_and_at_most_doubles_or_halves(
+            most in 1_usize..5000,
+            windows in prop::collection::vec((0_u64..100_000, any::<bool>()), 1..60),
+        ) {
+            let mut limit = Limit::new(TARGET, most);
+            for (micros, reached) in windows {
+                let (before, nth) = (limit.get(), limit.window());
+                if reached {
+                    limit.reached();
+                }
+                while limit.window() == nth {
+                    limit.acknowledged(nth, Duration::from_micros(micros));
+                }
+                let after = limit.get();
+                prop_assert!((LEAST.min(most)..=most).contains(&after));
+                prop_assert!(after <= 2 * before + 1 && after + 1 >= before / 2);
+                prop_assert!(reached || after <= before);
+                prop_assert!(Duration::from_micros(micros) > TARGET || after >= before);
+            }
+        }
+    }
+}

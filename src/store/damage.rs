@@ -40,6 +40,17 @@ pub enum DamageKind {
     Unlisted,
     /// It cannot be opened; in a sentence why.
     Unusable(String),
+    /// The disk cannot read some of its bytes. They may be sound all the same.
+    Unreadable {
+        /// Where they begin.
+        at: u64,
+        /// How many there are.
+        bytes: u64,
+        /// What the system said.
+        why: String,
+    },
+    /// It was opened while the disk could not read all of it.
+    Partial,
     /// Some of its bytes are no records.
     Bytes {
         /// Where they begin.
@@ -84,6 +95,13 @@ impl fmt::Display for Damage {
                 f,
                 "`{file}` and its copy are lost; what the store has was told from its files, and made a list of anew"
             ),
+            DamageKind::Unreadable { at, bytes, why } => {
+                write!(f, "`{file}`: the disk cannot read {bytes} bytes at {at}: {why}")
+            }
+            DamageKind::Partial => write!(
+                f,
+                "`{file}` was opened while the disk could not read all of it; what it could not read is looked for again at the next start"
+            ),
             DamageKind::Unusable(why) => write!(f, "`{file}` cannot be used: {why}"),
             DamageKind::Bytes { at, bytes, between: [before, behind] } => {
                 write!(f, "`{file}`: {bytes} bytes at {at} are no records")?;
@@ -126,6 +144,27 @@ impl Damages {
         }
         noted.push(damage);
         metrics::gauge!(STORE_DAMAGE).set(noted.len() as f64);
+    }
+
+    /// Takes note that the disk can read a file again, or a place in it.
+    pub(super) fn can_be_read(&self, file: &str, place: Option<u64>) {
+        let is_of_place = |at| place.is_none_or(|place| place == at);
+        let mut noted = self.noted();
+        let before = noted.len();
+        noted.retain(|damage| match damage.what {
+            DamageKind::Unreadable { at, .. } => damage.file != file || !is_of_place(at),
+            _ => true,
+        });
+        if noted.len() < before {
+            tracing::info!(file, "the disk can read a file of the store again");
+            metrics::gauge!(STORE_DAMAGE).set(noted.len() as f64);
+        }
+    }
+
+    /// Whether the disk could not read something of a volume.
+    pub(super) fn are_unreadable(&self, volume: u32) -> bool {
+        let is_unreadable = |damage: &Damage| matches!(damage.what, DamageKind::Unreadable { .. });
+        self.noted().iter().any(|damage| damage.volume == Some(volume) && is_unreadable(damage))
     }
 
     /// All of it, in the order it was met.

@@ -21,7 +21,7 @@ use super::{
     options::StoreOptions,
     records::{Records, Scan},
     recovery::{self, Recovered},
-    sealing::{MasterKey, Sealing, SealingError},
+    sealing::{MasterKey, Sealing, SealingError, key_file::KeyFile},
     stall::Stalls,
     trees::{TREES, Tree},
     volumes::{BASE, Kept, Volumes, time_ms},
@@ -65,6 +65,12 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let volumes = Volumes::open(options, manifest, damages, lock).map_err(ReadError::from)?;
     let is_new =
         volumes.last().is_none() && volumes.base().range(std::ops::Bound::Unbounded).next().is_none();
+    if let Some(master) = &master
+        && let Some(file) = KeyFile::of(path).mend(master).map_err(StoreError::Sealing)?
+    {
+        let file = file.to_owned();
+        volumes.damages().note(Damage { volume: None, file, what: DamageKind::Spare });
+    }
     let sealing = Sealing::open(master, path, is_new).map_err(StoreError::Sealing)?;
     let latch = Arc::new(FailureLatch::default());
     let stalls = Stalls::new(options.stall_after);

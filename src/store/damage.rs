@@ -49,6 +49,8 @@ pub enum DamageKind {
         /// What the system said.
         why: String,
     },
+    /// It is a file of the journal that was damaged, and what lay at its damaged places may be lost: how much, nothing tells.
+    SetAside,
     /// It was opened while the disk could not read all of it.
     Partial,
     /// Some of its bytes are no records.
@@ -98,6 +100,11 @@ impl fmt::Display for Damage {
             DamageKind::Unreadable { at, bytes, why } => {
                 write!(f, "`{file}`: the disk cannot read {bytes} bytes at {at}: {why}")
             }
+            DamageKind::SetAside => write!(
+                f,
+                "`{file}` is a damaged file of the journal, set aside: what was whole of it was taken in, what lay at its damaged \
+                 places may be lost, and is counted nowhere; remove it when you have seen it"
+            ),
             DamageKind::Partial => write!(
                 f,
                 "`{file}` was opened while the disk could not read all of it; what it could not read is looked for again at the next start"

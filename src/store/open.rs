@@ -14,7 +14,7 @@ use super::{
     disk::{self, DiskResult},
     error::StoreError,
     health::FailureLatch,
-    journal::Journal,
+    journal::{self, Journal},
     lock::Lock,
     manifest::{Found, Manifest},
     migration,
@@ -62,6 +62,9 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let (found, damages) = manifest(path)?;
     let recovered = recovery::recover(options, found, damages).map_err(|source| io_error(path, source))?;
     let Recovered { manifest, replay, damages } = recovered;
+    for name in journal::set_aside(path) {
+        damages.note(Damage { volume: None, file: format!("damaged/{name}"), what: DamageKind::SetAside });
+    }
     let volumes = Volumes::open(options, manifest, damages, lock).map_err(ReadError::from)?;
     let is_new =
         volumes.last().is_none() && volumes.base().range(std::ops::Bound::Unbounded).next().is_none();

@@ -163,11 +163,6 @@ fn print(report: &StoreReport, all: bool, json: bool) -> Result<(), String> {
         page::print(format_args!("{} keys of no tree", report.unknown_keys));
     }
     page::print(verdict(report));
-    for file in &report.set_aside {
-        page::print(format_args!(
-            "a damaged file of the journal was set aside: damaged/{file}; remove it when you have seen it"
-        ));
-    }
     Ok(())
 }
 
@@ -230,7 +225,10 @@ fn print_salvaged(salvaged: &Salvaged, into: &Path, json: bool) -> Result<(), St
         page::print(damage);
     }
     for file in &salvaged.journal {
-        page::print(format_args!("`journal/{file}` is damaged; what is whole of it was taken in"));
+        page::print(format_args!(
+            "`journal/{file}` is damaged; what is whole of it was taken in, what lay at its damaged places may be lost, and is not \
+             counted below"
+        ));
     }
     if salvaged.keys_of_backup {
         page::print("`keys` was lost, and taken from the backup");

@@ -35,6 +35,19 @@ pub enum DamageKind {
     Unlisted,
     /// It cannot be opened; in a sentence why.
     Unusable(String),
+    /// The disk cannot read some of its bytes. They may be sound all the same.
+    Unreadable {
+        /// Where they begin.
+        at: u64,
+        /// How many there are.
+        bytes: u64,
+        /// What the system said.
+        why: String,
+    },
+    /// It is a file of the journal that was damaged, and what lay at its damaged places may be lost: how much, nothing tells.
+    SetAside,
+    /// It was opened while the disk could not read all of it.
+    Partial,
     /// Some of its bytes are no records.
     Bytes {
         /// Where they begin.
@@ -92,6 +105,18 @@ impl fmt::Display for Damage {
             DamageKind::Unlisted => write!(
                 f,
                 "`{file}` and its copy are lost; what the store has was told from its files, and made a list of anew"
+            ),
+            DamageKind::Unreadable { at, bytes, why } => {
+                write!(f, "`{file}`: the disk cannot read {bytes} bytes at {at}: {why}")
+            }
+            DamageKind::SetAside => write!(
+                f,
+                "`{file}` is a damaged file of the journal, set aside: what was whole of it was taken in, what lay at its damaged \
+                 places may be lost, and is counted nowhere; remove it when you have seen it"
+            ),
+            DamageKind::Partial => write!(
+                f,
+                "`{file}` was opened while the disk could not read all of it; what it could not read is looked for again at the next start"
             ),
             DamageKind::Unusable(why) => write!(f, "`{file}` cannot be used: {why}"),
             DamageKind::Bytes { at, bytes, between: [before, behind] } => {

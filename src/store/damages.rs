@@ -76,8 +76,24 @@ impl Damages {
 
     /// Takes note that all records of a file were read, and what of them is damaged: whatever else was known of them is so no more.
     pub(super) fn has_read(&self, file: &str, found: Vec<Damage>) {
-        self.forget(|known| known.file == file && is_of_records(known) && !found.contains(known));
+        let is_read =
+            |known: &Damage| is_of_records(known) || matches!(known.what, DamageKind::Unreadable { .. });
+        self.forget(|known| known.file == file && is_read(known) && !found.contains(known));
         found.into_iter().for_each(|damage| self.note(damage));
+    }
+
+    /// Takes note that the disk can read a place of a file again.
+    pub(super) fn can_be_read(&self, file: &str, place: u64) {
+        let is_it = |known: &Damage| matches!(known.what, DamageKind::Unreadable { at, .. } if at == place);
+        if self.forget(|known| known.file == file && is_it(known)) {
+            tracing::info!(file, "the disk can read a file of the store again");
+        }
+    }
+
+    /// Whether the disk could not read something of a volume.
+    pub(super) fn are_unreadable(&self, volume: Number) -> bool {
+        let is_unreadable = |known: &Damage| matches!(known.what, DamageKind::Unreadable { .. });
+        self.noted().iter().any(|known| known.volume == Some(volume) && is_unreadable(known))
     }
 
     /// Takes note that a volume was opened.
@@ -114,7 +130,8 @@ impl Damages {
         }
     }
 
-    fn forget(&self, is_gone: impl Fn(&Damage) -> bool) {
+    /// Whether there was any.
+    fn forget(&self, is_gone: impl Fn(&Damage) -> bool) -> bool {
         let mut noted = self.noted();
         let known = mem::take(&mut *noted);
         let (gone, left): (Vec<Damage>, Vec<Damage>) = known.into_iter().partition(is_gone);
@@ -122,6 +139,7 @@ impl Damages {
         if !gone.is_empty() {
             self.have_changed(&noted, gone.iter().any(is_kept));
         }
+        !gone.is_empty()
     }
 
     fn have_changed(&self, noted: &[Damage], is_kept: bool) {

@@ -8,8 +8,8 @@ use std::{
     error::Error,
     fmt,
     fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
         Arc, LazyLock,
@@ -29,6 +29,9 @@ const HANG_LOOK: Duration = Duration::from_millis(1);
 
 /// How much is given up where a disk cannot read, in bytes.
 const PAGE: usize = 4096;
+
+/// The kind of error where something else has the name of a file.
+pub(super) const NOT_A_FILE: io::ErrorKind = io::ErrorKind::InvalidInput;
 
 /// Why the store's files cannot be read or written: what the system said, or sled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,13 +88,23 @@ impl SyncFault {
     }
 }
 
+/// A page that the disk could not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unread {
+    /// Where it begins.
+    pub(super) at: u64,
+    /// What the system said.
+    pub(super) why: String,
+}
+
 /// Reads as many bytes from a place on as these are. Where the disk cannot read a page of them, that page is zeros, so that it
-/// costs no more than what is in it.
-pub(super) fn read_sparing(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+/// costs no more than what is in it, and is told.
+pub(super) fn read_sparing(file: &File, bytes: &mut [u8], at: u64) -> io::Result<Vec<Unread>> {
     match file.read_exact_at(bytes, at) {
         Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {}
-        read => return read,
+        read => return read.map(|()| Vec::new()),
     }
+    let mut unread = Vec::new();
     let (mut rest, mut from) = (bytes, at);
     while !rest.is_empty() {
         let within = (from % PAGE as u64) as usize;
@@ -99,19 +112,58 @@ pub(super) fn read_sparing(file: &File, bytes: &mut [u8], at: u64) -> io::Result
         let (page, behind) = rest.split_at_mut(length);
         match file.read_exact_at(page, from) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(error),
-            Err(_) => page.fill(0),
+            Err(error) => {
+                page.fill(0);
+                unread.push(Unread { at: from, why: error.to_string() });
+            }
             Ok(()) => {}
         }
         (rest, from) = (behind, from + length as u64);
     }
-    Ok(())
+    Ok(unread)
 }
 
-/// All of a file, with zeros where the disk cannot read it.
-pub(super) fn read_file_sparing(path: &Path) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
+/// All of a file, with zeros where the disk cannot read it, and where that is.
+pub(super) fn read_file_sparing(path: &Path) -> io::Result<(Vec<u8>, Vec<Unread>)> {
+    let file = open_file(OpenOptions::new().read(true), path)?;
     let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
-    read_sparing(&file, &mut bytes, 0)?;
+    let unread = read_sparing(&file, &mut bytes, 0)?;
+    Ok((bytes, unread))
+}
+
+/// Opens what has to be a file, and never waits for what has its name.
+///
+/// # Errors
+/// As that of the system; of the kind [`NOT_A_FILE`] where something else was found.
+pub(super) fn open_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let is_file = |metadata: &fs::Metadata| {
+        let found = metadata.file_type();
+        let what = match () {
+            () if found.is_file() => return Ok(()),
+            () if found.is_dir() => "a directory",
+            () if found.is_fifo() => "a pipe",
+            () if found.is_socket() => "a socket",
+            () => "a device",
+        };
+        let told = format!("`{}` is {what}, want a file; move it away", path.display());
+        Err(io::Error::new(NOT_A_FILE, told))
+    };
+    // A directory cannot be opened to write, and a pipe would wait.
+    if let Ok(metadata) = fs::metadata(path) {
+        is_file(&metadata)?;
+    }
+    let file = options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    is_file(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// All of what has to be a file.
+///
+/// # Errors
+/// As [`open_file`].
+pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_file(OpenOptions::new().read(true), path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -186,14 +238,32 @@ mod tests {
         let mut bytes = [7; 3 * PAGE];
         assert!(memory.read_exact_at(&mut bytes, 0).is_err());
         bytes.fill(7);
-        read_sparing(&memory, &mut bytes, 100).unwrap();
+        let unread = read_sparing(&memory, &mut bytes, 100).unwrap();
         assert_eq!(bytes, [0; 3 * PAGE]);
+        let pages: Vec<u64> = unread.iter().map(|page| page.at).collect();
+        assert_eq!(pages, [100, 4096, 8192, 12288], "each page that it touches");
+        assert!(unread[0].why.contains("os error"), "{unread:?}");
 
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         fs::write(&path, "whole").unwrap();
-        assert_eq!(read_file_sparing(&path).unwrap(), b"whole");
+        assert_eq!(read_file_sparing(&path).unwrap(), (b"whole".to_vec(), Vec::new()));
         let mut more = [0; 6];
         assert!(read_sparing(&File::open(&path).unwrap(), &mut more, 0).is_err(), "it is shorter");
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_in_a_sentence_and_waited_for_never() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        for (path, what) in
+            [(&*pipe, "a pipe"), (directory.path(), "a directory"), (Path::new("/dev/null"), "a device")]
+        {
+            let error = read_file(path).unwrap_err();
+            let told = format!("`{}` is {what}, want a file; move it away", path.display());
+            assert_eq!((error.kind(), error.to_string()), (NOT_A_FILE, told));
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::error::StoreError;
+use super::{disk, error::StoreError};
 
 /// How often a held lock is tried again.
 const RETRY: Duration = Duration::from_millis(2);
@@ -23,7 +23,7 @@ impl Lock {
     /// Takes the lock of a store that is not to be changed; nothing where there never was one.
     pub(super) fn take_to_read(store: &Path) -> Result<Option<Self>, StoreError> {
         let path = store.join("lock");
-        let file = match File::open(&path) {
+        let file = match disk::open_file(OpenOptions::new().read(true), &path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(|source| StoreError::Io { path: path.clone(), source })?,
         };
@@ -39,7 +39,8 @@ impl Lock {
         let path = store.join("lock");
         let io = |source| StoreError::Io { path: path.clone(), source };
         let mut options = OpenOptions::new();
-        let file = options.write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(io)?;
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let file = disk::open_file(&mut options, &path).map_err(io)?;
         let began = Instant::now();
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {

@@ -69,9 +69,11 @@ impl Manifest {
     pub(super) fn read(store: &Path) -> io::Result<Found> {
         let mut read = Vec::new();
         for name in NAMES {
-            match fs::read(store.join(name)) {
+            match disk::read_file(&store.join(name)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => read.push((name, None)),
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
+                Err(error) if [io::ErrorKind::PermissionDenied, disk::NOT_A_FILE].contains(&error.kind()) => {
+                    return Err(error);
+                }
                 bytes => read.push((name, Some(bytes.ok().and_then(|bytes| Self::parse(&bytes))))),
             }
         }

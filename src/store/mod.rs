@@ -328,6 +328,11 @@ impl Store {
         self.shared.records.volumes().damages().all()
     }
 
+    /// Whether what is not found in the base may be there all the same, since the disk cannot read all of it.
+    pub(super) fn is_base_in_doubt(&self) -> bool {
+        self.shared.records.volumes().base().is_distrusted()
+    }
+
     /// How many records were met that cannot be read, by tree, since it was opened.
     pub fn broken(&self) -> BTreeMap<Tree, u64> {
         self.shared.records.broken()

@@ -15,7 +15,7 @@ use super::{
     disk::{self, DiskResult},
     error::StoreError,
     health::FailureLatch,
-    journal::Journal,
+    journal::{self, Journal},
     lock::Lock,
     manifest::{Found, Manifest},
     migration,
@@ -66,9 +66,18 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let found = manifest(path, &damages)?;
     let recovered = recovery::recover(options, found, damages).map_err(|source| io_error(path, source))?;
     let Recovered { manifest, replay, damages } = recovered;
+    for name in journal::set_aside(path) {
+        damages.note(Damage { volume: None, file: format!("damaged/{name}"), what: DamageKind::SetAside });
+    }
     let volumes = Volumes::open(options, manifest, damages, lock).map_err(ReadError::from)?;
     let is_new =
         volumes.last().is_none() && volumes.base().range(std::ops::Bound::Unbounded).next().is_none();
+    if let Some(master) = &master
+        && let Some(file) = KeyFile::of(path).mend(master).map_err(StoreError::Sealing)?
+    {
+        let file = file.to_owned();
+        volumes.damages().note(Damage { volume: None, file, what: DamageKind::Spare });
+    }
     let sealing = Sealing::open(master, path, is_new).map_err(StoreError::Sealing)?;
     let latch = Arc::new(FailureLatch::default());
     let stalls = Stalls::new(options.stall_after);

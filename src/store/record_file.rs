@@ -21,7 +21,12 @@ use std::{
 
 use memchr::memmem;
 
-use super::{changes::Change, disk, frame::VALUE_LIMIT, volumes::Number};
+use super::{
+    changes::Change,
+    disk::{self, Unread},
+    frame::VALUE_LIMIT,
+    volumes::Number,
+};
 
 const MAGIC: &[u8; 8] = b"offerdr1";
 
@@ -89,6 +94,8 @@ pub(super) enum Met {
         at: u64,
         /// How many there are.
         bytes: u64,
+        /// Where the disk could not read them, what the system said: they may be sound all the same.
+        unread: Option<String>,
     },
 }
 
@@ -140,15 +147,18 @@ impl RecordFile {
     }
 
     fn open_as(
-        options: &OpenOptions,
+        options: &mut OpenOptions,
         directory: &Path,
         volume: Number,
         number: FileNumber,
         synced: u64,
     ) -> io::Result<Self> {
         let path = path_of(directory, number);
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        let file = options.open(&path).map_err(named)?;
+        let named = |error: io::Error| match error.kind() {
+            disk::NOT_A_FILE => error,
+            kind => io::Error::new(kind, format!("{}: {error}", path.display())),
+        };
+        let file = disk::open_file(options, &path).map_err(named)?;
         let length = file.metadata().map_err(named)?.len();
         let (end, known) = (AtomicU64::new(length), AtomicU64::new(synced.min(length)));
         Ok(Self { volume, number, file, end, synced: known, wanted: synced })
@@ -228,15 +238,28 @@ impl RecordFile {
 
     /// The value of the entry of this key that lies there. Where it is damaged, what lies in its place, which no reader of frames
     /// takes for a value; nothing when another key's lies there, or not as much.
-    pub(super) fn read(&self, locator: Locator, key: &[u8]) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// That the disk cannot read it, whatever lies there.
+    pub(super) fn read(&self, locator: Locator, key: &[u8]) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; locator.length as usize];
-        if self.file.read_exact_at(&mut bytes, locator.at).is_err() {
-            return Vec::new();
+        match self.file.read_exact_at(&mut bytes, locator.at) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Vec::new()),
+            read => read.map_err(|error| self.named("be read", &error))?,
         }
         let value_at = HEAD + key.len();
-        match bytes.get(HEAD..value_at) {
+        Ok(match bytes.get(HEAD..value_at) {
             Some(found) if found == key => bytes.split_off(value_at),
             _ => Vec::new(),
+        })
+    }
+
+    /// Whether the disk can read what lies there.
+    pub(super) fn can_be_read(&self, at: u64, bytes: u64) -> bool {
+        let mut unneeded = vec![0; usize::try_from(bytes).unwrap_or(VALUE_MAX).min(VALUE_MAX)];
+        match self.file.read_exact_at(&mut unneeded, at) {
+            Err(error) => error.kind() == io::ErrorKind::UnexpectedEof,
+            Ok(()) => true,
         }
     }
 
@@ -247,6 +270,7 @@ impl RecordFile {
             at: from.max(HEADING),
             read: Vec::new(),
             read_at: from.max(HEADING),
+            unread: Vec::new(),
             end: self.len(),
         }
     }
@@ -329,6 +353,8 @@ pub(super) struct Walk<'a> {
     /// What was read, and where it begins.
     read: Vec<u8>,
     read_at: u64,
+    /// The pages that could not be read, and were not told yet.
+    unread: Vec<Unread>,
     end: u64,
 }
 
@@ -346,12 +372,23 @@ impl Walk<'_> {
             let length = wanted.max(CHUNK).min((self.end - at) as usize);
             self.read.resize(length, 0);
             self.read_at = at;
-            if let Err(error) = disk::read_sparing(&self.file.file, &mut self.read, at) {
-                self.read.clear();
-                return Err(error);
+            match disk::read_sparing(&self.file.file, &mut self.read, at) {
+                Ok(unread) => self.unread.extend(unread),
+                Err(error) => {
+                    self.read.clear();
+                    return Err(error);
+                }
             }
         }
         Ok(&self.read[(at - self.read_at) as usize..])
+    }
+
+    /// Why what lies before a place could not be read, where the disk could not.
+    fn unread_until(&mut self, end: u64) -> Option<String> {
+        let (told, ahead): (Vec<Unread>, Vec<Unread>) =
+            std::mem::take(&mut self.unread).into_iter().partition(|page| page.at < end);
+        self.unread = ahead;
+        told.into_iter().next().map(|page| page.why)
     }
 
     fn entry_at(&mut self, at: u64) -> io::Result<Option<Entry>> {
@@ -407,7 +444,8 @@ impl Iterator for Walk<'_> {
                 Ok(Met::Entry(entry))
             }
             Ok(None) => self.next_entry(self.at).map(|next| {
-                let damage = Met::Damage { at: self.at, bytes: next - self.at };
+                let damage =
+                    Met::Damage { at: self.at, bytes: next - self.at, unread: self.unread_until(next) };
                 self.at = next;
                 damage
             }),
@@ -462,7 +500,7 @@ mod tests {
         for met in file.walk(0) {
             match met.unwrap() {
                 Met::Entry(entry) => entries.push(entry),
-                Met::Damage { at, bytes } => damage.push((at, bytes)),
+                Met::Damage { at, bytes, unread } => damage.push((at, bytes + u64::from(unread.is_some()))),
             }
         }
         (entries, damage)
@@ -477,11 +515,11 @@ mod tests {
         file.sync().unwrap();
         assert_eq!((file.synced(), file.is_headed().unwrap()), (file.len(), true));
         let file = RecordFile::open(directory.path(), 3, 1, 0).unwrap();
-        assert_eq!(file.read(locators[0], b"a"), b"one");
-        assert_eq!(file.read(locators[2], b"a"), vec![7; 300_000]);
-        assert_eq!(file.read(locators[2], b"b"), b"", "of another key");
+        assert_eq!(file.read(locators[0], b"a").unwrap(), b"one");
+        assert_eq!(file.read(locators[2], b"a").unwrap(), vec![7; 300_000]);
+        assert_eq!(file.read(locators[2], b"b").unwrap(), b"", "of another key");
         let moved = Locator { at: locators[0].at + 1, ..locators[0] };
-        assert_eq!(file.read(moved, b"a"), b"");
+        assert_eq!(file.read(moved, b"a").unwrap(), b"");
         let (read, damage) = entries(&file);
         assert!(damage.is_empty());
         let as_changes: Vec<Change> =

@@ -110,7 +110,7 @@ impl RawValues for Settled<'_> {
                 (Standing::Open(volume), _) => {
                     let bounds = &self.records.bounds;
                     bounds.hold()?;
-                    if let Some(raw) = bounds.told(volume.get(sled_key))? {
+                    if let Some(raw) = bounds.told(volume.get(sled_key))?? {
                         return Ok(Some(raw));
                     }
                 }
@@ -321,8 +321,9 @@ impl Iterator for Walk {
             };
             // The range may be of before a group that was applied since: what the index says now counts.
             match self.bounds.told(volume.get(&key)) {
-                Ok(None) => {}
-                Ok(Some(value)) => return Some(Ok((key, value))),
+                Ok(Ok(None)) => {}
+                Ok(Ok(Some(value))) => return Some(Ok((key, value))),
+                Ok(Err(error)) => return Some(Err(error)),
                 Err(error) => return Some(Err(error)),
             }
         }

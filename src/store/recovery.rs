@@ -225,6 +225,10 @@ impl Recovery<'_> {
                         what: DamageKind::Missing,
                     });
                 }
+                Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {
+                    let what = DamageKind::Unreadable { at: 0, bytes: row.bytes, why: error.to_string() };
+                    self.damages.note(Damage { volume: Some(volume.number), file, what });
+                }
                 metadata => match metadata?.len() {
                     bytes if bytes < row.bytes => {
                         let what = DamageKind::CutShort { bytes, wanted: row.bytes };

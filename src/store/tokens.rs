@@ -85,7 +85,17 @@ impl Tokens {
 
     /// Whether the store cannot be asked for a token just now.
     pub fn is_in_doubt(&self, token: &str) -> bool {
-        matches!(self.store.get(Tree::Tokens, digest(token)), Err(ReadError::Disk(_)))
+        let is_in_doubt = |tree, key: &[u8]| match self.store.get(tree, key) {
+            Ok(Some(bytes)) => Ok(bytes),
+            Ok(None) => Err(self.store.is_base_in_doubt()),
+            Err(ReadError::Disk(_)) => Err(true),
+            Err(ReadError::Broken(_)) => Err(false),
+        };
+        let record = match is_in_doubt(Tree::Tokens, &digest(token)) {
+            Ok(bytes) => codec::decode_json::<TokenRecord>(&bytes),
+            Err(is_in_doubt) => return is_in_doubt,
+        };
+        record.is_ok_and(|record| is_in_doubt(Tree::Companies, record.company.as_bytes()) == Err(true))
     }
 
     /// A company.

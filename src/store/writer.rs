@@ -107,6 +107,11 @@ impl Writer {
         self.stalls.done();
         let failure = match written {
             Ok(Ok(outcomes)) => return outcomes,
+            // Whoever needs what cannot be read is refused, and nobody else.
+            Ok(Err(Fault::Unread(reason))) if commits.len() == 1 => return all_failed(commits, &reason),
+            Ok(Err(Fault::Unread(_))) => {
+                return commits.chunks(1).flat_map(|commit| self.execute(commit)).collect();
+            }
             Ok(Err(fault)) => self.failed(fault),
             Err(_) => self.failed(Fault::Records("the writer panicked".to_owned())),
         };
@@ -117,6 +122,7 @@ impl Writer {
     fn failed(&mut self, fault: Fault) -> String {
         self.tried = Some(Instant::now());
         match fault {
+            Fault::Unread(reason) => reason,
             Fault::Journal(reason) => {
                 self.latch.fail(&reason);
                 reason
@@ -293,14 +299,15 @@ impl Writer {
         let mut group = Group::over(&self.records);
         let mut outcomes = Vec::with_capacity(commits.len());
         for commit in commits {
-            outcomes.push(group.admit(commit, &mut self.arrivals)?);
+            outcomes.push(group.admit(commit, &mut self.arrivals).map_err(|error| self.unread(error))?);
         }
         if self.arrivals.last_us() > last_arrival_us {
             let last_arrival = self.arrivals.last_us().to_be_bytes();
-            group.put(Tree::Meta, LAST_ARRIVAL, &last_arrival)?;
+            let put = group.put(Tree::Meta, LAST_ARRIVAL, &last_arrival);
+            put.map_err(|error| self.unread(error))?;
         }
         let rewrapped = group.has_rewrapped();
-        if let Some(batch) = group.into_batch()? {
+        if let Some(batch) = group.into_batch().map_err(|error| self.unread(error))? {
             self.record(batch)?;
         }
         if rewrapped {
@@ -310,6 +317,11 @@ impl Writer {
             self.disk_took += begun.elapsed();
         }
         Ok(outcomes)
+    }
+
+    /// What it is that something could not be read before anything was written. An index that fails says so itself.
+    fn unread(&self, DiskError(reason): DiskError) -> Fault {
+        if self.latch.is_lost() { Fault::Records(reason) } else { Fault::Unread(reason) }
     }
 
     /// First the journal, then the record files: what can be read is durable.
@@ -339,6 +351,8 @@ impl Writer {
 
 /// What failed.
 enum Fault {
+    /// A read of a record: nothing was written, and others can be.
+    Unread(String),
     /// The journal, or what is written before a group can be: the group may be there after a restart, or not.
     Journal(String),
     /// An index: a restart makes it anew.
@@ -348,7 +362,7 @@ enum Fault {
 impl Fault {
     fn reason(self) -> String {
         match self {
-            Self::Journal(reason) | Self::Records(reason) => reason,
+            Self::Unread(reason) | Self::Journal(reason) | Self::Records(reason) => reason,
         }
     }
 }

@@ -150,7 +150,7 @@ pub fn identify(
     if planted(Planted::TokenInLog) {
         tracing::info!(token = token.as_str(), "a request");
     }
-    let unknown = || if keys.is_in_doubt(&token) { Failure::overloaded(RETRY_AFTER_S) } else { invalid() };
+    let unknown = || if keys.is_in_doubt(&token) { Failure::unreadable(RETRY_AFTER_S) } else { invalid() };
     let principal = keys.principal(&token).ok_or_else(unknown)?;
     authorize(scope, &principal)?;
     Ok(Some(principal))

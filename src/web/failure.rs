@@ -155,6 +155,13 @@ impl Failure {
             .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
     }
 
+    /// 503: what is asked for is there, and the disk cannot read it, or not all of it.
+    pub fn unreadable(retry_after_s: u32) -> Self {
+        let message = "The record cannot be read; try again later";
+        Self::of(StatusCode::SERVICE_UNAVAILABLE, ApiError::new(ErrorType::Unavailable, message))
+            .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
+    }
+
     /// The same faults under another status, for an edition that answers differently.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {

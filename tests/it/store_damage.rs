@@ -103,6 +103,61 @@ async fn a_volume_that_is_gone_is_told_with_its_leads() {
     assert_eq!((again.status.code(), text(&again.stdout)), (Some(1), told), "and at the next start");
 }
 
+/// What lay at a damaged place of the journal is counted nowhere, so everything says that something may be missing.
+#[tokio::test]
+async fn damage_to_the_journal_is_told_alike_by_all_who_tell_of_damage() {
+    let daemon = Daemon::with_partners(prompt_partners(2)).start().await;
+    for _ in 0..20 {
+        assert_eq!(daemon.submit(sample("everything")).await.status, 200);
+    }
+    let stopped = daemon.kill();
+    let segment = |name: &String| !name.starts_with("spare");
+    let names = fs::read_dir(stopped.plan.store().join("journal")).unwrap();
+    let name = names.map(|file| file.unwrap().file_name().into_string().unwrap()).find(segment).unwrap();
+    let file = stopped.plan.store().join("journal").join(&name);
+    let mut bytes = fs::read(&file).unwrap();
+    let used = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[used / 2] ^= 1;
+    fs::write(&file, bytes).unwrap();
+
+    let told = format!("`damaged/{name}` is a damaged file of the journal");
+    let output = stopped.plan.command(&["store", "check"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains(&told), "{}", text(&output.stdout));
+    let daemon = stopped.start().await;
+    let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
+    assert!(
+        text(&ready.body).starts_with("ready, degraded: damaged places of the store: 1"),
+        "{}",
+        text(&ready.body)
+    );
+    assert!(daemon.metrics().await.lines().any(|line| line == "offerd_store_damage 1"));
+    let (_, stopped) = daemon.terminate();
+    for arguments in [["backup", "of.backup"], ["export", "of.ndjson"]] {
+        let path = stopped.plan.directory().join(arguments[1]);
+        let output = stopped.plan.command(&[arguments[0], path.to_str().unwrap()]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", text(&output.stderr));
+    }
+}
+
+#[tokio::test]
+async fn a_lead_whose_record_is_damaged_is_not_found() {
+    let daemon = Daemon::with_partners(prompt_partners(2)).start().await;
+    let lead = daemon.submit(sample("everything")).await.json()["leadUuid"].as_str().unwrap().to_owned();
+    let (_, stopped) = daemon.terminate();
+    let file = stopped.plan.store().join("volumes/1/00000001.records");
+    let mut bytes = fs::read(&file).unwrap();
+    let hex: Vec<u8> = lead.bytes().filter(|byte| *byte != b'-').collect();
+    let uuid = hex.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap());
+    let key: Vec<u8> = [b'l'].into_iter().chain(uuid).collect();
+    let place = bytes.windows(key.len()).rposition(|window| window == key).unwrap();
+    bytes[place + key.len() + 40] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let daemon = stopped.start().await;
+    let answer = daemon.get(&format!("/leads/{lead}")).await;
+    assert_eq!(answer.status, 404, "{}", text(&answer.body));
+}
+
 /// The rest of a damaged store goes on: a backup and an export of it are whole files, and do not look as if all were well.
 #[tokio::test]
 async fn a_damaged_store_is_backed_up_and_exported_as_far_as_it_can_be_read_and_that_is_told() {

@@ -45,12 +45,12 @@ pub async fn lead_client_tags(context: Context<App>) -> Result<Reply, Failure> {
 /// Reads on a thread that may block: a page can be long.
 async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Result<Reply, Failure> {
     let viewer = context.caller()?.viewer();
-    let horizon = context.app.feeds.horizon().await.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+    let horizon = context.app.feeds.horizon().await.map_err(|_| Failure::unreadable(RETRY_AFTER_S))?;
     let asked = page_request::<F>(&context.request, horizon)?;
     let app = Arc::clone(&context.app);
     let reading = tokio::task::spawn_blocking(move || {
         let page =
-            app.feeds.page::<F>(viewer, asked, horizon).map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+            app.feeds.page::<F>(viewer, asked, horizon).map_err(|_| Failure::unreadable(RETRY_AFTER_S))?;
         Reply::json(&page)
     });
     reading.await.unwrap_or_else(|error| {

@@ -14,7 +14,7 @@ const RETRY_AFTER_S: u32 = 5;
 /// Sends a person on to the partner whose offer they opened.
 pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
     let unknown = || Failure::unknown("Offer does not exist");
-    let unavailable = |_: Unavailable| Failure::overloaded(RETRY_AFTER_S);
+    let unavailable = |_: Unavailable| Failure::unreadable(RETRY_AFTER_S);
     let rates = &context.app.click_rates;
     rates.count_address(&context.request)?;
     let offer = context.params.uuid("id").map_err(|_| unknown())?;

@@ -30,7 +30,7 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
         error!(%error, lead = %uuid, "a lead could not be explained");
         Failure::internal()
     })?;
-    let explained = explained.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+    let explained = explained.map_err(|_| Failure::unreadable(RETRY_AFTER_S))?;
     Reply::json(&explained.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
 }
 

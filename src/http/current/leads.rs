@@ -8,6 +8,7 @@ use crate::http::App;
 use crate::matching::{Growth, Unavailable, history, reading};
 use crate::model::{LeadView, Timestamp, TokenKind};
 use crate::store::entities::LeadRecord;
+use crate::store::{ReadError, Tree};
 use crate::web::{Caller, Context, Failure, Reply};
 
 /// Seconds after which a client may try again when the store cannot be read.
@@ -27,7 +28,12 @@ pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let caller = context.caller()?;
-    let found = reading::lead(&context.app.matchmaker.engine().store, uuid).map_err(unavailable)?;
+    let store = &context.app.matchmaker.engine().store;
+    let found = reading::lead(store, uuid).map_err(|unread| match store.get(Tree::Leads, uuid) {
+        // It is lost, as one is of which nothing is left.
+        Err(ReadError::Broken(_)) => Failure::unknown_uuid("Lead", uuid),
+        _ => unavailable(unread),
+    })?;
     let own = found.filter(|record| caller.viewer().sees(record.company, record.test));
     view(&context.app, caller, own.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
 }
@@ -65,5 +71,5 @@ fn view(app: &App, caller: &Caller, record: LeadRecord) -> Result<Reply, Failure
 }
 
 fn unavailable(_: Unavailable) -> Failure {
-    Failure::overloaded(RETRY_AFTER_S)
+    Failure::unreadable(RETRY_AFTER_S)
 }

@@ -70,7 +70,7 @@ pub async fn show_whole(context: Context<App>) -> Result<Reply, Failure> {
         (Some(wait), Some(version)) => matchmaker.changed_rate_table(viewer, uuid, version, wait).await,
         _ => matchmaker.rate_table(viewer, uuid).await,
     };
-    let found = found.map_err(|_| Failure::overloaded(RETRY_AFTER_OVERLOAD_S))?;
+    let found = found.map_err(|_| Failure::unreadable(RETRY_AFTER_OVERLOAD_S))?;
     let snapshot = found.ok_or_else(|| Failure::unknown_uuid("RateTable", uuid))?;
     Ok(reply(&context.app, snapshot))
 }

@@ -45,7 +45,7 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
     let table = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
     let app = Arc::clone(&context.app);
-    let now = app.matchmaker.rate_table(viewer, table).await.map_err(|_| Failure::overloaded(1))?;
+    let now = app.matchmaker.rate_table(viewer, table).await.map_err(|_| Failure::unreadable(1))?;
     let now = now.ok_or_else(|| Failure::unknown_uuid("RateTable", table))?;
 
     let last_seen = context.request.headers.get("last-event-id").and_then(|id| id.to_str().ok());

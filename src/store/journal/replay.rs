@@ -66,8 +66,10 @@ impl Replay {
     /// What one of them holds. Where its end is missing though others follow, that is damage too.
     fn contents(&self, version: Version, file: &Path) -> io::Result<Contents> {
         let Some(number) = segment::number_of(file) else { return Ok(Contents::default()) };
-        let bytes = disk::read_file_sparing(file)?;
+        let (bytes, unread) = disk::read_file_sparing(file)?;
         let mut contents = Contents::of(version, number, &bytes);
+        // What cannot be read may be groups.
+        contents.damaged_at.extend(unread.iter().map(|page| page.at));
         let is_last = number + 1 == self.next;
         if !contents.closed && !is_last {
             contents.damaged_at.push(bytes.len() as u64);

@@ -21,6 +21,7 @@ use memchr::memmem;
 
 use super::super::{
     changes::{self, Change},
+    disk,
     record_file::FileNumber,
     volumes::Number,
 };
@@ -92,7 +93,8 @@ impl Segment {
         if let Some(spare) = spare {
             fs::rename(spare, &path)?;
         }
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
+        let mut options = OpenOptions::new();
+        let file = disk::open_file(options.write(true).create(true).truncate(false).mode(0o600), &path)?;
         file.write_all_at(&[MAGIC, &number.to_be_bytes()[..]].concat(), 0)?;
         let mut begun = Self { number, file, end: HEADING as u64 };
         begun.append(&positions_body(positions))?;

@@ -188,8 +188,8 @@ pub fn salvage(
 /// The keys of the store, as they lie there; nothing where they are lost.
 fn keys_of(store: &Path, master: &MasterKey) -> Result<Option<Vec<u8>>, SalvageError> {
     let file = KeyFile::of(store);
-    match file.open(master) {
-        Ok(_) => Ok(Some(fs::read(file.path()).map_err(|source| io_error(file.path(), source))?)),
+    match file.sound(master) {
+        Ok(keys) => Ok(Some(keys)),
         Err(wrong @ SealingError::WrongMasterKey { .. }) => Err(StoreError::Sealing(wrong).into()),
         Err(_) => Ok(None),
     }

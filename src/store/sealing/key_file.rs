@@ -6,6 +6,10 @@
 //!
 //! The file is only ever replaced as a whole: written anew beside the old one, synced, renamed over it. So after a crash
 //! there is the old one or the new one. The old one's bytes are then written over, as far as the file system lets them be.
+//!
+//! There is a copy of it, `keys.copy`, so that damage to one costs nothing. Both are replaced before anything relies on what was
+//! written, the copy last: a key that was destroyed is in neither. What a crash has left of before in the copy goes when the store
+//! is [opened](KeyFile::mend).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -14,11 +18,13 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
+use super::super::disk;
 use super::error::SealingError;
 use super::key_ring::KeyRing;
 use super::master_key::MasterKey;
 
 const NAME: &str = "keys";
+const COPY: &str = "keys.copy";
 const HEADING: &[u8] = b"offerd keys 2\n";
 /// That of stores up to format 3.
 const OLDER_HEADING: &[u8] = b"offerd keys 1\n";
@@ -36,6 +42,54 @@ impl KeyFile {
         Self { path: store.join(NAME) }
     }
 
+    /// Its copy, which is such a file too.
+    fn copy(&self) -> Self {
+        Self { path: self.path.with_file_name(COPY) }
+    }
+
+    /// What there is, if the master key opens it: of the file, or where that is lost, of its copy.
+    pub(in crate::store) fn sound(&self, master: &MasterKey) -> Result<Vec<u8>, SealingError> {
+        match self.opened_text(master) {
+            Ok(text) => Ok(text),
+            Err(lost) => self.copy().opened_text(master).map_err(|_| lost),
+        }
+    }
+
+    fn opened_text(&self, master: &MasterKey) -> Result<Vec<u8>, SealingError> {
+        let text = self.read()?;
+        self.opened(master, &text)?;
+        // The id is outside of what is sealed.
+        match self.parts(&text)?.1 == master.id() {
+            true => Ok(text),
+            false => Err(SealingError::Damaged { path: self.path.clone() }),
+        }
+    }
+
+    /// Makes the file and its copy the same again, where the master key opens one of them, and tells which was damaged or lost.
+    pub(in crate::store) fn mend(&self, master: &MasterKey) -> Result<Option<&'static str>, SealingError> {
+        let copy = self.copy();
+        match (self.opened_text(master), copy.opened_text(master)) {
+            (Err(SealingError::Io { source, .. }), _) if source.kind() == disk::NOT_A_FILE => {
+                Err(self.io(source))
+            }
+            (Err(_), Ok(text)) => {
+                self.replace(&text).map_err(|source| self.io(source))?;
+                Ok(Some(NAME))
+            }
+            // A store of before there were copies, or one that has no keys yet.
+            (Ok(text), held) if held.as_ref().ok() != Some(&text) => {
+                copy.replace(&text).map_err(|source| copy.io(source))?;
+                let is_damaged = matches!(held, Err(SealingError::Damaged { .. }));
+                Ok(is_damaged.then_some(COPY))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn read(&self) -> Result<Vec<u8>, SealingError> {
+        disk::read_file(&self.path).map_err(|source| self.io(source))
+    }
+
     /// Where it is.
     pub(in crate::store) fn path(&self) -> &Path {
         &self.path
@@ -43,7 +97,7 @@ impl KeyFile {
 
     /// Whether there is one.
     pub(in crate::store) fn exists(&self) -> bool {
-        self.path.exists()
+        self.path.exists() || self.copy().path.exists()
     }
 
     /// Makes new keys.
@@ -55,8 +109,11 @@ impl KeyFile {
 
     /// Opens the keys with the master key.
     pub(in crate::store) fn open(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
-        let bytes = fs::read(&self.path).map_err(|source| self.io(source))?;
-        let (heading, id, sealed) = self.parts(&bytes)?;
+        self.opened(master, &self.read()?)
+    }
+
+    fn opened(&self, master: &MasterKey, text: &[u8]) -> Result<KeyRing, SealingError> {
+        let (heading, id, sealed) = self.parts(text)?;
         let ring = master.key.open(heading, sealed).map(Zeroizing::new);
         let Some(ring) = ring else {
             return Err(match id == master.id() {
@@ -75,13 +132,13 @@ impl KeyFile {
 
     /// The id of the master key that it is sealed with.
     pub(in crate::store) fn sealed_with(&self) -> Result<String, SealingError> {
-        let bytes = fs::read(&self.path).map_err(|source| self.io(source))?;
-        self.parts(&bytes).map(|(_, id, _)| id)
+        let told = |file: &Self| file.parts(&file.read()?).map(|(_, id, _)| id);
+        told(self).or_else(|lost| told(&self.copy()).map_err(|_| lost))
     }
 
-    /// Replaces the file. Once this returns, the new one survives a power cut, and the old one is gone.
+    /// Replaces the file and its copy. Once this returns, the new ones survive a power cut, and the old ones are gone.
     pub(in crate::store) fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError> {
-        self.replace(&Self::text(master, ring)).map_err(|source| self.io(source))
+        self.restore(&Self::text(master, ring))
     }
 
     /// What the file holds when the ring is sealed by this master key.
@@ -102,11 +159,15 @@ impl KeyFile {
 
     /// Makes the file of a store that has none, out of what the file of another held.
     pub(in crate::store) fn restore(&self, text: &[u8]) -> Result<(), SealingError> {
-        self.replace(text).map_err(|source| self.io(source))
+        let copy = self.copy();
+        self.replace(text).map_err(|source| self.io(source))?;
+        copy.replace(text).map_err(|source| copy.io(source))
     }
 
     fn replace(&self, text: &[u8]) -> io::Result<()> {
-        let fresh = self.path.with_extension("new");
+        let mut fresh = self.path.as_os_str().to_owned();
+        fresh.push(".new");
+        let fresh = PathBuf::from(fresh);
         discard(&fresh)?;
         let mut written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
         written.write_all(text)?;
@@ -201,17 +262,52 @@ mod tests {
     }
 
     #[test]
+    fn damage_to_one_of_the_two_costs_nothing_and_neither_keeps_what_is_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let master = master(directory.path(), "master");
+        let file = KeyFile::of(directory.path());
+        let mut ring = file.create(&master).unwrap();
+        let whole = fs::read(&file.path).unwrap();
+        for (damaged, name) in [(file.path.clone(), NAME), (file.copy().path, COPY)] {
+            for place in (0..HEADING.len() + ID).chain((HEADING.len() + ID..whole.len()).step_by(997)) {
+                let mut bytes = whole.clone();
+                bytes[place] ^= 1 << (place % 8);
+                fs::write(&damaged, bytes).unwrap();
+                assert!(*file.sound(&master).unwrap() == whole, "{name}, byte {place}");
+                let told = file.mend(&master).unwrap();
+                assert!(
+                    told == Some(name) || (name == COPY && told.is_none()),
+                    "{name}, byte {place}: {told:?}"
+                );
+                assert!(fs::read(&damaged).unwrap() == whole, "{name}");
+            }
+            fs::remove_file(&damaged).unwrap();
+            file.mend(&master).unwrap();
+            assert!(fs::read(&damaged).unwrap() == whole, "{name}");
+        }
+        // A crash between the two.
+        ring.renew(7);
+        ring.forget();
+        let renewed = KeyFile::text(&master, &ring);
+        file.replace(&renewed).unwrap();
+        assert_eq!(file.mend(&master).unwrap(), None);
+        assert!(fs::read(file.copy().path).unwrap() == renewed);
+    }
+
+    #[test]
     fn a_file_that_was_replaced_or_left_half_way_is_written_over() {
         let directory = tempfile::tempdir().unwrap();
         let master = master(directory.path(), "master");
         let file = KeyFile::of(directory.path());
         let ring = file.create(&master).unwrap();
         let [old, left] = ["old", "left"].map(|name| directory.path().join(name));
+        let old_copy = directory.path().join("old copy");
         fs::hard_link(&file.path, &old).unwrap();
+        fs::hard_link(&file.copy().path, &old_copy).unwrap();
         fs::write(&left, "half-way").unwrap();
         fs::hard_link(&left, file.path.with_extension("new")).unwrap();
         file.write(&master, &ring).unwrap();
-        for gone in [old, left] {
+        for gone in [old, old_copy, left] {
             assert!(fs::read(gone).unwrap().iter().all(|byte| *byte == 0));
         }
         assert!(file.open(&master).is_ok());

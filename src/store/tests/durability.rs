@@ -313,7 +313,14 @@ fn a_damaged_journal_is_told_and_set_aside_and_costs_no_other_group() {
     assert!(["a", "b", "c"].iter().all(|key| store.payload(TREE, key).is_some()));
     let report = store.check().unwrap();
     assert_eq!((report.set_aside.len(), report.is_sound()), (1, false));
-    assert!(copy.path().join("damaged").join(&report.set_aside[0]).is_file());
+    let aside = format!("damaged/{}", report.set_aside[0]);
+    assert!(copy.path().join(&aside).is_file());
+    drop(store);
+    let told =
+        |store: &Store| store.damages().iter().any(|damage| damage.file == aside && damage.costs_records());
+    assert!(told(&inline(&copy)), "and at each start");
+    fs::remove_file(copy.path().join(&aside)).unwrap();
+    assert!(!told(&inline(&copy)), "until somebody has seen it");
 }
 
 #[test]

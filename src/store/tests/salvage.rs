@@ -155,9 +155,11 @@ fn who_was_erased_since_the_backup_does_not_come_back() {
 fn keys_that_are_lost_are_taken_from_the_backup() {
     for harm in 0..2 {
         let drill = drill();
-        match harm {
-            0 => fs::remove_file(drill.file("keys")).unwrap(),
-            _ => fs::write(drill.file("keys"), "no keys").unwrap(),
+        for file in ["keys", "keys.copy"] {
+            match harm {
+                0 => fs::remove_file(drill.file(file)).unwrap(),
+                _ => fs::write(drill.file(file), "no keys").unwrap(),
+            }
         }
         assert!(matches!(drill.salvage(None), Err(SalvageError::KeysLost { .. })));
         assert!(!drill.new_place().exists());

@@ -264,10 +264,17 @@ fn a_store_opens_with_its_own_master_key_only() {
     let told = refusal(&options(&directory, Some("short")));
     assert!(told.contains("64 hexadecimal digits") && !told.contains("c0ffee"), "{told}");
 
-    fs::rename(directory.path().join("keys"), file("keys")).unwrap();
+    let kept = |name: &str| directory.path().join(name);
+    fs::rename(kept("keys"), file("keys")).unwrap();
+    let store = Store::open_inline_with(&options(&directory, Some("right"))).unwrap();
+    assert_eq!(store.payload(Tree::Leads, LEAD).as_deref(), Some(CANARY), "there is a copy");
+    let told_of: Vec<String> = store.damages().iter().map(ToString::to_string).collect();
+    assert!(told_of.iter().any(|damage| damage.starts_with("`keys` is damaged")), "{told_of:?}");
+    drop(store);
+    let _ = ["keys", "keys.copy"].map(|name| fs::rename(kept(name), file(name)).unwrap());
     let told = refusal(&options(&directory, Some("right")));
     assert!(told.contains("is gone"), "{told}");
-    fs::rename(file("keys"), directory.path().join("keys")).unwrap();
+    let _ = ["keys", "keys.copy"].map(|name| fs::rename(file(name), kept(name)).unwrap());
     let store = Store::open_inline_with(&options(&directory, Some("right"))).unwrap();
     assert_eq!(store.payload(Tree::Leads, LEAD).as_deref(), Some(CANARY));
 }

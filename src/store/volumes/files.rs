@@ -92,13 +92,23 @@ impl Files {
                 self.missing.push(*row);
                 return Ok(());
             }
+            Err(error)
+                if error.kind() != disk::NOT_A_FILE && error.kind() != io::ErrorKind::PermissionDenied =>
+            {
+                damaged(DamageKind::Unreadable { at: 0, bytes: row.bytes, why: error.to_string() });
+                self.missing.push(*row);
+                return Ok(());
+            }
             file => file?,
         };
         if file.len() < row.bytes {
             damaged(DamageKind::CutShort { bytes: file.len(), wanted: row.bytes });
         }
-        if !file.is_headed()? {
-            damaged(DamageKind::Bytes { at: 0, bytes: HEADING.min(file.len()), between: [None, None] });
+        let bytes = HEADING.min(file.len());
+        match file.is_headed() {
+            Ok(true) => {}
+            Ok(false) => damaged(DamageKind::Bytes { at: 0, bytes, between: [None, None] }),
+            Err(error) => damaged(DamageKind::Unreadable { at: 0, bytes, why: error.to_string() }),
         }
         self.insert(file);
         Ok(())
@@ -135,9 +145,17 @@ impl Files {
     }
 
     /// What the record file that is named there holds for a key; nothing when it has gone.
-    pub(in crate::store) fn read(&self, locator: Locator, key: &[u8]) -> Vec<u8> {
-        let file = self.files().get(&locator.file).cloned();
-        file.map_or_else(Vec::new, |file| file.read(locator, key))
+    ///
+    /// # Errors
+    /// That the disk cannot read it.
+    pub(in crate::store) fn read(&self, locator: Locator, key: &[u8]) -> io::Result<Vec<u8>> {
+        let file = self.file(locator.file);
+        file.map_or_else(|| Ok(Vec::new()), |file| file.read(locator, key))
+    }
+
+    /// The file of this number.
+    pub(super) fn file(&self, number: FileNumber) -> Option<Arc<RecordFile>> {
+        self.files().get(&number).cloned()
     }
 
     /// All of them, in their order.

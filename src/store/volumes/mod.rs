@@ -23,6 +23,7 @@
 mod compare;
 pub(super) mod files;
 mod place;
+mod unreadable;
 pub(super) mod volume;
 
 use std::{
@@ -330,7 +331,7 @@ impl Volumes {
 
     /// The raw value under a key in a volume.
     pub(super) fn raw(&self, number: Number, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        self.volume(number)?.map_or(Ok(None), |volume| volume.get(sled_key))
+        self.volume(number)?.map_or(Ok(None), |volume| volume.get(sled_key)?)
     }
 
     /// A volume, for who goes on with the others when one cannot be opened: that is noted as damage.

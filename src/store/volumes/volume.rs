@@ -18,7 +18,7 @@ use super::super::{
     record_file::{Entry, FileNumber, Locator, Met, RecordFile},
     trees::Tree,
 };
-use super::{Number, files::Files, time_ms};
+use super::{Number, files::Files, time_ms, unreadable::Unreadable};
 
 /// How many entries are put into a new index at once, in the order of their keys.
 const AT_ONCE: usize = 128 * 1024;
@@ -35,6 +35,8 @@ pub(in crate::store) struct Volume {
     distrusted: AtomicBool,
     /// The file and the place in it up to which the index was told of what lies there.
     found_until: Mutex<(FileNumber, u64)>,
+    /// What the disk could not read just now.
+    unread: Unreadable,
 }
 
 impl Volume {
@@ -56,7 +58,17 @@ impl Volume {
         let (settled, distrusted) = Default::default();
         let last = files.last();
         let found_until = Mutex::new((last.number(), last.len()));
-        Ok(Self { files, index, used: AtomicBool::new(true), settled, distrusted, found_until })
+        let unread = Unreadable::new(damages.clone());
+        let opened =
+            Self { files, index, used: AtomicBool::new(true), settled, distrusted, found_until, unread };
+        if damages.are_unreadable(opened.files.volume()) {
+            // The index may have been made without what could not be read.
+            opened.distrust();
+            let number = opened.files.volume();
+            let file = super::relative_directory_of(number).to_string_lossy().into_owned();
+            damages.note(Damage { volume: Some(number), file, what: DamageKind::Partial });
+        }
+        Ok(opened)
     }
 
     /// The files.
@@ -64,9 +76,14 @@ impl Volume {
         &self.files
     }
 
-    /// The raw value under a key. Nobody may write meanwhile.
-    pub(in crate::store) fn get(&self, key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        Ok(self.index.get(key)?.map(|locator| self.files.read(locator, key)))
+    /// The raw value under a key, or that the disk cannot read it; the outer error is the index's. Nobody may write meanwhile.
+    pub(in crate::store) fn get(&self, key: &[u8]) -> DiskResult<DiskResult<Option<Vec<u8>>>> {
+        let Some(locator) = self.index.get(key)? else { return Ok(Ok(None)) };
+        let read = self.files.read(locator, key);
+        Ok(read.map(Some).map_err(|error| {
+            self.unread.note(&self.files, locator, &error);
+            error.into()
+        }))
     }
 
     /// The keys from one on, each with its raw value. Nobody may write while it is stepped.
@@ -135,7 +152,7 @@ impl Volume {
     }
 
     /// Whether the index may not find all that the files hold.
-    pub(super) fn is_distrusted(&self) -> bool {
+    pub(in crate::store) fn is_distrusted(&self) -> bool {
         self.distrusted.load(Ordering::Acquire)
     }
 
@@ -220,11 +237,14 @@ pub(in crate::store) fn note_damage<B>(
     mut take: impl FnMut(Entry) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     let mut before: Option<Vec<u8>> = None;
-    let mut damaged: Option<(u64, u64)> = None;
+    let mut damaged: Option<(u64, u64, Option<String>)> = None;
     let mut found = Vec::new();
-    let mut note = |(at, bytes), before: Option<&[u8]>, behind: Option<&[u8]>| {
+    let mut note = |(at, bytes, unread), before: Option<&[u8]>, behind: Option<&[u8]>| {
         let between = [before, behind].map(|key| key.map(neighbour));
-        let what = DamageKind::Bytes { at, bytes, between };
+        let what = match unread {
+            Some(why) => DamageKind::Unreadable { at, bytes, why },
+            None => DamageKind::Bytes { at, bytes, between },
+        };
         found.push(Damage { volume: Some(volume), file: name.to_owned(), what });
     };
     let mut walk = file.walk(0);
@@ -235,9 +255,9 @@ pub(in crate::store) fn note_damage<B>(
         match met {
             // What was appended last may have been taken back meanwhile.
             (at, Err(_)) => {
-                damaged = Some((at, file.len().saturating_sub(at))).filter(|(_, bytes)| *bytes > 0)
+                damaged = Some((at, file.len().saturating_sub(at), None)).filter(|(_, bytes, _)| *bytes > 0)
             }
-            (_, Ok(Met::Damage { at, bytes })) => damaged = Some((at, bytes)),
+            (_, Ok(Met::Damage { at, bytes, unread })) => damaged = Some((at, bytes, unread)),
             (_, Ok(Met::Entry(entry))) => {
                 if let Some(damaged) = damaged.take() {
                     note(damaged, before.as_deref(), Some(&entry.key));

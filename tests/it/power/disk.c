@@ -8,6 +8,8 @@
  *   OFFERD_DISK_LOG      a file for the recording; without it nothing is recorded
  *   OFFERD_DISK_FAULT    N:KIND:LASTING, KIND one of eio, enospc, short, hang, LASTING `once` or `on`
  *   OFFERD_DISK_ONLY     a part of a path: only changes of such files are counted, and fail
+ *   OFFERD_DISK_UNREADABLE  a file with lines of PART FROM TO: of the reads of files with this part in their path, counted
+ *                        from 1, those from FROM to TO fail; it is looked at again at each read
  *   OFFERD_DISK_CLOCK    seconds that the wall clock is ahead
  *
  * An entry of the log, little endian:
@@ -397,3 +399,30 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
     if (!done && ahead && clock == CLOCK_REALTIME) time->tv_sec += ahead;
     return done;
 }
+
+/* Whether a read is one that fails. */
+static int is_unreadable(int fd) {
+    static _Atomic unsigned long reads;
+    const char *rules = getenv("OFFERD_DISK_UNREADABLE");
+    if (!rules) return 0;
+    char link[64], path[PATH_MAX], part[256], text[1024];
+    unsigned long from, to;
+    int file = syscall(SYS_openat, AT_FDCWD, rules, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    ssize_t length = syscall(SYS_read, file, text, sizeof text - 1);
+    syscall(SYS_close, file);
+    if (length <= 0) return 0;
+    text[length] = 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if ((length = readlink(link, path, sizeof path - 1)) < 0) return 0;
+    path[length] = 0;
+    if (sscanf(text, "%255s %lu %lu", part, &from, &to) != 3 || !strstr(path, part)) return 0;
+    unsigned long number = atomic_fetch_add(&reads, 1) + 1;
+    return number >= from && number <= to;
+}
+
+ssize_t pread64(int fd, void *bytes, size_t length, off64_t offset) {
+    if (is_unreadable(fd)) { errno = EIO; return -1; }
+    return syscall(SYS_pread64, fd, bytes, length, offset);
+}
+ssize_t pread(int fd, void *bytes, size_t length, off_t offset) { return pread64(fd, bytes, length, offset); }

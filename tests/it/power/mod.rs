@@ -36,6 +36,7 @@ mod simulated;
 mod state;
 mod subject;
 mod tally;
+mod unreadable;
 mod verdict;
 
 use std::io::Write;

@@ -64,6 +64,11 @@ impl Shim {
         _ = self;
     }
 
+    /// The variables of a program some of whose reads fail, as a file of rules says.
+    pub fn unreadable(&self, rules: &Path) -> [(&'static str, PathBuf); 2] {
+        [("LD_PRELOAD", self.0.clone()), ("OFFERD_DISK_UNREADABLE", rules.to_owned())]
+    }
+
     /// Sets a command's wall clock ahead.
     pub fn ahead(&self, command: &mut Command, by: Duration) {
         command.env("LD_PRELOAD", &self.0).env("OFFERD_DISK_CLOCK", by.as_secs().to_string());

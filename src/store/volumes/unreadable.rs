@@ -1,0 +1,60 @@
+//! What the disk cannot read just now: told as long as it lasts, and no longer. It is no damage to a record, which may be sound.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    thread,
+    time::Duration,
+};
+
+use super::super::{
+    damage::{Damage, DamageKind},
+    damages::Damages,
+    record_file::{FileNumber, Locator, RecordFile},
+};
+use super::files::Files;
+
+/// How often it is tried again.
+const TRIED_EVERY: Duration = Duration::from_secs(1);
+
+/// The files of a volume of which a read has failed, each with the first place where one has.
+pub(super) struct Unreadable {
+    damages: Damages,
+    files: Arc<Mutex<BTreeSet<FileNumber>>>,
+}
+
+impl Unreadable {
+    pub(super) fn new(damages: Damages) -> Self {
+        Self { damages, files: Arc::default() }
+    }
+
+    /// Takes note that a record could not be read, and has its file be tried until it can be. One place of a file stands for all.
+    pub(super) fn note(&self, files: &Files, locator: Locator, error: &io::Error) {
+        let (Some(file), true) = (files.file(locator.file), locked(&self.files).insert(locator.file)) else {
+            return;
+        };
+        let (name, why) = (files.name(locator.file), error.to_string());
+        let what = DamageKind::Unreadable { at: locator.at, bytes: locator.length.into(), why };
+        self.damages.note(Damage { volume: Some(files.volume()), file: name.clone(), what });
+        let (file, damages, failing) = (Arc::downgrade(&file), self.damages.clone(), Arc::clone(&self.files));
+        let until_it_can_be_read = move || {
+            while is_unreadable(&file, locator) {
+                thread::park_timeout(TRIED_EVERY);
+            }
+            damages.can_be_read(&name, locator.at);
+            locked(&failing).remove(&locator.file);
+        };
+        // Without a thread it is told until the file is read through.
+        let _ = thread::Builder::new().name("store-unreadable".to_owned()).spawn(until_it_can_be_read);
+    }
+}
+
+/// Whether the disk cannot read what lies there; one that is not open any more is not tried.
+fn is_unreadable(file: &Weak<RecordFile>, locator: Locator) -> bool {
+    file.upgrade().is_some_and(|file| !file.can_be_read(locator.at, locator.length.into()))
+}
+
+fn locked(files: &Mutex<BTreeSet<FileNumber>>) -> MutexGuard<'_, BTreeSet<FileNumber>> {
+    files.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -9,6 +9,7 @@ use tracing::error;
 
 use super::App;
 use super::audit::{audit_by, operator};
+use super::unwritten::unwritten;
 use crate::store::{MasterKey, SealingError, Store};
 use crate::web::{Context, Failure, Reply};
 
@@ -80,10 +81,7 @@ pub(super) async fn rotate(mut context: Context<App>) -> Result<Reply, Failure> 
         Ok(Err(SealingError::MasterKey(fault))) => {
             Err(Failure::bad_attribute("newKeyFile", fault.to_string()))
         }
-        Ok(Err(failure)) => {
-            error!(%failure, "the master key could not be exchanged");
-            Err(Failure::internal())
-        }
+        Ok(Err(failure)) => Err(unwritten("the file of the keys, sealed with the new master key,", &failure)),
         Err(error) => {
             error!(%error, "the master key could not be exchanged");
             Err(Failure::internal())

@@ -27,6 +27,7 @@ mod reload;
 pub mod replay;
 pub mod store;
 pub mod tokens;
+mod unwritten;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

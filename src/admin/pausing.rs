@@ -1,9 +1,8 @@
 //! Pausing and resuming partners, with what the audit log says of it: for the command line and for the console.
 
-use tracing::error;
-
 use super::App;
 use super::audit::audit_by;
+use super::unwritten::unwritten;
 use crate::matching::pausing::{self, Pausable};
 use crate::store::CommitError;
 use crate::store::pauses::{Pause, Resumed};
@@ -47,6 +46,5 @@ pub(super) async fn resume(app: &App, what: &Pausable, who: &str) -> Result<Resu
 }
 
 fn failed(failure: &CommitError) -> Failure {
-    error!(%failure, "a pause could not be stored");
-    Failure::internal()
+    unwritten("the pause, or its end,", failure)
 }

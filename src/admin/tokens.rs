@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tracing::error;
 
 use super::App;
 use super::audit::audit;
 use super::key_ring::{KeyRing, New};
+use super::unwritten::unwritten;
 use crate::web::{Context, Failure, Reply};
 
 /// Longest body of a command.
@@ -34,20 +34,20 @@ pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> 
     if let Some(fault) = KeyRing::fault(&new) {
         return Err(Failure::bad_attribute("company", fault));
     }
-    let created = context.app.key_ring.create(new).await.map_err(|failure| {
-        error!(%failure, "a token could not be stored");
-        Failure::internal()
-    })?;
+    let created =
+        context.app.key_ring.create(new).await.map_err(|failure| unwritten("the token", &failure))?;
     audit!(context, "token.create", id = %created.id, holder = created.holder.name(), "token created");
     Reply::json(&created)
 }
 
 pub(super) async fn revoke(context: Context<App>) -> Result<Reply, Failure> {
     let id = context.params.uuid("id")?;
-    let found = context.app.key_ring.revoke(id).await.map_err(|failure| {
-        error!(%failure, "a token could not be revoked");
-        Failure::internal()
-    })?;
+    let found = context
+        .app
+        .key_ring
+        .revoke(id)
+        .await
+        .map_err(|failure| unwritten("the end of the token", &failure))?;
     if found {
         audit!(context, "token.revoke", %id, "token revoked");
     }

@@ -3,6 +3,7 @@
 //! A running daemon gives the backup over its admin listener; without one the command takes it of the store itself. What
 //! arrives is checked on its way into the file.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use hyper::Method;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -64,8 +66,12 @@ async fn execute(settings: &Settings, arguments: &Arguments) -> Result<Option<St
     match Client::of_daemon(settings).await? {
         Some((client, admin)) => {
             let mut pieces = client.pieces(&format!("{admin}/backup")).await?;
-            while let Some(piece) = pieces.next().await? {
-                copy.add(&piece)?;
+            loop {
+                match pieces.next().await {
+                    Ok(Some(piece)) => copy.add(&piece)?,
+                    Ok(None) => break,
+                    Err(broke) => return Err(broken_off(&client, &admin, &broke).await),
+                }
             }
         }
         None => of_store(settings, &mut copy)?,
@@ -78,6 +84,16 @@ async fn execute(settings: &Settings, arguments: &Arguments) -> Result<Option<St
         page::print(format_args!("{} is whole: {}", arguments.file.display(), told_of(&summary)));
     }
     Ok(damage_of(&summary.broken, summary.damages))
+}
+
+/// Why a backup broke off, with what the daemon says of itself.
+async fn broken_off(client: &Client, admin: &str, broke: &impl Display) -> String {
+    match client.call(Method::GET, &format!("{admin}/readyz"), None).await {
+        Ok(answer) if !answer.status.is_success() => {
+            format!("the backup broke off, and there is none: {}", answer.text())
+        }
+        _ => broke.to_string(),
+    }
 }
 
 fn of_store(settings: &Settings, copy: &mut Copy) -> Result<(), String> {

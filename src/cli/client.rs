@@ -224,6 +224,11 @@ impl Lines<'_> {
 }
 
 impl Answer {
+    /// The body, as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).trim_end().to_owned()
+    }
+
     /// The body, whatever the status.
     ///
     /// # Errors

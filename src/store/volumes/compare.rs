@@ -13,7 +13,7 @@ use super::super::{
 use super::volume::{Volume, for_each_entry};
 
 /// How many keys that the index does not find, and whose removal may lie further on, are remembered in one walk.
-const PENDING: usize = 2_000_000;
+const PENDING: usize = if cfg!(test) { 8 } else { 2_000_000 };
 
 /// Into how many parts the keys are divided where those are too many.
 const FINER: u64 = 8;
@@ -34,19 +34,30 @@ impl Volume {
         // Behind it lies what the index was not told of yet.
         let until = self.found_until();
         let mut of = 1;
-        'finer: loop {
-            let mut unfound = 0;
-            for nth in 0..of {
-                match self.unfound_in(&Part { nth, of }, until, damages, read)? {
-                    Some(of_part) => unfound += of_part,
-                    None => {
-                        of *= FINER;
-                        continue 'finer;
-                    }
-                }
+        loop {
+            if let Some(unfound) = self.unfound_in_parts(of, until, damages, read)? {
+                return Ok(unfound);
             }
-            return Ok(unfound);
+            of *= FINER;
         }
+    }
+
+    /// The same, one part of the keys after the other; nothing where one of them is too large.
+    fn unfound_in_parts(
+        &self,
+        of: u64,
+        until: Place,
+        damages: &Damages,
+        read: &mut dyn FnMut(u64),
+    ) -> DiskResult<Option<u64>> {
+        let mut unfound = 0;
+        for nth in 0..of {
+            let Some(of_part) = self.unfound_in(&Part { nth, of }, until, damages, read)? else {
+                return Ok(None);
+            };
+            unfound += of_part;
+        }
+        Ok(Some(unfound))
     }
 
     /// That of a part of the keys; nothing where they are too many to be remembered.

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::App;
 use super::audit::audit;
-use super::command::{ORDER_BYTES, blocking, order, our_fault};
+use super::command::{ORDER_BYTES, blocking, order};
+use super::unwritten::unwritten;
 use crate::store::{MasterKey, SealingError, Store};
 use crate::web::{Context, Failure, Reply};
 
@@ -56,7 +57,7 @@ pub(super) async fn rotate(mut context: Context<App>) -> Result<Reply, Failure> 
             Reply::json(&rotated)
         }
         Err(SealingError::MasterKey(fault)) => Err(Failure::bad_attribute("newKeyFile", fault.to_string())),
-        Err(failure) => Err(our_fault(FAILED)(failure)),
+        Err(failure) => Err(unwritten("the file of the keys, sealed with the new master key,", &failure)),
     }
 }
 

@@ -29,6 +29,7 @@ pub mod replay;
 mod stopped;
 pub mod store;
 pub mod tokens;
+mod unwritten;
 
 use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;

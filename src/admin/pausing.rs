@@ -2,12 +2,10 @@
 
 use super::App;
 use super::audit::audit_by;
-use super::command::our_fault;
+use super::unwritten::unwritten;
 use crate::matching::pausing::{self, Pausable};
 use crate::store::pauses::{Pause, Resumed};
 use crate::web::Failure;
-
-const NOT_STORED: &str = "a pause could not be stored";
 
 /// Takes out what is in the book, until it is resumed.
 ///
@@ -17,7 +15,8 @@ pub(super) async fn pause(app: &App, what: &Pausable, who: &str) -> Result<Pause
     if let Some((attribute, fault)) = what.fault(&app.engine.book()) {
         return Err(Failure::bad_attribute(attribute, fault));
     }
-    let pause = pausing::pause(&app.engine, what).await.map_err(our_fault(NOT_STORED))?;
+    let pause = pausing::pause(&app.engine, what).await;
+    let pause = pause.map_err(|failure| unwritten("the pause", &failure))?;
     let (partner, product_type) = named(what);
     audit_by!(who, "partner.pause", partner, product_type, "partner paused");
     Ok(pause)
@@ -28,7 +27,8 @@ pub(super) async fn pause(app: &App, what: &Pausable, who: &str) -> Result<Pause
 /// # Errors
 /// Our fault.
 pub(super) async fn resume(app: &App, what: &Pausable, who: &str) -> Result<Resumed, Failure> {
-    let resumed = pausing::resume(&app.engine, what).await.map_err(our_fault(NOT_STORED))?;
+    let resumed = pausing::resume(&app.engine, what).await;
+    let resumed = resumed.map_err(|failure| unwritten("the end of the pause", &failure))?;
     if resumed == Resumed::Ended {
         let (partner, product_type) = named(what);
         audit_by!(who, "partner.resume", partner, product_type, "partner resumed");

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::App;
 use super::audit::audit;
-use super::command::{ORDER_BYTES, order, our_fault};
+use super::command::{ORDER_BYTES, order};
 use super::key_ring::{KeyRing, New};
+use super::unwritten::unwritten;
 use crate::web::{Context, Failure, Reply};
 
 /// Whether there was a token to end.
@@ -25,7 +26,7 @@ pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> 
         return Err(Failure::bad_attribute("company", fault));
     }
     let created = context.app.key_ring.create(new).await;
-    let created = created.map_err(our_fault("a token could not be stored"))?;
+    let created = created.map_err(|failure| unwritten("the token", &failure))?;
     audit!(context, "token.create", id = %created.id, holder = created.holder.name(), "token created");
     Reply::json(&created)
 }
@@ -33,7 +34,7 @@ pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> 
 pub(super) async fn revoke(context: Context<App>) -> Result<Reply, Failure> {
     let id = context.params.uuid("id")?;
     let revoked = context.app.key_ring.revoke(id).await;
-    let found = revoked.map_err(our_fault("a token could not be revoked"))?;
+    let found = revoked.map_err(|failure| unwritten("the end of the token", &failure))?;
     if found {
         audit!(context, "token.revoke", %id, "token revoked");
     }

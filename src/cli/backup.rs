@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hyper::Method;
 use serde_json::{Value, json};
 
 use super::admin_client::AdminClient;
@@ -41,8 +42,12 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     let mut copy = Copy::begin(&arguments.file)?;
     let admin = AdminClient::find(&settings).await?;
     let mut pieces = admin.pieces("/backup").await?;
-    while let Some(piece) = pieces.next().await? {
-        copy.add(&piece)?;
+    loop {
+        match pieces.next().await {
+            Ok(Some(piece)) => copy.add(&piece)?,
+            Ok(None) => break,
+            Err(broke) => return Err(broken_off(&admin, broke).await),
+        }
     }
     drop(pieces);
     admin.close()?;
@@ -62,6 +67,16 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
         Some(damage) => Err(Trouble::Other(format!(
             "{file} is a backup of all that can be read, and that is not all: {damage}; keep the last whole one"
         ))),
+    }
+}
+
+/// Why a backup broke off, with what the daemon says of itself.
+async fn broken_off(admin: &AdminClient, broke: impl Into<Trouble>) -> Trouble {
+    match admin.call(Method::GET, "/readyz").await {
+        Ok(answer) if !answer.status.is_success() => {
+            Trouble::Other(format!("the backup broke off, and there is none: {}", answer.text()))
+        }
+        _ => broke.into(),
     }
 }
 

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::super::App;
 use super::super::audit::audit;
 use super::super::password::Password;
+use super::super::unwritten::unwritten;
 use crate::private_file;
 use crate::web::{Context, Failure, Reply};
 
@@ -55,10 +56,10 @@ pub fn make(store: &Path) -> io::Result<NewSecret> {
 pub(super) async fn renew(context: Context<App>) -> Result<Reply, Failure> {
     let store = context.app.settings().store.path.clone();
     let made = tokio::task::spawn_blocking(move || make(&store)).await;
-    let made = made.map_err(io::Error::other).and_then(|made| made).map_err(|error| {
-        tracing::error!(%error, "the console's new secret could not be written");
-        Failure::internal()
-    })?;
+    let made = made
+        .map_err(io::Error::other)
+        .and_then(|made| made)
+        .map_err(|error| unwritten("the console's new secret", &error))?;
     context.app.console.sessions.replace_secret(Password::of_secret(&made.secret));
     audit!(context, "console.secret", "the console's secret was replaced, and all its sessions ended");
     Reply::json(&made)

@@ -13,7 +13,7 @@ use super::super::{
 use super::volume::{Volume, for_each_entry};
 
 /// How many keys that the index does not find, and whose removal may lie further on, are remembered in one walk.
-const PENDING: usize = 2_000_000;
+const PENDING: usize = if cfg!(test) { 8 } else { 2_000_000 };
 
 /// Into how many parts the keys are divided where those are too many.
 const FINER: u64 = 8;

@@ -32,6 +32,7 @@ mod trouble;
 mod usage;
 mod values;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -214,17 +215,22 @@ fn open_store(settings: &Settings) -> Result<Store, String> {
     open_or_make_store(settings)
 }
 
+/// What to do about a store that cannot be looked into.
+fn permit(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotADirectory => "it has to name a directory",
+        _ => PERMIT,
+    }
+}
+
 /// Whether there is a store.
 ///
 /// # Errors
 /// That nobody lets us see whether there is.
 fn is_there(store: &Path) -> Result<bool, String> {
-    let cannot = |error: std::io::Error| {
-        let next = match error.kind() {
-            std::io::ErrorKind::NotADirectory => "it has to name a directory",
-            _ => PERMIT,
-        };
-        format!("`store.path` ({}) cannot be looked into: {error}; {next}", whole(store).display())
+    let cannot = |error: io::Error| {
+        let path = whole(store);
+        format!("`store.path` ({}) cannot be looked into: {error}; {}", path.display(), permit(&error))
     };
     store.join("lock").try_exists().map(|_| Store::exists(store)).map_err(cannot)
 }

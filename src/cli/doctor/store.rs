@@ -8,8 +8,8 @@ use rustix::fs::{Access, access};
 
 use super::Finding;
 use crate::admin::master_key::SealedWith;
-use crate::cli::PERMIT;
 use crate::cli::admin_client::AdminClient;
+use crate::cli::{PERMIT, permit};
 use crate::config::StoreSettings;
 use crate::store::{Damage, FORMAT, Store, StoreError, StoreOptions};
 
@@ -47,7 +47,7 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
         Ok(true) => {}
         Ok(false) => return Finding::good(CHECK, format!("none in {path} yet; the first start makes it")),
         Err(error) => {
-            return Finding::wrong(CHECK, format!("{path} cannot be looked into: {error}"), PERMIT);
+            return Finding::wrong(CHECK, format!("{path} cannot be looked into: {error}"), permit(&error));
         }
     }
     match Store::format(&StoreOptions::from(settings)) {

@@ -100,9 +100,14 @@ impl Volume {
     pub(in crate::store) fn damaged_at(&self, key: &[u8]) -> Option<Locator> {
         let locator = self.index.get(key).ok()??;
         let file = self.files.all().into_iter().find(|file| file.number() == locator.file)?;
-        let is_sound =
-            matches!(file.walk(locator.at).next(), Some(Ok(Met::Entry(entry))) if entry.locator == locator);
-        (!is_sound).then_some(locator)
+        let is_damaged = match file.walk(locator.at).next() {
+            Some(Ok(Met::Entry(entry))) => entry.locator != locator,
+            // What the disk cannot read may be sound.
+            Some(Ok(Met::Damage { unread, .. })) => unread.is_none(),
+            Some(Err(_)) => false,
+            None => true,
+        };
+        is_damaged.then_some(locator)
     }
 
     /// Where the record of a key lies, as the index has it.

@@ -237,7 +237,7 @@ impl Recovery<'_> {
                     bytes => {
                         has_tail |= bytes > row.bytes;
                         if row.bytes >= HEADING {
-                            self.look_at_heading(&directory, volume.number, row.number, file)?;
+                            self.look_at_heading(&directory, volume.number, row.number, file);
                         }
                     }
                 },
@@ -258,13 +258,15 @@ impl Recovery<'_> {
         Ok(())
     }
 
-    /// Notes a heading that is not as it was written.
-    fn look_at_heading(&self, directory: &Path, volume: Number, number: u32, file: String) -> io::Result<()> {
-        if !RecordFile::open_to_read(directory, volume, number)?.is_headed()? {
-            let what = DamageKind::Bytes { at: 0, bytes: HEADING, between: [None, None] };
-            self.damages.note(Damage { volume: Some(volume), file, what });
-        }
-        Ok(())
+    /// Notes a heading that is not as it was written, or that the disk cannot read.
+    fn look_at_heading(&self, directory: &Path, volume: Number, number: u32, file: String) {
+        let is_headed = RecordFile::open_to_read(directory, volume, number).and_then(|file| file.is_headed());
+        let what = match is_headed {
+            Ok(true) => return,
+            Ok(false) => DamageKind::Bytes { at: 0, bytes: HEADING, between: [None, None] },
+            Err(error) => DamageKind::Unreadable { at: 0, bytes: HEADING, why: error.to_string() },
+        };
+        self.damages.note(Damage { volume: Some(volume), file, what });
     }
 
     /// Appends every change that the journal holds and that is not there, and tells how many groups it holds.

@@ -66,7 +66,8 @@ fn check(subject: &Subject) -> Result<usize, String> {
     let output = subject.run(&["store", "check"]);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if !output.status.success() {
-        return Err(last_line(&(text(&output.stdout) + &text(&output.stderr)), Some(output.status)));
+        let last = last_line(&(text(&output.stdout) + &text(&output.stderr)), Some(output.status));
+        return Err(format!("{last}; it has told: {}", text(&output.stdout)));
     }
     let told = text(&output.stdout);
     leads(&told).ok_or_else(|| format!("no line `leads SOUND BROKEN` in: {told}"))

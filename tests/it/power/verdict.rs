@@ -67,7 +67,7 @@ fn check(subject: &Subject) -> Result<usize, String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if !output.status.success() {
         let last = last_line(&(text(&output.stdout) + &text(&output.stderr)), Some(output.status));
-        return Err(format!("{last}; it has told: {}", text(&output.stdout)));
+        return Err(format!("{last}; it has told: {}{}", text(&output.stdout), text(&output.stderr)));
     }
     let told = text(&output.stdout);
     leads(&told).ok_or_else(|| format!("no line `leads SOUND BROKEN` in: {told}"))

@@ -2,11 +2,11 @@
 //! which lets requests in, and [`matching`](crate::matching), which tells when a lead's commit is acknowledged.
 //!
 //! New work is in flight from when it is let in until what it wrote is acknowledged; waiting for partners, or for a body that is
-//! still on its way, is not. How much of it may be in flight is found by LEDBAT++ from how long it queues ([`limit`]). In front
-//! of that is a line, bounded in length and in time, in which companies take turns ([`line`]). Who finds no room in it is
+//! still on its way, is not. How much of it may be in flight is found by LEDBAT++ from how long it queues (`limit`). In front
+//! of that is a line, bounded in length and in time, in which companies take turns (`line`). Who finds no room in it is
 //! refused at once. What only reads does not come here.
 //!
-//! [`shedder`] decides, without a clock or a thread; this file holds its permits, wakes who waits, and shows its figures.
+//! `shedder` decides, without a clock or a thread; this file holds its permits, wakes who waits, and shows its figures.
 
 mod limit;
 mod line;

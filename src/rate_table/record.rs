@@ -88,7 +88,7 @@ impl AnswerRecord {
 /// Seats that were kept out of a table and are recorded, at most.
 pub const MAX_KEPT_OUT: usize = 1_000;
 
-/// Bits of an offer's number in its uuid ([`super::offer_ids`]).
+/// Bits of an offer's number in its uuid , which `matching::offer_ids` makes.
 pub const NUMBER_BITS: u32 = 12;
 
 /// Offers that a table numbers at most; what comes after is cut and counted.

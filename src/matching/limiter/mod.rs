@@ -1,7 +1,7 @@
 //! The limiter: which of the seats that a lead fits are asked, and how often they were.
 //!
 //! A seat at a table counts once: when its table is written with the seat among those who are asked, or when second look
-//! begins ([`super::asks`]); not when it was held and never needed, and not when there was no time to ask it. What is
+//! begins ([`asks`](crate::rate_table::asks)); not when it was held and never needed, and not when there was no time to ask it. What is
 //! counted is derived from the records (`recount`), so a restart counts the same. All seats of a lead are looked at
 //! under one lock, which is held for no more than that.
 

@@ -50,8 +50,8 @@ const WARM_UP: Duration = Duration::from_millis(500);
 const MEASURED: Duration = Duration::from_millis(1500);
 /// How many times the peak is offered in overload.
 const OFFERED: f64 = 2.0;
-/// Polls a second beside the leads, and how long they come to the daemon at rest.
-const POLLS: f64 = 200.0;
+/// Time between two polls beside the leads, and how long they come to the daemon at rest.
+const POLL_EVERY: Duration = Duration::from_millis(5);
 const REST: Duration = Duration::from_secs(5);
 /// Clients that each wait for their answer, and how long they send leads.
 const CLIENTS: usize = 256;
@@ -63,7 +63,7 @@ const BARS: (f64, f64, f64) = (0.9, 5.0, 2.0);
 const LEAD: &str = r#"{"productTypes":["savings"],"personalInformation":{"zipcode":"98101"},"savingsInformation":{"minDepositAmount":5000}}"#;
 
 fn main() {
-    let target = std::env::var("OFFERD_QUEUEING_TARGET").unwrap_or_else(|_| "5ms".to_owned());
+    let target = std::env::var("OFFERD_QUEUEING_TARGET").unwrap_or_else(|_| "3ms".to_owned());
     clients_that_wait(&target);
     let [for_daemon, for_load] = halves();
     // What is started has the cores of who starts it.
@@ -72,7 +72,8 @@ fn main() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let [calm, shedding] = ["0ms", &target].map(|target| {
         let plan = Daemon::with_partners(prompt_partners(PARTNERS)).setting("limits.queueing_target", target);
-        runtime.block_on(plan.start())
+        // The load stands for many clients, so it has more connections than one address may have.
+        runtime.block_on(plan.setting("limits.connections_per_address", "0").start())
     });
     keep_to(&for_load);
     tokio::runtime::Runtime::new().expect("a runtime").block_on(async {
@@ -88,7 +89,7 @@ fn main() {
             turn.goodput()
         };
         cpu::quiet(&pids).await;
-        let polled = open_loop(&polls, POLLS, REST).await;
+        let polled = poll(&polls, REST).await;
         let at_rest = percentile(&polled.times(200), 0.99);
         println!("polls at rest: p50 {:.2} ms, p99 {at_rest:.2} ms", percentile(&polled.times(200), 0.5));
         tell_columns();
@@ -97,7 +98,7 @@ fn main() {
         for _ in 0..rounds {
             cpu::quiet(&pids).await;
             let leads = open_loop(&shedding, OFFERED * before, MEASURED);
-            let (overload, polls) = join(leads, open_loop(&polls, POLLS, MEASURED)).await;
+            let (overload, polls) = join(leads, poll(&polls, MEASURED)).await;
             let after = peak_now().await;
             let round = Round { peak: f64::midpoint(before, after), overload, polls };
             round.tell();
@@ -203,6 +204,20 @@ async fn open_loop(load: &Arc<Load>, rate: f64, lasting: Duration) -> Turn {
     let (busy, ended) = join(window.busy(load.pid), clients).await;
     let ended = ended.into_iter().map(|ended| ended.expect("the call ends"));
     Turn { window, ended: ended.collect(), busy }
+}
+
+/// Polls at even times. Their time counts from when they are sent: how late the load wakes is not the daemon's doing.
+async fn poll(load: &Arc<Load>, lasting: Duration) -> Turn {
+    let window = Window::of(lasting);
+    let mut clients = Vec::new();
+    tokio::spawn(window.stay_awake());
+    while Instant::now() < window.end {
+        let load = Arc::clone(load);
+        clients.push(tokio::spawn(async move { load.submit(Instant::now()).await }));
+        tokio::time::sleep(POLL_EVERY).await;
+    }
+    let ended = join_all(clients).await.into_iter().map(|ended| ended.expect("the call ends"));
+    Turn { window, ended: ended.collect(), busy: 0.0 }
 }
 
 /// The peak, and what became of twice as many leads.

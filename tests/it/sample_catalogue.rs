@@ -125,7 +125,7 @@ async fn every_array_is_sorted_by_score_and_every_offer_can_be_clicked() {
 /// They may wait in line as long as the machine takes.
 #[tokio::test]
 async fn of_256_clients_that_wait_for_their_answers_none_is_refused() {
-    let plan = Daemon::with_sample_partners().setting("limits.queueing_target", "5ms");
+    let plan = Daemon::with_sample_partners().setting("limits.queueing_target", "3ms");
     let daemon = plan.setting("limits.queue_wait", "1m").start().await;
     let lead = sample("personal_loan");
     let clients = (0..256).map(async |_| {

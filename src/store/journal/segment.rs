@@ -83,6 +83,9 @@ pub(super) struct Contents {
 impl Segment {
     /// Begins a segment, in a file that is used again or made; so far each volume was written before. Once this returns, the file
     /// is found again after a power cut.
+    ///
+    /// Its name is on the disk before anything is written over what it holds: else a cut could leave the new heading under the old
+    /// name, which looks like damage of what was there.
     pub(super) fn begin(
         directory: &Path,
         number: u64,
@@ -95,11 +98,11 @@ impl Segment {
         }
         let mut options = OpenOptions::new();
         let file = disk::open_file(options.write(true).create(true).truncate(false).mode(0o600), &path)?;
+        File::open(directory)?.sync_all()?;
         file.write_all_at(&[MAGIC, &number.to_be_bytes()[..]].concat(), 0)?;
         let mut begun = Self { number, file, end: HEADING as u64 };
         begun.append(&positions_body(positions))?;
         begun.file.sync_all()?;
-        File::open(directory)?.sync_all()?;
         Ok(begun)
     }
 

@@ -2,8 +2,9 @@
  * has the Nth change fail. What a program does past libc it does not see; the recording, replayed, tells that.
  *
  *   OFFERD_DISK_ROOT     the directory, as realpath(3) gives it
- *   OFFERD_DISK_CONTROL  a file of at least a page, shared with who watches: four u64 and a text
+ *   OFFERD_DISK_CONTROL  a file of at least a page, shared with who watches: six u64 and a text
  *                        [0] entries in the log  [1] changes so far  [2] 1 once the fault has come  [3] 1 has a hang end
+ *                        [4] 1 has every change wait for good  [5] 1 while one is being made and told
  *                        from byte 64 on: which change the fault came to
  *   OFFERD_DISK_LOG      a file for the recording; without it nothing is recorded
  *   OFFERD_DISK_FAULT    N:KIND:LASTING, KIND one of eio, enospc, short, hang, LASTING `once` or `on`
@@ -39,8 +40,8 @@ enum kind {
 };
 
 struct control {
-    _Atomic uint64_t entries, changes, fired, released;
-    char rest[32], what[512];
+    _Atomic uint64_t entries, changes, fired, released, frozen, inside;
+    char rest[16], what[512];
 };
 
 #define DESCRIPTORS (1 << 20)
@@ -115,6 +116,21 @@ static void watch(int fd, const char *path) {
     free(atomic_exchange(&watched[fd], path ? strdup(path) : NULL));
 }
 
+/* Begins a change and its entry, which nobody finds apart: who freezes waits until none is inside, and then none begins. */
+static void enter(void) {
+    pthread_mutex_lock(&lock);
+    atomic_store(&control->inside, 1);
+    if (atomic_load(&control->frozen)) {
+        atomic_store(&control->inside, 0);
+        for (;;) nanosleep(&(struct timespec){ 1, 0 }, NULL);
+    }
+}
+
+static void leave(void) {
+    atomic_store(&control->inside, 0);
+    pthread_mutex_unlock(&lock);
+}
+
 /* Adds an entry; the lock is held. */
 static void tell(enum kind kind, int fd, int64_t a, int64_t b, const struct iovec *first, int count, size_t length,
                  const char *second) {
@@ -166,13 +182,13 @@ static int opened(int at, const char *path, int flags, mode_t mode) {
     if (!name) return syscall(SYS_openat, at, path, flags, mode);
     int changes = flags & (O_CREAT | O_TRUNC);
     if (changes && due("open", name) == FAILS) return -1;
-    pthread_mutex_lock(&lock);
+    enter();
     int fd = syscall(SYS_openat, at, path, flags, mode);
     if (fd >= 0) {
         watch(fd, name);
         tell_names(OPEN, fd, flags, name, NULL);
     }
-    pthread_mutex_unlock(&lock);
+    leave();
     return fd;
 }
 
@@ -189,11 +205,11 @@ int creat64(const char *path, mode_t mode) { return creat(path, mode); }
 
 int close(int fd) {
     if (!name_of(fd)) return syscall(SYS_close, fd);
-    pthread_mutex_lock(&lock);
+    enter();
     watch(fd, NULL);
     int closed = syscall(SYS_close, fd);
     tell(CLOSE, fd, 0, 0, NULL, 0, 0, NULL);
-    pthread_mutex_unlock(&lock);
+    leave();
     return closed;
 }
 
@@ -209,7 +225,7 @@ static ssize_t wrote(int fd, const struct iovec *parts, int count, off_t offset)
             parts = &half;
             count = 1;
         }
-        pthread_mutex_lock(&lock);
+        enter();
     }
     ssize_t written = offset < 0 ? syscall(SYS_writev, fd, parts, count)
                                  : syscall(SYS_pwritev, fd, parts, count, offset, 0L);
@@ -219,7 +235,7 @@ static ssize_t wrote(int fd, const struct iovec *parts, int count, off_t offset)
             if (offset < 0) offset = lseek(fd, 0, SEEK_CUR) - written;
             tell(WRITE, fd, offset, 0, parts, count, written, NULL);
         }
-        pthread_mutex_unlock(&lock);
+        leave();
         errno = kept;
     }
     return written;
@@ -245,10 +261,10 @@ int ftruncate(int fd, off_t length) {
     const char *name = name_of(fd);
     if (!name) return syscall(SYS_ftruncate, fd, length);
     if (due("resize", name) == FAILS) return -1;
-    pthread_mutex_lock(&lock);
+    enter();
     int done = syscall(SYS_ftruncate, fd, length);
     if (!done) tell(RESIZE, fd, length, 0, NULL, 0, 0, NULL);
-    pthread_mutex_unlock(&lock);
+    leave();
     return done;
 }
 int ftruncate64(int fd, off64_t length) { return ftruncate(fd, length); }
@@ -257,12 +273,12 @@ int fallocate(int fd, int mode, off_t offset, off_t length) {
     const char *name = name_of(fd);
     if (!name) return syscall(SYS_fallocate, fd, mode, offset, length);
     if (due("allocate", name) == FAILS) return -1;
-    pthread_mutex_lock(&lock);
+    enter();
     int done = syscall(SYS_fallocate, fd, mode, offset, length);
     char flags[16];
     snprintf(flags, sizeof flags, "%d", mode);
     if (!done) tell(ALLOCATE, fd, offset, length, NULL, 0, 0, flags);
-    pthread_mutex_unlock(&lock);
+    leave();
     return done;
 }
 int fallocate64(int fd, int mode, off64_t offset, off64_t length) { return fallocate(fd, mode, offset, length); }
@@ -273,15 +289,15 @@ static int synced(long call, int fd) {
     const char *name = name_of(fd);
     if (!name) return syscall(call, fd);
     if (due("sync", name) == FAILS) return -1;
-    pthread_mutex_lock(&lock);
+    enter();
     int64_t number = ++syncs;
     tell(SYNC, fd, number, 0, NULL, 0, 0, NULL);
-    pthread_mutex_unlock(&lock);
+    leave();
     int done = syscall(call, fd);
     int kept = errno;
-    pthread_mutex_lock(&lock);
+    enter();
     if (!done) tell(SYNCED, fd, number, 0, NULL, 0, 0, NULL);
-    pthread_mutex_unlock(&lock);
+    leave();
     errno = kept;
     return done;
 }
@@ -305,11 +321,11 @@ static int named(enum kind kind, const char *what, int at, const char *path, int
     /* What comes in or goes out would be torn from its other name. */
     if (path2 && (!name || !name2)) { fprintf(stderr, "disk: %s leaves the watched directory\n", what); abort(); }
     if (due(what, name) == FAILS) return -1;
-    pthread_mutex_lock(&lock);
+    enter();
     int done = call(at, path, at2, path2, a);
     int kept = errno;
     if (!done) tell_names(kind, -1, a, name, name2);
-    pthread_mutex_unlock(&lock);
+    leave();
     errno = kept;
     return done;
 }
@@ -349,13 +365,13 @@ static int duplicated(int fd, long call, long a, long b, long c) {
         int made = syscall(call, a, b, c);
         return made;
     }
-    pthread_mutex_lock(&lock);
+    enter();
     int made = syscall(call, a, b, c);
     if (made >= 0) {
         watch(made, name);
         tell(DUPLICATE, fd, made, 0, NULL, 0, 0, NULL);
     }
-    pthread_mutex_unlock(&lock);
+    leave();
     return made;
 }
 int dup(int fd) { return duplicated(fd, SYS_dup, fd, 0, 0); }
@@ -380,9 +396,9 @@ int fcntl64(int fd, int command, ...) {
 void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset) {
     const char *name = fd >= 0 && (flags & MAP_SHARED) && (protection & PROT_WRITE) ? name_of(fd) : NULL;
     if (name) {
-        pthread_mutex_lock(&lock);
+        enter();
         tell_names(MAP, fd, offset, name, NULL);
-        pthread_mutex_unlock(&lock);
+        leave();
     }
     return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
 }

@@ -115,6 +115,14 @@ impl Control {
         })
     }
 
+    /// Has every change wait for good. Once this returns, each that was made is in the recording.
+    pub fn freeze(&self) {
+        self.0.write_all_at(&1_u64.to_ne_bytes(), 32).unwrap();
+        while self.field(5) == 1 {
+            std::thread::yield_now();
+        }
+    }
+
     /// Ends a hang.
     pub fn release(&self) {
         self.0.write_all_at(&1_u64.to_ne_bytes(), 24).unwrap();

@@ -38,6 +38,9 @@ const LIVES: usize = 3;
 /// Of so many cuts one is before the first lead of a life, while the store is being made or mended.
 const EARLY: usize = 8;
 
+/// So many operations after a rename are soon after it. Another of so many as above is there.
+const SOON: usize = 6;
+
 /// Volumes of every other store: small enough for several to be begun.
 const SMALL_VOLUMES: &str = "2097152";
 const LARGE_VOLUMES: &str = "268435456";
@@ -170,6 +173,8 @@ impl Trial {
             load.stop();
         });
         assert_eq!(load.refused(), 0, "a daemon whose disk is well takes leads");
+        // A kill between a change and its entry would make a recording of something else.
+        control.freeze();
         drop(daemon);
 
         let mut acknowledged = load.acknowledged();
@@ -222,14 +227,20 @@ impl Trial {
     }
 }
 
-/// Moments of a recording in their order, some before its first lead.
+/// Moments of a recording in their order, some before its first lead, some soon after a rename.
 fn moments(recorded: &Recorded, cuts: usize, rng: &mut Rng) -> Vec<usize> {
     let all = recorded.operations.len();
     let answers = recorded.acknowledged.answers.iter().map(|answer| usize::try_from(answer.at).unwrap());
     let first = answers.filter(|at| *at > 0).min().unwrap_or(all);
-    let moment =
-        |nth: usize| if nth.is_multiple_of(EARLY) { rng.usize(..first) } else { rng.usize(first..=all) };
-    let mut moments: Vec<usize> = (0..cuts).map(moment).collect();
+    let is_rename = |(_, operation): &(usize, &Operation)| matches!(operation, Operation::Rename { .. });
+    let named: Vec<usize> =
+        recorded.operations.iter().enumerate().filter(is_rename).map(|(at, _)| at).collect();
+    let mut moment = |nth: usize| match nth % EARLY {
+        0 => rng.usize(..first),
+        1 if !named.is_empty() => all.min(named[rng.usize(..named.len())] + rng.usize(1..=SOON)),
+        _ => rng.usize(first..=all),
+    };
+    let mut moments: Vec<usize> = (0..cuts).map(&mut moment).collect();
     moments.sort_unstable();
     moments
 }

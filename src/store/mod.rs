@@ -49,7 +49,7 @@
 //! reading    stall  tap  records
 //! volumes    owner  lock  index  volumes
 //! files      record_file  tally  journal  manifest  raw  sealing  user  error
-//! words      disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number  frame  changes  commit  damage  damages  broken
+//! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number  frame  changes  commit  damage  damages  broken
 //! ```
 //!
 //! # What is deliberately absent

@@ -13,7 +13,7 @@
 //! next is begun. A start opens the base and the last volume; the others are opened after it, aside, or when somebody asks
 //! for what is in them.
 //!
-//! Where a record lies is told by its key ([`Kept`]): by the time in the key of a rate table or of a feed, which are
+//! Where a record lies is told by its key ([`Kept`](super::Kept)): by the time in the key of a rate table or of a feed, which are
 //! the store's own, or by the lead, whose volume is kept with its data key, since a client may choose a lead's uuid.
 //! A commit may write to several volumes; the [journal](super::journal) makes that atomic.
 //!

@@ -24,6 +24,36 @@
 //! An offer is mostly text that does not depend on the lead. It is prepared when the partner files are loaded, stored
 //! once under its fingerprint, and joined to the few figures that a rate table keeps ([`partners::text`]).
 //!
+//! # Words
+//!
+//! | word | means |
+//! |---|---|
+//! | ask | a seat's being asked for one rate table, which ends in exactly one outcome |
+//! | base | the volume of what must be found without knowing when it was written |
+//! | book | the seats of all partner files, compiled, and exchanged as a whole by a reload |
+//! | breaker | what keeps calls back from a far side that mostly fails |
+//! | commit | guards and writes that the store takes all or not at all |
+//! | data key | what the records of one lead are sealed with, destroyed to erase it |
+//! | feed | what happened to the leads of a company, in order of arrival |
+//! | group | the commits that one sync makes durable |
+//! | guard | what must hold of the store for a commit to be taken |
+//! | head | the first record of a rate table: whom it asks, whom not and why |
+//! | index | what finds records in the files of a volume, and can always be made anew from them |
+//! | journal | where a group is durable first, until the files of the volumes are synced |
+//! | lead | a person and what they look for, as a client submits it |
+//! | line | the new work that waits for a permit |
+//! | outcome | what an ask came to: offers, no offers, a failure, or no answer in time |
+//! | permit | the right of new work to be in flight |
+//! | quote | the part of an offer that depends on the lead |
+//! | rate table | the offers for one lead, complete when no ask is pending |
+//! | seal | the encryption of a record that may tell of a person |
+//! | seat | a partner's place at the rate tables of one product type |
+//! | second look | the seats that are asked only when no other had a loan offer |
+//! | segment | a file of the journal, of fixed length and used again |
+//! | text | the part of an offer that does not depend on the lead, stored once |
+//! | tree | one kind of record, with its key, its seal and its place |
+//! | volume | the record files of one span of time with their index, dropped as a whole |
+//!
 //! # Modules
 //!
 //! ```text
@@ -75,7 +105,8 @@
 //!
 //! # Invariants
 //!
-//! - Imports go along the arrows only; `tests/it/architecture.rs` holds them.
+//! - Imports go along the arrows only, and within a directory no more than four files import each other in a circle; `tests/it/architecture.rs`
+//!   holds both.
 //! - Only `store/index.rs` names sled (and `store/older.rs`, which reads stores of before), only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
 //!   threads) names actix.
 //! - Only `telemetry` names OpenTelemetry: others begin and end spans by its own nouns, and a lead never waits for one.

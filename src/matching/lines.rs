@@ -20,7 +20,7 @@ use crate::config::WireSettings;
 use crate::model::ProductType;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::auth::BearerToken;
-use crate::partners::http::check::WireRules;
+use crate::partners::http::source::WireRules;
 use crate::partners::http::{Answered, HttpRequest, HttpSource, Reading, Secrets};
 use crate::partners::{Book, Quote, Seat};
 use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};

@@ -30,14 +30,12 @@ use super::{
     disk::{self, DiskError},
     index,
     journal::{Journal, Looked, Position, Replay, Version},
-    manifest::{FileRow, Manifest, VolumeRow},
-    open::FORMAT,
+    manifest::{FORMAT, FileRow, Manifest, VolumeRow},
     options::StoreOptions,
     record_file::{self, HEADING, Met, RecordFile},
     trees::Tree,
-    volumes::{
-        BASE, Begins, Number, directory_of, files::Files, time_ms, volume::for_each_entry, volumes_in,
-    },
+    volume_number::{BASE, Begins, Number, directory_of, volumes_in},
+    volumes::{files::Files, time_ms, volume::for_each_entry},
 };
 
 /// A store that is whole, as far as it can be.

@@ -15,13 +15,15 @@ use super::super::{
     error::StoreError,
     frame::{Frame, framed},
     open::Opened,
-    records::{Records, Scan, read_clear},
+    raw::read_clear,
+    records::{Records, Scan},
     sealing::{
         data_key::{self, DataKey},
         owner,
     },
     trees::{Seal, Tree},
-    volumes::{BASE, Number, time_ms},
+    volume_number::{BASE, Number},
+    volumes::time_ms,
 };
 use super::{SalvageError, Salvaged};
 

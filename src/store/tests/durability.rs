@@ -77,7 +77,7 @@ fn the_last_arrival_is_found_again_when_its_record_is_broken() {
         store.feed(company)
     };
     append(&options);
-    tamper(directory.path(), &Tree::Meta.sled_key(open::LAST_ARRIVAL), |raw| raw[7] ^= 1);
+    tamper(directory.path(), &Tree::Meta.sled_key(arrival::LAST_ARRIVAL), |raw| raw[7] ^= 1);
     let arrivals: Vec<u64> = append(&options).iter().map(|key| key.arrival_us).collect();
     assert_eq!(arrivals, [1_000, 1_001]);
 }
@@ -346,7 +346,7 @@ fn a_newer_format_and_a_foreign_database_are_refused() {
     let foreign = directory();
     let mut database = older::Older::begin(&StoreOptions::new(foreign.path())).unwrap();
     let change = changes::Change {
-        volume: crate::store::volumes::BASE,
+        volume: crate::store::volume_number::BASE,
         key: b"key".to_vec(),
         value: Some(b"value".to_vec()),
     };

@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::codec::{self, CodecError};
 use crate::model::{CreditBands, EventType, Lead, ProductType, TokenKind};
+use crate::store::codec::{self, CodecError};
 
 /// A supply partner: who posts leads. JSON, by uuid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

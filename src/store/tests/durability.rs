@@ -354,3 +354,21 @@ fn a_newer_format_and_a_foreign_database_are_refused() {
     drop(database);
     assert!(matches!(Store::open_inline(foreign.path()), Err(StoreError::Foreign { .. })));
 }
+
+/// A file is begun, and told of, before anything is written to it; a power cut in between leaves its name, and of its heading what it
+/// likes.
+#[test]
+fn what_a_cut_leaves_of_a_file_that_was_only_begun_is_no_damage() {
+    for left in [&[][..], &[0; 20]] {
+        let directory = directory();
+        inline(&directory).commit_now(Commit::new().put(TREE, "a", "kept")).unwrap();
+        fs::write(directory.path().join("base/00000002.records"), left).unwrap();
+        fs::write(directory.path().join("base/00000003.records"), left).unwrap();
+        for _ in 0..2 {
+            let store = inline(&directory);
+            let report = store.check().unwrap();
+            assert!(report.is_sound() && report.damages.is_empty(), "{report:?}");
+            assert_eq!(store.get(TREE, "a"), Ok(Some(b"kept".to_vec())));
+        }
+    }
+}

@@ -9,9 +9,9 @@ use ipnet::IpNet;
 
 use super::raw::{OneOrMany, Raw, RawApi, RawLimits, RawLog, RawMatching, RawStore, RawTls, RawTracing};
 use super::settings::{
-    AnalyticsSettings, ApiSettings, ConsoleSettings, DescribedSetting, EngineSettings, LimitSettings, ListenerSettings,
-    LogSettings, MatchingSettings, PathSettings, RateSettings, Settings, ShutdownSettings, StoreSettings,
-    TlsSettings, TokenSettings, TracingSettings, WireSettings,
+    AnalyticsSettings, ApiSettings, ConsoleSettings, DescribedSetting, EngineSettings, LimitSettings,
+    ListenerSettings, LogSettings, MatchingSettings, PathSettings, RateSettings, Settings, ShutdownSettings,
+    StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings,
 };
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging;

@@ -63,8 +63,7 @@ pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode 
         Ok(guard) => guard,
         Err(error) => return fatal(format!("the thread that guards the end could not be started: {error}")),
     };
-    let outcome =
-        system.block_on(live(config, settings, book, sockets, Telling { filter, metrics }, &guard));
+    let outcome = system.block_on(live(config, settings, book, sockets, Telling { filter, metrics }, &guard));
     if outcome.is_ok() {
         // The last task to let the store go lets its indexes be closed.
         drop(system);
@@ -125,4 +124,3 @@ fn fatal(message: Fatal) -> ExitCode {
     error!("{message}");
     ExitCode::FAILURE
 }
-

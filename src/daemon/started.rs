@@ -103,9 +103,11 @@ impl Started {
         let admin = admin::start(admin, admin_app);
 
         let reception = http::Reception::new(&settings.api);
-        let app = Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
+        let app =
+            Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
         let aside = aside(&store, &settings, &matchmaker, &app);
-        let [api, integrations] = [api, integrations].map(|listener| listener.on(threads.for_connections()));
+        let spread = threads.for_connections();
+        let [api, integrations] = [api, integrations].map(|listener| listener.on(spread.clone()));
         let public = Public::serve(api, integrations, app, &reception);
         welcome(&settings, &tokens, &run_file, sign_in).await?;
 
@@ -200,7 +202,12 @@ impl Started {
 }
 
 impl Public {
-    fn serve(api: Listener, integrations: Listener, app: Arc<http::App>, reception: &http::Reception) -> Self {
+    fn serve(
+        api: Listener,
+        integrations: Listener,
+        app: Arc<http::App>,
+        reception: &http::Reception,
+    ) -> Self {
         let (stop, stopping) = watch::channel(false);
         let serving = [
             tokio::spawn(http::serve_api(api, Arc::clone(&app), reception, stopped(stopping.clone()))),
@@ -269,7 +276,6 @@ fn traces(settings: &Settings) -> Result<(Traces, Option<Delivery>), Fatal> {
     Ok((traces, Some(delivery)))
 }
 
-
 /// The secret that the console takes, and itself where it has just been made: by the first start of a sandbox that has no
 /// password. Elsewhere standard output is a log that is kept, and `offerd console` prints a link.
 fn console_secret(settings: &Settings, password: bool) -> Result<(Option<Password>, Option<String>), Fatal> {
@@ -283,9 +289,7 @@ fn console_secret(settings: &Settings, password: bool) -> Result<(Option<Passwor
     Ok((Some(Password::of_secret(&made.secret)), Some(made.secret)))
 }
 
-
 async fn stopped(mut stopping: watch::Receiver<bool>) {
     // A sender that is gone means the same.
     let _ = stopping.wait_for(|stop| *stop).await;
 }
-

@@ -500,12 +500,7 @@ impl Matchmaker {
     }
 
     /// Starts a table's actor here, or on the next arbiter.
-    fn start(
-        &self,
-        here: Option<ArbiterHandle>,
-        beginning: Beginning,
-        start: Start,
-    ) -> Addr<RateTableActor> {
+    fn start(&self, here: Option<ArbiterHandle>, beginning: Beginning, start: Start) -> Addr<RateTableActor> {
         let next = || self.next_arbiter.fetch_add(1, Ordering::Relaxed) % self.arbiters.len();
         let arbiter = here.unwrap_or_else(|| self.arbiters[next()].clone());
         let engine = Arc::clone(&self.engine);

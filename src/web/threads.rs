@@ -6,6 +6,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use metrics::{Gauge, gauge};
+
+use crate::telemetry::metrics::ENGINE_CONNECTIONS;
+
 /// What a thread is given to run.
 pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -15,28 +19,36 @@ pub struct Threads(Arc<[Thread]>);
 
 struct Thread {
     spawn: Box<dyn Fn(Work) + Send + Sync>,
-    /// What it runs.
-    running: Arc<AtomicUsize>,
+    count: Arc<Count>,
+}
+
+/// How much a thread runs.
+struct Count {
+    running: AtomicUsize,
+    shown: Gauge,
 }
 
 /// One that runs, as long as this lives.
-struct Running(Arc<AtomicUsize>);
+struct Running(Arc<Count>);
 
 impl Threads {
     /// Threads by what spawns work on each, at least one.
     pub fn new<S: Fn(Work) + Send + Sync + 'static>(spawners: impl IntoIterator<Item = S>) -> Self {
-        let thread = |spawn| Thread { spawn: Box::new(spawn), running: Arc::default() };
-        let threads: Arc<[Thread]> = spawners.into_iter().map(thread).collect();
+        let thread = |(nth, spawn): (usize, S)| {
+            let shown = gauge!(ENGINE_CONNECTIONS, "thread" => nth.to_string());
+            let count = Arc::new(Count { running: AtomicUsize::new(0), shown });
+            Thread { spawn: Box::new(spawn), count }
+        };
+        let threads: Arc<[Thread]> = spawners.into_iter().enumerate().map(thread).collect();
         assert!(!threads.is_empty(), "connections need a thread to be served on");
         Self(threads)
     }
 
     /// Runs this to its end on the thread that runs least, so that a few connections are spread as evenly as many.
     pub fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let least = self.0.iter().min_by_key(|thread| thread.running.load(Ordering::Relaxed));
+        let least = self.0.iter().min_by_key(|thread| thread.count.running.load(Ordering::Relaxed));
         let thread = least.expect("there is at least one");
-        thread.running.fetch_add(1, Ordering::Relaxed);
-        let running = Running(Arc::clone(&thread.running));
+        let running = Running::begin(&thread.count);
         (thread.spawn)(Box::pin(async move {
             let _running = running;
             work.await;
@@ -44,15 +56,24 @@ impl Threads {
     }
 }
 
+impl Running {
+    fn begin(count: &Arc<Count>) -> Self {
+        count.running.fetch_add(1, Ordering::Relaxed);
+        count.shown.increment(1);
+        Self(Arc::clone(count))
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+        self.0.shown.decrement(1);
     }
 }
 
 impl fmt::Debug for Threads {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let running = self.0.iter().map(|thread| thread.running.load(Ordering::Relaxed));
+        let running = self.0.iter().map(|thread| thread.count.running.load(Ordering::Relaxed));
         out.debug_list().entries(running).finish()
     }
 }

@@ -99,7 +99,7 @@ async fn one_fault_anywhere_keeps_everything_as_it_was() {
     assert_eq!(refused.status.code(), Some(64));
     let told = stderr(&refused);
     for fault in [
-        "offerd.toml:4: `matching.partners_per_lead` must be from 1 to 10000, got 0",
+        "offerd.toml:3: `matching.partners_per_lead` must be from 1 to 10000, got 0",
         "broken.toml:2: `partner.name`",
         "nothing was started or changed",
     ] {
@@ -164,7 +164,7 @@ async fn reloadable_settings_are_in_force_at_once_and_the_others_are_said_to_wai
     assert_eq!(keys("waitingForRestart"), ["engine.threads"]);
     let waits = &report["settings"]["waitingForRestart"][0];
     assert_eq!((&waits["before"], &waits["after"]), (&json!("0"), &json!("3")));
-    assert!(waits["source"].as_str().unwrap().ends_with("offerd.toml:3"), "{waits}");
+    assert!(waits["source"].as_str().unwrap().ends_with("offerd.toml:4"), "{waits}");
 
     assert_eq!(loans().await, 1);
     assert_eq!(asked_from("https://shop.example", "acme").await, (true, older));

@@ -92,6 +92,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "run_file",
             "store",
             "telemetry",
+            "web",
         ],
     ),
     (
@@ -139,6 +140,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("webpki_roots", &["wire"]),
     ("flate2", &["wire"]),
     ("ipnet", &["wire", "config", "web", "http"]),
+    ("thread_local", &["wire"]),
     ("tower_service", &["wire"]),
     ("actix", &["matching"]),
     ("actix_rt", &["matching", "daemon"]),

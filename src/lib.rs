@@ -2,8 +2,9 @@
 //!
 //! # How a lead becomes a rate table
 //!
-//! 1. [`web`] accepts the connection, finds the route, and asks for the caller's token; [`http`] reads the body under a
-//!    cap into a [`model::Lead`], in one pass, or answers with every fault and its attribute path.
+//! 1. [`web`] accepts the connection, gives it to the [engine's thread](web::threads) that serves fewest, finds the route, and asks for
+//!    the caller's token; [`http`] reads the body under a cap into a [`model::Lead`], in one pass, or answers with every fault and its
+//!    attribute path. All that follows, but for the disk, happens on that thread.
 //! 2. [`matching::matchmaker`] asks for a permit (else 503), and [`partners::book`] which seats fit: a seat is a
 //!    partner's place at the tables of one product type. Its rules are compiled to bitsets, so this takes microseconds.
 //!    [`matching::limiter`] leaves out the seats that are paused, closed, at a cap or over their budget.
@@ -127,6 +128,8 @@
 //! - An id tells of no other: uuids are made in [`ids`] only, and an offer's, which is public, leads to its table only for
 //!   who has the store's key ([`matching::offer_ids`]).
 //! - A test token sees records of tests only, a publishable one no personal data ([`model::Viewer`]).
+//! - A lead has one thread: its connection, actors, timers and calls to partners; what reaches beyond is published whole (a
+//!   configuration) or atomic (limits, breakers). What blocks, or takes more than a few milliseconds, is done aside.
 //! - A panic is an outcome, never the end of the process: `panic = "unwind"` in every profile.
 //! - No log, metric or error holds personal data: messages say what was wanted and the kind of thing that was found.
 //! - No byte on the disk tells of a person without the master key: the store seals what [`store::TREES`] says, and nobody

@@ -156,7 +156,7 @@ async fn live(
     let lines = Lines::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
     let (traces, delivery) = traces(&settings)?;
     let engine = Engine::new(store.clone(), texts, book, lines, (&settings).into(), base_url);
-    let engine = engine.traced(traces);
+    let engine = engine.traced(traces).keeping(settings.limits.shown_bytes);
     let matchmaker = Matchmaker::new(engine, arbiters.iter().map(Arbiter::handle).collect());
     recovery::recover(&matchmaker).await;
     let recovering = matchmaker.clone();
@@ -196,7 +196,7 @@ async fn live(
         shown_secret.map(|secret| SignIn { secret, link: admin_app.console_link("the first start") });
     let admin = admin::start(admin_listener, admin_app);
 
-    let retaining = tokio::spawn(retention::retain(store.clone(), settings.store.clone()));
+    let retaining = tokio::spawn(retention::retain(Arc::clone(&engine), settings.store.clone()));
 
     let (stop, stopping) = watch::channel(false);
     let reception = http::Reception::new(&settings.api);

@@ -333,7 +333,8 @@ async fn a_long_page_of_a_feed_is_compressed_in_both_editions() {
         assert_eq!(plain.json()["data"].as_array().unwrap().len() as u128, EVENTS, "{path}");
         assert!(plain.body.len() > 64 * 1024, "{}", plain.body.len());
         let compressed = get(&daemon, &path, &[edition, &[GZIP]].concat()).await;
-        assert_eq!(unzipped(&compressed), plain.body);
+        let read: serde_json::Value = serde_json::from_slice(&unzipped(&compressed)).unwrap();
+        assert_eq!(read["data"], plain.json()["data"]);
         assert_eq!(compressed.header("vary"), Some("accept-encoding"));
     }
 }

@@ -19,7 +19,8 @@
 //! 5. The machine takes each outcome in, has it written, and then shown:
 //!    to the submit that waits for the partners that answer at once, to the blocking one that waits for all, to polls. A table that is
 //!    complete with its first commit is shown at once, and its actor leaves.
-//! 6. With the last outcome the table is complete and never changes again. Later polls fold it from its records. What a
+//! 6. With the last outcome the table is complete and never changes again. It is kept as it is shown ([`matching::kept_tables`]); polls
+//!    that come when it has made room for others fold it from its records. What a
 //!    crash leaves pending goes on at the next start, through the same machine, under the original deadline.
 //!
 //! An offer is mostly text that does not depend on the lead. It is prepared when the partner files are loaded, stored

@@ -268,6 +268,7 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
             0 => 0,
             bytes => count("limits.body_bytes_per_company", bytes, max_body_bytes, 1 << 40, found),
         },
+        shown_bytes: count("limits.shown_bytes", raw.shown_bytes, 0, 1 << 40, found) as u64,
         queueing_target: duration(
             "limits.queueing_target",
             raw.queueing_target,

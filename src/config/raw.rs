@@ -84,6 +84,7 @@ pub(super) struct RawLimits {
     pub requests_per_company: i64,
     pub body_bytes: i64,
     pub body_bytes_per_company: i64,
+    pub shown_bytes: i64,
     pub queueing_target: HumanDuration,
     pub queue: i64,
     pub queue_wait: HumanDuration,

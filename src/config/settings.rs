@@ -157,6 +157,8 @@ pub struct LimitSettings {
     pub body_bytes: usize,
     /// Those of one company; 0 for no limit of its own.
     pub body_bytes_per_company: usize,
+    /// Bytes of complete rate tables that are kept as they are shown; 0 for none.
+    pub shown_bytes: u64,
     /// How long new work in flight may queue for threads; zero lets in whatever comes.
     pub queueing_target: Duration,
     /// Requests that bring new work and may wait to be let in.

@@ -1,19 +1,22 @@
 //! What is older than it is to be kept is dropped, while the daemon runs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, info};
 
 use crate::config::StoreSettings;
-use crate::store::{Commit, Store};
+use crate::matching::Engine;
+use crate::store::Commit;
 use crate::telemetry::metrics::{STORE_BYTES, STORE_VOLUMES_DROPPED};
 
 /// How often it is looked for, at least.
 const SELDOM: Duration = Duration::from_secs(60);
 
 /// Drops volumes when it is time, for ever.
-pub(super) async fn retain(store: Store, settings: StoreSettings) {
+pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings) {
+    let store = &engine.store;
     let mut ticks = interval(settings.volume_age.min(SELDOM));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -26,19 +29,25 @@ pub(super) async fn retain(store: Store, settings: StoreSettings) {
             Err(failure) => error!(%failure, "keys of identities could not be destroyed; it is tried again"),
         }
         if !settings.retention.is_zero() {
-            drop_old(&store, settings.retention).await;
+            drop_old(&engine, settings.retention).await;
         }
         metrics::gauge!(STORE_BYTES).set(store.bytes() as f64);
     }
 }
 
-async fn drop_old(store: &Store, retention: Duration) {
+async fn drop_old(engine: &Engine, retention: Duration) {
+    let store = &engine.store;
     loop {
         // A clock of the future makes nothing old.
         let now_ms = store.now_ms();
         let retention_ms = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
         let before_ms = now_ms.cast_unsigned().saturating_sub(retention_ms);
-        match store.drop_before(before_ms, now_ms).await {
+        let dropped = store.drop_before(before_ms, now_ms).await;
+        if !matches!(dropped, Ok(None)) {
+            // Which tables were in the volume nobody knows any more.
+            engine.kept.forget_all();
+        }
+        match dropped {
             Ok(Some(dropped)) => {
                 metrics::counter!(STORE_VOLUMES_DROPPED).increment(1);
                 info!(

@@ -74,7 +74,8 @@ impl Started {
         let lines = Lines::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
         let (traces, delivery) = traces(&settings)?;
         let engine = Engine::new(store.clone(), texts, book, lines, (&settings).into(), base_url);
-        let matchmaker = Matchmaker::new(engine.traced(traces), threads.arbiters());
+        let matchmaker =
+            Matchmaker::new(engine.traced(traces).keeping(settings.limits.shown_bytes), threads.arbiters());
         let engine = Arc::clone(matchmaker.engine());
         note_book(&engine.book());
         recovery::recover(&matchmaker).await;
@@ -105,7 +106,7 @@ impl Started {
         let reception = http::Reception::new(&settings.api);
         let app =
             Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
-        let aside = aside(&store, &settings, &matchmaker, &app);
+        let aside = aside(&settings, &matchmaker, &app);
         let spread = threads.for_connections();
         let [api, integrations] = [api, integrations].map(|listener| listener.on(spread.clone()));
         let public = Public::serve(api, integrations, app, &reception);
@@ -226,16 +227,11 @@ impl Public {
 }
 
 /// What runs beside, from the start to the drain.
-fn aside(
-    store: &Store,
-    settings: &Settings,
-    matchmaker: &Matchmaker,
-    app: &http::App,
-) -> Vec<JoinHandle<()>> {
+fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<JoinHandle<()>> {
     let (recovering, gate) = (matchmaker.clone(), Arc::clone(&app.gate));
     vec![
         tokio::spawn(async move { recovery::recover_when_mended(&recovering).await }),
-        tokio::spawn(retention::retain(store.clone(), settings.store.clone())),
+        tokio::spawn(retention::retain(Arc::clone(matchmaker.engine()), settings.store.clone())),
         tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
     ]
 }

@@ -28,15 +28,20 @@ impl Audience {
     /// What is shown now, made twice per version at most; `None` when it cannot be made.
     pub fn show(&mut self, make: impl FnOnce() -> Option<Snapshot>) -> Option<Snapshot> {
         let snapshot = self.shown.take().or_else(make)?;
-        if snapshot.pending {
-            self.told_pending = true;
-        } else {
-            self.told_complete = true;
-        }
+        self.looked(snapshot.pending);
         if std::mem::replace(&mut self.wanted_again, true) {
             self.shown = Some(snapshot.clone());
         }
         Some(snapshot)
+    }
+
+    /// Somebody was told whether the table is pending, and nothing of it that was not told before.
+    pub fn looked(&mut self, pending: bool) {
+        if pending {
+            self.told_pending = true;
+        } else {
+            self.told_complete = true;
+        }
     }
 
     /// Whether anybody looks before the table is complete.

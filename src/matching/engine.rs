@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::conduct::Conducts;
 use super::configuration::{Configuration, Rules};
+use super::kept_tables::KeptTables;
 use super::limiter::{Limiter, SeatStanding, State};
 use super::lines::Lines;
 use super::messages::Snapshot;
@@ -47,6 +48,8 @@ pub struct Engine {
     pub traces: Traces,
     /// The tables that have an actor.
     pub live: LiveTables,
+    /// Complete tables as they are shown.
+    pub kept: KeptTables,
 }
 
 impl Engine {
@@ -70,14 +73,20 @@ impl Engine {
         let limiter = Limiter::of(&store, &texts, clock);
         let configuration = Configuration { book: Arc::new(book), lines, rules };
         let configuration = RwLock::new(Arc::new(configuration));
-        let (conducts, traces, live) = Default::default();
-        Self { store, texts, configuration, limiter, paces, conducts, base_url, traces, live }
+        let (conducts, traces, live, kept) = Default::default();
+        Self { store, texts, configuration, limiter, paces, conducts, base_url, traces, live, kept }
     }
 
     /// Follows leads with these traces.
     #[must_use]
     pub fn traced(self, traces: Traces) -> Self {
         Self { traces, ..self }
+    }
+
+    /// Keeps complete tables as they are shown, so many bytes of them.
+    #[must_use]
+    pub fn keeping(self, bytes: u64) -> Self {
+        Self { kept: KeptTables::with_room(bytes), ..self }
     }
 
     /// Commits for somebody who waits for it: no longer than a lead may take, and not at all while the disk does not answer.
@@ -125,6 +134,9 @@ impl Engine {
     pub fn snapshot(&self, table: &Table) -> Option<Snapshot> {
         match render(table, &self.base_url, &self.texts) {
             Ok(json) => Some(Snapshot {
+                table: table.head().uuid,
+                company: table.head().company,
+                test: table.head().test,
                 json,
                 version: table.answers(),
                 pending: !table.progress().settled(),

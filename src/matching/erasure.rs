@@ -77,9 +77,7 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
     let store = &engine.store;
     let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
     let tables = reading::tables_of(store, lead);
-    let live = tables.iter().filter_map(|table| engine.live.get(*table, Viewer::of_all(record.company))?);
-    // An actor that is gone has ended already.
-    join_all(live.map(|actor| actor.send(Settle))).await;
+    end(engine, record.company, &tables).await;
 
     let failed = |failure: &dyn std::fmt::Display| {
         tracing::error!(%lead, %failure, "a lead could not be erased");
@@ -96,9 +94,20 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
     let commit = Commit::new().erase(lead, erased_at.timestamp_millis());
     // What is sealed could be left where it is; it would only take space.
     let commit = sealed.into_iter().fold(commit, |commit, (tree, key)| commit.remove(tree, key));
-    let end = |commit: Commit, table: &Uuid| commit.remove(Tree::OpenTables, table.as_bytes());
-    store.commit(tables.iter().fold(commit, end)).await.map_err(|failure| failed(&failure))?;
+    let not_open = |commit: Commit, table: &Uuid| commit.remove(Tree::OpenTables, table.as_bytes());
+    let committed = store.commit(tables.iter().fold(commit, not_open)).await;
+    // Those that were begun meanwhile, too; and also where it failed, since it may have come far enough.
+    let tables = reading::tables_of(store, lead);
+    end(engine, record.company, &tables).await;
+    engine.kept.forget(&tables);
+    committed.map_err(|failure| failed(&failure))?;
     Ok(Some(Erasure { lead_uuid: lead, erased_at: erased_at.into(), destroyed, remaining }))
+}
+
+/// Ends the tables that are live. An actor that is gone has ended already.
+async fn end(engine: &Engine, company: Uuid, tables: &[Uuid]) {
+    let live = tables.iter().filter_map(|table| engine.live.get(*table, Viewer::of_all(company))?);
+    join_all(live.map(|actor| actor.send(Settle))).await;
 }
 
 /// The records that are sealed by the lead's data key.

@@ -18,7 +18,7 @@ use super::admission::{Admission, MostTables, Place};
 use super::configuration::Configuration;
 use super::engine::Engine;
 use super::identity::identity_of;
-use super::messages::{AwaitTable, GetRateTable, Settle, Snapshot, Until};
+use super::messages::{AwaitTable, GetRateTable, LookForChange, Polled, Settle, Snapshot, Unchanged, Until};
 use super::offer_ids::table_uuid;
 use super::rate_table_actor::{First, RateTableActor, Start};
 use super::reading;
@@ -189,7 +189,7 @@ impl Matchmaker {
         let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
         let lead = LeadCommit { commit, is_new: true };
         let arrival = Arrival { record, lead, repeat: repeat.as_ref(), held, trace, permit };
-        self.build(configuration, place, arrival, until).await
+        self.build_and_keep(configuration, place, arrival, until).await
     }
 
     /// Takes a lead in without a rate table: once this returns, it survives a crash.
@@ -239,7 +239,7 @@ impl Matchmaker {
         let Some(grown) = self.grow_lead(growth).await? else { return Ok(None) };
         let lead = LeadCommit { commit: Commit::new(), is_new: false };
         let arrival = Arrival { record: grown, lead, repeat: None, held: None, trace, permit };
-        self.build(configuration, place, arrival, until).await.map(Some)
+        self.build_and_keep(configuration, place, arrival, until).await.map(Some)
     }
 
     /// A lead, and what it becomes.
@@ -280,6 +280,20 @@ impl Matchmaker {
         self.room()?;
         let most = MostTables::of(&configuration.rules);
         self.admission.admit(company, most).ok_or(Refused::Full)
+    }
+
+    /// Builds a table, and keeps it as it is shown if it is complete.
+    async fn build_and_keep(
+        &self,
+        configuration: Arc<Configuration>,
+        place: Place,
+        arrival: Arrival<'_>,
+        until: Until,
+    ) -> Result<Snapshot, Refused> {
+        let since = self.engine.kept.moment();
+        let shown = self.build(configuration, place, arrival, until).await?;
+        self.engine.kept.keep(since, &shown);
+        Ok(shown)
     }
 
     /// Writes a table of a lead with the lead's own commit, and builds it.
@@ -365,11 +379,19 @@ impl Matchmaker {
     /// # Errors
     /// [`Unavailable`] when the store cannot be read.
     pub async fn rate_table(&self, viewer: Viewer, table: Uuid) -> Result<Option<Snapshot>, Unavailable> {
+        if let Some(kept) = self.engine.kept.get(viewer, table) {
+            return Ok(Some(kept));
+        }
+        let since = self.engine.kept.moment();
         match self.engine.live.get(table, viewer) {
             Some(None) => return Ok(None),
             Some(Some(actor)) => {
                 // A table that has just left is complete, or left to recovery; either way the store has it.
                 if let Ok(Some(snapshot)) = actor.send(GetRateTable).await {
+                    // Unless it has forgotten it, of which the actor need not know.
+                    if !snapshot.pending && self.complete_at(viewer, table, &[snapshot.version]).is_some() {
+                        self.engine.kept.keep(since, &snapshot);
+                    }
                     return Ok(Some(snapshot));
                 }
             }
@@ -380,36 +402,49 @@ impl Matchmaker {
         if !viewer.sees(head.company, head.test) && !planted(Planted::ForeignRecords) {
             return Ok(None);
         }
-        self.engine.snapshot(&stored).map(Some).ok_or(Unavailable)
+        let shown = self.engine.snapshot(&stored).ok_or(Unavailable)?;
+        self.engine.kept.keep(since, &shown);
+        Ok(Some(shown))
     }
 
-    /// Whether a rate table of the viewer's is complete for who holds this `version` of it: an answer of every seat. Told by
-    /// the head alone, without reading an answer; `false` also when that cannot be read, or the lead is erased.
-    pub fn is_complete_at(&self, viewer: Viewer, table: Uuid, version: u32) -> bool {
-        let Ok(Some(head)) = reading::head(&self.engine.store, table) else { return false };
-        viewer.sees(head.company, head.test)
-            && usize::try_from(version) == Ok(head.seats.len())
-            && self.engine.store.is_erased(head.lead) == Ok(false)
-    }
-
-    /// Like [`rate_table`](Self::rate_table), but waits until the table is not of this `version` any more, at most
-    /// `longest`.
+    /// A rate table for a client that holds these versions of it. While it is the one that the client holds, which is told
+    /// without an answer being read or the table being put together, the client waits, at most `longest`.
     ///
     /// # Errors
     /// [`Unavailable`] when the store cannot be read.
-    pub async fn changed_rate_table(
+    pub async fn poll(
         &self,
         viewer: Viewer,
         table: Uuid,
-        version: u32,
+        held: &[u32],
         longest: Duration,
-    ) -> Result<Option<Snapshot>, Unavailable> {
-        if let Some(Some(actor)) = self.engine.live.get(table, viewer)
-            && let Some(snapshot) = await_for(&actor, Until::After(version), longest).await
-        {
-            return Ok(Some(snapshot));
+    ) -> Result<Option<Polled>, Unavailable> {
+        if held.is_empty() {
+            return Ok(self.rate_table(viewer, table).await?.map(Polled::Shown));
         }
-        self.rate_table(viewer, table).await
+        if let Some(kept) = self.engine.kept.get(viewer, table) {
+            let complete = Unchanged { version: kept.version, pending: false, deadline: kept.deadline };
+            let is_held = held.contains(&kept.version);
+            return Ok(Some(if is_held { Polled::Unchanged(complete) } else { Polled::Shown(kept) }));
+        }
+        let unchanged = match self.engine.live.get(table, viewer) {
+            Some(Some(actor)) => unchanged(&actor, held, longest).await,
+            _ => self.complete_at(viewer, table, held),
+        };
+        match unchanged {
+            Some(unchanged) => Ok(Some(Polled::Unchanged(unchanged))),
+            None => Ok(self.rate_table(viewer, table).await?.map(Polled::Shown)),
+        }
+    }
+
+    /// Whether a rate table of the viewer's is complete for who holds these versions of it: an answer of every seat. Told by
+    /// the head alone, without reading an answer; `None` also when that cannot be read, or the lead is erased.
+    fn complete_at(&self, viewer: Viewer, table: Uuid, held: &[u32]) -> Option<Unchanged> {
+        let head = reading::head(&self.engine.store, table).ok().flatten()?;
+        let version = u32::try_from(head.seats.len()).ok().filter(|version| held.contains(version))?;
+        let is_there =
+            viewer.sees(head.company, head.test) && self.engine.store.is_erased(head.lead) == Ok(false);
+        is_there.then_some(Unchanged { version, pending: false, deadline: head.deadline })
     }
 
     /// Builds a table that a crash has left pending, under its original deadline.
@@ -532,6 +567,21 @@ async fn await_table(actor: &Addr<RateTableActor>, until: Until, submit_wait: Du
     match until {
         Until::Settled => actor.send(AwaitTable(until)).await.ok().flatten(),
         Until::Prompt | Until::After(_) => await_for(actor, until, submit_wait).await,
+    }
+}
+
+/// Whether a table is still what a client holds, after it has waited for that to change; `None` once it has changed, or its
+/// actor has left.
+async fn unchanged(actor: &Addr<RateTableActor>, held: &[u32], longest: Duration) -> Option<Unchanged> {
+    let look = || async { actor.send(LookForChange(held.to_vec())).await.ok().flatten() };
+    let unchanged = look().await?;
+    if !unchanged.pending || longest.is_zero() {
+        return Some(unchanged);
+    }
+    let change = actor.send(AwaitTable(Until::After(unchanged.version)));
+    match tokio::time::timeout(longest, change).await {
+        Ok(_) => None,
+        Err(_) => look().await,
     }
 }
 

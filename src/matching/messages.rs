@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use bytes::Bytes;
+use uuid::Uuid;
 
 use super::lines::Rendered;
 use super::question::Question;
@@ -48,6 +49,11 @@ pub struct PartnerAnswered {
 #[rtype(result = "Option<Snapshot>")]
 pub struct GetRateTable;
 
+/// To the rate-table actor: tell that the table is still one of these versions, which the client holds; nothing when it is not.
+#[derive(Debug, Message)]
+#[rtype(result = "Option<Unchanged>")]
+pub struct LookForChange(pub Vec<u32>);
+
 /// To the rate-table actor: show the table once it has come this far.
 #[derive(Debug, Message)]
 #[rtype(result = "Option<Snapshot>")]
@@ -72,6 +78,12 @@ pub struct Settle;
 /// A rate table as a client sees it, durable.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
+    /// The table.
+    pub table: Uuid,
+    /// Whose it is.
+    pub company: Uuid,
+    /// Of a test lead.
+    pub test: bool,
     /// The specification's RateTable as JSON.
     pub json: Bytes,
     /// Grows by one with each answer; the table is the same while it is.
@@ -80,4 +92,24 @@ pub struct Snapshot {
     pub pending: bool,
     /// When the table will be complete at the latest, Unix milliseconds.
     pub deadline: i64,
+}
+
+/// A rate table that is what the client holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unchanged {
+    /// The version that it holds.
+    pub version: u32,
+    /// Whether a partner is still outstanding.
+    pub pending: bool,
+    /// When the table will be complete at the latest, Unix milliseconds.
+    pub deadline: i64,
+}
+
+/// What a poll finds.
+#[derive(Debug, Clone)]
+pub enum Polled {
+    /// What the client holds.
+    Unchanged(Unchanged),
+    /// Something else.
+    Shown(Snapshot),
 }

@@ -4,7 +4,7 @@
 //! has their requests [`prepared`] while the lead is written, and starts a [`rate_table_actor`], which asks a
 //! [`partner_actor`] per seat within its [`budget`], gathers their [`replies`], reads every way an ask can end as one
 //! [`outcome`](crate::rate_table::outcome), moves the pure [`rate_table`](crate::rate_table) and writes the answers
-//! ([`writing`]) before it shows them. [`recovery`] goes on with what a crash has left pending. [`shown`]
+//! ([`writing`]) before it shows them. What is complete is shown from memory ([`kept_tables`]). [`recovery`] goes on with what a crash has left pending. [`shown`]
 //! tells whether an offer that is reported was ever shown. What happens to an offer afterwards are a [`click`] and
 //! what its partner reports ([`partner_events`]), which [`attribution`] ties to the lead. [`lines`] lead to the partners
 //! that live elsewhere. The actors' [`messages`] stand on one page.
@@ -32,6 +32,7 @@ pub mod explanation;
 pub mod funnel;
 pub mod history;
 pub mod identity;
+pub mod kept_tables;
 pub mod limiter;
 pub mod lines;
 pub mod matchmaker;
@@ -66,5 +67,6 @@ pub mod writing;
 
 pub use configuration::{Configuration, Rules};
 pub use engine::Engine;
+pub use kept_tables::{Moment, Rendition};
 pub use matchmaker::{Growth, Matchmaker, Refused, Submission, Unavailable};
-pub use messages::{Snapshot, Until};
+pub use messages::{Polled, Snapshot, Unchanged, Until};

@@ -22,7 +22,10 @@ use super::conduct::Noted;
 use super::configuration::Configuration;
 use super::engine::Engine;
 use super::limiter::Round;
-use super::messages::{AwaitTable, GetRateTable, PartnerAnswered, RequestOffers, Settle, Snapshot, Until};
+use super::messages::{
+    AwaitTable, GetRateTable, LookForChange, PartnerAnswered, RequestOffers, Settle, Snapshot, Unchanged,
+    Until,
+};
 use super::partner_actor::{PartnerActor, catalog_answer};
 use super::prepared::Prepared;
 use super::question::Question;
@@ -132,6 +135,22 @@ impl Handler<GetRateTable> for RateTableActor {
         self.look_to_hurry();
         self.leave_if_done(ctx);
         MessageResult(snapshot)
+    }
+}
+
+impl Handler<LookForChange> for RateTableActor {
+    type Result = MessageResult<LookForChange>;
+
+    fn handle(&mut self, LookForChange(held): LookForChange, ctx: &mut Context<Self>) -> Self::Result {
+        let version = self.shown().answers();
+        let unchanged = held.contains(&version).then(|| {
+            let pending = !self.shown().progress().settled();
+            self.audience.looked(pending);
+            Unchanged { version, pending, deadline: self.shown().head().deadline }
+        });
+        self.look_to_hurry();
+        self.leave_if_done(ctx);
+        MessageResult(unchanged)
     }
 }
 

@@ -45,6 +45,10 @@ pub const OFFERS_CUT: &str = "offerd_offers_cut_total";
 pub const LATE_ANSWERS: &str = "offerd_late_answers_total";
 /// Rate tables in memory.
 pub const LIVE_TABLES: &str = "offerd_live_rate_tables";
+/// What complete rate tables that are kept take.
+pub const KEPT_TABLE_BYTES: &str = "offerd_kept_table_bytes";
+/// Complete rate tables that were shown.
+pub const COMPLETE_TABLES_SHOWN: &str = "offerd_complete_tables_shown_total";
 /// Rate tables completed.
 pub const TABLES_SETTLED: &str = "offerd_rate_tables_settled_total";
 /// Time of a rate table that its partners did not take.
@@ -167,6 +171,8 @@ pub const METRICS: &[Metric] = &[
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
     counter(CONSOLE_SIGN_INS_REFUSED, &["reason"], "Attempts to sign in to the console that failed: wrong, or too_many within a minute, of which no password is looked at."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
+    gauge(KEPT_TABLE_BYTES, &[], "Complete rate tables that are kept as they are shown, in bytes; the limit is limits.shown_bytes."),
+    counter(COMPLETE_TABLES_SHOWN, &["from"], "Complete rate tables that were shown: memory (kept), records (put together for it)."),
     counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, store_stalled, disk_full; and merges that a publishable token came too late for, with 404: merge_too_late."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
     counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, schedule, per_minute, per_day, budget, exclusive."),

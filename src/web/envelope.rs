@@ -15,6 +15,7 @@ use warp::reply::Response;
 
 use super::arrival::Arrival;
 use super::caller::{self, Authenticate, Principal};
+use super::coding::Coding;
 use super::edition::Edition;
 use super::exchange::Exchange;
 use super::failure::Failure;
@@ -84,6 +85,7 @@ where
     let exchange = Exchange::begin(id, &arrival.method, &arrival.headers);
     let welcome = Arc::clone(&surface.welcome.borrow());
     let held = HeldTags::of(&arrival.method, &arrival.headers);
+    let coding = Coding::asked_for(&arrival.headers);
     let found = surface.router.find(&arrival.path);
     let route = match &found {
         Found::Resource(resource, _) => resource.template(),
@@ -96,8 +98,10 @@ where
     let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
     // Who was turned away holds nothing any more.
     let passage = visit.passage();
-    let response =
-        answer.map_or_else(Failure::into_response, |reply| reply.holding(passage).into_response(&held));
+    let response = match answer {
+        Ok(reply) => reply.holding(passage).unless_held(&held).coded(coding).await.into_response(),
+        Err(failure) => failure.into_response(),
+    };
     exchange.seal(&surface, &welcome, &visit, route, response)
 }
 

@@ -16,7 +16,7 @@
 //! 6. [`caller`] asks for the token, or the [`signature`], that the row's [`Scope`] wants, [`edition`] whether the row is part of
 //!    what `Accept` asks for.
 //! 7. The [`Handler`] reads the body through [`request`], the query through [`query`], and gives a [`Reply`] or
-//!    a [`Failure`]; each is turned into an answer by one function, which `exchange` seals with id, CORS, cache
+//!    a [`Failure`]; each is turned into an answer by one function, in the `coding` that the client asks for, which `exchange` seals with id, CORS, cache
 //!    rules, metrics and a log line.
 //!
 //! Invariants: only this module names warp; no filter rejects, so there is nothing to recover
@@ -48,6 +48,7 @@ mod arrival;
 mod bodies;
 pub mod caller;
 mod client_address;
+mod coding;
 pub mod connections;
 pub mod cors;
 mod door;
@@ -84,6 +85,7 @@ mod tests;
 pub use allowance::{Allowances, Rate, Standing};
 pub use answer_meter::AnswerMeter;
 pub use caller::{Authenticate, Caller, Principal, Scope, SigningKey, Token};
+pub use coding::{Compressed, Rendition, Renditions};
 pub use connections::{ConnectionRules, Connections};
 pub use cors::Cors;
 pub use edition::{Edition, Editions};
@@ -97,7 +99,7 @@ pub use listener::{Drained, HttpService, Limits, Listener};
 pub use params::Params;
 pub use peer::Peer;
 pub use request::Request;
-pub use respond::Reply;
+pub use respond::{HeldTags, Reply};
 pub use router::{Route, Router};
 pub use service::service;
 pub use surface::Surface;

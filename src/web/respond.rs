@@ -1,4 +1,4 @@
-//! What a client reads when a request succeeds, and when it already holds the same bytes (304).
+//! What a client reads when a request succeeds, plain or compressed, and when it already holds the same bytes (304).
 
 use std::fmt::Display;
 use std::io;
@@ -6,12 +6,16 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
-use hyper::header::{ALLOW, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, RETRY_AFTER};
+use hyper::header::{
+    ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
+    RETRY_AFTER, VARY,
+};
 use hyper::{HeaderMap, Method, StatusCode};
 use serde::Serialize;
 use warp::Reply as _;
 use warp::reply::Response;
 
+use super::coding::{self, Coding, Rendition, Renditions};
 use super::failure::Failure;
 use super::gate::Passage;
 
@@ -20,12 +24,20 @@ pub struct Reply {
     status: StatusCode,
     headers: HeaderMap,
     body: Body,
+    /// Whether it may be compressed.
+    compressible: bool,
+    /// In which other words it is, as its entity tag says.
+    words: &'static str,
+    /// Where it is kept in other words and codings.
+    renditions: Option<Box<dyn Renditions>>,
     /// Held until the answer is made or, of a stream, told to its end.
     passage: Passage,
 }
 
 enum Body {
     Whole(Bytes),
+    /// What the client holds already.
+    Held,
     Stream(Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send + Sync>>),
 }
 
@@ -63,8 +75,17 @@ impl Reply {
             status,
             headers: HeaderMap::new(),
             body: Body::Whole(Bytes::new()),
+            compressible: false,
+            words: "",
+            renditions: None,
             passage: Passage::default(),
         }
+    }
+
+    /// The bytes that the client holds already (304), once their [`etag`](Self::etag) is told. To be answered only to who has
+    /// sent that tag.
+    pub fn held() -> Self {
+        Self { body: Body::Held, ..Self::empty(StatusCode::NOT_MODIFIED) }
     }
 
     /// What a resource answers to `OPTIONS`: its methods.
@@ -91,6 +112,18 @@ impl Reply {
         }
     }
 
+    /// Lets it be compressed for who asks for that. Not for what tells secrets beside what somebody else chooses (`SECURITY.md`).
+    #[must_use]
+    pub fn compressible(self) -> Self {
+        Self { compressible: true, ..self }
+    }
+
+    /// Has its bytes in other words and codings looked for there, and kept there.
+    #[must_use]
+    pub fn kept_in(self, renditions: impl Renditions + 'static) -> Self {
+        Self { renditions: Some(Box::new(renditions)), ..self }
+    }
+
     /// Tells a polling client when to come again.
     #[must_use]
     pub fn retry_after(self, seconds: u32) -> Self {
@@ -108,18 +141,39 @@ impl Reply {
     /// stream stays as it is.
     pub fn reworded(
         mut self,
-        mark: &str,
+        mark: &'static str,
         reword: impl FnOnce(&[u8]) -> Result<Vec<u8>, Failure>,
     ) -> Result<Self, Failure> {
+        self.words = mark;
         if let Body::Whole(body) = &self.body {
-            self.body = Body::Whole(reword(body)?.into());
+            let rendition = (mark, Coding::Plain.name());
+            let reworded = match self.rendition(rendition) {
+                Some(reworded) => reworded,
+                None => self.keep(rendition, reword(body)?.into()),
+            };
+            self.body = Body::Whole(reworded);
         }
+        Ok(self.mark_tag(mark))
+    }
+
+    fn rendition(&self, rendition: Rendition) -> Option<Bytes> {
+        self.renditions.as_ref()?.find(rendition)
+    }
+
+    fn keep(&self, rendition: Rendition, bytes: Bytes) -> Bytes {
+        if let Some(renditions) = &self.renditions {
+            renditions.keep(rendition, &bytes);
+        }
+        bytes
+    }
+
+    /// Has its entity tag, if it has one, end with a mark.
+    fn mark_tag(self, mark: &str) -> Self {
         let tag = self.headers.get(ETAG).and_then(|tag| tag.to_str().ok());
-        let marked = tag.map(|tag| format!("{}{mark}", tag.trim_matches('"')));
-        Ok(match marked {
+        match tag.map(|tag| format!("{}{mark}", tag.trim_matches('"'))) {
             Some(marked) => self.etag(marked),
             None => self,
-        })
+        }
     }
 
     /// Keeps a request's place among those under way.
@@ -127,16 +181,44 @@ impl Reply {
         Self { passage, ..self }
     }
 
-    /// Turns the reply into an answer, 304 when the client `held` the same bytes.
-    pub(super) fn into_response(mut self, held: &HeldTags) -> Response {
-        let unchanged =
-            self.status == StatusCode::OK && self.headers.get(ETAG).is_some_and(|tag| held.cover(tag));
-        if unchanged {
-            self.headers.remove(CONTENT_TYPE);
-            self = Self { body: Body::Whole(Bytes::new()), status: StatusCode::NOT_MODIFIED, ..self };
+    /// Without a body when the client `held` the same bytes, or the same in another coding: 304, with the tag that it holds.
+    pub(super) fn unless_held(self, held: &HeldTags) -> Self {
+        if !matches!(self.body, Body::Held) && self.status != StatusCode::OK {
+            return self;
         }
+        let Some(tag) = self.headers.get(ETAG).and_then(|tag| held.find(tag)) else { return self };
+        let mut unchanged = Self { body: Body::Held, status: StatusCode::NOT_MODIFIED, ..self };
+        unchanged.headers.remove(CONTENT_TYPE);
+        unchanged.header(ETAG, tag)
+    }
+
+    /// In the coding that the client asks for, if that is worth it. A large body is compressed aside.
+    pub(super) async fn coded(mut self, coding: Coding) -> Self {
+        if !self.compressible {
+            return self;
+        }
+        self.headers.append(VARY, HeaderValue::from_name(ACCEPT_ENCODING));
+        let plain = match &self.body {
+            Body::Whole(body) if coding != Coding::Plain && body.len() >= coding::LEAST_BYTES => body.clone(),
+            _ => return self,
+        };
+        let rendition = (self.words, coding.name());
+        let compressed = match self.rendition(rendition) {
+            Some(kept) => kept,
+            None => match compressed(plain, self.renditions.is_some()).await {
+                Some(made) => self.keep(rendition, made),
+                None => return self,
+            },
+        };
+        self.body = Body::Whole(compressed);
+        self.mark_tag(coding.mark()).header(CONTENT_ENCODING, HeaderValue::from_static(coding.name()))
+    }
+
+    /// Turns the reply into an answer.
+    pub(super) fn into_response(self) -> Response {
         let mut response = match self.body {
             Body::Whole(body) => Response::new(body.into()),
+            Body::Held => Response::new(Bytes::new().into()),
             Body::Stream(chunks) => {
                 let passage = self.passage;
                 let chunks = chunks.inspect(move |_| {
@@ -158,34 +240,63 @@ impl Reply {
 
 /// The entity tags that a client says it holds (`If-None-Match`).
 #[derive(Debug, Default)]
-pub(super) struct HeldTags(Vec<HeaderValue>);
+pub struct HeldTags(Vec<HeaderValue>);
 
 impl HeldTags {
     /// Reads them off a request. Only reading methods are conditional here.
-    pub(super) fn of(method: &Method, headers: &HeaderMap) -> Self {
+    pub fn of(method: &Method, headers: &HeaderMap) -> Self {
         match *method {
             Method::GET | Method::HEAD => Self(headers.get_all(IF_NONE_MATCH).iter().cloned().collect()),
             _ => Self::default(),
         }
     }
 
-    /// Whether `tag` is among them, by weak comparison (RFC 9110, 13.1.2).
-    fn cover(&self, tag: &HeaderValue) -> bool {
-        let lists = self.0.iter().filter_map(|value| value.to_str().ok());
-        let mut held = lists.flat_map(|list| list.split(',')).map(str::trim);
-        held.any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one).as_bytes() == tag.as_bytes())
+    /// What the tags say, without quotes and without what marks a coding.
+    pub fn opaque(&self) -> impl Iterator<Item = &str> {
+        self.each().map(|tag| without_coding(tag.trim_matches('"')))
     }
+
+    /// The one among them that names the same content as `tag`, of whichever coding; by weak comparison (RFC 9110, 13.1.2).
+    fn find(&self, tag: &HeaderValue) -> Option<HeaderValue> {
+        let wanted = tag.to_str().ok()?.trim_matches('"');
+        let held = self.each().find(|one| *one == "*" || without_coding(one.trim_matches('"')) == wanted)?;
+        if held == "*" { Some(tag.clone()) } else { HeaderValue::from_str(held).ok() }
+    }
+
+    fn each(&self) -> impl Iterator<Item = &str> {
+        let lists = self.0.iter().filter_map(|value| value.to_str().ok());
+        let tags = lists.flat_map(|list| list.split(',')).map(str::trim);
+        tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag))
+    }
+}
+
+/// A tag without quotes as it is of the plain bytes.
+fn without_coding(tag: &str) -> &str {
+    tag.strip_suffix(Coding::Gzip.mark()).unwrap_or(tag)
+}
+
+/// Compresses a body; `None`, once reported, where that fails.
+async fn compressed(plain: Bytes, again: bool) -> Option<Bytes> {
+    if plain.len() <= coding::MOST_BYTES_AT_ONCE {
+        return Some(coding::gzip(&plain, again));
+    }
+    let compressing = tokio::task::spawn_blocking(move || coding::gzip(&plain, again));
+    compressing.await.inspect_err(|error| tracing::error!(%error, "an answer could not be compressed")).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn status_for(method: Method, if_none_match: &str) -> StatusCode {
+    fn held(method: &Method, if_none_match: &str) -> HeldTags {
         let mut headers = HeaderMap::new();
         headers.insert(IF_NONE_MATCH, HeaderValue::from_str(if_none_match).unwrap());
-        let held = HeldTags::of(&method, &headers);
-        Reply::json_bytes("{}").etag("v7").into_response(&held).status()
+        HeldTags::of(method, &headers)
+    }
+
+    fn status_for(method: Method, if_none_match: &str) -> StatusCode {
+        let reply = Reply::json_bytes("{}").etag("v7").unless_held(&held(&method, if_none_match));
+        reply.into_response().status()
     }
 
     #[test]
@@ -194,5 +305,33 @@ mod tests {
         assert_eq!(status_for(Method::HEAD, "*"), StatusCode::NOT_MODIFIED);
         assert_eq!(status_for(Method::GET, r#""v77""#), StatusCode::OK);
         assert_eq!(status_for(Method::POST, "*"), StatusCode::OK);
+    }
+
+    #[test]
+    fn a_client_holds_the_same_in_whichever_coding_and_is_told_the_tag_that_it_holds() {
+        for (list, tag) in [(r#""v6", "v7-gzip""#, "\"v7-gzip\""), (r#"W/"v7""#, "\"v7\""), ("*", "\"v7\"")] {
+            let reply = Reply::json_bytes("{}").etag("v7").unless_held(&held(&Method::GET, list));
+            assert_eq!(reply.into_response().headers()[ETAG], tag, "{list}");
+        }
+        assert_eq!(status_for(Method::GET, r#""v7-gzip-gzip""#), StatusCode::OK);
+        assert_eq!(held(&Method::GET, r#"W/"a-gzip", "b""#).opaque().collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[tokio::test]
+    async fn only_what_may_be_and_is_worth_it_is_compressed() {
+        let long = "a".repeat(coding::LEAST_BYTES);
+        let coding_of = async |reply: Reply, coding| {
+            let response = reply.etag("v7").coded(coding).await.into_response();
+            let encoding = response.headers().get(CONTENT_ENCODING).cloned();
+            (encoding.is_some(), response.headers().contains_key(VARY), response.headers()[ETAG].clone())
+        };
+        let whole = || Reply::json_bytes(long.clone());
+        let (plain, gzip) = ("\"v7\"", "\"v7-gzip\"");
+        assert_eq!(coding_of(whole(), Coding::Gzip).await, (false, false, HeaderValue::from_static(plain)));
+        let open = || whole().compressible();
+        assert_eq!(coding_of(open(), Coding::Plain).await, (false, true, HeaderValue::from_static(plain)));
+        assert_eq!(coding_of(open(), Coding::Gzip).await, (true, true, HeaderValue::from_static(gzip)));
+        let short = Reply::json_bytes(long[1..].to_owned()).compressible();
+        assert_eq!(coding_of(short, Coding::Gzip).await, (false, true, HeaderValue::from_static(plain)));
     }
 }

@@ -57,6 +57,7 @@ mod sealing;
 mod second_look;
 mod service_manager;
 mod settings;
+mod shown_bytes;
 mod soak;
 mod store_damage;
 mod timing;

@@ -29,15 +29,16 @@ const RETRY_AFTER_S: u32 = 5;
 
 /// Shows a page of what happened to the leads of the caller's company.
 pub async fn lead_events(context: Context<App>) -> Result<Reply, Failure> {
-    page::<Events>(context).await
+    Ok(page::<Events>(context).await?.compressible())
 }
 
 /// Shows a page of what they earned.
 pub async fn lead_payouts(context: Context<App>) -> Result<Reply, Failure> {
-    page::<Payouts>(context).await
+    Ok(page::<Payouts>(context).await?.compressible())
 }
 
-/// Shows a page of how they were tagged.
+/// Shows a page of how they were tagged. It is not compressed, since tags are text that whoever submits leads chooses, and its
+/// length would tell of those of others.
 pub async fn lead_client_tags(context: Context<App>) -> Result<Reply, Failure> {
     page::<ClientTags>(context).await
 }

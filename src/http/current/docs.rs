@@ -1,6 +1,6 @@
 //! `GET /openapi.json`, `GET /docs`, `GET /docs/{file}`
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue};
@@ -9,7 +9,7 @@ use utoipa_swagger_ui::Config;
 
 use crate::http::App;
 use crate::http::openapi::{self, Addresses};
-use crate::web::{Context, Failure, Reply};
+use crate::web::{Compressed, Context, Failure, Reply};
 
 /// The page, which shows the document by means of Swagger UI.
 const PAGE: &str = include_str!("docs/page.html");
@@ -23,44 +23,84 @@ pub const FILES: &[&str] = &["start.js", "swagger-ui-bundle.js", "swagger-ui.css
 /// Files change with the program only.
 const KEPT: HeaderValue = HeaderValue::from_static("max-age=3600");
 
-/// The documentation, made at start.
+/// The documentation, made at start, but for files of the page, which are unpacked when they are first asked for.
 #[derive(Debug)]
 pub struct Docs {
-    document: Bytes,
+    document: Unchanging,
+    page: Unchanging,
+    files: [OnceLock<Unchanging>; FILES.len()],
     policy: HeaderValue,
+}
+
+/// A body that stays as it is while the process runs, and its one compressed form once that was asked for.
+#[derive(Debug)]
+struct Unchanging {
+    content_type: &'static str,
+    body: Bytes,
+    compressed: Arc<Compressed>,
+}
+
+impl Unchanging {
+    fn new(content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        Self { content_type, body: body.into(), compressed: Arc::default() }
+    }
+
+    fn reply(&self) -> Reply {
+        let reply = Reply::bytes(self.content_type, self.body.clone());
+        // Images are compressed already.
+        if self.content_type.starts_with("image/") {
+            return reply;
+        }
+        reply.compressible().kept_in(Arc::clone(&self.compressed))
+    }
 }
 
 impl Docs {
     /// The documentation of a service at these addresses.
     pub fn new(addresses: Addresses<'_>) -> Self {
-        Self { document: openapi::json(addresses), policy: policy(addresses) }
+        Self {
+            document: Unchanging::new("application/json", openapi::json(addresses)),
+            page: Unchanging::new("text/html; charset=utf-8", PAGE),
+            files: Default::default(),
+            policy: policy(addresses),
+        }
     }
 }
 
 /// Answers with the OpenAPI document.
 pub async fn document(context: Context<App>) -> Result<Reply, Failure> {
-    Ok(Reply::json_bytes(context.app.docs.document.clone()))
+    Ok(context.app.docs.document.reply())
 }
 
 /// Shows the document to people.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
-    let page = Reply::bytes("text/html; charset=utf-8", PAGE);
-    Ok(page.header(CONTENT_SECURITY_POLICY, context.app.docs.policy.clone()))
+    let Docs { page, policy, .. } = &context.app.docs;
+    Ok(page.reply().header(CONTENT_SECURITY_POLICY, policy.clone()))
 }
 
 /// Answers with a file that the page loads.
 pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
     let name = context.params.get("file").unwrap_or_default();
-    if !FILES.contains(&name) {
-        return Err(Failure::not_found_path());
-    }
+    let nth = FILES.iter().position(|file| *file == name).ok_or_else(Failure::not_found_path)?;
+    let kept = &context.app.docs.files[nth];
+    let file = match kept.get() {
+        Some(file) => file,
+        None => {
+            let file = unpacked(FILES[nth])?;
+            kept.get_or_init(|| file)
+        }
+    };
+    Ok(file.reply().header(CACHE_CONTROL, KEPT))
+}
+
+fn unpacked(name: &str) -> Result<Unchanging, Failure> {
     let bytes = if name == "start.js" { START.into() } else { swagger_ui(name)? };
     let content_type = match name.rsplit('.').next() {
         Some("js") => "text/javascript; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
         _ => "image/png",
     };
-    Ok(Reply::bytes(content_type, bytes).header(CACHE_CONTROL, KEPT))
+    Ok(Unchanging::new(content_type, bytes))
 }
 
 fn swagger_ui(name: &str) -> Result<Bytes, Failure> {

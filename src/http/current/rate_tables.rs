@@ -1,16 +1,19 @@
 //! `POST /leads/rateTables`, `POST /blocking/leads/rateTables`, `POST /leads/{leadUuid}/rateTables`,
 //! `GET /originator/rateTables/{uuid}`
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
+use uuid::Uuid;
 
 use super::submission::{RETRY_AFTER_OVERLOAD_S, read_lead_or_nothing, read_submission, refused};
-use super::waiting::{held_version, preferred_wait};
+use super::waiting::{held_versions, preferred_wait};
 use crate::http::App;
-use crate::matching::{Growth, Snapshot, Until};
+use crate::matching::{Growth, Moment, Polled, Snapshot, Until};
 use crate::model::Timestamp;
 use crate::telemetry::traces::TraceContext;
-use crate::web::{Context, Failure, Reply};
+use crate::web::{Context, Failure, Rendition, Renditions, Reply};
 
 /// Seconds between polls of a pending rate table (facts, How a real client behaves).
 const POLL_EVERY_S: u32 = 1;
@@ -42,58 +45,82 @@ pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
     };
     let trace = TraceContext::of_request(&context.request.headers);
     let (matchmaker, permit) = (&context.app.matchmaker, context.request.permit);
+    let since = matchmaker.engine().kept.moment();
     let submitted = matchmaker.submit_again(growth, trace.as_ref(), permit, Until::Prompt).await;
     let snapshot = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
-    Ok(reply(&context.app, snapshot))
+    Ok(reply(&context.app, snapshot, since))
 }
 
-/// Shows a rate table of the caller's company. Who holds it complete is told so without it being put together again.
+/// Shows a rate table of the caller's company. Who holds it is told so without it being put together. A client that
+/// prefers to wait gets it as soon as it is not what the client holds any more; one that holds nothing is answered at once.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
-    let uuid = context.params.uuid("uuid")?;
-    let viewer = context.caller()?.viewer();
-    let held = held_version(&context.request.headers, context.app.fingerprint);
-    match held.filter(|version| context.app.matchmaker.is_complete_at(viewer, uuid, *version)) {
-        // The tag is the one that the client sent, so it gets the tag and no body.
-        Some(version) => Ok(tagged(&context.app, version, Bytes::new())),
-        None => show_whole(context).await,
-    }
+    show_for(context, "").await
 }
 
-/// Shows a rate table whatever the client holds of it. A client that prefers to wait gets it as soon as it is not what the
-/// client holds any more; one that holds nothing is answered at once.
-pub async fn show_whole(context: Context<App>) -> Result<Reply, Failure> {
+/// The same for who reads it in the words whose entity tags have this mark; they are still to be found.
+pub async fn show_for(context: Context<App>, mark: &str) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
-    let matchmaker = &context.app.matchmaker;
-    let headers = &context.request.headers;
-    let found = match (preferred_wait(headers), held_version(headers, context.app.fingerprint)) {
-        (Some(wait), Some(version)) => matchmaker.changed_rate_table(viewer, uuid, version, wait).await,
-        _ => matchmaker.rate_table(viewer, uuid).await,
-    };
+    let Context { app, request, .. } = context;
+    let held = held_versions(&request.headers, app.fingerprint, mark);
+    let wait = preferred_wait(&request.headers).unwrap_or_default();
+    let since = app.matchmaker.engine().kept.moment();
+    let found = app.matchmaker.poll(viewer, uuid, &held, wait).await;
     let found = found.map_err(|_| Failure::unreadable(RETRY_AFTER_OVERLOAD_S))?;
-    let snapshot = found.ok_or_else(|| Failure::unknown_uuid("RateTable", uuid))?;
-    Ok(reply(&context.app, snapshot))
+    match found.ok_or_else(|| Failure::unknown_uuid("RateTable", uuid))? {
+        Polled::Shown(snapshot) => Ok(reply(&app, snapshot, since)),
+        Polled::Unchanged(held) => {
+            let reply = tagged(&app, Reply::held(), held.version);
+            Ok(if held.pending { pending(reply, held.deadline) } else { reply })
+        }
+    }
 }
 
 async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failure> {
     let submission = read_submission(&mut context).await?;
+    let since = context.app.matchmaker.engine().kept.moment();
     let snapshot = context.app.matchmaker.submit(submission, until).await.map_err(refused)?;
-    Ok(reply(&context.app, snapshot))
+    Ok(reply(&context.app, snapshot, since))
 }
 
-/// A rate table, with a tag that changes whenever it does, and while it is pending when to come again.
-fn reply(app: &App, snapshot: Snapshot) -> Reply {
-    let reply = tagged(app, snapshot.version, snapshot.json);
-    if !snapshot.pending {
-        return reply;
+/// A rate table that was shown after a moment, with a tag that changes whenever it does. While it is pending it is told when to
+/// come again; once it is complete it is kept.
+fn reply(app: &Arc<App>, snapshot: Snapshot, since: Moment) -> Reply {
+    let Snapshot { table, json, version, deadline, .. } = snapshot;
+    let reply = tagged(app, Reply::json_bytes(json), version);
+    if snapshot.pending {
+        return pending(reply, deadline);
     }
-    let deadline = Timestamp::from_millis(snapshot.deadline).unwrap_or_default().to_string();
+    reply.kept_in(KeptTable { app: Arc::clone(app), table, since })
+}
+
+/// When to come again, and when the table will be complete.
+fn pending(reply: Reply, deadline: i64) -> Reply {
+    let deadline = Timestamp::from_millis(deadline).unwrap_or_default().to_string();
     let deadline = HeaderValue::try_from(deadline).expect("an instant is visible ASCII");
     reply.retry_after(POLL_EVERY_S).header(TABLE_DEADLINE, deadline)
 }
 
 /// A rate table of a version, kept by the client alone and asked about each time.
-fn tagged(app: &App, version: u32, json: Bytes) -> Reply {
+fn tagged(app: &App, reply: Reply, version: u32) -> Reply {
     let tag = format!("{version}-{:08x}", app.fingerprint);
-    Reply::json_bytes(json).etag(tag).header(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"))
+    let reply = reply.etag(tag).compressible();
+    reply.header(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"))
+}
+
+/// Where a complete table is kept that was read after a moment.
+struct KeptTable {
+    app: Arc<App>,
+    table: Uuid,
+    since: Moment,
+}
+
+impl Renditions for KeptTable {
+    fn find(&self, rendition: Rendition) -> Option<Bytes> {
+        self.app.matchmaker.engine().kept.rendition(self.table, rendition)
+    }
+
+    fn keep(&self, rendition: Rendition, bytes: &Bytes) {
+        self.app.matchmaker.engine().kept.add(self.since, self.table, rendition, bytes);
+    }
 }

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use hyper::HeaderMap;
-use hyper::header::IF_NONE_MATCH;
+use hyper::{HeaderMap, Method};
 use uuid::Uuid;
 
 use crate::http::App;
-use crate::matching::Snapshot;
+use crate::matching::{Polled, Snapshot};
 use crate::model::Viewer;
-use crate::web::{Context, Failure, Reply};
+use crate::web::{Context, Failure, HeldTags, Reply};
 
 /// Longest wait that a client may ask for; a rate table is complete long before.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -31,12 +30,15 @@ pub fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(LONGEST_WAIT))
 }
 
-/// The version of the table that a client holds, by its entity tag.
-pub fn held_version(headers: &HeaderMap, fingerprint: u32) -> Option<u32> {
-    let tags = headers.get(IF_NONE_MATCH)?.to_str().ok()?;
-    let tag = tags.split(',').next()?.trim().trim_matches('"');
-    let (version, made_with) = tag.split_once('-')?;
-    (made_with == format!("{fingerprint:08x}")).then(|| version.parse().ok())?
+/// The versions of the table that a client holds, by its entity tags, in the words that a `mark` tells.
+pub fn held_versions(headers: &HeaderMap, fingerprint: u32, mark: &str) -> Vec<u32> {
+    let held = HeldTags::of(&Method::GET, headers);
+    let versions = held.opaque().filter_map(|tag| {
+        let (version, made_with) = tag.split_once('-')?;
+        let made_with = made_with.strip_suffix(mark)?;
+        (made_with == format!("{fingerprint:08x}")).then(|| version.parse().ok())?
+    });
+    versions.collect()
 }
 
 /// Streams a rate table, as it is and whenever it changes, until it is complete. An event's id is the table's version,
@@ -85,10 +87,11 @@ async fn step(app: Arc<App>, viewer: Viewer, table: Uuid, next: Next) -> Option<
         Next::End => return None,
         Next::Show(snapshot) => snapshot,
         Next::Wait(version) => {
-            let changed = app.matchmaker.changed_rate_table(viewer, table, version, HEARTBEAT).await;
+            let changed = app.matchmaker.poll(viewer, table, &[version], HEARTBEAT).await;
             match changed.ok().flatten() {
-                Some(snapshot) if snapshot.version != version => snapshot,
-                Some(_) => {
+                Some(Polled::Shown(snapshot)) => snapshot,
+                Some(Polled::Unchanged(unchanged)) if !unchanged.pending => return None,
+                Some(Polled::Unchanged(_)) => {
                     return Some((Ok(Bytes::from_static(b": still pending\n\n")), Next::Wait(version)));
                 }
                 None => return None,
@@ -128,10 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn the_held_version_is_that_of_a_tag_of_ours() {
-        let held = |value| held_version(&headers("if-none-match", value), 0xab);
-        assert_eq!(held("\"3-000000ab\""), Some(3));
-        assert_eq!(held("\"3-000000ac\""), None);
-        assert_eq!(held("*"), None);
+    fn the_held_versions_are_those_of_tags_of_ours() {
+        let held_in = |words, value| held_versions(&headers("if-none-match", value), 0xab, words);
+        let held = |value| held_in("", value);
+        assert_eq!(held("\"3-000000ab\""), [3]);
+        assert_eq!(held("\"x\", W/\"3-000000ab\", \"4-000000ab-gzip\""), [3, 4]);
+        assert!(held("\"3-000000ac\"").is_empty());
+        assert!(held("*").is_empty());
+        assert!(held("\"3-000000ab-v1\"").is_empty());
+        assert_eq!(held_in("-v1", "\"3-000000ab-v1-gzip\", \"4-000000ab\""), [3]);
     }
 }

@@ -21,7 +21,7 @@ pub async fn submit_blocking(context: Context<App>) -> Result<Reply, Failure> {
 
 /// Shows a rate table of the caller's company.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
-    super::reworded(current::rate_tables::show_whole(context).await?, reword)
+    super::reworded(current::rate_tables::show_for(context, super::TAG).await?, reword)
 }
 
 /// The request, its lead in the current edition's words.

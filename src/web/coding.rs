@@ -1,0 +1,171 @@
+//! Content codings: the one that a client asks for, and what is kept of answers in it.
+
+use std::io::Write;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use hyper::HeaderMap;
+use hyper::header::ACCEPT_ENCODING;
+
+/// A smaller body is not worth it: with the headers that it comes with it fits into one packet anyway.
+pub(super) const LEAST_BYTES: usize = 1024;
+
+/// A larger body takes longer than a millisecond or two, and so is compressed on a thread that nobody waits for.
+pub(super) const MOST_BYTES_AT_ONCE: usize = 64 * 1024;
+
+/// How a body is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Coding {
+    /// As it is.
+    Plain,
+    /// Compressed by gzip, which every client knows.
+    Gzip,
+}
+
+/// In whose words a body is, and in which coding; neither as it was made.
+pub type Rendition = (&'static str, &'static str);
+
+/// Where renditions of a body are kept, so that each is made once.
+pub trait Renditions: Send + Sync {
+    /// One that was kept.
+    fn find(&self, rendition: Rendition) -> Option<Bytes>;
+
+    /// Keeps one.
+    fn keep(&self, rendition: Rendition, bytes: &Bytes);
+}
+
+/// The one rendition of what does not change while the process runs.
+#[derive(Debug, Default)]
+pub struct Compressed(OnceLock<Bytes>);
+
+impl Renditions for Arc<Compressed> {
+    fn find(&self, _: Rendition) -> Option<Bytes> {
+        self.0.get().cloned()
+    }
+
+    fn keep(&self, _: Rendition, bytes: &Bytes) {
+        // Two may have compressed it at once; both have the same.
+        let _ = self.0.set(bytes.clone());
+    }
+}
+
+impl Coding {
+    /// The coding that a client would rather have (RFC 9110, 12.5.3). What cannot be read of its list is left out.
+    pub(super) fn asked_for(headers: &HeaderMap) -> Self {
+        let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+        let (mut gzip, mut plain, mut any) = (None, None, None);
+        for (name, weight) in lists.flat_map(|list| list.split(',')).filter_map(weighed) {
+            match name.to_ascii_lowercase().as_str() {
+                "gzip" | "x-gzip" => gzip = Some(weight),
+                "identity" => plain = Some(weight),
+                "*" => any = Some(weight),
+                _ => {}
+            }
+        }
+        let gzip = gzip.or(any).unwrap_or(0);
+        if gzip > 0 && gzip >= plain.unwrap_or(0) { Self::Gzip } else { Self::Plain }
+    }
+
+    /// Its name in `Content-Encoding`; empty for none.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Gzip => "gzip",
+        }
+    }
+
+    /// What its entity tags end with, so that no two bodies have one tag.
+    pub(super) fn mark(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Gzip => "-gzip",
+        }
+    }
+}
+
+/// Compresses a body: thoroughly when it is to be given again, else quickly.
+pub(super) fn gzip(body: &[u8], again: bool) -> Bytes {
+    let level = if again { Compression::default() } else { Compression::fast() };
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 4), level);
+    encoder.write_all(body).expect("writing to memory does not fail");
+    encoder.finish().expect("writing to memory does not fail").into()
+}
+
+/// An item of a list with its weight in thousandths.
+fn weighed(item: &str) -> Option<(&str, u16)> {
+    let Some((name, parameter)) = item.split_once(';') else { return Some((item.trim(), 1000)) };
+    let (key, weight) = parameter.split_once('=')?;
+    let weight: f32 = weight.trim().parse().ok()?;
+    let is_weight = key.trim().eq_ignore_ascii_case("q") && (0.0..=1.0).contains(&weight);
+    is_weight.then_some((name.trim(), (weight * 1000.0) as u16))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+    use hyper::header::HeaderValue;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn asked_for(lists: &[&str]) -> Coding {
+        let mut headers = HeaderMap::new();
+        for list in lists {
+            headers.append(ACCEPT_ENCODING, HeaderValue::from_str(list).unwrap());
+        }
+        Coding::asked_for(&headers)
+    }
+
+    #[test]
+    fn a_client_gets_gzip_where_it_would_rather_have_it() {
+        for lists in [
+            &["gzip"][..],
+            &["br, gzip;q=0.5"],
+            &["identity;q=0.5, GZIP;q=0.5"],
+            &["br", "x-gzip ; Q=0.001"],
+            &["*"],
+            &["*;q=0, gzip"],
+            &["deflate;q=high, gzip, ;"],
+        ] {
+            assert_eq!(asked_for(lists), Coding::Gzip, "{lists:?}");
+        }
+        for lists in [
+            &[][..],
+            &[""],
+            &["identity"],
+            &["br, zstd, deflate"],
+            &["gzip;q=0"],
+            &["gzip;q=0, *"],
+            &["gzip;q=0.4, identity"],
+            &["*;q=0"],
+            &["gzip;q=1.1"],
+            &["gzip;q="],
+            &["gzip;level=9"],
+            &["gzipped"],
+        ] {
+            assert_eq!(asked_for(lists), Coding::Plain, "{lists:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_compressed_reads_the_same(body: Vec<u8>, again: bool) {
+            let mut read = Vec::new();
+            GzDecoder::new(&*gzip(&body, again)).read_to_end(&mut read).unwrap();
+            prop_assert_eq!(read, body);
+        }
+
+        #[test]
+        fn no_list_is_too_strange(list in "\\PC*") {
+            let mut headers = HeaderMap::new();
+            if let Ok(value) = HeaderValue::from_str(&list) {
+                headers.insert(ACCEPT_ENCODING, value);
+            }
+            Coding::asked_for(&headers);
+        }
+    }
+}

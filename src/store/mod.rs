@@ -352,6 +352,12 @@ impl Store {
         self.shared.records.volumes().base().is_distrusted()
     }
 
+    /// Grows with each change of a company or a token, before that is acknowledged: what was read of them while it stays the same
+    /// is still so.
+    pub fn accesses(&self) -> u64 {
+        self.shared.records.accesses()
+    }
+
     /// How many records were met that cannot be read, by tree, since it was opened.
     pub fn broken(&self) -> BTreeMap<Tree, u64> {
         self.shared.records.broken()

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -37,6 +38,8 @@ pub(super) struct Records {
     tap: Tap,
     reported: Reported,
     bounds: Arc<Bounds>,
+    /// Groups so far that changed a company or a token.
+    accesses: AtomicU64,
 }
 
 /// What every read keeps to: nothing is asked of an index that failed, and nothing waits without end for a group.
@@ -137,9 +140,9 @@ impl RawValues for Within<'_> {
 impl Records {
     /// Takes the volumes over, with the keys of what is sealed in them.
     pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
-        let (applied, tap, reported) = Default::default();
+        let (applied, tap, reported, accesses) = Default::default();
         let bounds = Arc::new(Bounds { latch, stalls: Arc::new(stalls) });
-        Self { volumes, sealing, applied, tap, reported, bounds }
+        Self { volumes, sealing, applied, tap, reported, bounds, accesses }
     }
 
     /// What the writer is at.
@@ -233,6 +236,8 @@ impl Records {
     /// Applies the batch: readers see all of it or nothing, and so does a recovery, by the journal.
     pub(super) fn apply(&self, batch: Batch) -> Result<(), ApplyError> {
         let Batch(changes) = batch;
+        let of_access = [Tree::Companies, Tree::Tokens].map(|tree| tree.row().prefix);
+        let changes_access = changes.iter().any(|change| of_access.contains(&change.key[0]));
         self.stalls().step(Step::Append);
         // Nobody finds it yet, so nobody has to wait for the disk.
         let appended = self.volumes.append(changes)?;
@@ -240,10 +245,18 @@ impl Records {
         let _applied = self.applied.write();
         self.stalls().step(Step::Index);
         appended.iter().try_for_each(Appended::find).map_err(ApplyError::Index)?;
+        if changes_access {
+            self.accesses.fetch_add(1, Ordering::Release);
+        }
         if self.tap.listens() {
             self.tap.note(appended.into_iter().flat_map(Appended::into_changes).collect());
         }
         Ok(())
+    }
+
+    /// Grows with each change of a company or a token, before that is acknowledged.
+    pub(super) fn accesses(&self) -> u64 {
+        self.accesses.load(Ordering::Acquire)
     }
 
     /// Nothing may be asked of the store any more: only another process can go on with it.

@@ -1,6 +1,10 @@
 //! Companies and their access tokens. A token is kept as its SHA-256 only.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use chrono::Utc;
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -14,10 +18,21 @@ use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
 /// Longest name of a company.
 const COMPANY_NAME_BYTES: usize = 200;
 
+/// Most tokens that are kept in memory; where more are in use, all are read again now and then.
+const KNOWN: usize = 10_000;
+
 /// Companies and tokens of a store. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Tokens {
     store: Store,
+    known: Arc<RwLock<Known>>,
+}
+
+/// Tokens that were asked for since a company or a token has changed, by their hashes. Each request asks for one.
+#[derive(Debug, Default)]
+struct Known {
+    accesses: u64,
+    tokens: HashMap<[u8; 32], (TokenRecord, CompanyRecord)>,
 }
 
 /// What a new token is for.
@@ -37,7 +52,7 @@ pub struct NewToken {
 impl Tokens {
     /// The tokens of a store.
     pub fn of(store: Store) -> Self {
-        Self { store }
+        Self { store, known: Arc::default() }
     }
 
     /// What keeps a new token from being made, if anything.
@@ -78,9 +93,17 @@ impl Tokens {
     /// The record and the company of a token, looked up by its hash. What the look-up compares byte by byte is the hash, which
     /// nobody can choose, so the time that it takes tells nothing of how near a guess came.
     pub fn find(&self, token: &str) -> Option<(TokenRecord, CompanyRecord)> {
-        let record: TokenRecord = self.read(Tree::Tokens, &digest(token))?;
+        let digest = digest(token);
+        // Asked first: what is read then is at least as new.
+        let accesses = self.store.accesses();
+        if let Some(found) = self.known.read().as_of(accesses, &digest) {
+            return Some(found.clone());
+        }
+        let record: TokenRecord = self.read(Tree::Tokens, &digest)?;
         let company = self.company(record.company)?;
-        Some((record, company))
+        let found = (record, company);
+        self.known.write().keep(accesses, digest, found.clone());
+        Some(found)
     }
 
     /// Whether the store cannot be asked for a token just now.
@@ -143,6 +166,21 @@ impl Tokens {
     }
 }
 
+impl Known {
+    fn as_of(&self, accesses: u64, digest: &[u8; 32]) -> Option<&(TokenRecord, CompanyRecord)> {
+        self.tokens.get(digest).filter(|_| self.accesses == accesses)
+    }
+
+    fn keep(&mut self, accesses: u64, digest: [u8; 32], found: (TokenRecord, CompanyRecord)) {
+        if self.accesses < accesses || self.tokens.len() >= KNOWN {
+            *self = Self { accesses, ..Self::default() };
+        }
+        if self.accesses == accesses {
+            self.tokens.insert(digest, found);
+        }
+    }
+}
+
 /// A company's id follows from its name, so that two who make it at once make one.
 fn company_uuid(name: &str) -> Uuid {
     let digest: [u8; 32] = Sha256::digest(name.as_bytes()).into();
@@ -152,4 +190,34 @@ fn company_uuid(name: &str) -> Uuid {
 /// Under which a token is kept.
 fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreOptions;
+
+    fn new(look_back: Option<u32>) -> NewToken {
+        NewToken {
+            company: "Acme".to_owned(),
+            kind: TokenKind::Confidential,
+            test: false,
+            duplicate_look_back_minutes: look_back,
+        }
+    }
+
+    /// Commands and requests each have tokens of their own.
+    #[tokio::test]
+    async fn what_somebody_else_changes_holds_at_once_for_what_is_known() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(StoreOptions::new(directory.path())).unwrap();
+        let (ours, theirs) = (Tokens::of(store.clone()), Tokens::of(store.clone()));
+        let (token, record) = theirs.create(new(None)).await.unwrap();
+        let look_back = || ours.find(&token).map(|(_, company)| company.duplicate_look_back_minutes);
+        assert_eq!((look_back(), look_back()), (Some(None), Some(None)));
+        theirs.create(new(Some(60))).await.unwrap();
+        assert_eq!((look_back(), look_back()), (Some(Some(60)), Some(Some(60))));
+        assert!(theirs.revoke(record.id).await.unwrap());
+        assert_eq!((look_back(), look_back()), (None, None));
+    }
 }

@@ -76,7 +76,7 @@ pub struct Remaining {
 pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unavailable> {
     let store = &engine.store;
     let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
-    let tables = reading::tables_of(store, lead);
+    let tables = reading::tables_of(store, &record);
     let live = tables.iter().filter_map(|table| engine.live.get(*table, Viewer::of_all(record.company))?);
     // An actor that is gone has ended already.
     join_all(live.map(|actor| actor.send(Settle))).await;

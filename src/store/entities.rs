@@ -62,6 +62,13 @@ pub struct LeadRecord {
     pub lead: Lead,
 }
 
+impl LeadRecord {
+    /// The first table that a stored lead names, if it can be read and names one.
+    pub(super) fn first_table_in(payload: &[u8]) -> Option<Uuid> {
+        codec::decode_json::<Self>(payload).ok()?.first_table
+    }
+}
+
 /// Something that happened to a lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Happening {

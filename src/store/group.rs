@@ -4,7 +4,7 @@
 //! outcome is as if each had been written alone; a refused commit leaves no trace.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use uuid::Uuid;
 
@@ -33,7 +33,7 @@ pub(super) type Outcome = Result<(), CommitError>;
 pub(super) struct Group<'a> {
     below: &'a Records,
     own: Key,
-    writes: HashMap<Vec<u8>, Option<Vec<u8>>>,
+    writes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     rewrapped: bool,
 }
 
@@ -49,7 +49,7 @@ impl RawValues for Group<'_> {
 impl<'a> Group<'a> {
     /// A group without writes, over what is stored.
     pub(super) fn over(below: &'a Records) -> Self {
-        Self { below, own: below.sealing().own(), writes: HashMap::new(), rewrapped: false }
+        Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: false }
     }
 
     /// Takes the writes of a commit in, or tells why not. The outer error is the disk's, and the end of the whole group.
@@ -203,19 +203,14 @@ impl<'a> Group<'a> {
         self.writes.insert(tree.sled_key(key), Some(framed(payload)));
     }
 
-    /// The writes as one batch, each with its place; `None` when there are none.
-    pub(super) fn into_batch(mut self) -> DiskResult<Option<Batch>> {
+    /// The writes as one batch in the order of their keys, each with its place; `None` when there are none.
+    pub(super) fn into_batch(self) -> DiskResult<Option<Batch>> {
         if self.writes.is_empty() {
             return Ok(None);
         }
-        let mut batch = Vec::with_capacity(self.writes.len());
-        let keys: Vec<Vec<u8>> = self.writes.keys().cloned().collect();
-        let placed = keys.into_iter().map(|key| Ok((self.placed(&key)?, key)));
-        for (volume, key) in placed.collect::<DiskResult<Vec<_>>>()? {
-            let value = self.writes.remove(&key).flatten();
-            batch.push(Change { volume, key, value });
-        }
-        Ok(Some(Batch(batch)))
+        let placed = self.writes.keys().map(|key| self.placed(key)).collect::<DiskResult<Vec<_>>>()?;
+        let changes = placed.into_iter().zip(self.writes);
+        Ok(Some(Batch(changes.map(|(volume, (key, value))| Change { volume, key, value }).collect())))
     }
 
     fn placed(&self, sled_key: &[u8]) -> DiskResult<Number> {

@@ -74,7 +74,7 @@ pub fn fill(plan: &Plan, leads: u64, runtime: &Runtime) {
 fn taken_in(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, at_ms: u64) -> Commit {
     let body = lead().replace(MARK, &format!("{nth:08}"));
     let uuid = || ids::timed_at(at_ms);
-    let at = at_ms as i64;
+    let (at, table) = (at_ms as i64, table_uuid_of(uuid));
     let record = LeadRecord {
         uuid: uuid(),
         company,
@@ -82,12 +82,13 @@ fn taken_in(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, 
         created_at: at,
         updated_at: at,
         bands: CreditBands::CURRENT,
+        first_table: Some(table),
         lead: Lead::read(body.as_bytes()).expect("the sample lead is good"),
     };
     let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands);
     let fits = book.fitting(&facts);
     let head = TableHead {
-        uuid: table_uuid_of(uuid),
+        uuid: table,
         lead: record.uuid,
         company,
         test: false,

@@ -103,7 +103,7 @@ fn by_lead(
     let mut asked: Vec<Arc<SeatText>> = Vec::new();
     let mut payouts: Vec<Payout> = Vec::new();
     let mut loan_amount = None;
-    for table in reading::tables_of(&engine.store, lead) {
+    for table in reading::tables_of(&engine.store, &record) {
         let Some(table) = reading::table(engine, table)? else { continue };
         loan_amount = table.head().loan_amount.or(loan_amount);
         asked.extend(table.seats().iter().filter(|seat| asked_about(seat)).cloned());

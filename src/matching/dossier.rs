@@ -107,14 +107,14 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
     let store = &engine.store;
     let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
     let (mut rate_tables, mut offer_clicks) = (Vec::new(), Vec::new());
-    for table in reading::tables_of(store, lead) {
+    for table in reading::tables_of(store, &record) {
         let Some(table) = reading::table(engine, table)? else { continue };
         offer_clicks.extend(clicks_on(engine, &table)?);
         let shown = engine.snapshot(&table).ok_or(Unavailable)?;
         let json = String::from_utf8(shown.json.to_vec()).map_err(|_| Unavailable)?;
         rate_tables.push(RawValue::from_string(json).map_err(|_| Unavailable)?);
     }
-    let lead_actions = history::lead_actions(engine, lead)?;
+    let lead_actions = history::lead_actions(engine, &record)?;
     let events = reading::feed_of::<Happening>(store, Tree::LeadEvents, &record);
     let payouts = reading::feed_of::<Payout>(store, Tree::LeadPayouts, &record);
     let tags = reading::sealed_feed_of::<Tag>(store, Tree::LeadClientTags, &record);

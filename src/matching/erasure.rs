@@ -76,7 +76,7 @@ pub struct Remaining {
 pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unavailable> {
     let store = &engine.store;
     let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
-    let tables = reading::tables_of(store, lead);
+    let tables = reading::tables_of(store, &record);
     end(engine, record.company, &tables).await;
 
     let failed = |failure: &dyn std::fmt::Display| {
@@ -97,7 +97,7 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
     let not_open = |commit: Commit, table: &Uuid| commit.remove(Tree::OpenTables, table.as_bytes());
     let committed = store.commit(tables.iter().fold(commit, not_open)).await;
     // Those that were begun meanwhile, too; and also where it failed, since it may have come far enough.
-    let tables = reading::tables_of(store, lead);
+    let tables = reading::tables_of(store, &record);
     end(engine, record.company, &tables).await;
     engine.kept.forget(&tables);
     committed.map_err(|failure| failed(&failure))?;

@@ -11,6 +11,7 @@ use super::reading;
 use crate::model::{LeadAction, LeadActionType, LeadStatus, Timestamp};
 use crate::partners::{Fingerprint, SeatText};
 use crate::rate_table::outcome::Decision;
+use crate::store::entities::LeadRecord;
 
 /// Clicks of one kind that are shown of a lead at most.
 const MOST_CLICKS_SHOWN: usize = 200;
@@ -19,7 +20,7 @@ const MOST_CLICKS_SHOWN: usize = 200;
 ///
 /// # Errors
 /// [`Unavailable`] when a record cannot be read.
-pub fn lead_actions(engine: &Engine, lead: Uuid) -> Result<Vec<LeadAction>, Unavailable> {
+pub fn lead_actions(engine: &Engine, lead: &LeadRecord) -> Result<Vec<LeadAction>, Unavailable> {
     let mut actions = Vec::new();
     for table in reading::tables_of(&engine.store, lead) {
         let Some(folded) = reading::table(engine, table)? else { continue };
@@ -40,7 +41,7 @@ pub fn lead_actions(engine: &Engine, lead: Uuid) -> Result<Vec<LeadAction>, Unav
             }
         }
     }
-    actions.extend(without_old_clicks(reading::actions(&engine.store, lead)));
+    actions.extend(without_old_clicks(reading::actions(&engine.store, lead.uuid)));
     actions.sort_by_key(|action| action.created_at);
     Ok(actions)
 }

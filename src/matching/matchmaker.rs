@@ -24,7 +24,7 @@ use super::rate_table_actor::{First, RateTableActor, Start};
 use super::reading;
 use super::repeat::{Held, Known, Repeat, UnderWay};
 use super::seating::Seating;
-use super::writing::{self, IdentityLookBack, LEAD_EXISTS, LeadCommit};
+use super::writing::{self, IdentityLookBack, LeadCommit};
 use crate::ids;
 use crate::load_shedder::Permit;
 use crate::model::{CreditBands, Lead, ProductType, Viewer};
@@ -80,7 +80,7 @@ impl Submission {
     fn record(self, now: i64) -> LeadRecord {
         let Self { company, test, bands, lead, .. } = self;
         let uuid = lead.uuid.unwrap_or_else(ids::timed);
-        LeadRecord { uuid, company, test, created_at: now, updated_at: now, bands, lead }
+        LeadRecord { uuid, company, test, created_at: now, updated_at: now, bands, first_table: None, lead }
     }
 }
 
@@ -102,6 +102,8 @@ struct Arrival<'r> {
     record: LeadRecord,
     /// What is written beside the table.
     lead: LeadCommit,
+    /// The uuid that was made for the table.
+    table: Uuid,
     repeat: Option<&'r Repeat>,
     /// The client's key, from whoever else sends it.
     held: Option<Held>,
@@ -185,10 +187,11 @@ impl Matchmaker {
         let trace = self.engine.traces.lead(submission.trace.as_ref());
         let permit = std::mem::take(&mut submission.permit);
         let look_back_minutes = submission.look_back_minutes;
-        let record = submission.record(self.engine.limiter.now());
+        let table = table_uuid(self.engine.store.arrival_ms());
+        let record = LeadRecord { first_table: Some(table), ..submission.record(self.engine.limiter.now()) };
         let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
         let lead = LeadCommit { commit, is_new: true };
-        let arrival = Arrival { record, lead, repeat: repeat.as_ref(), held, trace, permit };
+        let arrival = Arrival { record, lead, table, repeat: repeat.as_ref(), held, trace, permit };
         self.build_and_keep(configuration, place, arrival, until).await
     }
 
@@ -238,7 +241,8 @@ impl Matchmaker {
         let trace = self.engine.traces.lead(trace);
         let Some(grown) = self.grow_lead(growth).await? else { return Ok(None) };
         let lead = LeadCommit { commit: Commit::new(), is_new: false };
-        let arrival = Arrival { record: grown, lead, repeat: None, held: None, trace, permit };
+        let table = table_uuid(self.engine.store.arrival_ms());
+        let arrival = Arrival { record: grown, lead, table, repeat: None, held: None, trace, permit };
         self.build_and_keep(configuration, place, arrival, until).await.map(Some)
     }
 
@@ -304,12 +308,12 @@ impl Matchmaker {
         arrival: Arrival<'_>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
-        let Arrival { mut record, mut lead, repeat, held, mut trace, permit } = arrival;
+        let Arrival { mut record, mut lead, table, repeat, held, mut trace, permit } = arrival;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let rules = &configuration.rules;
         let (longest, submit_wait) = (rules.time.deadline, rules.submit_wait);
-        let head = head(&record, &seating, longest, self.engine.store.arrival_ms());
+        let head = head(&record, &seating, longest, table);
         trace.note("offerd.rate_table", head.uuid.to_string());
         trace.note("offerd.test", head.test);
         if let Some(repeat) = repeat {
@@ -544,11 +548,11 @@ impl Matchmaker {
 }
 
 /// What is written of a table before anybody is asked.
-fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, arrival_ms: u64) -> TableHead {
+fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) -> TableHead {
     let created_at = seating.round.at;
     let deadline = created_at + deadline.as_millis() as i64;
     TableHead {
-        uuid: table_uuid(arrival_ms),
+        uuid,
         lead: record.uuid,
         company: record.company,
         test: record.test,
@@ -602,10 +606,10 @@ fn late() -> Refused {
 /// What a failed commit means to the client.
 fn refusal(record: &LeadRecord, failure: CommitError) -> Refused {
     match failure {
-        CommitError::Guard { index: LEAD_EXISTS, .. } => Refused::Duplicate(record.uuid),
-        // The look-back record: eight bytes of time, then the lead.
         CommitError::Guard { found, .. } => {
-            let lead = found.get(8..24).and_then(|bytes| Uuid::from_slice(bytes).ok());
+            // What is known of an identity is eight bytes of time, then the lead; else the lead itself is in the way.
+            let known = <[u8; 24]>::try_from(found).ok();
+            let lead = known.and_then(|known| Uuid::from_slice(&known[8..]).ok());
             Refused::Duplicate(lead.unwrap_or(record.uuid))
         }
         CommitError::Late => late(),

@@ -136,9 +136,14 @@ pub fn lead(store: &Store, lead: Uuid) -> Result<Option<LeadRecord>, Unavailable
 }
 
 /// The tables of a lead, oldest first.
-pub fn tables_of(store: &Store, lead: Uuid) -> Vec<Uuid> {
+pub fn tables_of(store: &Store, lead: &LeadRecord) -> Vec<Uuid> {
+    lead.first_table.into_iter().chain(listed_tables(store, lead.uuid)).collect()
+}
+
+/// The tables of a lead that its own record does not name, oldest first.
+pub fn listed_tables(store: &Store, lead: Uuid) -> impl Iterator<Item = Uuid> {
     let keys = store.scan(Tree::LeadTables, lead.as_bytes()).filter_map(Result::ok);
-    keys.filter_map(|(key, _)| Uuid::from_slice(key.get(16..32)?).ok()).collect()
+    keys.filter_map(|(key, _)| Uuid::from_slice(key.get(16..32)?).ok())
 }
 
 /// The recorded actions of a lead, oldest first.

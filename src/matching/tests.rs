@@ -188,6 +188,26 @@ fn paused<T>(test: impl Future<Output = T>) -> T {
     System::with_tokio_rt(runtime).block_on(test)
 }
 
+/// Nothing can be under an id that was made for a lead just now; under one that a client has chosen there may be another.
+#[test]
+fn only_a_lead_whose_uuid_the_client_chose_is_looked_for() {
+    paused(async {
+        let world = World::of(&[partner("prompt").loan("")]).await;
+        world.submit(Until::Settled).await;
+        let before = Store::look_ups();
+        assert!(!world.submit(Until::Settled).await.pending);
+        assert_eq!(Store::look_ups() - before, 0);
+
+        let lead = LEAD.replacen('{', r#"{"uuid": "01a20550-6693-7bf0-a5ed-9a8dd2717a08", "#, 1);
+        let before = Store::look_ups();
+        world.try_submit_lead(&lead, Until::Settled).await.unwrap();
+        // For it in the base and in the last volume, and twice for its data key, which tells where it lies.
+        assert_eq!(Store::look_ups() - before, 4);
+        let again = world.try_submit_lead(&lead, Until::Settled).await;
+        assert!(matches!(again, Err(Refused::Duplicate(_))), "{again:?}");
+    });
+}
+
 #[test]
 fn a_silent_partner_is_given_its_own_timeout() {
     paused(async {

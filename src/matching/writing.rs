@@ -16,9 +16,6 @@ use crate::rate_table::table::Table;
 use crate::store::entities::{Happening, LeadRecord, Payout, PayoutRecord, Tag};
 use crate::store::{Commit, Tree, codec};
 
-/// The first guard of [`lead`].
-pub const LEAD_EXISTS: usize = 0;
-
 /// The first guard of [`counted_click`].
 pub const CLICKS_COUNTED: usize = 0;
 
@@ -38,13 +35,17 @@ pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
 
 /// A new lead, guarded against duplicates; that it was created is told by its [first table](table).
 pub fn new_lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
-    let mut commit = Commit::new().about(lead.uuid).absent(Tree::Leads, lead.uuid.as_bytes());
+    let mut commit = match lead.lead.uuid {
+        // A client may choose one twice.
+        Some(_) => Commit::new().about(lead.uuid).absent(Tree::Leads, lead.uuid.as_bytes()),
+        None => Commit::new().about_new(lead.uuid),
+    };
     if let Some(IdentityLookBack { identity, look_back_ms }) = identity {
         commit = commit
             .unknown(lead.company, *identity, lead.created_at.saturating_sub(*look_back_ms))
             .identify(lead.company, *identity, lead.created_at, *look_back_ms);
     }
-    let commit = commit.put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead));
+    let commit = commit.put_new(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead));
     with_tags(commit, lead.company, &new_tags(lead, None))
 }
 
@@ -112,7 +113,7 @@ fn created(about: &About) -> Happening {
 pub struct LeadCommit {
     /// What is written of the lead and beside it.
     pub commit: Commit,
-    /// Whether it makes the lead, so that the feeds tell of that too.
+    /// Whether it makes the lead, whose record names the table then; the feeds tell of that too.
     pub is_new: bool,
 }
 
@@ -128,12 +129,13 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
             happenings.extend(is_new.then(|| created(&about)));
             let submitted = about.happening(EventType::AppSubmitted, head.created_at);
             happenings.push(Happening { cause: Some(head.uuid), ..submitted });
-            with_head(commit.about(head.lead), head, write.settles)
+            let commit = with_head(commit.about(head.lead), head, write.settles);
+            if is_new { commit } else { listed(commit, head) }
         }
     };
     if !write.record.answers.is_empty() {
         let key = answer_key(head.uuid, write.sequence);
-        commit = commit.put(Tree::Answers, key, codec::encode(&write.record));
+        commit = commit.put_new(Tree::Answers, key, codec::encode(&write.record));
     }
     happenings.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
     commit = with_events(commit, head.company, happenings);
@@ -148,16 +150,18 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
 
 /// Adds a table to the commit of its lead. One that is complete as it is was never open.
 fn with_head(commit: Commit, head: &TableHead, settles: bool) -> Commit {
-    let commit = commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head)).put(
-        Tree::LeadTables,
-        [&head.lead.as_bytes()[..], head.uuid.as_bytes()].concat(),
-        Vec::new(),
-    );
+    let commit = commit.put_new(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head));
     if settles {
         commit
     } else {
-        commit.put(Tree::OpenTables, head.uuid.as_bytes(), head.deadline.to_be_bytes().to_vec())
+        commit.put_new(Tree::OpenTables, head.uuid.as_bytes(), head.deadline.to_be_bytes().to_vec())
     }
+}
+
+/// Adds that a lead has a table that its record does not name.
+fn listed(commit: Commit, head: &TableHead) -> Commit {
+    let key = [&head.lead.as_bytes()[..], head.uuid.as_bytes()].concat();
+    commit.put_new(Tree::LeadTables, key, Vec::new())
 }
 
 /// Key of an answer record: the table, then the position.
@@ -322,6 +326,7 @@ mod tests {
             created_at: 5,
             updated_at: 5,
             bands: CreditBands::CURRENT,
+            first_table: None,
             lead: Lead::read(lead.as_bytes()).unwrap(),
         }
     }

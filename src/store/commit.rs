@@ -16,6 +16,7 @@ use super::{trees::Tree, volume_number::Number};
 #[must_use = "a commit does nothing until it is given to the store"]
 pub struct Commit {
     pub(super) about: Option<Uuid>,
+    pub(super) is_first_about: bool,
     pub(super) rewrap: Option<Box<Rewrap>>,
     pub(super) guards: Vec<Guard>,
     pub(super) writes: Vec<Write>,
@@ -31,6 +32,7 @@ pub(super) enum Guard {
 
 pub(super) enum Write {
     Put { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
+    PutNew { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
     Remove { tree: Tree, key: Vec<u8> },
     Append { tree: Tree, company: Uuid, payload: Vec<u8> },
     Identify { company: Uuid, identity: [u8; 32], at_ms: i64, look_back_ms: i64 },
@@ -73,6 +75,11 @@ impl Commit {
     pub fn about(mut self, lead: Uuid) -> Self {
         self.about = Some(lead);
         self
+    }
+
+    /// Like [`about`](Self::about), of a lead whose uuid was made for it just now, so that it has no data key: none is looked for.
+    pub fn about_new(self, lead: Uuid) -> Self {
+        Self { is_first_about: true, ..self.about(lead) }
     }
 
     /// Destroys the data key of a lead: once this is acknowledged, nothing that was sealed with it can ever be read again
@@ -132,6 +139,13 @@ impl Commit {
     /// Writes a record, in place of one with the same key.
     pub fn put(mut self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
         self.writes.push(Write::Put { tree, key: key.as_ref().to_vec(), payload: payload.into() });
+        self
+    }
+
+    /// Writes a record under a key that no record has, since it holds an id that was made for it, or was guarded to be
+    /// [absent](Self::absent): none is looked for.
+    pub fn put_new(mut self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
+        self.writes.push(Write::PutNew { tree, key: key.as_ref().to_vec(), payload: payload.into() });
         self
     }
 

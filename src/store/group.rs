@@ -3,7 +3,8 @@
 //! Commits are admitted in order. A guard sees what is stored under what earlier commits of the group will write, so the
 //! outcome is as if each had been written alone; a refused commit leaves no trace.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use uuid::Uuid;
 
@@ -34,7 +35,7 @@ pub(super) type Outcome = Result<(), CommitError>;
 pub(super) struct Group<'a> {
     below: &'a Records,
     own: Key,
-    writes: HashMap<Vec<u8>, Option<Vec<u8>>>,
+    writes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     rewrapped: bool,
 }
 
@@ -50,7 +51,7 @@ impl RawValues for Group<'_> {
 impl<'a> Group<'a> {
     /// A group without writes, over what is stored.
     pub(super) fn over(below: &'a Records) -> Self {
-        Self { below, own: below.sealing().own(), writes: HashMap::new(), rewrapped: false }
+        Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: false }
     }
 
     /// Takes the writes of a commit in, or tells why not. The outer error is the disk's, and the end of the whole group.
@@ -79,11 +80,20 @@ impl<'a> Group<'a> {
         let mut sequence = 0;
         for write in &commit.writes {
             match write {
-                Write::Put { tree, key, payload } => self.seal(&about, *tree, key, payload)?,
+                Write::Put { tree, key, payload } => {
+                    let payload = self.sealed(&about, *tree, key, payload);
+                    self.put(*tree, key, &payload)?;
+                }
+                Write::PutNew { tree, key, payload } => {
+                    let payload = self.sealed(&about, *tree, key, payload);
+                    self.put_new(*tree, key, &payload);
+                }
                 Write::Remove { tree, key } => self.remove(*tree, key)?,
                 Write::Append { tree, company, payload } => {
-                    let key = FeedKey { company: *company, arrival_us: arrivals.next_us(), sequence };
-                    self.seal(&about, *tree, &key.to_bytes(), payload)?;
+                    let key =
+                        FeedKey { company: *company, arrival_us: arrivals.next_us(), sequence }.to_bytes();
+                    let payload = self.sealed(&about, *tree, &key, payload);
+                    self.put_new(*tree, &key, &payload);
                     sequence += 1;
                 }
                 Write::Identify { company, identity, at_ms, look_back_ms } => {
@@ -93,7 +103,8 @@ impl<'a> Group<'a> {
                     };
                     let lead = commit.about.unwrap_or_default();
                     let payload = [&at_ms.to_be_bytes()[..], lead.as_bytes(), identity].concat();
-                    self.seal(&about, Tree::Identities, &key, &payload)?;
+                    let payload = self.sealed(&about, Tree::Identities, &key, &payload);
+                    self.put(Tree::Identities, &key, &payload)?;
                 }
             }
         }
@@ -104,13 +115,14 @@ impl<'a> Group<'a> {
     fn data_key(&mut self, commit: &Commit) -> DiskResult<Result<Option<Key>, CommitError>> {
         let Some(lead) = commit.about else { return Ok(Ok(None)) };
         let sealing = self.below.sealing();
-        Ok(match sealing.data_key(self, lead)? {
+        let known = if commit.is_first_about { Ok(None) } else { sealing.data_key(self, lead)? };
+        Ok(match known {
             Ok(Some(DataKey::Kept(key))) => Ok(Some(key)),
             Ok(Some(DataKey::Destroyed)) => Err(CommitError::Erased),
             Ok(None) => {
                 let volume = self.below.volumes().last().map_or(BASE, |(last, _)| last);
                 let (key, kept) = sealing.new_data_key(lead, volume);
-                self.put(Tree::LeadKeys, &self.below.sealing().slots().place(lead), &kept)?;
+                self.put_new(Tree::LeadKeys, &sealing.slots().place(lead), &kept);
                 Ok(Some(key))
             }
             Err(reason) => {
@@ -165,20 +177,18 @@ impl<'a> Group<'a> {
         self.rewrapped
     }
 
-    /// Writes a record, sealed where its tree says so.
-    fn seal(
-        &mut self,
+    /// A payload, sealed where its tree says so.
+    fn sealed<'p>(
+        &self,
         about: &Option<(Uuid, Key)>,
         tree: Tree,
         key: &[u8],
-        payload: &[u8],
-    ) -> DiskResult<()> {
+        payload: &'p [u8],
+    ) -> Cow<'p, [u8]> {
         match (tree.row().seal, about) {
-            (Seal::Open, _) => self.put(tree, key, payload),
-            (Seal::Own, _) => self.put(tree, key, &sealed(Uuid::nil(), &self.own, tree, key, payload)),
-            (Seal::Lead, Some((lead, data_key))) => {
-                self.put(tree, key, &sealed(*lead, data_key, tree, key, payload))
-            }
+            (Seal::Open, _) => payload.into(),
+            (Seal::Own, _) => sealed(Uuid::nil(), &self.own, tree, key, payload).into(),
+            (Seal::Lead, Some((lead, data_key))) => sealed(*lead, data_key, tree, key, payload).into(),
             (Seal::Lead, None) => unreachable!("a commit that is about no lead was refused before"),
         }
     }
@@ -186,23 +196,23 @@ impl<'a> Group<'a> {
     /// Writes a record as it is, leaving no piece of the one it replaces.
     pub(super) fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) -> DiskResult<()> {
         self.remove(tree, key)?;
-        self.writes.insert(tree.sled_key(key), Some(framed(payload)));
+        self.put_new(tree, key, payload);
         Ok(())
     }
 
-    /// The writes as one batch, each with its place; `None` when there are none.
-    pub(super) fn into_batch(mut self) -> DiskResult<Option<Batch>> {
+    /// Writes a record as it is, under a key that none has, or none that is in pieces.
+    pub(super) fn put_new(&mut self, tree: Tree, key: &[u8], payload: &[u8]) {
+        self.writes.insert(tree.sled_key(key), Some(framed(payload)));
+    }
+
+    /// The writes as one batch in the order of their keys, each with its place; `None` when there are none.
+    pub(super) fn into_batch(self) -> DiskResult<Option<Batch>> {
         if self.writes.is_empty() {
             return Ok(None);
         }
-        let mut batch = Vec::with_capacity(self.writes.len());
-        let keys: Vec<Vec<u8>> = self.writes.keys().cloned().collect();
-        let placed = keys.into_iter().map(|key| Ok((self.placed(&key)?, key)));
-        for (volume, key) in placed.collect::<DiskResult<Vec<_>>>()? {
-            let value = self.writes.remove(&key).flatten();
-            batch.push(Change { volume, key, value });
-        }
-        Ok(Some(Batch(batch)))
+        let placed = self.writes.keys().map(|key| self.placed(key)).collect::<DiskResult<Vec<_>>>()?;
+        let changes = placed.into_iter().zip(self.writes);
+        Ok(Some(Batch(changes.map(|(volume, (key, value))| Change { volume, key, value }).collect())))
     }
 
     fn placed(&self, sled_key: &[u8]) -> DiskResult<Number> {
@@ -306,7 +316,7 @@ impl Guard {
 fn within_limits(commit: &Commit) -> Outcome {
     for write in &commit.writes {
         let (tree, length) = match write {
-            Write::Put { tree, payload, .. } => (*tree, payload.len()),
+            Write::Put { tree, payload, .. } | Write::PutNew { tree, payload, .. } => (*tree, payload.len()),
             Write::Remove { tree, .. } => (*tree, 0),
             Write::Append { tree, .. } if !Tree::FEEDS.contains(tree) => {
                 return Err(CommitError::Failed(format!("tree `{}` is no feed to append to", tree.name())));
@@ -315,7 +325,7 @@ fn within_limits(commit: &Commit) -> Outcome {
             Write::Identify { .. } => (Tree::Identities, 0),
         };
         if matches!(tree, Tree::Parts | Tree::LeadKeys)
-            || (tree == Tree::Identities && matches!(write, Write::Put { .. }))
+            || (tree == Tree::Identities && !matches!(write, Write::Remove { .. } | Write::Identify { .. }))
         {
             let name = tree.name();
             return Err(CommitError::Failed(format!("tree `{name}` is written by the store alone")));

@@ -54,6 +54,12 @@ pub(super) struct Index {
     lock_wait: Duration,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How many keys were looked up on this thread.
+    pub(super) static LOOK_UPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Where an index is and what it may use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IndexOptions<'a> {
@@ -148,6 +154,8 @@ impl Index {
 
     /// Where the record of a key lies.
     pub(super) fn get(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
+        #[cfg(test)]
+        LOOK_UPS.set(LOOK_UPS.get() + 1);
         guarded(&self.at, || self.db().get(key))?.as_deref().map(locator).transpose()
     }
 

@@ -373,6 +373,12 @@ impl Store {
         self.shared.records.volumes().spans()
     }
 
+    /// How many keys were looked up in indexes on this thread.
+    #[cfg(test)]
+    pub(crate) fn look_ups() -> usize {
+        index::LOOK_UPS.get()
+    }
+
     /// Whether a lead was erased.
     pub fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
         self.shared.records.is_erased(lead)

@@ -27,7 +27,7 @@ pub enum Tree {
     Answers,
     /// Rate tables that are not complete yet.
     OpenTables,
-    /// From a lead to its rate tables.
+    /// From a lead to its rate tables that its own record does not name.
     LeadTables,
     /// What was done with a lead since its tables were built.
     LeadActions,
@@ -126,7 +126,7 @@ pub const TREES: [TreeRow; 27] = [
         key: "sha-256 of the token, or of a signing key's id", value: "id, partner key, kind, what signatures are made with",
         writers: "admin", readers: "http, admin" },
     TreeRow { tree: Tree::Leads, prefix: b'l', name: "leads", seal: Seal::Lead, kept: Kept::WithLead,
-        key: "lead uuid", value: "lead as accepted",
+        key: "lead uuid", value: "lead as accepted, and its first rate table (JSON)",
         writers: "matching", readers: "matching, http, analytics" },
     TreeRow { tree: Tree::Identities, prefix: b'i', name: "identities", seal: Seal::Lead, kept: Kept::Base,
         key: "company uuid, id of the identity key (u64), hash under it (32 bytes)", value: "time of submission in ms (i64), the lead uuid, keyed hash of the identity",

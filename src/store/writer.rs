@@ -20,11 +20,11 @@ use super::{
     record_file::{Entry, HEADING, Met},
     records::{Batch, Records},
     stall::{Stalls, Step},
-    trees::Tree,
+    trees::{TREES, Tree},
     volume_number::{BASE, Begins},
     volumes::ApplyError,
 };
-use crate::telemetry::metrics::STORE_GROUP_COMMITS;
+use crate::telemetry::metrics::{STORE_CHANGES, STORE_GROUP_COMMITS};
 
 /// Writes groups, one after the other.
 pub(super) struct Writer {
@@ -303,11 +303,11 @@ impl Writer {
         }
         if self.arrivals.last_us() > last_arrival_us {
             let last_arrival = self.arrivals.last_us().to_be_bytes();
-            let put = group.put(Tree::Meta, LAST_ARRIVAL, &last_arrival);
-            put.map_err(|error| self.unread(error))?;
+            group.put_new(Tree::Meta, LAST_ARRIVAL, &last_arrival);
         }
         let rewrapped = group.has_rewrapped();
         if let Some(batch) = group.into_batch().map_err(|error| self.unread(error))? {
+            count(&batch);
             self.record(batch)?;
         }
         if rewrapped {
@@ -370,6 +370,17 @@ impl Fault {
 impl From<DiskError> for Fault {
     fn from(error: DiskError) -> Self {
         Self::Records(error.to_string())
+    }
+}
+
+/// Counts the changes of a group by the trees that they are of.
+fn count(Batch(changes): &Batch) {
+    let mut counts = [0; TREES.len()];
+    for tree in changes.iter().filter_map(|change| Tree::of_prefix(*change.key.first()?)) {
+        counts[tree as usize] += 1;
+    }
+    for (row, count) in TREES.iter().zip(counts).filter(|(_, count)| *count > 0) {
+        metrics::counter!(STORE_CHANGES, "tree" => row.name).increment(count);
     }
 }
 

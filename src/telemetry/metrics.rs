@@ -111,6 +111,8 @@ pub const FEED_PAGES_CUT: &str = "offerd_feed_pages_cut_total";
 pub const STORE_QUEUE_DEPTH: &str = "offerd_store_queue_depth";
 /// Commits made durable together.
 pub const STORE_GROUP_COMMITS: &str = "offerd_store_group_commits";
+/// Changes to records that were made durable.
+pub const STORE_CHANGES: &str = "offerd_store_changes_total";
 /// Time from queueing a commit to its acknowledgement.
 pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
 /// Time that it takes to sync the record files.
@@ -197,6 +199,7 @@ pub const METRICS: &[Metric] = &[
     counter(FEED_PAGES_CUT, &["feed"], "Feed pages that ended early because of analytics.page_records_max."),
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
+    counter(STORE_CHANGES, &["tree"], "Records that were written or removed."),
     seconds(STORE_COMMIT_SECONDS, &[], "Time from queueing a commit to its acknowledgement."),
     seconds(STORE_CHECKPOINT_SECONDS, &[], "Time that a checkpoint takes: the record files are synced, and segments of the journal are needed no more."),
     gauge(STORE_BYTES, &[], "How long the files of the store's volumes are."),

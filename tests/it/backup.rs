@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use offerd::store::entities::Happening;
+use offerd::rate_table::record::TableHead;
+use offerd::store::entities::{Happening, LeadRecord};
 use offerd::store::{Store, Tree, codec};
 use serde_json::Value;
 use uuid::Uuid;
@@ -80,10 +81,13 @@ fn assert_nothing_is_half(store: &Path) {
     let report = store.check().unwrap();
     assert!(report.is_sound(), "{report:?}");
     let keys = |tree| store.scan(tree, []).map(|entry| entry.unwrap().0).collect::<BTreeSet<_>>();
-    let (leads, tables, pairs) = (keys(Tree::Leads), keys(Tree::RateTables), keys(Tree::LeadTables));
-    let halves = |at: fn(&[u8]) -> &[u8]| pairs.iter().map(|pair| at(pair).to_vec()).collect::<BTreeSet<_>>();
-    assert_eq!(leads, halves(|pair| &pair[..16]));
-    assert_eq!(tables, halves(|pair| &pair[16..]));
+    let (leads, tables) = (keys(Tree::Leads), keys(Tree::RateTables));
+    let values = |tree| store.scan(tree, []).map(|entry| entry.unwrap().1);
+    let heads = values(Tree::RateTables).map(|head| codec::decode::<TableHead>(&head).unwrap());
+    assert_eq!(leads, heads.map(|head| head.lead.as_bytes().to_vec()).collect());
+    let records = values(Tree::Leads).map(|lead| codec::decode_json::<LeadRecord>(&lead).unwrap());
+    let first = records.map(|lead| lead.first_table.expect("it came with one").as_bytes().to_vec());
+    assert_eq!(tables, first.collect());
     assert!(keys(Tree::Answers).iter().all(|key| tables.contains(&key[..16])));
     let mut told = BTreeSet::new();
     for entry in store.scan(Tree::LeadEvents, []) {

@@ -149,7 +149,7 @@ fn a_store_of_another_time_is_told_and_left_as_it_is() {
     assert!(!plan.master_key().exists(), "no store is made");
 
     let older = Daemon::with_partners(Vec::new());
-    crate::migration::lay_format_1(&older.store());
+    crate::migration::lay(1, &older.store());
     let report = examined(&older);
     report.says("store", "look", "of format 1");
     report.says("master key", "look", "the first start makes one");

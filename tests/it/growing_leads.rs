@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use hyper::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::kit::partners::partner;
 use crate::kit::{Answer, Daemon};
@@ -41,6 +41,31 @@ async fn a_lead_may_be_taken_empty_and_grow_until_it_fits() {
     let stored = daemon.get(&format!("/leads/{lead}")).await.json();
     assert_eq!((&stored["deviceId"], &stored["status"]), (&json!("d-1"), &json!("api_approved")));
     assert_eq!(stored["leadActions"].as_array().unwrap().len(), 2);
+}
+
+/// Also where the first came with the lead, or only after it.
+#[tokio::test]
+async fn all_tables_of_a_lead_are_found_oldest_first() {
+    let daemon = daemon().await;
+    let with_table = daemon.submit(r#"{"productTypes": ["savings"]}"#).await.json();
+    let (lead, first) = (with_table["leadUuid"].as_str().unwrap(), vec![with_table["uuid"].clone()]);
+    let without = daemon.post("/leads", r#"{"productTypes": ["savings"]}"#).await.json();
+    for (lead, mut built) in [(lead, first), (without["uuid"].as_str().unwrap(), Vec::new())] {
+        for _ in 0..2 {
+            let table = daemon.post(&format!("/leads/{lead}/rateTables"), "").await.json();
+            built.push(table["uuid"].clone());
+        }
+        let exported: Value =
+            serde_json::from_slice(&daemon.command(&["lead", "export", lead]).stdout).unwrap();
+        let tables = exported["rateTables"].as_array().unwrap();
+        assert_eq!(tables.iter().map(|table| table["uuid"].clone()).collect::<Vec<_>>(), built);
+        let told = daemon.get(&format!("/leads/{lead}")).await.json();
+        assert_eq!(told["leadActions"].as_array().unwrap().len(), built.len());
+        assert!(daemon.command(&["lead", "erase", lead]).status.success());
+        for table in built {
+            assert_eq!(daemon.rate_table(table.as_str().unwrap()).await.status, 404);
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,20 +1,29 @@
-//! A store that an older offerd wrote: opened by this one, it gives the same answers.
+//! Stores that older offerds wrote: opened by this one, they give the same answers.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
+use hyper::Method;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::kit::Daemon;
 
-/// A file of the stored store.
-fn stored(format: u32, name: &str) -> Vec<u8> {
-    let stores = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores");
-    let bytes = fs::read(stores.join(format!("format-{format}")).join(name)).unwrap();
-    if !name.ends_with(".gz") {
+/// The formats whose stores are kept.
+const FORMATS: [u32; 3] = [1, 3, 4];
+
+/// The directory of what is kept of a format.
+fn kept(format: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/stores/format-{format}"))
+}
+
+/// The content of a file, unpacked.
+fn content(file: &Path) -> Vec<u8> {
+    let bytes = fs::read(file).unwrap();
+    if file.extension().is_none_or(|extension| extension != "gz") {
         return bytes;
     }
     let mut unpacked = Vec::new();
@@ -22,11 +31,38 @@ fn stored(format: u32, name: &str) -> Vec<u8> {
     unpacked
 }
 
-/// Puts a store of format 1 into a directory that is not there yet.
-pub fn lay_format_1(store: &Path) {
-    fs::create_dir(store).unwrap();
-    fs::write(store.join("db"), stored(1, "db.gz")).unwrap();
-    fs::write(store.join("conf"), stored(1, "conf")).unwrap();
+/// What is kept beside the store of a format.
+fn stored(format: u32, name: &str) -> Vec<u8> {
+    content(&kept(format).join(name))
+}
+
+/// Puts a store of a format into a directory that is not there yet, and its master key beside it where it has one.
+pub fn lay(format: u32, store: &Path) {
+    lay_directory(&kept(format).join("store"), store);
+    let key = kept(format).join("store.key");
+    if key.exists() {
+        let file = store.with_extension("key");
+        fs::write(&file, content(&key)).unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    }
+}
+
+fn lay_directory(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let path = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => lay_directory(&entry.path(), &path),
+            false => {
+                let path = if path.extension().is_some_and(|it| it == "gz") {
+                    path.with_extension("")
+                } else {
+                    path
+                };
+                fs::write(path, content(&entry.path())).unwrap();
+            }
+        }
+    }
 }
 
 /// The uuid of the first offer of a table.
@@ -39,7 +75,7 @@ fn first_offer(table: &Value) -> String {
 #[tokio::test]
 async fn a_store_of_format_1_is_sealed_and_answers_as_before() {
     let plan = Daemon::with_sample_partners().setting("api.base_url", "http://offers.example");
-    lay_format_1(&plan.store());
+    lay(1, &plan.store());
     let token = String::from_utf8(stored(1, "token")).unwrap().trim().to_owned();
     let (table, lead) = (stored(1, "table.json.gz"), stored(1, "lead.json.gz"));
     let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();
@@ -69,11 +105,55 @@ async fn a_store_of_format_1_is_sealed_and_answers_as_before() {
     assert!(old.join("db").exists(), "the old store is left to its operator");
 }
 
+/// A lead of an older offerd is found with its tables, grows, gets another one, and is erased, as if it were of today.
+#[tokio::test]
+async fn a_lead_in_a_store_of_every_format_lives_on() {
+    for format in FORMATS {
+        let plan = Daemon::with_sample_partners().setting("api.base_url", "http://offers.example");
+        lay(format, &plan.store());
+        let token = String::from_utf8(stored(format, "token")).unwrap().trim().to_owned();
+        let json = |name| serde_json::from_slice::<Value>(&stored(format, name)).unwrap();
+        let (lead, table) = (json("lead.json.gz"), json("table.json.gz"));
+        let daemon = plan.start_with_token(token).await;
+        daemon.canaries().note("", &stored(format, "lead.json.gz"));
+        let (lead_uuid, table_uuid) = (lead["uuid"].as_str().unwrap(), table["uuid"].as_str().unwrap());
+
+        let path = format!("/leads/{lead_uuid}");
+        assert_eq!(daemon.get(&path).await.json(), lead, "format {format}");
+        assert_eq!(daemon.rate_table(table_uuid).await.json(), table, "format {format}");
+        let tables = || {
+            let exported = daemon.command(&["lead", "export", lead_uuid]);
+            let exported: Value = serde_json::from_slice(&exported.stdout).unwrap();
+            exported["rateTables"].as_array().unwrap().clone()
+        };
+        let before = tables();
+        assert_eq!(before[0], table, "format {format}");
+        let (url, more) = (
+            format!("{}{path}/rateTables", daemon.api),
+            r#"{"personalInformation":{"workPhone":"5095550199"}}"#,
+        );
+        let again = daemon.request(Method::POST, &url, &daemon.confidential, more).await;
+        assert_eq!(again.status, 200, "format {format}: {}", String::from_utf8_lossy(&again.body));
+        let after = tables();
+        assert_eq!(after.len(), before.len() + 1, "format {format}");
+        assert_eq!(after.last().unwrap()["uuid"], again.json()["uuid"]);
+
+        let erased = daemon.command(&["lead", "erase", lead_uuid]);
+        assert!(erased.status.success(), "format {format}: {}", String::from_utf8_lossy(&erased.stderr));
+        for gone in after.iter().map(|table| table["uuid"].as_str().unwrap()) {
+            assert_eq!(daemon.rate_table(gone).await.status, 404, "format {format}");
+        }
+        assert_eq!(daemon.get(&path).await.status, 404, "format {format}");
+        let checked = daemon.command(&["store", "check"]);
+        assert!(checked.status.success(), "format {format}: {}", String::from_utf8_lossy(&checked.stderr));
+    }
+}
+
 /// A look at a store of an older format either leaves it as it is and says so, or says what becomes of it.
 #[test]
 fn a_store_of_an_older_format_is_not_rewritten_without_a_word() {
     let plan = Daemon::with_sample_partners();
-    lay_format_1(&plan.store());
+    lay(1, &plan.store());
     let run = |arguments: &[&str]| {
         let output = plan.command(arguments).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())

@@ -1,5 +1,7 @@
 //! Submitting a lead, blocking on its rate table, polling it, and every fault on the way.
 
+use std::collections::BTreeMap;
+
 use hyper::Method;
 use serde_json::{Value, json};
 
@@ -33,6 +35,33 @@ async fn partners_that_answer_at_once_are_in_the_first_answer() {
     let table = answer.json();
     assert_eq!(table["savingsOffers"].as_array().unwrap().len(), 20);
     assert!(ARRAYS.iter().all(|array| table[array].is_array()), "{table}");
+}
+
+/// What a lead costs the disk. A change more is a few microseconds more of each lead.
+#[tokio::test]
+async fn a_lead_whose_partners_answer_at_once_is_five_changes() {
+    let daemon = Daemon::with_partners(prompt_partners(20)).start().await;
+    let lead = r#"{"productTypes":["savings"]}"#;
+    let before = changes(&daemon).await;
+    for _ in 0..10 {
+        assert_eq!(daemon.submit(lead).await.status, 200);
+    }
+    let mut made = changes(&daemon).await;
+    for (tree, count) in &before {
+        made.entry(tree.clone()).and_modify(|made| *made -= count);
+    }
+    // What the store writes once a group, and what is counted of the feeds later.
+    made.retain(|tree, count| *count > 0 && tree != "meta" && tree != "funnel");
+    let five = ["answers", "lead_events", "lead_keys", "leads", "rate_tables"];
+    assert_eq!(made, five.map(|tree| (tree.to_owned(), 10)).into());
+}
+
+/// How many changes were made to the records of each tree.
+async fn changes(daemon: &Daemon) -> BTreeMap<String, u64> {
+    let metrics = daemon.metrics().await;
+    let lines = metrics.lines().filter_map(|line| line.strip_prefix("offerd_store_changes_total{tree=\""));
+    let counts = lines.filter_map(|line| line.split_once("\"} "));
+    counts.map(|(tree, count)| (tree.to_owned(), count.parse().unwrap())).collect()
 }
 
 #[tokio::test]

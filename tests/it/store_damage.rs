@@ -68,7 +68,8 @@ async fn a_flipped_or_missing_byte_of_a_record_is_told_and_nothing_panics() {
         }
         fs::write(&file, &whole).unwrap();
     }
-    assert!(check(&stopped).status.success(), "whole again");
+    let again = check(&stopped);
+    assert!(again.status.success(), "whole again: {}", text(&again.stdout));
 }
 
 /// A file that is not needed, or of which there are two: nothing is lost, and nobody is bothered with it.

@@ -54,8 +54,8 @@ pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
 }
 
 fn view(app: &App, caller: &Caller, record: LeadRecord) -> Result<Reply, Failure> {
+    let actions = history::lead_actions(app.matchmaker.engine(), &record).map_err(unavailable)?;
     let LeadRecord { uuid, company, test, created_at, updated_at, lead, .. } = record;
-    let actions = history::lead_actions(app.matchmaker.engine(), uuid).map_err(unavailable)?;
     let instant = |millis| Timestamp::from_millis(millis).unwrap_or_default();
     let provider = caller.company_name.to_string();
     let mut view = LeadView::new(uuid, company, provider, test, instant(created_at), lead);

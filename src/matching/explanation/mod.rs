@@ -134,7 +134,7 @@ pub fn explanation(
 ) -> Result<Option<LeadExplanation>, Unavailable> {
     if let Some(record) = reading::lead(store, uuid)? {
         let mut rate_tables = Vec::new();
-        for table in reading::tables_of(store, uuid) {
+        for table in reading::tables_of(store, &record) {
             let Some(table) = reading::table_in(store, texts, table)? else { continue };
             rate_tables.push(of_table(store, texts, book, &record, &table)?);
         }

@@ -261,13 +261,14 @@ impl Fold {
         all.filter(|product_type| record.lead.asks_for(*product_type)).collect()
     }
 
-    /// The table that was made: the event names it, or else it is that of its lead which was made at that time.
+    /// The table that was made: the event names it, or else, that of an earlier build, it is that of its lead which was made at
+    /// that time.
     fn table_of(&self, happening: &Happening) -> Option<TableHead> {
         let head = |table| reading::head(&self.store, table).ok().flatten();
         if let Some(table) = happening.cause {
             return head(table);
         }
-        let tables = reading::tables_of(&self.store, happening.lead).into_iter();
+        let tables = reading::listed_tables(&self.store, happening.lead);
         tables.filter_map(head).find(|head| head.created_at == happening.at)
     }
 

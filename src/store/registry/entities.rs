@@ -54,8 +54,19 @@ pub struct LeadRecord {
     /// How its score becomes a rating: by the bands of the edition that it was sent in.
     #[serde(default)]
     pub bands: CreditBands,
+    /// The rate table that was written with it, which no other record leads to; none where it came without one, or was stored by a
+    /// build that had all tables of a lead in [`Tree::LeadTables`](super::Tree::LeadTables).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_table: Option<Uuid>,
     /// What was sent.
     pub lead: Lead,
+}
+
+impl LeadRecord {
+    /// The first table that a stored lead names, if it can be read and names one.
+    pub(in crate::store) fn first_table_in(payload: &[u8]) -> Option<Uuid> {
+        codec::decode_json::<Self>(payload).ok()?.first_table
+    }
 }
 
 /// Something that happened to a lead.
@@ -148,12 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lead_that_was_stored_before_there_were_bands_has_those_of_the_current_edition() {
+    fn a_lead_of_earlier_builds_has_the_bands_of_the_current_edition_and_no_first_table() {
         let stored = format!(
             r#"{{"uuid":"{0}","company":"{0}","test":false,"createdAt":1,"updatedAt":1,"lead":{{}}}}"#,
             Uuid::nil()
         );
         let record: LeadRecord = serde_json::from_str(&stored).unwrap();
-        assert_eq!(record.bands, CreditBands::CURRENT);
+        assert_eq!((record.bands, record.first_table), (CreditBands::CURRENT, None));
+        let stored = codec::encode_json(&record);
+        assert!(!String::from_utf8_lossy(&stored).contains("firstTable"), "it stays as it was");
     }
 }

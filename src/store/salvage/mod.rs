@@ -23,6 +23,7 @@ use std::{
     io::{self, Read},
     ops::Bound,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use uuid::Uuid;
@@ -34,6 +35,7 @@ use super::{
     check::{self, CheckReport},
     damage::{Damage, DamageKind},
     disk,
+    entities::LeadRecord,
     error::{StoreError, io_error},
     formats,
     frame::Frame,
@@ -42,7 +44,7 @@ use super::{
     open::Opened,
     options::StoreOptions,
     owner,
-    records::{Within, read_record},
+    records::{Scan, Within, read_record},
     sealing::{MasterKey, SealingError, data_key, key_file::KeyFile},
     trees::Tree,
     volume_number::Number,
@@ -198,7 +200,7 @@ fn keys_of(store: &Path, master: &MasterKey) -> Result<Option<Vec<u8>>, SalvageE
 
 /// Removes the records that cannot be read, each in its volume, and counts them.
 fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result<(), StoreError> {
-    let records = std::sync::Arc::clone(&new.records);
+    let records = Arc::clone(&new.records);
     let volumes = records.volumes();
     // First the records, then the pieces that are of none any more.
     for strays in [false, true] {
@@ -256,11 +258,18 @@ fn find_what_is_missing(
             salvaged.note_lost(Tree::Leads, lead.as_bytes());
         }
     }
-    for record in super::records::Scan::new(std::sync::Arc::clone(records), Tree::LeadTables, &[], &[]) {
-        let (key, _) = record?;
-        let Some(table) = key.get(16..32) else { continue };
-        if records.get(Tree::RateTables, table)?.is_none() {
-            salvaged.note_lost(Tree::RateTables, table);
+    for tree in [Tree::Leads, Tree::LeadTables] {
+        for record in Scan::new(Arc::clone(records), tree, &[], &[]) {
+            let (key, payload) = record?;
+            let table = match tree {
+                Tree::Leads => LeadRecord::first_table_in(&payload),
+                _ => key.get(16..32).and_then(|table| Uuid::from_slice(table).ok()),
+            };
+            if let Some(table) = table
+                && records.get(Tree::RateTables, table.as_bytes())?.is_none()
+            {
+                salvaged.note_lost(Tree::RateTables, table.as_bytes());
+            }
         }
     }
     Ok(())

@@ -12,6 +12,7 @@ use super::super::{
     changes::Change,
     commit::Commit,
     disk::DiskError,
+    entities::LeadRecord,
     error::StoreError,
     frame::{Frame, framed},
     open::Opened,
@@ -139,9 +140,11 @@ impl<'a> Rescue<'a> {
         let mut commit = Commit::new().about(lead);
         let mut taken: BTreeMap<Tree, u64> = BTreeMap::new();
         let of_lead = [Tree::Leads, Tree::LeadTables, Tree::LeadActions].map(|tree| (tree, *lead.as_bytes()));
-        let tables = self.scan(Tree::LeadTables, lead.as_bytes());
-        let tables: Vec<[u8; 16]> =
-            tables.filter_map(|record| record.ok()?.0.get(16..32)?.try_into().ok()).collect();
+        let first = self.scan(Tree::Leads, lead.as_bytes());
+        let first = first.filter_map(|record| LeadRecord::first_table_in(&record.ok()?.1));
+        let listed = self.scan(Tree::LeadTables, lead.as_bytes());
+        let listed = listed.filter_map(|record| record.ok()?.0.get(16..32)?.try_into().ok());
+        let tables: Vec<[u8; 16]> = first.map(Uuid::into_bytes).chain(listed).collect();
         let of_tables = tables
             .into_iter()
             .flat_map(|table| [Tree::RateTables, Tree::Asks, Tree::Answers].map(|tree| (tree, table)));

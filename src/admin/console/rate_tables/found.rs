@@ -57,8 +57,8 @@ pub(super) struct Row {
 /// [`Unavailable`], once reported, when a record cannot be read.
 pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
     let store = &engine.store;
-    if reading::lead(store, uuid)?.is_some() {
-        let tables = reading::tables_of(store, uuid);
+    if let Some(record) = reading::lead(store, uuid)? {
+        let tables = reading::tables_of(store, &record);
         return Ok(match tables[..] {
             [table] => Found::Table(table),
             _ => Found::Lead(rows(engine, tables)),

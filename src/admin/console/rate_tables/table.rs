@@ -138,7 +138,7 @@ impl TablePage {
             not_wanted: not_wanted.len(),
             told: person::told(&record.lead, revealed),
             revealed: revealed.iter().map(ToString::to_string).collect(),
-            others: reading::tables_of(&engine.store, head.lead)
+            others: reading::tables_of(&engine.store, &record)
                 .into_iter()
                 .filter(|other| *other != uuid)
                 .collect(),

@@ -2,8 +2,9 @@
 //!
 //! # How a lead becomes a rate table
 //!
-//! 1. [`web`] accepts the connection, finds the route, and asks for the caller's token; [`http`] reads the body under a
-//!    cap into a [`model::Lead`], in one pass, or answers with every fault and its attribute path.
+//! 1. [`web`] accepts the connection, gives it to the [engine's thread](web::threads) that serves fewest, finds the route, and asks for
+//!    the caller's token; [`http`] reads the body under a cap into a [`model::Lead`], in one pass, or answers with every fault and its
+//!    attribute path. All that follows, but for the disk, happens on that thread.
 //! 2. [`matching::matchmaker`] asks for a permit (else 503), and [`partners::book`] which seats fit: a seat is a
 //!    partner's place at the tables of one product type. Its rules are compiled to bitsets, so this takes microseconds.
 //!    [`matching::limiter`] leaves out the seats that are paused, closed, at a cap or over their budget.
@@ -23,6 +24,36 @@
 //!
 //! An offer is mostly text that does not depend on the lead. It is prepared when the partner files are loaded, stored
 //! once under its fingerprint, and joined to the few figures that a rate table keeps ([`partners::text`]).
+//!
+//! # Words
+//!
+//! | word | means |
+//! |---|---|
+//! | ask | a seat's being asked for one rate table, which ends in exactly one outcome |
+//! | base | the volume of what must be found without knowing when it was written |
+//! | book | the seats of all partner files, compiled, and exchanged as a whole by a reload |
+//! | breaker | what keeps calls back from a far side that mostly fails |
+//! | commit | guards and writes that the store takes all or not at all |
+//! | data key | what the records of one lead are sealed with, destroyed to erase it |
+//! | feed | what happened to the leads of a company, in order of arrival |
+//! | group | the commits that one sync makes durable |
+//! | guard | what must hold of the store for a commit to be taken |
+//! | head | the first record of a rate table: whom it asks, whom not and why |
+//! | index | what finds records in the files of a volume, and can always be made anew from them |
+//! | journal | where a group is durable first, until the files of the volumes are synced |
+//! | lead | a person and what they look for, as a client submits it |
+//! | line | the new work that waits for a permit |
+//! | outcome | what an ask came to: offers, no offers, a failure, or no answer in time |
+//! | permit | the right of new work to be in flight |
+//! | quote | the part of an offer that depends on the lead |
+//! | rate table | the offers for one lead, complete when no ask is pending |
+//! | seal | the encryption of a record that may tell of a person |
+//! | seat | a partner's place at the rate tables of one product type |
+//! | second look | the seats that are asked only when no other had a loan offer |
+//! | segment | a file of the journal, of fixed length and used again |
+//! | text | the part of an offer that does not depend on the lead, stored once |
+//! | tree | one kind of record, with its key, its seal and its place |
+//! | volume | the record files of one span of time with their index, dropped as a whole |
 //!
 //! # Modules
 //!
@@ -75,7 +106,8 @@
 //!
 //! # Invariants
 //!
-//! - Imports go along the arrows only; `tests/it/architecture.rs` holds them.
+//! - Imports go along the arrows only, and within a directory no more than four files import each other in a circle; `tests/it/architecture.rs`
+//!   holds both.
 //! - Only `store/index.rs` names sled (and `store/older.rs`, which reads stores of before), only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
 //!   threads) names actix.
 //! - Only `telemetry` names OpenTelemetry: others begin and end spans by its own nouns, and a lead never waits for one.
@@ -96,6 +128,8 @@
 //! - An id tells of no other: uuids are made in [`ids`] only, and an offer's, which is public, leads to its table only for
 //!   who has the store's key ([`matching::offer_ids`]).
 //! - A test token sees records of tests only, a publishable one no personal data ([`model::Viewer`]).
+//! - A lead has one thread: its connection, actors, timers and calls to partners; what reaches beyond is published whole (a
+//!   configuration) or atomic (limits, breakers). What blocks, or takes more than a few milliseconds, is done aside.
 //! - A panic is an outcome, never the end of the process: `panic = "unwind"` in every profile.
 //! - No log, metric or error holds personal data: messages say what was wanted and the kind of thing that was found.
 //! - No byte on the disk tells of a person without the master key: the store seals what [`store::TREES`] says, and nobody

@@ -9,9 +9,9 @@ use ipnet::IpNet;
 
 use super::raw::{OneOrMany, Raw, RawApi, RawLimits, RawLog, RawMatching, RawStore, RawTls, RawTracing};
 use super::settings::{
-    AnalyticsSettings, ApiSettings, ConsoleSettings, DescribedSetting, LimitSettings, ListenerSettings,
-    LogSettings, MatchingSettings, PathSettings, RateSettings, Settings, ShutdownSettings, StoreSettings,
-    TlsSettings, TokenSettings, TracingSettings, WireSettings,
+    AnalyticsSettings, ApiSettings, ConsoleSettings, DescribedSetting, EngineSettings, LimitSettings,
+    ListenerSettings, LogSettings, MatchingSettings, PathSettings, RateSettings, Settings, ShutdownSettings,
+    StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings,
 };
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging;
@@ -61,6 +61,7 @@ pub(super) fn checked(
             ) as u8,
             simulate_only: raw.wire.simulate_only,
         },
+        engine: EngineSettings { threads: count("engine.threads", raw.engine.threads, 0, 256, found) },
         analytics: AnalyticsSettings {
             page_records_max: count(
                 "analytics.page_records_max",
@@ -201,7 +202,6 @@ fn matching(raw: &RawMatching, found: &mut Found) -> MatchingSettings {
             found,
         ),
         live_tables: count("matching.live_tables", raw.live_tables, 1, 1_000_000, found),
-        actor_threads: count("matching.actor_threads", raw.actor_threads, 0, 256, found),
         partners_per_lead: count("matching.partners_per_lead", raw.partners_per_lead, 1, 10_000, found),
         offers_per_partner: count("matching.offers_per_partner", raw.offers_per_partner, 1, 4_000, found),
     }

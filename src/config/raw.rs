@@ -16,6 +16,7 @@ pub(super) struct Raw {
     pub console: RawConsole,
     pub matching: RawMatching,
     pub limits: RawLimits,
+    pub engine: RawEngine,
     pub analytics: RawAnalytics,
     pub wire: RawWire,
     pub store: RawStore,
@@ -100,9 +101,14 @@ pub(super) struct RawMatching {
     pub live_tables_per_company: i64,
     pub gather_answers: HumanDuration,
     pub linger: HumanDuration,
-    pub actor_threads: i64,
     pub partners_per_lead: i64,
     pub offers_per_partner: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawEngine {
+    pub threads: i64,
 }
 
 #[derive(Debug, Deserialize)]

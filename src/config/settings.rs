@@ -32,6 +32,8 @@ pub struct Settings {
     pub matching: MatchingSettings,
     /// `[limits]`
     pub limits: LimitSettings,
+    /// `[engine]`
+    pub engine: EngineSettings,
     /// `[analytics]`
     pub analytics: AnalyticsSettings,
     /// `[wire]`
@@ -193,8 +195,6 @@ pub struct MatchingSettings {
     pub gather_answers: Duration,
     /// How long a complete table stays in memory.
     pub linger: Duration,
-    /// Threads of the actors; 0 for one per core.
-    pub actor_threads: usize,
     /// Seats asked about one lead.
     pub partners_per_lead: usize,
     /// Offers of one seat in one table.
@@ -208,6 +208,13 @@ pub struct WireSettings {
     pub max_ejected_percent: u8,
     /// Breakers count and log, and keep nobody out.
     pub simulate_only: bool,
+}
+
+/// `[engine]`
+#[derive(Debug, Clone, Copy)]
+pub struct EngineSettings {
+    /// Threads that leads run on; 0 for one per core.
+    pub threads: usize,
 }
 
 /// `[analytics]`

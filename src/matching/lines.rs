@@ -6,11 +6,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use metrics::{Histogram, histogram};
+use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -20,8 +22,8 @@ use crate::config::WireSettings;
 use crate::model::ProductType;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::auth::BearerToken;
-use crate::partners::http::check::WireRules;
-use crate::partners::http::{Answered, HttpRequest, HttpSource, Reading, Secrets};
+use crate::partners::http::source::WireRules;
+use crate::partners::http::{Answered, HttpRequest, HttpSource, MappingError, Reading, Secrets};
 use crate::partners::{Book, Quote, Seat};
 use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
@@ -31,6 +33,9 @@ use crate::wire::{Call, CallError, ClientIdentity, Lane, LaneRules, PanelRules, 
 
 /// Longest time that a late answer is watched for.
 const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
+
+/// An answer of more bytes is read aside: its mappings may take some milliseconds.
+const LONG_ANSWER: usize = 32 * 1024;
 
 /// Who a line leads to.
 type Place = (String, ProductType);
@@ -161,9 +166,9 @@ impl Line {
     /// The partner is told the span of the ask, so that it can go on with the `trace`.
     pub async fn ask(
         &self,
-        seat: &Seat,
+        seat: &Arc<Seat>,
         offers: &[usize],
-        question: &Question,
+        question: &Arc<Question>,
         rendered: Option<Rendered>,
         trace: Option<&TraceContext>,
         deadline: Instant,
@@ -218,9 +223,9 @@ impl Line {
 
     async fn exchange(
         &self,
-        seat: &Seat,
+        seat: &Arc<Seat>,
         offers: &[usize],
-        question: &Question,
+        question: &Arc<Question>,
         rendered: Option<Rendered>,
         trace: Option<&TraceContext>,
         deadline: Instant,
@@ -244,9 +249,7 @@ impl Line {
         self.wired.calls.record(called.elapsed().as_secs_f64());
 
         let begun = std::time::Instant::now();
-        let fitting: Vec<&CatalogOffer> = offers.iter().map(|position| &seat.offers[*position]).collect();
-        let Reply { status, headers, body, .. } = &reply;
-        let answered = source.answer(*status, headers, body, question.given(), &question.facts(), &fitting);
+        let answered = read(seat, offers, question, reply).await?;
         mapping += begun.elapsed();
         self.wired.mappings.record(mapping.as_secs_f64());
         let answered = answered.map_err(|error| Trouble::Answer(source.places.locate(&error)));
@@ -321,6 +324,38 @@ impl Line {
         let call = Call { method, url, headers, body, idempotent: self.wired.rules.idempotent };
         self.wired.lane.call(call, deadline).await
     }
+}
+
+/// What an answer says. A long one is read aside, since that takes longer than other leads of the thread may wait.
+async fn read(
+    seat: &Arc<Seat>,
+    offers: &[usize],
+    question: &Arc<Question>,
+    reply: Reply,
+) -> Result<Result<Reading, MappingError>, Trouble> {
+    if reply.body.len() <= LONG_ANSWER {
+        return Ok(reading(seat, offers, question, &reply));
+    }
+    let (seat, offers, question) = (Arc::clone(seat), offers.to_vec(), Arc::clone(question));
+    let aside = spawn_blocking(move || reading(&seat, &offers, &question, &reply));
+    match aside.await.map_err(JoinError::try_into_panic) {
+        Ok(reading) => Ok(reading),
+        Err(Ok(panic)) => resume_unwind(panic),
+        // The process ends.
+        Err(Err(_)) => Err(Trouble::TimedOut),
+    }
+}
+
+fn reading(
+    seat: &Seat,
+    offers: &[usize],
+    question: &Question,
+    reply: &Reply,
+) -> Result<Reading, MappingError> {
+    let Some(source) = &seat.http else { return Ok(Answered::Declined(None).into()) };
+    let fitting: Vec<&CatalogOffer> = offers.iter().map(|position| &seat.offers[*position]).collect();
+    let Reply { status, headers, body, .. } = reply;
+    source.answer(*status, headers, body, question.given(), &question.facts(), &fitting)
 }
 
 fn offered(quotes: Vec<Quote>) -> Outcome {

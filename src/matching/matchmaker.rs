@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use actix::prelude::*;
-use actix_rt::ArbiterHandle;
+use actix_rt::{Arbiter, ArbiterHandle};
 use chrono::Utc;
 use futures_util::future::join_all;
 use metrics::counter;
@@ -147,7 +147,8 @@ pub(super) enum Resumed {
 pub struct Unavailable;
 
 impl Matchmaker {
-    /// A matchmaker whose actors run on `arbiters`, at least one.
+    /// A matchmaker whose actors run on `arbiters`, at least one: those of a lead on the thread that took it in, if that is one of
+    /// them.
     pub fn new(engine: Engine, arbiters: Vec<ArbiterHandle>) -> Self {
         assert!(!arbiters.is_empty(), "actors need an arbiter to run on");
         Self {
@@ -317,6 +318,7 @@ impl Matchmaker {
             sequence: None,
         };
         let actor = self.start(
+            Arbiter::try_current(),
             beginning,
             Start {
                 configuration,
@@ -451,6 +453,7 @@ impl Matchmaker {
             sequence: Some(reading::next_answer(&self.engine.store, table)),
         };
         self.start(
+            None,
             beginning,
             Start {
                 lead_created_at: record.map_or(head.created_at, |record| record.created_at),
@@ -500,13 +503,12 @@ impl Matchmaker {
         Some(IdentityLookBack { identity, look_back_ms })
     }
 
-    /// Starts a table's actor on the next arbiter.
-    fn start(&self, beginning: Beginning, start: Start) -> Addr<RateTableActor> {
-        let nth = self.next_arbiter.fetch_add(1, Ordering::Relaxed) % self.arbiters.len();
+    /// Starts a table's actor here, or on the next arbiter.
+    fn start(&self, here: Option<ArbiterHandle>, beginning: Beginning, start: Start) -> Addr<RateTableActor> {
+        let next = || self.next_arbiter.fetch_add(1, Ordering::Relaxed) % self.arbiters.len();
+        let arbiter = here.unwrap_or_else(|| self.arbiters[next()].clone());
         let engine = Arc::clone(&self.engine);
-        RateTableActor::start_in_arbiter(&self.arbiters[nth], move |_| {
-            RateTableActor::new(engine, start, beginning)
-        })
+        RateTableActor::start_in_arbiter(&arbiter, move |_| RateTableActor::new(engine, start, beginning))
     }
 }
 

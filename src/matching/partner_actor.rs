@@ -38,13 +38,13 @@ impl PartnerActor {
         Self { seat, offers, most, line }
     }
 
-    /// Has the answer of a partner that lives elsewhere given. Mappings take their time, that of the answer and that of the request
-    /// where it was not made before, so it is a task of its own, on a thread that others take work from; and a panic in it drops the reply, which is an outcome.
+    /// Has the answer of a partner that lives elsewhere given, in a task of its own: a panic in it drops the reply, which is an
+    /// outcome.
     fn ask(&self, line: Line, request: RequestOffers) {
         let (seat, offers, most) = (Arc::clone(&self.seat), self.offers.clone(), self.most);
         let RequestOffers { question, rendered, budget, trace, reply, .. } = request;
         let deadline = Instant::now() + budget;
-        tokio::spawn(async move {
+        actix_rt::spawn(async move {
             let end = line.ask(&seat, &offers, &question, rendered, trace.as_ref(), deadline).await;
             let outcome = match end.outcome {
                 Outcome::Offers(quotes) => Outcome::Offers(best(&seat, quotes, most)),

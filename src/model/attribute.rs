@@ -4,43 +4,19 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use chrono::NaiveDate;
+use uuid::Uuid;
 
+use super::attribute_value::{AttributeKind, AttributeValue};
+use super::boxed::Boxed;
+use super::client_tags::ClientTags;
+use super::email::Email;
+use super::enumeration::Enumeration;
 use super::input::FromInput;
+use super::ip_address::IpAddress;
 use super::lead::Lead;
-
-/// What kind of value an attribute has, and so which rules make sense for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AttributeKind {
-    /// One of these wire texts.
-    Category(&'static [&'static str]),
-    /// True or false.
-    Flag,
-    /// An integer or a float; for an array of sections the number of them.
-    Number,
-    /// A calendar date.
-    Date,
-    /// Text, free or of a checked format.
-    Text,
-    /// Any number of these wire texts.
-    Set(&'static [&'static str]),
-}
-
-/// The value of an attribute in one lead.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum AttributeValue<'a> {
-    /// The ordinal of the value within the kind's wire texts.
-    Category(u16),
-    /// True or false.
-    Flag(bool),
-    /// The number.
-    Number(f64),
-    /// The date.
-    Date(NaiveDate),
-    /// The text, in its normal form.
-    Text(&'a str),
-    /// One bit for each ordinal within the kind's wire texts.
-    Set(u64),
-}
+use super::phone::Phone;
+use super::ssn::Ssn;
+use super::zipcode::Zipcode;
 
 /// One leaf attribute of a lead.
 #[derive(Debug, Clone, Copy)]
@@ -88,5 +64,29 @@ impl Attribute {
         read: for<'a> fn(&'a Lead) -> Option<AttributeValue<'a>>,
     ) -> Option<Self> {
         T::KIND.map(|kind| Self { path, kind, personal, read })
+    }
+}
+
+/// A type of a field of a lead.
+pub trait Attributes {
+    /// Lists the attributes within, when the type has a fixed place in the lead.
+    fn attributes() -> Vec<Attribute> {
+        Vec::new()
+    }
+}
+
+macro_rules! nothing_within {
+    ($($type:ty)+) => { $( impl Attributes for $type {} )+ };
+}
+
+nothing_within! { i32 i64 f64 bool String NaiveDate Uuid ClientTags Email IpAddress Phone Ssn Zipcode }
+
+impl<E: Enumeration> Attributes for E {}
+
+impl<T> Attributes for Vec<T> {}
+
+impl<T: Attributes> Attributes for Boxed<T> {
+    fn attributes() -> Vec<Attribute> {
+        T::attributes()
     }
 }

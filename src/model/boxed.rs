@@ -8,7 +8,7 @@ use serde::de::{MapAccess, SeqAccess};
 use serde_json::Value;
 use utoipa::openapi::{RefOr, Schema};
 
-use super::attribute::{Attribute, AttributeKind, AttributeValue};
+use super::attribute_value::{AttributeKind, AttributeValue};
 use super::fault::{Fault, Faults, Path};
 use super::input::{FromInput, Scalar};
 use super::schema::Components;
@@ -68,9 +68,5 @@ impl<T: FromInput> FromInput for Boxed<T> {
 
     fn attribute_value(&self) -> Option<AttributeValue<'_>> {
         T::attribute_value(self)
-    }
-
-    fn attributes() -> Vec<Attribute> {
-        T::attributes()
     }
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::api_error::{ApiError, ErrorType};
-use super::attribute::{Attribute, AttributeKind, AttributeValue};
+use super::attribute_value::{AttributeKind, AttributeValue};
 use super::document;
 use super::fault::{Fault, Faults, Path};
 use super::schema::Components;
@@ -59,11 +59,6 @@ pub trait FromInput: Sized {
     /// Shows the value to partner rules; an empty one counts as missing.
     fn attribute_value(&self) -> Option<AttributeValue<'_>> {
         None
-    }
-
-    /// Lists the attributes within, when the type has a fixed place in the lead.
-    fn attributes() -> Vec<Attribute> {
-        Vec::new()
     }
 }
 

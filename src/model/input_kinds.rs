@@ -9,7 +9,7 @@ use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use utoipa::openapi::{RefOr, Schema};
 use uuid::Uuid;
 
-use super::attribute::{AttributeKind, AttributeValue};
+use super::attribute_value::{AttributeKind, AttributeValue};
 use super::enumeration::{Enumeration, one_of};
 use super::fault::{Fault, Faults, Path};
 use super::input::{FromInput, Input, Scalar, kind_of};

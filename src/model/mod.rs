@@ -43,6 +43,7 @@
 mod analytics;
 mod api_error;
 mod attribute;
+mod attribute_value;
 mod boxed;
 mod card_benefit;
 mod client_tags;
@@ -95,7 +96,8 @@ pub use analytics::{
     LeadPayoutResponse,
 };
 pub use api_error::{ApiError, ErrorType};
-pub use attribute::{Attribute, AttributeKind, AttributeValue};
+pub use attribute::Attribute;
+pub use attribute_value::{AttributeKind, AttributeValue};
 pub use boxed::Boxed;
 pub use card_benefit::CardBenefit;
 pub use client_tags::ClientTags;

@@ -27,7 +27,7 @@ macro_rules! section {
         $($field:ident: $type:ty = $wire:literal $($mark:ident)?,)+
     ) => {
         fn attributes() -> Vec<$crate::model::attribute::Attribute> {
-            use $crate::model::{attribute::Attribute, input::FromInput};
+            use $crate::model::{attribute::{Attribute, Attributes}, input::FromInput};
             let mut found = Vec::new();
             $(
                 found.extend(Attribute::leaf::<$type>(
@@ -35,7 +35,7 @@ macro_rules! section {
                     section!(@is_personal $($mark)?),
                     |$lead| $place?.$field.as_ref()?.attribute_value(),
                 ));
-                found.extend(<$type as FromInput>::attributes());
+                found.extend(<$type as Attributes>::attributes());
             )+
             found
         }
@@ -109,7 +109,9 @@ macro_rules! section {
                     }
                 )+
             }
+        }
 
+        impl $crate::model::attribute::Attributes for $name {
             section! { @attributes [$($place)*] $($field: $type = $wire $($mark)?,)+ }
         }
 

@@ -51,8 +51,8 @@ macro_rules! text_format {
         impl utoipa::ToSchema for $name {}
 
         impl $crate::model::input::FromInput for $name {
-            const KIND: Option<$crate::model::attribute::AttributeKind> =
-                Some($crate::model::attribute::AttributeKind::Text);
+            const KIND: Option<$crate::model::attribute_value::AttributeKind> =
+                Some($crate::model::attribute_value::AttributeKind::Text);
 
             fn wanted() -> std::borrow::Cow<'static, str> {
                 $wanted.into()
@@ -70,8 +70,8 @@ macro_rules! text_format {
                 $crate::model::input_kinds::text(found, Self::parse)
             }
 
-            fn attribute_value(&self) -> Option<$crate::model::attribute::AttributeValue<'_>> {
-                Some($crate::model::attribute::AttributeValue::Text(&self.0))
+            fn attribute_value(&self) -> Option<$crate::model::attribute_value::AttributeValue<'_>> {
+                Some($crate::model::attribute_value::AttributeValue::Text(&self.0))
             }
         }
     };

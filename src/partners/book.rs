@@ -10,10 +10,12 @@ use sha2::{Digest, Sha256};
 
 use super::check;
 use super::facts::Facts;
+use super::fingerprint::Fingerprint;
+use super::identity::Identity;
 use super::index::Index;
-use super::partner::{Identity, Seat};
+use super::partner::Seat;
 use super::said::Said;
-use super::text::{Fingerprint, Text};
+use super::text::Text;
 use crate::declaration::{Fault, Source};
 use crate::model::ProductType;
 

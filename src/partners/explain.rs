@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::book::Book;
 use super::catalog::CatalogOffer;
+use super::displaced::displaced;
 use super::facts::Facts;
-use super::limits::displaced;
 use super::partner::Seat;
 use super::quote::Quote;
 use crate::model::ProductType;

@@ -2,20 +2,27 @@
 //!
 //! [`declared`] is what a file may say; [`check`] makes [`partner::Seat`]s of it; [`book::Book`] compiles their rules
 //! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`text`] is prepared at load and
-//! whose [`quote`] is made per lead; [`mod@http`] asks partners that live elsewhere. [`limits`] say when and how often a
+//! whose [`quote`] is made per lead; [`mod@http`] asks partners that live elsewhere, and [`case`] runs the files that say what all that
+//! should come to. [`limits`] say when and how often a
 //! seat is asked. [`explain`] tells why not, and [`diff`] what
 //! is different in another book.
 
+mod band;
 pub mod book;
+pub mod case;
 pub mod catalog;
 pub mod check;
+mod checker;
 pub mod declared;
 pub mod diff;
+pub mod displaced;
 pub mod eligibility;
 pub mod explain;
 pub mod facts;
 pub mod finance;
+pub mod fingerprint;
 pub mod http;
+pub mod identity;
 pub mod index;
 pub mod limits;
 pub mod listing;
@@ -27,7 +34,9 @@ pub mod zip_state;
 
 pub use book::{Book, Fit};
 pub use facts::Facts;
+pub use fingerprint::Fingerprint;
+pub use identity::Identity;
 pub use limits::{Exclusive, Limits};
-pub use partner::{Identity, Seat, SeatText};
+pub use partner::{Seat, SeatText};
 pub use quote::{Quote, Terms};
-pub use text::{Fingerprint, Text};
+pub use text::Text;

@@ -1,4 +1,4 @@
-//! A partner as the engine knows it: who it is, and its seats, one per product type that it answers for.
+//! A partner as the engine knows it: its seats, one per product type that it answers for.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,26 +10,10 @@ use super::catalog::CatalogOffer;
 use super::declared::FailureKind;
 use super::eligibility::Rule;
 use super::http::HttpSource;
+use super::identity::Identity;
 use super::limits::{Exclusive, Limits};
 use super::text::Text;
 use crate::model::{Originator, Partner, ProductType};
-
-/// Who a partner is.
-#[derive(Debug, Clone)]
-pub struct Identity {
-    /// Name of its file.
-    pub key: String,
-    /// As clients see it.
-    pub partner: Partner,
-    /// As clients of loan offers see it.
-    pub originator: Originator,
-    /// `demandSubAccountId` of the lead actions it causes.
-    pub sub_account_id: i64,
-    /// Institution in lead events.
-    pub institution: Uuid,
-    /// Whether it stands among the featured institutions.
-    pub featured: bool,
-}
 
 /// A partner's place at the rate tables of one product type.
 #[derive(Debug)]

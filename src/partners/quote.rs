@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::text::Fingerprint;
+use super::fingerprint::Fingerprint;
 use crate::model::{MortgageAdjustmentType, MortgageLoanType};
 
 /// One offer to one lead, before it has an id.

@@ -4,48 +4,18 @@
 //! known by its [`Fingerprint`], under which it is also stored, so that a rate table reads the same after the partner's
 //! file has changed. [`write_offer`] joins text and quote to the offer that a client sees.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::declared;
-use super::partner::Identity;
+use super::fingerprint::Fingerprint;
+use super::identity::Identity;
 use super::quote::{LoanTerms, MortgageTerms, Quote, Terms};
 use crate::model::{
     Money, MortgageOfferDetails, Partner, Percent, ProductSubType, ProductType, plain_number,
 };
-
-/// The first half of the SHA-256 of a text: equal texts are one record, different ones never meet.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Fingerprint(pub [u8; 16]);
-
-impl Fingerprint {
-    /// The fingerprint of a text.
-    pub fn of(text: &str) -> Self {
-        Self::from(Sha256::new_with_prefix(text))
-    }
-
-    /// Its first six bytes as a number, which a gauge holds to the last bit.
-    pub fn figure(self) -> u64 {
-        (u128::from_be_bytes(self.0) >> 80) as u64
-    }
-}
-
-impl From<Sha256> for Fingerprint {
-    fn from(hasher: Sha256) -> Self {
-        let digest: [u8; 32] = hasher.finalize().into();
-        Self(std::array::from_fn(|nth| digest[nth]))
-    }
-}
-
-impl fmt::Debug for Fingerprint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:032x}", u128::from_be_bytes(self.0))
-    }
-}
 
 /// A prepared text: what clients see of it, and what we ourselves must know as long as a table shows it.
 #[derive(Debug, Clone)]

@@ -25,7 +25,7 @@ use std::{
 use metrics::{counter, gauge};
 use tracing::{info, warn};
 
-use super::arrival::Clock;
+use super::clock::Clock;
 use crate::telemetry::metrics::{STORE_CLOCK_OFFSET, STORE_CLOCK_STEPS};
 
 /// A step ahead that is shorter is none: it makes no record older than it is by more than this.

@@ -6,7 +6,7 @@
 //! ```
 //! A record that is removed has the length `FFFFFFFF` and no value.
 
-use super::volumes::{BASE, Number};
+use super::volume_number::{BASE, Number};
 
 /// What becomes of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,10 +7,11 @@ use super::{
     damage::Damage,
     frame::{Frame, part_owner},
     journal,
-    records::{RawValues, Records, Within, read_record},
+    raw::RawValues,
+    records::{Records, Within, read_record},
     sealing::data_key,
     trees::{TREES, Tree},
-    volumes::Number,
+    volume_number::Number,
 };
 
 /// What a walk over every record found.

@@ -4,7 +4,7 @@ use std::{error::Error, fmt};
 
 use uuid::Uuid;
 
-use super::{trees::Tree, volumes::Number};
+use super::{trees::Tree, volume_number::Number};
 
 /// Writes that become durable together, under guards. Built by chaining, given to [`Store::commit`].
 ///

@@ -16,7 +16,7 @@ use std::{
 use super::{
     damage::{Damage, DamageKind},
     disk,
-    volumes::Number,
+    volume_number::Number,
 };
 use crate::telemetry::metrics::STORE_DAMAGE;
 

@@ -1,8 +1,13 @@
 //! Why a store could not be opened or closed.
 
-use std::{error::Error, fmt, io, path::PathBuf, time::Duration};
+use std::{
+    error::Error,
+    fmt, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use super::{broken::ReadError, disk::DiskError, owner::User, sealing::SealingError};
+use super::{broken::ReadError, disk::DiskError, sealing::SealingError, user::User};
 
 /// Why a store could not be opened or closed.
 #[derive(Debug)]
@@ -110,4 +115,9 @@ impl From<ReadError> for StoreError {
     fn from(error: ReadError) -> Self {
         Self::Read(error)
     }
+}
+
+/// A file or directory of the store that could not be made or read.
+pub(super) fn io_error(path: &Path, source: io::Error) -> StoreError {
+    StoreError::Io { path: PathBuf::from(path), source }
 }

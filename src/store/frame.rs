@@ -10,10 +10,13 @@
 
 use std::fmt;
 
-use super::{sealing::OVERHEAD, trees::Tree};
+use super::trees::Tree;
 
 /// The largest payload a commit may put.
 pub const VALUE_LIMIT: usize = 16 * 1024 * 1024;
+
+/// How many bytes longer a payload is when it is sealed: whose it is, a nonce and a tag.
+pub(super) const OVERHEAD: usize = 16 + 12 + 16;
 
 const VERSION: u8 = 1;
 const SPLIT: u8 = 0x80;

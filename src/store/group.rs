@@ -15,14 +15,16 @@ use super::{
     commit::{Commit, CommitError, Guard, Rewrap, Slot, Write},
     disk::DiskResult,
     frame::{Frame, Reason, VALUE_LIMIT, framed, part_key},
-    records::{Batch, RawValues, Records, read_clear, read_record},
+    raw::{RawValues, read_clear},
+    records::{Batch, Records, read_record},
     sealing::{
         data_key::{self, DataKey},
         key::Key,
         sealed,
     },
     trees::{Seal, Tree},
-    volumes::{BASE, Number, place, time_ms},
+    volume_number::{BASE, Number},
+    volumes::{place, time_ms},
 };
 use crate::planted::{Planted, planted};
 

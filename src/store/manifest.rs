@@ -16,8 +16,11 @@ use serde::{Deserialize, Serialize};
 use super::{
     disk::{self, SyncFault},
     record_file::{self, FileNumber},
-    volumes::{BASE, Begins, Number, directory_of, volumes_in},
+    volume_number::{BASE, Begins, Number, directory_of, volumes_in},
 };
+
+/// The format of the records this build writes. A store of an older one is rewritten when it is opened, if it must be.
+pub const FORMAT: u32 = 4;
 
 /// The file, and the one that stands in for it when it is damaged.
 const NAMES: [&str; 2] = ["manifest", "manifest.copy"];

@@ -22,14 +22,14 @@ use super::{
     codec,
     commit::Commit,
     disk,
-    entities::{CompanyRecord, Tag},
-    error::StoreError,
+    error::{StoreError, io_error},
     frame::{Frame, Reason, framed},
-    manifest::{Manifest, VolumeRow},
+    manifest::{FORMAT, Manifest, VolumeRow},
     older::{FORMAT_KEY, LAST_FORMAT, Older, VOLUME_KEY},
-    open::{self, FORMAT, Opened, io_error},
+    open::{self, Opened},
     options::StoreOptions,
-    records::read_clear,
+    raw::read_clear,
+    registry::entities::{CompanyRecord, Tag},
     sealing::{
         MasterKey, SealingError,
         data_key::{self, DataKey},
@@ -37,7 +37,8 @@ use super::{
         key_ring::KeyRing,
     },
     trees::Tree,
-    volumes::{BASE, Begins, Number, directory_of, files::Files},
+    volume_number::{BASE, Begins, Number, directory_of},
+    volumes::files::Files,
 };
 
 /// The steps from a format to the next; the first is from format 1. From one on that is not here no record is rewritten: format 3 had

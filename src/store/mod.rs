@@ -37,6 +37,21 @@
 //! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume. [`backup`] takes the whole
 //! store of one instant along while writes go on. [`salvage`] makes a good store of what is left of a damaged one. `migration` rewrites a store of an older [`FORMAT`] when it is opened.
 //!
+//! # Layers
+//! A file names what stands below it, or left of it, and nothing above:
+//!
+//! ```text
+//! registry   entities  tokens  partner_keys  pauses  identities     kept for callers, through a Store as any caller has
+//! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
+//! care       retention  check  scrub  older  migration  formats  backup  salvage
+//! start      recovery  open
+//! writing    checkpoint  group  writer  queue
+//! reading    stall  tap  records
+//! volumes    owner  lock  index  volumes
+//! files      record_file  tally  journal  manifest  raw  sealing  user  error
+//! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number  frame  changes  commit  damage  damages  broken
+//! ```
+//!
 //! # What is deliberately absent
 //! No type of the model: payloads are bytes, [`codec`] turns values into them, and what they mean is the caller's. No
 //! retry of a failed sync. No method that takes or gives a type of sled.
@@ -48,17 +63,17 @@ mod broken;
 mod changes;
 mod check;
 mod checkpoint;
+mod clock;
 pub mod codec;
 mod commit;
 mod damage;
 mod damages;
 mod disk;
-pub mod entities;
 mod error;
+mod formats;
 mod frame;
 mod group;
 mod health;
-mod identities;
 mod index;
 mod journal;
 mod lock;
@@ -68,12 +83,12 @@ mod older;
 mod open;
 mod options;
 mod owner;
-pub mod partner_keys;
-pub mod pauses;
 mod queue;
+mod raw;
 mod record_file;
 mod records;
 mod recovery;
+pub mod registry;
 mod retention;
 pub mod salvage;
 mod scrub;
@@ -81,10 +96,12 @@ pub mod sealing;
 mod space;
 mod stall;
 mod tally;
+mod tap;
 #[cfg(test)]
 mod tests;
-pub mod tokens;
 mod trees;
+mod user;
+mod volume_number;
 mod volumes;
 mod writer;
 
@@ -102,24 +119,26 @@ use uuid::Uuid;
 #[doc(hidden)]
 pub use self::disk::SyncFault;
 pub use self::{
-    arrival::{Clock, FeedKey},
+    arrival::FeedKey,
     arrival_clock::{ClockLimits, ClockStanding},
     broken::{BrokenRecord, ReadError},
     check::CheckReport,
+    clock::Clock,
     commit::{Commit, CommitError},
     damage::{Damage, DamageKind, Neighbour},
     error::StoreError,
     frame::{Reason, VALUE_LIMIT},
     health::Health,
-    open::FORMAT,
+    manifest::FORMAT,
     options::StoreOptions,
-    owner::User,
     records::Scan,
+    registry::{entities, partner_keys, pauses, tokens},
     retention::{Dropped, RetentionError},
     sealing::{MasterKey, MasterKeyError, SealingError},
     space::SpaceFault,
-    trees::{Seal, TREES, Tree, TreeRow},
-    volumes::{Kept, VolumeSpan},
+    trees::{Kept, Seal, TREES, Tree, TreeRow},
+    user::User,
+    volumes::VolumeSpan,
 };
 use self::{
     arrival_clock::ArrivalClock,
@@ -168,7 +187,7 @@ impl Store {
     /// Opens the store, or makes it. Once this returns, everything acknowledged before is readable, and a store just
     /// made survives a power cut as an empty one.
     pub fn open(options: StoreOptions) -> Result<Self, StoreError> {
-        let Opened { records, writer, latch, clock } = open::open(&options)?;
+        let Opened { records, writer, latch, clock } = formats::open(&options)?;
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
         let queue = writer
             .with_checkpoints_aside()
@@ -192,7 +211,7 @@ impl Store {
 
     /// Like [`open_inline`](Self::open_inline), with a clock or limits of one's own.
     pub fn open_inline_with(options: &StoreOptions) -> Result<Self, StoreError> {
-        let Opened { records, writer, latch, clock } = open::open(options)?;
+        let Opened { records, writer, latch, clock } = formats::open(options)?;
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
         let queue = Queue::inline(writer);
         Ok(Self { shared: Arc::new(Shared { queue, records, latch, space, clock, _scrubbing: None }) })
@@ -295,12 +314,12 @@ impl Store {
 
     /// Whether there is a store in a directory.
     pub fn exists(path: &Path) -> bool {
-        open::exists(path)
+        formats::exists(path)
     }
 
     /// Whether the store in a directory is of an older format that nothing was sealed in: the start that rewrites it makes the keys.
     pub fn is_of_before_keys(path: &Path) -> bool {
-        open::is_of_before_keys(path)
+        formats::is_of_before_keys(path)
     }
 
     /// Waits until the store takes commits again after its disk failed. Who was not answered before was refused. One
@@ -315,7 +334,7 @@ impl Store {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> {
-        open::format(options)
+        formats::format(options)
     }
 
     /// How many bytes the files of the store have, the journal's and the keys' aside.

@@ -18,9 +18,9 @@ use super::{
     frame::{Frame, Reason},
     journal::{Journal, Replay, Version},
     options::StoreOptions,
-    records::RawValues,
+    raw::RawValues,
     trees::Tree,
-    volumes::{BASE, Begins, Number},
+    volume_number::{BASE, Begins, Number},
 };
 
 /// The last format that was kept so.

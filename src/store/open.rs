@@ -1,40 +1,30 @@
 //! The steps of opening: lock, manifest, recovery, volumes, keys, last arrival.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use super::{
-    arrival::{Arrivals, FeedKey},
+    arrival::{Arrivals, FeedKey, LAST_ARRIVAL},
     arrival_clock::ArrivalClock,
     broken::ReadError,
     commit::Commit,
     damage::{Damage, DamageKind},
     damages::Damages,
     disk::{self, DiskResult},
-    error::StoreError,
+    error::{StoreError, io_error},
     health::FailureLatch,
     journal::{self, Journal},
     lock::Lock,
-    manifest::{Found, Manifest},
-    migration,
+    manifest::{FORMAT, Found, Manifest},
     options::StoreOptions,
-    owner,
     records::{Records, Scan},
     recovery::{self, Recovered},
-    sealing::{MasterKey, Sealing, SealingError, key_file::KeyFile},
+    sealing::{MasterKey, Sealing, key_file::KeyFile},
     stall::Stalls,
-    trees::{TREES, Tree},
-    volumes::{BASE, Kept, Volumes, time_ms},
+    trees::{Kept, TREES, Tree},
+    volume_number::BASE,
+    volumes::{Volumes, time_ms},
     writer::{Limits, Writer},
 };
-
-/// The format of the records this build writes. A store of an older one is rewritten when it is opened, if it must be.
-pub const FORMAT: u32 = 4;
-
-/// Where the arrival given out last is kept.
-pub(super) const LAST_ARRIVAL: &[u8] = b"last_arrival";
 
 /// A store that has been opened, before anything runs on it.
 pub(super) struct Opened {
@@ -44,22 +34,9 @@ pub(super) struct Opened {
     pub(super) clock: Arc<ArrivalClock>,
 }
 
-/// Opens the store, checks its format and makes a writer for it.
-pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
-    let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)
-        .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?;
-    open_with(options, master)
-}
-
-/// Opens the store with this master key.
+/// Opens a store of this format, or makes one, with this master key; checks its format and makes a writer for it.
 pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Result<Opened, StoreError> {
     let path = &options.path;
-    owner::check(path)?;
-    migration::finish_interrupted(path)?;
-    if migration::is_older(path) {
-        let master = migration::migrate(options, master)?;
-        return open_with(options, Some(master));
-    }
     disk::make_directory(path).map_err(|source| io_error(path, source))?;
     let lock = Lock::take(path, options.lock_wait)?;
     let damages = Damages::kept_in(path);
@@ -137,36 +114,6 @@ fn note_latest(records: &Records) -> DiskResult<()> {
     Ok(())
 }
 
-/// Whether there is a store.
-pub(super) fn exists(path: &Path) -> bool {
-    matches!(Manifest::read(path), Ok(Found::Manifest { .. } | Found::Damaged))
-        || recovery::has_files(path)
-        || migration::is_older(path)
-        || migration::is_interrupted(path)
-}
-
-/// Whether there is one of an older format that has no keys.
-pub(super) fn is_of_before_keys(path: &Path) -> bool {
-    migration::is_older(path) && !KeyFile::of(path).exists()
-}
-
-/// The format that a store says it has; `None` where there is none, or a new one.
-pub(super) fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> {
-    let path = &options.path;
-    if migration::is_older(path) {
-        owner::check(path)?;
-        return migration::format(options);
-    }
-    match Manifest::read(path).map_err(|source| io_error(path, source))? {
-        Found::Nothing if !recovery::has_files(path) => Ok(None),
-        Found::Nothing | Found::Damaged => Ok(Some(FORMAT)),
-        Found::Manifest { format, .. } if format > FORMAT => {
-            Err(StoreError::Newer { found: format, known: FORMAT })
-        }
-        Found::Manifest { format, .. } => Ok(Some(format)),
-    }
-}
-
 /// The arrival given out last that is durable; from the feeds themselves when the record of it is broken, or may be one of before.
 pub(super) fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
     let is_damaged = |damage: &Damage| damage.volume == Some(BASE) && damage.costs_records();
@@ -185,8 +132,4 @@ pub(super) fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError>
         last_us = FeedKey::parse(&key).map_or(last_us, |key| last_us.max(key.arrival_us));
     }
     Ok(last_us)
-}
-
-pub(super) fn io_error(path: &Path, source: std::io::Error) -> StoreError {
-    StoreError::Io { path: PathBuf::from(path), source }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{arrival::Clock, arrival_clock::ClockLimits, disk::SyncFault, space::SpaceFault};
+use super::{arrival_clock::ClockLimits, clock::Clock, disk::SyncFault, space::SpaceFault};
 use crate::config::StoreSettings;
 
 /// Where the store is and what it may use. Every limit of the store stands here.

@@ -25,7 +25,7 @@ use super::{
     changes::Change,
     disk::{self, Unread},
     frame::VALUE_LIMIT,
-    volumes::Number,
+    volume_number::Number,
 };
 
 const MAGIC: &[u8; 8] = b"offerdr1";

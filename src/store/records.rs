@@ -13,24 +13,20 @@ use parking_lot::{RwLock, RwLockReadGuard};
 use uuid::Uuid;
 
 use super::{
-    backup::Tap,
     broken::{BrokenRecord, ReadError, Reported},
     changes::Change,
     disk::{DiskError, DiskResult},
-    frame::{Frame, Head, Reason, part_key},
+    frame::{Frame, part_key},
     health::FailureLatch,
     index,
+    raw::{RawValues, Record, read_clear},
     sealing::{LastKey, Sealing, data_key, owner},
     stall::{Stalls, Step},
+    tap::Tap,
     trees::Tree,
-    volumes::{Appended, ApplyError, BASE, Number, Span, Standing, Volumes, place, span, volume::Volume},
+    volume_number::{BASE, Number},
+    volumes::{Appended, ApplyError, Span, Standing, Volumes, place, span, volume::Volume},
 };
-
-/// Something raw values can be read from: what is stored, or that under the writes of a group.
-pub(super) trait RawValues {
-    /// The raw value under a key of the index.
-    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>>;
-}
 
 /// The volumes and what is needed to read them well.
 pub(super) struct Records {
@@ -330,9 +326,6 @@ impl Iterator for Walk {
     }
 }
 
-/// A payload, if the record is there, or what is wrong with it.
-pub(super) type Record = Result<Option<Vec<u8>>, BrokenRecord>;
-
 /// Reads one record, joining its pieces, and opens it when it is sealed. The outer error is the disk's.
 pub(super) fn read_record(
     from: &impl RawValues,
@@ -347,29 +340,6 @@ pub(super) fn read_record(
         }
         other => Ok(other),
     }
-}
-
-/// Reads one record as it lies there, joining its pieces. The outer error is the disk's.
-pub(super) fn read_clear(from: &impl RawValues, tree: Tree, key: &[u8]) -> DiskResult<Record> {
-    let Some(raw) = from.raw(&tree.sled_key(key))? else { return Ok(Ok(None)) };
-    let payload = match Frame::open(&raw) {
-        Ok(Frame::Whole(payload)) => Ok(payload.to_vec()),
-        Ok(Frame::Split(head)) => join(from, tree, key, head)?,
-        Err(reason) => Err(reason),
-    };
-    Ok(payload.map(Some).map_err(|reason| BrokenRecord::new(tree, key, reason)))
-}
-
-fn join(from: &impl RawValues, tree: Tree, key: &[u8], head: Head) -> DiskResult<Result<Vec<u8>, Reason>> {
-    let mut joined = Vec::new();
-    for part in 0..head.parts {
-        let raw = from.raw(&part_key(tree, key, part))?;
-        match raw.as_deref().map(Frame::open) {
-            Some(Ok(Frame::Whole(piece))) => joined.extend_from_slice(piece),
-            _ => return Ok(Err(Reason::Part(part))),
-        }
-    }
-    Ok(if head.describes(&joined) { Ok(joined) } else { Err(Reason::Checksum) })
 }
 
 /// The records of one tree whose key begins with a prefix, in the order of their keys in each volume.

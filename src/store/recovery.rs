@@ -30,14 +30,12 @@ use super::{
     disk::{self, DiskError},
     index,
     journal::{Journal, Looked, Position, Replay, Version},
-    manifest::{FileRow, Manifest, VolumeRow},
-    open::FORMAT,
+    manifest::{FORMAT, FileRow, Manifest, VolumeRow},
     options::StoreOptions,
     record_file::{self, HEADING, Met, RecordFile},
     trees::Tree,
-    volumes::{
-        BASE, Begins, Number, directory_of, files::Files, time_ms, volume::for_each_entry, volumes_in,
-    },
+    volume_number::{BASE, Begins, Number, directory_of, volumes_in},
+    volumes::{files::Files, time_ms, volume::for_each_entry},
 };
 
 /// A store that is whole, as far as it can be.
@@ -100,7 +98,7 @@ pub(super) fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> 
     }
     let last = manifest.volumes.last().map_or(BASE, |volume| volume.number);
     for number in volumes_in(store)? {
-        if number > last && !is_blank(store, number)? {
+        if number > last && !written_files_in(&directory_of(store, number))?.is_empty() {
             undated.insert(number);
             manifest.volumes.push(VolumeRow { number, begins: Begins::default(), files: Vec::new() });
         }
@@ -110,8 +108,8 @@ pub(super) fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> 
     }
     for volume in &mut manifest.volumes {
         let last = volume.files.last().map_or(0, |file| file.number);
-        let begun =
-            record_files_in(&directory_of(store, volume.number))?.into_iter().filter(|number| *number > last);
+        let begun = written_files_in(&directory_of(store, volume.number))?;
+        let begun = begun.into_iter().filter(|number| *number > last);
         volume.files.extend(begun.map(|number| FileRow { number, bytes: 0 }));
     }
     date(store, &mut manifest.volumes, &undated);
@@ -142,15 +140,15 @@ fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &Looked) -> Vec<
     lost
 }
 
-/// Whether nothing was ever written to a volume.
-fn is_blank(store: &Path, number: Number) -> io::Result<bool> {
-    let directory = directory_of(store, number);
-    for file in record_files_in(&directory)? {
-        if fs::metadata(record_file::path_of(&directory, file))?.len() > HEADING {
-            return Ok(false);
+/// The files of a volume that something was written to: a cut may leave anything of those that were only begun.
+fn written_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {
+    let mut written = BTreeSet::new();
+    for number in record_files_in(directory)? {
+        if fs::metadata(record_file::path_of(directory, number))?.len() > HEADING {
+            written.insert(number);
         }
     }
-    Ok(true)
+    Ok(written)
 }
 
 /// Removes what the manifest tells of no more: volumes that were dropped, or begun and never written to, and files of the base that

@@ -16,10 +16,10 @@ use super::{
     broken::ReadError,
     commit::{Commit, CommitError},
     frame::Frame,
-    records::read_clear,
+    raw::read_clear,
     sealing::{SealingError, data_key, owner, slots::SLOTS},
     trees::{Seal, Tree},
-    volumes::{BASE, Number},
+    volume_number::{BASE, Number},
 };
 
 /// How many records one commit removes.

@@ -10,10 +10,7 @@ use std::{
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-use super::{
-    records::Records,
-    volumes::{Number, volume::note_damage},
-};
+use super::{records::Records, volume_number::Number, volumes::volume::note_damage};
 
 /// The least pause; shorter ones add up until they are worth one.
 const PAUSE: Duration = Duration::from_millis(20);

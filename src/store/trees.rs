@@ -3,8 +3,6 @@
 //! A tree is logical: one byte before the key, all in one sled tree for each [volume](super::volumes). The prefix bytes are part of the format on disk; a new tree takes a new byte, a retired
 //! byte is never used again.
 
-use super::volumes::Kept;
-
 /// One logical tree of the store. [`TREES`] tells what each holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
@@ -74,6 +72,19 @@ pub enum Seal {
     Own,
     /// With the data key of the lead that they are about: what may tell of a person.
     Lead,
+}
+
+/// By what it is told in which volume a record lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// By nothing: it lies in the base.
+    Base,
+    /// By the volume of the lead whose uuid the key begins with.
+    WithLead,
+    /// By the time in the uuid that the key begins with.
+    ByTime,
+    /// By the time of arrival in a key of a feed.
+    ByArrival,
 }
 
 /// One row of the table of trees.

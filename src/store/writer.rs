@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    arrival::Arrivals,
+    arrival::{Arrivals, LAST_ARRIVAL},
     changes::Change,
     checkpoint::Checkpoints,
     commit::{Commit, CommitError},
@@ -17,12 +17,12 @@ use super::{
     group::{Group, Outcome},
     health::FailureLatch,
     journal::Journal,
-    open::LAST_ARRIVAL,
     record_file::{Entry, HEADING, Met},
     records::{Batch, Records},
     stall::{Stalls, Step},
     trees::{TREES, Tree},
-    volumes::{ApplyError, BASE, Begins},
+    volume_number::{BASE, Begins},
+    volumes::ApplyError,
 };
 use crate::telemetry::metrics::{STORE_CHANGES, STORE_GROUP_COMMITS};
 

@@ -89,6 +89,8 @@ pub const NEW_WORK_QUEUEING: &str = "offerd_new_work_queueing_seconds";
 pub const NEW_WORK_WAIT_SECONDS: &str = "offerd_new_work_wait_seconds";
 /// Open connections.
 pub const HTTP_CONNECTIONS: &str = "offerd_http_connections";
+/// Open connections, by the thread that serves them.
+pub const ENGINE_CONNECTIONS: &str = "offerd_engine_connections";
 /// Connections that there was no room for.
 pub const HTTP_CONNECTIONS_REFUSED: &str = "offerd_http_connections_refused_total";
 /// Idle connections that were closed for new ones.
@@ -160,6 +162,7 @@ pub const METRICS: &[Metric] = &[
     gauge(NEW_WORK_QUEUEING, &[], "How long new work in flight queued last, the time of the disk aside; the target is limits.queueing_target."),
     seconds(NEW_WORK_WAIT_SECONDS, &[], "Time that new work waited to be let in, of what had to; the limit is limits.queue_wait."),
     gauge(HTTP_CONNECTIONS, &["listener"], "Open connections; the limit is api.max_connections."),
+    gauge(ENGINE_CONNECTIONS, &["thread"], "Open connections of the api and integrations listeners, by the engine's thread that serves them; there are engine.threads."),
     counter(HTTP_CONNECTIONS_REFUSED, &["listener", "reason"], "Connections that there was no room for, none being idle: listener (api.max_connections), address (limits.connections_per_address), descriptors (the file limit less limits.reserved_descriptors)."),
     counter(HTTP_CONNECTIONS_CLOSED, &["listener", "reason"], "Idle connections closed to make room for new ones, by what was full: listener, address, descriptors."),
     gauge(DESCRIPTORS_MAX, &[], "Files and connections that the process may have open, as it was raised at the start."),

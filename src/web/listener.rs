@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use warp::reply::Response;
 
@@ -19,6 +19,7 @@ use super::connections::{ConnectionRules, Connections, OpenConnection, Within};
 use super::peer::Peer;
 use super::protocols::Protocols;
 use super::refusal::Refusal;
+use super::threads::Threads;
 use super::tls::Identity;
 use crate::telemetry::metrics::HTTP_ACCEPT_ERRORS;
 
@@ -74,6 +75,7 @@ pub struct Listener {
     limits: Limits,
     connections: Arc<Connections>,
     identity: Option<Identity>,
+    threads: Option<Threads>,
 }
 
 /// How a listener ended.
@@ -99,7 +101,7 @@ impl Listener {
         socket.set_nonblocking(true)?;
         let local_addr = socket.local_addr()?;
         let connections = Connections::new(ConnectionRules::default());
-        Ok(Self { name, socket, local_addr, limits, connections, identity: None })
+        Ok(Self { name, socket, local_addr, limits, connections, identity: None, threads: None })
     }
 
     /// Speaks TLS, as whom `identity` says; `None` speaks in the clear.
@@ -112,6 +114,13 @@ impl Listener {
     #[must_use]
     pub fn among(self, connections: Arc<Connections>) -> Self {
         Self { connections, ..self }
+    }
+
+    /// Serves each connection on one of these threads, from its first byte to its last; without them, on the runtime that the
+    /// listener is served on.
+    #[must_use]
+    pub fn on(self, threads: Threads) -> Self {
+        Self { threads: Some(threads), ..self }
     }
 
     /// Where it is reached, as a URL without a path.
@@ -134,7 +143,7 @@ impl Listener {
         service: S,
         shutdown: impl Future<Output = ()>,
     ) -> io::Result<Drained> {
-        let Self { name, socket, local_addr, limits, connections, identity } = self;
+        let Self { name, socket, local_addr, limits, connections, identity, threads } = self;
         let tls = identity.map(|identity| identity.acceptor()).transpose().map_err(io::Error::other)?;
         let listener = TcpListener::from_std(socket)?;
         tracing::info!(listener = name, address = %local_addr, tls = tls.is_some(), "listening");
@@ -148,6 +157,7 @@ impl Listener {
             protocols,
             open: connections,
             refusal,
+            threads,
             draining,
             connections: JoinSet::new(),
             failing: false,
@@ -181,6 +191,7 @@ struct Acceptor<S> {
     protocols: Protocols,
     open: Arc<Connections>,
     refusal: Refusal,
+    threads: Option<Threads>,
     draining: watch::Receiver<bool>,
     connections: JoinSet<()>,
     failing: bool,
@@ -205,13 +216,30 @@ impl<S: HttpService> Acceptor<S> {
     fn start(&mut self, stream: TcpStream, peer: Peer, open: OpenConnection) {
         let (protocols, service) = (self.protocols.clone(), self.service.clone());
         let draining = self.draining.clone();
-        self.connections.spawn(async move {
+        let serve = async move |stream| {
             tokio::select! {
                 biased;
                 () = protocols.serve(stream, peer, service, open.activity(), draining) => {}
                 () = open.told_to_leave() => {}
             }
+        };
+        let Some(threads) = &self.threads else {
+            self.connections.spawn(async move { serve(stream).await });
+            return;
+        };
+        // A socket belongs to the runtime that it is read on.
+        let Ok(stream) = stream.into_std() else { return };
+        let (mut serving, served) = oneshot::channel::<()>();
+        threads.run(async move {
+            let Ok(stream) = TcpStream::from_std(stream) else { return };
+            tokio::select! {
+                biased;
+                () = serving.closed() => {}
+                () = serve(stream) => {}
+            }
         });
+        // Here stays what waits for its end, and cuts it when it is cut itself.
+        self.connections.spawn(async move { drop(served.await) });
     }
 
     /// A connection that died in the queue is nothing; running out of descriptors is told once, and an idle connection is

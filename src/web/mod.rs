@@ -4,8 +4,8 @@
 //!
 //! 1. [`listener`] accepts the connection (no delay, a limit on the head's time and size) and notes the peer; [`connections`] has
 //!    a place for it, for which an idle one may be closed, or none (503, or 429 where its address has too many).
-//! 2. `host` refuses what names no host, or two (400); `door` turns new work away while there is no room for it in line (503). Both answer
-//!    with the 429 of step 4 to one who asks too often.
+//! 2. In `service`, `host` refuses what names no host, or two (400); `door` turns new work away while there is no room for it in line
+//!    (503). Both answer with the 429 of step 4 to one who asks too often.
 //! 3. `arrival`, the one warp filter, takes the request apart; `envelope` gives it an id and a task of its
 //!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
 //! 4. [`gate`] counts it for its address (429), for those under way and, once the caller is known, for the
@@ -69,9 +69,11 @@ mod refusal;
 pub mod request;
 pub mod respond;
 pub mod router;
+mod service;
 pub mod signature;
 mod stock_answer;
 pub mod surface;
+pub mod threads;
 pub mod tls;
 mod unstalled;
 mod welcome;
@@ -97,6 +99,8 @@ pub use peer::Peer;
 pub use request::Request;
 pub use respond::Reply;
 pub use router::{Route, Router};
-pub use surface::{Surface, service};
+pub use service::service;
+pub use surface::Surface;
+pub use threads::Threads;
 pub use tls::{Identity, Renewal};
 pub use welcome::Welcome;

@@ -16,6 +16,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use metrics::{Counter, counter};
+use thread_local::ThreadLocal;
 use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
 
@@ -81,14 +82,21 @@ pub struct Pool(Arc<Inner>);
 
 type HttpClient = Client<Connector, Full<Bytes>>;
 
+/// The connections of one thread.
+struct Clients {
+    secure: HttpClient,
+    /// Differs from `secure` where HTTP/2 must be known beforehand.
+    plain: HttpClient,
+}
+
 struct Inner {
     name: String,
     panel: Arc<Panel>,
     addresses: Arc<AddressRules>,
     connector: Connector,
-    secure: HttpClient,
-    /// Differs from `secure` where HTTP/2 must be known beforehand.
-    plain: HttpClient,
+    /// Of each thread that calls: a connection is used on the thread that made it, so that no call wakes another one.
+    clients: ThreadLocal<Clients>,
+    rules: PoolRules,
     body: BodyRules,
     requests: Counter,
 }
@@ -109,16 +117,14 @@ impl Pool {
             rules.connect_timeout,
             counter!(WIRE_CONNECTIONS, "pool" => name.to_owned()),
         );
-        let secure = client(&rules, connector.clone(), false);
-        let plain = if rules.http2 { client(&rules, connector.clone(), true) } else { secure.clone() };
         Ok(Self(Arc::new(Inner {
             name: name.to_owned(),
             panel: Arc::clone(panel),
             addresses,
             connector,
-            secure,
-            plain,
+            clients: ThreadLocal::new(),
             body: BodyRules { most: rules.max_response_bytes, gzip: rules.gzip },
+            rules,
             requests: counter!(WIRE_REQUESTS, "pool" => name.to_owned()),
         })))
     }
@@ -171,6 +177,13 @@ impl Pool {
         Ok(Prepared { method: call.method, uri, secure, headers, body: call.body })
     }
 
+    fn clients(&self) -> Clients {
+        let (rules, connector) = (&self.0.rules, &self.0.connector);
+        let secure = client(rules, connector.clone(), false);
+        let plain = if rules.http2 { client(rules, connector.clone(), true) } else { secure.clone() };
+        Clients { secure, plain }
+    }
+
     /// One attempt, until the deadline. `too_late` is given what is left to wait for of a request that was sent, when that has passed:
     /// whether an answer still comes.
     pub(super) async fn attempt(
@@ -181,7 +194,8 @@ impl Pool {
     ) -> Result<Reply, Failed> {
         let mut request = prepared.request();
         let connection = capture_connection(&mut request);
-        let client = if prepared.secure { &self.0.secure } else { &self.0.plain };
+        let clients = self.0.clients.get_or(|| self.clients());
+        let client = if prepared.secure { &clients.secure } else { &clients.plain };
         let mut answer = client.request(request);
         let head = timeout_at(deadline, &mut answer).await;
         let connected = connection.connection_metadata().is_some();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Output;
 
 use offerd::partners::Book;
-use offerd::partners::http::case::CaseFile;
+use offerd::partners::case::CaseFile;
 use serde_json::{Value, json};
 
 use crate::kit::Daemon;

@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpSocket;
 
 use crate::kit::partners::partner;
-use crate::kit::{Daemon, sample};
+use crate::kit::{Daemon, GivenSockets, sample};
 
 /// Idle sockets that a stranger opens, more than any limit in these tests.
 const SOCKETS: usize = 1_000;
@@ -132,4 +132,22 @@ async fn a_trusted_proxy_may_have_any_number() {
     assert_serving(&daemon).await;
     assert!(sum(&daemon, "offerd_http_connections{", "api").await >= sockets.len() as f64);
     assert_eq!(sum(&daemon, "offerd_http_connections_closed_total", "").await, 0.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_few_connections_are_spread_evenly_over_the_threads_also_from_an_inherited_socket() {
+    let sockets = GivenSockets::named("api:integrations");
+    for plan in [Daemon::with_sample_partners(), Daemon::with_sample_partners().given(sockets)] {
+        let daemon = plan.setting("engine.threads", "2").start().await;
+        assert_eq!(sum(&daemon, "offerd_engine_connections", "").await, 0.0);
+        let mut clients: Vec<TcpStream> = (0..4).map(|_| connect(&daemon.api)).collect();
+        // Who has an answer has a thread.
+        for client in &mut clients {
+            client.write_all(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+            client.read_exact(&mut [0; 12]).unwrap();
+        }
+        for thread in ["thread=\"0\"", "thread=\"1\""] {
+            assert_eq!(sum(&daemon, "offerd_engine_connections", thread).await, 2.0);
+        }
+    }
 }

@@ -147,7 +147,7 @@ async fn reloadable_settings_are_in_force_at_once_and_the_others_are_said_to_wai
     assert_eq!(loans().await, 2);
 
     daemon.write_settings(
-        "[matching]\noffers_per_partner = 1\nactor_threads = 3\n\
+        "[matching]\noffers_per_partner = 1\n[engine]\nthreads = 3\n\
          [api]\ncors_origins = 'https://shop.example'\nvendor = 'acme'\n[log]\nfilter = 'debug'\n",
     );
     let output = daemon.command(&["reload", "--json"]);
@@ -161,10 +161,10 @@ async fn reloadable_settings_are_in_force_at_once_and_the_others_are_said_to_wai
         keys("changed"),
         ["api.cors_origins", "api.vendor", "log.filter", "matching.offers_per_partner"]
     );
-    assert_eq!(keys("waitingForRestart"), ["matching.actor_threads"]);
+    assert_eq!(keys("waitingForRestart"), ["engine.threads"]);
     let waits = &report["settings"]["waitingForRestart"][0];
     assert_eq!((&waits["before"], &waits["after"]), (&json!("0"), &json!("3")));
-    assert!(waits["source"].as_str().unwrap().ends_with("offerd.toml:3"), "{waits}");
+    assert!(waits["source"].as_str().unwrap().ends_with("offerd.toml:4"), "{waits}");
 
     assert_eq!(loans().await, 1);
     assert_eq!(asked_from("https://shop.example", "acme").await, (true, older));

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::page;
 use crate::partners::Book;
-use crate::partners::http::case::CaseFile;
+use crate::partners::case::CaseFile;
 
 /// `partners cases`
 #[derive(Debug, Args)]

@@ -21,7 +21,7 @@ use super::owed::Owed;
 use super::texts::Texts;
 use crate::model::ProductType;
 use crate::partners::Seat;
-use crate::partners::limits::displaced;
+use crate::partners::displaced::displaced;
 use crate::rate_table::denied::Denied;
 use crate::store::pauses::{Pause, Pauses};
 use crate::store::{Clock, Store};

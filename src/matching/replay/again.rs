@@ -13,7 +13,7 @@ use super::report::{Place, Told};
 use crate::matching::partner_actor::highest;
 use crate::matching::trigger::Trigger;
 use crate::model::ProductType;
-use crate::partners::limits::displaced;
+use crate::partners::displaced::displaced;
 use crate::partners::{Book, Facts, Fit, Quote, Seat};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::denied::Denied;

@@ -4,10 +4,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{FULL_SAMPLE, Lead, SAMPLE};
-use crate::model::attribute::{Attribute, AttributeKind, AttributeValue};
 use crate::model::fault::{Faults, Path};
 use crate::model::input::{FromInput, Unreadable};
-use crate::model::{CardPurpose, State};
+use crate::model::{Attribute, AttributeKind, AttributeValue, CardPurpose, State};
 
 fn full() -> Value {
     serde_json::from_slice(FULL_SAMPLE).unwrap()

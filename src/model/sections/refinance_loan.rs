@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 
-use crate::model::attribute::{AttributeKind, AttributeValue};
+use crate::model::attribute_value::{AttributeKind, AttributeValue};
 use crate::model::enums::RefinanceLoanType;
 use crate::model::input_kinds::Element;
 use crate::model::section::section;

@@ -295,7 +295,7 @@ impl Figures {
 
     fn landing_url(&self) -> Result<Option<String>, String> {
         match self.texts.get("landing_url") {
-            Some(url) if !crate::partners::check::is_absolute_url(url) => {
+            Some(url) if !crate::partners::checker::is_absolute_url(url) => {
                 Err("its landing url is no absolute http or https URL".to_owned())
             }
             url => Ok(url.cloned()),

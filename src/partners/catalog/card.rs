@@ -1,10 +1,10 @@
 //! Credit cards, secured cards among them.
 
-use super::super::check::Checker;
+use super::super::checker::Checker;
 use super::super::declared::{self, Firmness};
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
-use super::super::partner::Identity;
+use super::super::identity::Identity;
 use super::super::quote::CardTerms;
 use super::super::text::{Ending, OfferText, Text};
 use super::{

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::super::check::Checker;
+use super::super::checker::Checker;
 use super::super::declared;
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
 use super::super::finance;
-use super::super::partner::Identity;
+use super::super::identity::Identity;
 use super::super::quote::SavingsTerms;
 use super::super::text::{Ending, OfferText, Text, money, percent};
 use super::{Band, FiguresBy, hundredths, rated, rating_bit, thousandths};

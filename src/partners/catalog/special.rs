@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::super::check::Checker;
+use super::super::checker::Checker;
 use super::super::declared;
-use super::super::partner::Identity;
+use super::super::identity::Identity;
 use super::super::quote::SpecialTerms;
 use super::super::text::{Ending, Text};
 use crate::model::{ProductSubType, ProductType};

@@ -2,7 +2,7 @@
 
 use chrono_tz::Tz;
 
-use super::Checker;
+use crate::partners::checker::Checker;
 use crate::partners::limits::{Exclusive, Limits, Schedule, Window, declared};
 
 /// Days as they are written, from Monday.

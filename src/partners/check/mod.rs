@@ -1,20 +1,18 @@
 //! From a declared partner to a checked one, or to every fault with file, line and key.
 
-mod conditions;
 mod limits;
-mod values;
-
-pub use values::is_absolute_url;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::catalog::{CatalogOffer, FiguresBy};
+use super::checker::Checker;
 use super::declared::{self, DeclaredPartner};
 use super::eligibility::{Condition, Rule, Test};
 use super::facts::Subject;
 use super::http::HttpSource;
-use super::partner::{AdaptiveTimeout, Identity, Seat, SeatText, Simulate};
+use super::identity::Identity;
+use super::partner::{AdaptiveTimeout, Seat, SeatText, Simulate};
 use super::text::{Ending, Text};
 use crate::declaration::{Fault, FileReading, HumanDuration, Source};
 use crate::model::{Originator, OriginatorImage, Partner, ProductType};
@@ -27,12 +25,11 @@ pub const MAX_OFFERS: usize = 100_000;
 /// # Errors
 /// Every fault of the file.
 pub fn seats(key: &str, source: &Source) -> Result<Vec<Seat>, Vec<Fault>> {
-    let mut check = Checker { source, path: Vec::new(), faults: Vec::new() };
+    let mut check = Checker::new(source);
     check.key_of_file(key);
     let FileReading { value, faults: unread, implied } = crate::declaration::read::<DeclaredPartner>(source);
     let Some(declared) = value else {
-        check.faults.extend(unread);
-        return Err(check.faults);
+        return Err(check.into_faults().into_iter().chain(unread).collect());
     };
 
     let identity = check.within("partner", |check| check.identity(key, &declared.partner));
@@ -50,7 +47,7 @@ pub fn seats(key: &str, source: &Source) -> Result<Vec<Seat>, Vec<Fault>> {
         places.any(|place| within(&fault.key, place) || within(place, &fault.key))
     };
     let mut faults: Vec<Fault> =
-        check.faults.into_iter().filter(|fault| fault.key.is_empty() || !stands_in(fault)).collect();
+        check.into_faults().into_iter().filter(|fault| fault.key.is_empty() || !stands_in(fault)).collect();
     faults.extend(unread);
     if faults.is_empty() { Ok(seats) } else { Err(faults) }
 }
@@ -60,19 +57,7 @@ fn within(path: &str, other: &str) -> bool {
     path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Collects the faults of one partner file; knows the place that is being checked.
-pub(in crate::partners) struct Checker<'a> {
-    source: &'a Source,
-    path: Vec<String>,
-    faults: Vec<Fault>,
-}
-
 impl Checker<'_> {
-    /// How many faults there are so far.
-    pub fn count(&self) -> usize {
-        self.faults.len()
-    }
-
     fn identity(&mut self, key: &str, declared: &declared::Identity) -> Identity {
         self.url("image_url", &declared.image_url);
         for (size, url) in &declared.images {

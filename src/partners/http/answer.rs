@@ -7,14 +7,12 @@ use hyper::{HeaderMap, StatusCode};
 use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::absent::Absent;
-use super::check::HttpSource;
 use super::document;
-use super::expression::Expression;
 use super::given::Given;
 use super::mapping_error::MappingError;
-use super::request::text;
+use super::source::HttpSource;
 use crate::model::RejectReason;
-use crate::partners::catalog::{CatalogOffer, Figures, Unfit};
+use crate::partners::catalog::{CatalogOffer, Unfit};
 use crate::partners::{Facts, Quote};
 
 /// What an answer means.
@@ -150,52 +148,6 @@ impl HttpSource {
             return Err(failures.swap_remove(0));
         }
         Ok(Reading { answered: Answered::Offers(quotes), dropped, absent, said: None })
-    }
-}
-
-/// What an answer means, compiled.
-#[derive(Debug)]
-pub struct AnswerMapping {
-    pub(super) error: Option<Expression>,
-    pub(super) declined: Option<Expression>,
-    pub(super) offers: Expression,
-    pub(super) offer: Vec<(&'static str, Expression)>,
-    /// The keys of the catalog's offers.
-    pub(super) keys: Vec<String>,
-}
-
-impl AnswerMapping {
-    fn says(
-        &self,
-        key: &str,
-        expression: &Option<Expression>,
-        context: &Mapped,
-    ) -> Result<Option<Mapped>, MappingError> {
-        expression.as_ref().map(|expression| expression.run(key, context)).transpose()
-    }
-
-    fn figures(
-        &self,
-        position: usize,
-        context: &Mapped,
-        absent: &mut Vec<Absent>,
-    ) -> Result<Figures, MappingError> {
-        let mut figures = Figures::default();
-        for (name, expression) in &self.offer {
-            let key = format!("answer.offer.{name}");
-            let value = expression.run(&key, context)?;
-            // What is computed may well come to nothing; what is only looked up was meant to be there.
-            if value.is_undefined()
-                && expression.path().is_some()
-                && !absent.iter().any(|known| known.key == key)
-            {
-                absent.push(Absent::of(&key, expression, context).in_offer(position));
-            }
-            if let Some(text) = text(&value).filter(|text| !text.is_empty()) {
-                figures.set(name, &text).map_err(|wanted| MappingError::new(&key, wanted))?;
-            }
-        }
-        Ok(figures)
     }
 }
 

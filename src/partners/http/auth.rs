@@ -10,11 +10,11 @@ use hyper::{Method, StatusCode};
 use minijinja::value::Value as Mapped;
 use serde::Deserialize;
 
-use super::check::{Auth, HttpSource};
-use super::expression::Expression;
+use super::expression::{Expression, text};
 use super::mapping_error::MappingError;
-use super::request::{HttpRequest, text};
+use super::request::HttpRequest;
 use super::secret::Secrets;
+use super::source::{Auth, HttpSource};
 
 /// How long a token is kept whose answer does not say.
 const TOKEN_LIFE: Duration = Duration::from_secs(300);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use chrono::{NaiveDate, format::StrftimeItems};
-use minijinja::value::{Serde, Value};
+use minijinja::value::{Serde, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use super::bounds::{self, BoundedText, TEXT_BYTES};
@@ -284,6 +284,14 @@ fn empty() -> Value {
 
 fn sorted(names: HashSet<String>) -> BTreeSet<String> {
     names.into_iter().collect()
+}
+
+/// A value as text; `None` when it is not given.
+pub(super) fn text(value: &Value) -> Option<String> {
+    match value.kind() {
+        ValueKind::Undefined | ValueKind::None => None,
+        _ => Some(value.to_string()),
+    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use minijinja::value::{Serde, Value as Mapped};
+use uuid::Uuid;
 
-use super::request::Asked;
 use crate::model::Timestamp;
 use crate::partners::Facts;
+
+/// What a partner is asked about, beside what the lead says.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// The lead.
+    pub lead: Uuid,
+    /// The rate table.
+    pub rate_table: Uuid,
+    /// Whether the lead is a test, which only the sandbox side may see.
+    pub test: bool,
+    /// When.
+    pub now: DateTime<Utc>,
+}
 
 /// A lead as mappings see it, with what is derived from it and what the partner is asked about. Made once for all partners
 /// of a rate table: it costs as much as a request itself. Holds a person's data, so it is not `Debug`.

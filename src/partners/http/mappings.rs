@@ -7,18 +7,19 @@ use hyper::header::HeaderName;
 use minijinja::AutoEscape;
 use serde_json::Value;
 
-use super::answer::AnswerMapping;
-use super::check::Auth;
+use super::answer_mapping::AnswerMapping;
+use super::body::{Body, Shape};
 use super::declared::{self, Http};
 use super::expression::{Expression, Template};
 use super::names::{self, Stage, no_mapping};
 use super::places::Places;
-use super::request::{Body, Shape, header_name};
+use super::request::header_name;
+use super::source::Auth;
 use super::specimen;
 use crate::declaration::{did_you_mean, nearest, quoted};
 use crate::model::{ProductType, RejectReason};
 use crate::partners::catalog::Figures;
-use crate::partners::check::{Checker, is_absolute_url};
+use crate::partners::checker::{Checker, is_absolute_url};
 
 /// Compiles mappings, and looks at what they name.
 pub(super) struct Mappings<'m, 'c> {

@@ -16,17 +16,16 @@
 //! of a lead, [`document`] reads the body of an answer, [`HttpSource::answer`] makes [`Answered`] of it. All three are
 //! pure: who sends the request, and how long that may take, is the caller's.
 //!
-//! [`case`] runs the files that say what all this should come to.
-//!
 //! A partner answers with offers of its own catalog: an answer names one by its key (and term) and gives the figures; text,
 //! payout and what the law wants to be shown stand in the file, prepared and stored as those of any catalog offer. What
 //! the file does not declare is not shown.
 
 pub mod absent;
 pub mod answer;
+mod answer_mapping;
 pub mod auth;
+mod body;
 mod bounds;
-pub mod case;
 pub mod check;
 pub mod declared;
 pub mod document;
@@ -38,15 +37,16 @@ mod names;
 pub mod places;
 pub mod request;
 pub mod secret;
+pub mod source;
 mod specimen;
 mod xml;
 
 pub use answer::{Answered, Reading};
-pub use check::HttpSource;
-pub use given::Given;
+pub use given::{Asked, Given};
 pub use mapping_error::MappingError;
-pub use request::{Asked, HttpRequest};
+pub use request::HttpRequest;
 pub use secret::Secrets;
+pub use source::HttpSource;
 
 #[cfg(test)]
 mod tests;

@@ -1,32 +1,17 @@
 //! From a lead to the request that a partner is sent.
 
 use bytes::Bytes;
-use chrono::{DateTime, Utc};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method};
-use minijinja::value::{Value as Mapped, ValueKind};
-use serde_json::{Map, Value};
-use uuid::Uuid;
+use minijinja::value::Value as Mapped;
 
-use super::check::HttpSource;
-use super::expression::{Expression, Template};
+use super::body::Body;
+use super::expression::{Expression, text};
 use super::given::Given;
 use super::mapping_error::MappingError;
 use super::secret::Secrets;
+use super::source::HttpSource;
 use crate::planted::{Planted, planted};
-
-/// What a partner is asked about, beside what the lead says.
-#[derive(Debug, Clone, Copy)]
-pub struct Asked {
-    /// The lead.
-    pub lead: Uuid,
-    /// The rate table.
-    pub rate_table: Uuid,
-    /// Whether the lead is a test, which only the sandbox side may see.
-    pub test: bool,
-    /// When.
-    pub now: DateTime<Utc>,
-}
 
 /// A request to a partner, ready to be sent. Holds a person's data and secrets, so it is not `Debug`.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,32 +24,6 @@ pub struct HttpRequest {
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
-}
-
-/// What is sent in the body.
-#[derive(Debug)]
-pub enum Body {
-    /// Nothing.
-    Empty,
-    /// JSON.
-    Json(Shape),
-    /// Form fields.
-    Form(Vec<(String, Expression)>),
-    /// XML.
-    Xml(Template),
-}
-
-/// A value of JSON to be.
-#[derive(Debug)]
-pub enum Shape {
-    /// As it stands.
-    Fixed(Value),
-    /// What an expression gives; left out when undefined. The key is told when it fails.
-    Of(String, Expression),
-    /// An object.
-    Object(Vec<(String, Shape)>),
-    /// An array.
-    Array(Vec<Shape>),
 }
 
 impl HttpSource {
@@ -117,37 +76,6 @@ impl HttpSource {
     }
 }
 
-impl Shape {
-    /// The value; `None` when it is left out.
-    fn fill(&self, context: &Mapped) -> Result<Option<Value>, MappingError> {
-        Ok(match self {
-            Self::Fixed(value) => Some(value.clone()),
-            Self::Of(key, expression) => {
-                let value = expression.run(key, context)?;
-                if value.is_undefined() {
-                    return Ok(None);
-                }
-                let unfit = |_| MappingError::new(key, "is no value of JSON");
-                Some(serde_json::to_value(&value).map_err(unfit)?)
-            }
-            Self::Object(entries) => {
-                let mut object = Map::new();
-                for (name, shape) in entries {
-                    if let Some(value) = shape.fill(context)? {
-                        object.insert(name.clone(), value);
-                    }
-                }
-                // A table of which nothing is given says nothing.
-                (!object.is_empty() || entries.is_empty()).then_some(Value::Object(object))
-            }
-            Self::Array(elements) => {
-                let filled: Result<Vec<_>, _> = elements.iter().map(|shape| shape.fill(context)).collect();
-                Some(filled?.into_iter().flatten().collect())
-            }
-        })
-    }
-}
-
 /// The fields that have a value.
 fn fields(
     key: &str,
@@ -164,14 +92,6 @@ fn fields(
 
 fn encoded(fields: &[(String, String)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
-}
-
-/// A value as text; `None` when it is not given.
-pub(super) fn text(value: &Mapped) -> Option<String> {
-    match value.kind() {
-        ValueKind::Undefined | ValueKind::None => None,
-        _ => Some(value.to_string()),
-    }
 }
 
 /// Header names of a declaration.

@@ -1,7 +1,5 @@
 //! Among whom a seat takes a lead alone.
 
-use crate::partners::Seat;
-
 /// Among whom a seat takes a lead alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exclusive {
@@ -9,37 +7,4 @@ pub enum Exclusive {
     Product,
     /// Among the seats of its product type that name this group too.
     Group(String),
-}
-
-/// Of seats that would be asked together, who is not asked because an exclusive one is, by position: `(displaced, by)`.
-/// Of two exclusive ones the first takes the lead, one that is alone among all of its product type before one that is so
-/// in a group.
-pub fn displaced(seats: &[&Seat], would_be_asked: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
-    let mut displaced: Vec<(usize, usize)> = Vec::new();
-    let mut exclusive: Vec<usize> =
-        (0..seats.len()).filter(|nth| seats[*nth].exclusive.is_some() && would_be_asked(*nth)).collect();
-    exclusive.sort_by_key(|nth| seats[*nth].exclusive != Some(Exclusive::Product));
-    for taker in exclusive {
-        if displaced.iter().any(|(other, _)| *other == taker) {
-            continue;
-        }
-        for other in (0..seats.len()).filter(|other| *other != taker && would_be_asked(*other)) {
-            if seats[taker].takes_from(seats[other]) && !displaced.iter().any(|(known, _)| *known == other) {
-                displaced.push((other, taker));
-            }
-        }
-    }
-    displaced
-}
-
-impl Seat {
-    /// Whether it is exclusive and another seat is among those from whom it takes leads.
-    fn takes_from(&self, other: &Self) -> bool {
-        let alone_among = match &self.exclusive {
-            None => false,
-            Some(Exclusive::Product) => true,
-            group @ Some(Exclusive::Group(_)) => other.exclusive == *group,
-        };
-        alone_among && self.product_type == other.product_type
-    }
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use chrono::{DateTime, Days, Duration, NaiveDate, TimeZone, Utc};
 use chrono_tz::Tz;
 
-pub use exclusive::{Exclusive, displaced};
+pub use exclusive::Exclusive;
 pub use schedule::{Schedule, Window};
 
 /// The limits of a seat.

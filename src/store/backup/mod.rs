@@ -16,7 +16,7 @@
 //! there whole or not at all; and what was acknowledged before the backup began is there.
 //!
 //! The memory it takes is bounded: a block, and the changes noted while a block was on its way. When the reader is slower
-//! than the writers for so long that these pass [`CHANGES_BYTES_MAX`], the backup fails and the store goes on.
+//! than the writers for so long that these pass `CHANGES_BYTES_MAX`, the backup fails and the store goes on.
 //!
 //! # The file
 //! ```text
@@ -41,10 +41,8 @@ mod block;
 mod fault;
 mod restore;
 mod scanner;
-mod tap;
 mod writing;
 
-pub(super) use self::tap::Tap;
 pub use self::{
     fault::{BackupFault, Damage},
     restore::{Restore, RestoreError},
@@ -65,6 +63,3 @@ pub const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Longest body of a block that is read: a full one, and the record that filled it.
 const BODY_BYTES_MAX: usize = BLOCK_BYTES + VALUE_LIMIT + 4096;
-
-/// How many bytes of changes may wait for the reader of a backup.
-pub const CHANGES_BYTES_MAX: usize = 256 * 1024 * 1024;

@@ -11,15 +11,16 @@ use super::super::{
     changes::{self, Change},
     check::{self, CheckReport},
     disk::SyncFault,
-    error::StoreError,
-    manifest::{Manifest, VolumeRow},
+    error::{StoreError, io_error},
+    formats,
+    manifest::{FORMAT, Manifest, VolumeRow},
     migration,
     older::{self, Older},
-    open::{self, FORMAT, io_error},
     options::StoreOptions,
     owner,
     sealing::{MasterKey, key_file::KeyFile},
-    volumes::{BASE, Begins, Number, directory_of, files::Files},
+    volume_number::{BASE, Begins, Number, directory_of},
+    volumes::files::Files,
 };
 use super::block::Kind;
 use super::scanner::Block;
@@ -178,7 +179,7 @@ impl Building {
             let restored = KeyFile::of(&self.path).restore(keys);
             restored.map_err(StoreError::Sealing)?;
         }
-        let mut opened = open::open_with(&self.options(), Some(self.master.clone()))?;
+        let mut opened = formats::open_with(&self.options(), Some(self.master.clone()))?;
         let report = check::check(&opened.records, &mut |_| {}).map_err(StoreError::Read)?;
         opened.writer.finish().map_err(StoreError::Disk)?;
         Ok(report)

@@ -1,7 +1,7 @@
 //! Reading the file of a backup, as it arrives, and finding what is wrong with it.
 
 use super::super::{
-    open::FORMAT,
+    manifest::FORMAT,
     sealing::{
         MasterKey,
         key::{KEY_LEN, Key, SEAL_LEN},

@@ -16,14 +16,15 @@ use super::super::{
     disk::DiskError,
     frame::Frame,
     health::FailureLatch,
-    open::FORMAT,
+    manifest::FORMAT,
     records::Records,
     sealing::{key::Key, master_key::MasterKey},
+    tap::{CHANGES_BYTES_MAX, TapError},
     trees::Tree,
-    volumes::Number,
+    volume_number::Number,
 };
 use super::block::{self, Kind};
-use super::{BLOCK_BYTES, CHANGES_BYTES_MAX, MAGIC, VERSION};
+use super::{BLOCK_BYTES, MAGIC, VERSION};
 
 /// A backup that is being taken: call [`step`](Self::step) until it gives nothing more. Dropped before, it is none.
 pub struct Backup {
@@ -236,6 +237,15 @@ impl Backup {
 fn kind_of(key: &[u8]) -> Kind {
     let tree = key.first().and_then(|prefix| Tree::of_prefix(*prefix));
     tree.map_or(Kind::Changes, Kind::Records)
+}
+
+impl From<TapError> for BackupError {
+    fn from(error: TapError) -> Self {
+        match error {
+            TapError::UnderWay => Self::UnderWay,
+            TapError::FellBehind => Self::FellBehind,
+        }
+    }
 }
 
 fn disk(error: DiskError) -> BackupError {

@@ -66,6 +66,8 @@ impl Journal {
         for file in segments(&directory)? {
             Closed(file).retire()?;
         }
+        // One that was never closed must not come back beside the next, or its end would seem to be missing.
+        disk::sync_directory(&directory)?;
         let segment = Segment::begin(&directory, next, Some(&file(&directory)?), positions)?;
         Ok(Self { directory, segment, fault, body: Vec::new() })
     }

@@ -23,7 +23,7 @@ use super::super::{
     changes::{self, Change},
     disk,
     record_file::FileNumber,
-    volumes::Number,
+    volume_number::Number,
 };
 
 const MAGIC: &[u8; 8] = b"offerdj2";

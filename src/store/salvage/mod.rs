@@ -35,18 +35,19 @@ use super::{
     check::{self, CheckReport},
     damage::{Damage, DamageKind},
     disk,
-    entities::LeadRecord,
-    error::StoreError,
+    error::{StoreError, io_error},
+    formats,
     frame::Frame,
     lock::Lock,
     migration,
-    open::{self, Opened, io_error},
+    open::Opened,
     options::StoreOptions,
     owner,
     records::{Scan, Within, read_record},
+    registry::entities::LeadRecord,
     sealing::{MasterKey, SealingError, data_key, key_file::KeyFile},
     trees::Tree,
-    volumes::Number,
+    volume_number::Number,
 };
 
 /// How much of a backup is read at once.
@@ -143,7 +144,7 @@ pub fn salvage(
     if migration::is_older(store) {
         return Err(SalvageError::Older { path: store.clone() });
     }
-    if !open::exists(store) {
+    if !formats::exists(store) {
         return Err(SalvageError::NoStore { path: store.clone() });
     }
     let _lock = Lock::take_to_read(store)?;
@@ -169,7 +170,7 @@ pub fn salvage(
         (None, None) => return Err(SalvageError::KeysLost { path: KeyFile::of(store).path().to_owned() }),
     }
     tell(Progress { what: "finding what is there", read: 0, of: None });
-    let mut opened = open::open_with(&new, Some(master))?;
+    let mut opened = formats::open_with(&new, Some(master))?;
     let damaged = copied.damaged_volumes();
     let mut salvaged = Salvaged::of(copied, keys_of_backup);
     if let Some(restored) = &restored {
@@ -378,7 +379,7 @@ impl Restored {
             tell(Progress { what: "reading the backup", read: summary.bytes, of });
         }
         restore.finish().map_err(SalvageError::Backup)?;
-        let opened = open::open_with(&StoreOptions::new(path), Some(master.clone()))?;
+        let opened = formats::open_with(&StoreOptions::new(path), Some(master.clone()))?;
         Ok(Self { opened, _directory: directory })
     }
 }

@@ -12,17 +12,19 @@ use super::super::{
     changes::Change,
     commit::Commit,
     disk::DiskError,
-    entities::LeadRecord,
     error::StoreError,
     frame::{Frame, framed},
     open::Opened,
-    records::{Records, Scan, read_clear},
+    raw::read_clear,
+    records::{Records, Scan},
+    registry::entities::LeadRecord,
     sealing::{
         data_key::{self, DataKey},
         owner,
     },
     trees::{Seal, Tree},
-    volumes::{BASE, Number, time_ms},
+    volume_number::{BASE, Number},
+    volumes::time_ms,
 };
 use super::{SalvageError, Salvaged};
 

@@ -11,12 +11,13 @@ use super::super::{
     damage::{Damage, DamageKind},
     damages::Damages,
     disk::{DiskError, SyncFault},
-    error::StoreError,
+    error::{StoreError, io_error},
     journal::{Journal, Looked, Replay},
-    manifest::{Manifest, VolumeRow},
-    open::{self, FORMAT, io_error},
+    manifest::{FORMAT, Manifest, VolumeRow},
+    open,
     recovery::{self, Tail},
-    volumes::{Number, directory_of, files::Files, volume::for_each_entry},
+    volume_number::{Number, directory_of},
+    volumes::{files::Files, volume::for_each_entry},
 };
 use super::Progress;
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::key::{KEY_LEN, Key, SEAL_LEN};
 use super::key_ring::KeyRing;
-use crate::store::volumes::{BASE, Number};
+use crate::store::volume_number::{BASE, Number};
 
 const KEPT: usize = 4 + KEY_LEN + SEAL_LEN;
 const DESTROYED: usize = 8;

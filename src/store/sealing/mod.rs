@@ -46,15 +46,14 @@ pub use self::master_key::{MasterKey, MasterKeyError};
 use self::slots::Slots;
 use super::commit::Without;
 use super::disk::DiskResult;
-use super::frame::Reason;
-use super::records::{RawValues, read_clear};
+use super::frame::{OVERHEAD, Reason};
+use super::raw::{RawValues, read_clear};
 use super::trees::{Seal, Tree};
-use super::volumes::{BASE, Number};
-
-/// How many bytes longer a sealed payload is.
-pub(super) const OVERHEAD: usize = OWNER_LEN + SEAL_LEN;
+use super::volume_number::{BASE, Number};
 
 const OWNER_LEN: usize = 16;
+
+const _: () = assert!(OVERHEAD == OWNER_LEN + SEAL_LEN, "a frame has room for what sealing adds");
 
 /// The data key that opened last: records of one lead often lie together.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use fastrand::Rng;
 
 use super::volumes::{HOUR_MS, Hourly, submit};
 use super::*;
-use crate::store::volumes::directory_of;
+use crate::store::volume_number::directory_of;
 
 /// How much of it is done: of every so many bytes of manifests, lists and headings one is flipped, and so many seeded places of
 /// each other file. `OFFERD_DAMAGE=all` does the whole of it, which takes minutes.
@@ -118,7 +118,7 @@ impl Killed {
     /// What lies in the base or in another volume is there.
     fn others_are_whole(&self, what: &str, damaged: u32, found: &Contents) {
         let rows = [crate::store::manifest::FileRow { number: 1, bytes: 0 }];
-        for number in crate::store::volumes::volumes_in(self.directory.path()).unwrap() {
+        for number in crate::store::volume_number::volumes_in(self.directory.path()).unwrap() {
             if number == damaged {
                 continue;
             }

@@ -43,7 +43,7 @@ fn split(key: &str, payload: &[u8]) -> Vec<Change> {
     let head = head.concat();
     let crc = crc32fast::hash(&head).to_le_bytes();
     let record = [&[0x81][..], &crc, &head].concat();
-    let change = |key, value| Change { volume: crate::store::volumes::BASE, key, value: Some(value) };
+    let change = |key, value| Change { volume: crate::store::volume_number::BASE, key, value: Some(value) };
     let parts = (0..)
         .zip(pieces)
         .map(|(part, piece)| change(frame::part_key(TREE, key.as_bytes(), part), frame::framed(piece)));

@@ -55,7 +55,7 @@ fn write(directory: &Directory) {
     let mut older = Older::begin(&StoreOptions::new(directory.path())).unwrap();
     let format = (Tree::Meta, b"format".to_vec(), 1_u32.to_be_bytes().to_vec());
     let change = |(tree, key, payload): (Tree, Vec<u8>, Vec<u8>)| Change {
-        volume: crate::store::volumes::BASE,
+        volume: crate::store::volume_number::BASE,
         key: tree.sled_key(&key),
         value: Some(frame::framed(&payload)),
     };

@@ -138,11 +138,12 @@ fn tamper(path: &Path, key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
 
 /// Like [`tamper`], or removes it.
 fn tamper_with(path: &Path, key: &[u8], change: impl FnOnce(Vec<u8>) -> Option<Vec<u8>>) {
-    let numbers =
-        [crate::store::volumes::BASE].into_iter().chain(crate::store::volumes::volumes_in(path).unwrap());
+    let numbers = [crate::store::volume_number::BASE]
+        .into_iter()
+        .chain(crate::store::volume_number::volumes_in(path).unwrap());
     let files = numbers.map(|number| {
         let row = manifest::FileRow { number: 1, bytes: 0 };
-        let directory = crate::store::volumes::directory_of(path, number);
+        let directory = crate::store::volume_number::directory_of(path, number);
         crate::store::volumes::files::Files::open(directory, number, &[row], &damages::Damages::default())
             .unwrap()
     });
@@ -156,6 +157,6 @@ fn tamper_with(path: &Path, key: &[u8], change: impl FnOnce(Vec<u8>) -> Option<V
     };
     let (files, raw) = files.filter_map(holds).next().expect("a record to tamper with");
     let change =
-        changes::Change { volume: crate::store::volumes::BASE, key: key.to_vec(), value: change(raw) };
+        changes::Change { volume: crate::store::volume_number::BASE, key: key.to_vec(), value: change(raw) };
     files.append(&[change]).unwrap();
 }

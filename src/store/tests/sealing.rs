@@ -6,7 +6,7 @@ use std::fs;
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
-use crate::store::records::RawValues;
+use crate::store::raw::RawValues;
 use crate::store::sealing::{data_key, slots::Slots};
 
 /// A text that is looked for where it must not be.
@@ -199,7 +199,7 @@ struct Slow<'a> {
     now: &'a records::Records,
 }
 
-impl records::RawValues for Slow<'_> {
+impl raw::RawValues for Slow<'_> {
     fn raw(&self, sled_key: &[u8]) -> disk::DiskResult<Option<Vec<u8>>> {
         self.before.take().map_or_else(|| self.now.raw(sled_key), |before| Ok(Some(before)))
     }

@@ -14,12 +14,12 @@ use super::super::{
     disk,
     manifest::FileRow,
     record_file::{self, FileNumber, HEADING, Locator, RecordFile},
+    volume_number::{Number, relative_directory_of},
 };
-use super::Number;
 
 /// The name of a file of a volume, from the directory of the store on.
 pub(in crate::store) fn name(volume: Number, number: FileNumber) -> String {
-    let path = record_file::path_of(&super::relative_directory_of(volume), number);
+    let path = record_file::path_of(&relative_directory_of(volume), number);
     path.to_string_lossy().into_owned()
 }
 

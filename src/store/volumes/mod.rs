@@ -13,7 +13,7 @@
 //! next is begun. A start opens the base and the last volume; the others are opened after it, aside, or when somebody asks
 //! for what is in them.
 //!
-//! Where a record lies is told by its key ([`Kept`]): by the time in the key of a rate table or of a feed, which are
+//! Where a record lies is told by its key ([`Kept`](super::Kept)): by the time in the key of a rate table or of a feed, which are
 //! the store's own, or by the lead, whose volume is kept with its data key, since a client may choose a lead's uuid.
 //! A commit may write to several volumes; the [journal](super::journal) makes that atomic.
 //!
@@ -36,9 +36,6 @@ use std::{
     },
 };
 
-use serde::{Deserialize, Serialize};
-
-pub use self::place::Kept;
 pub(super) use self::place::{Span, place, span, time_ms};
 use self::{files::Files, volume::Volume};
 use super::{
@@ -49,17 +46,11 @@ use super::{
     index::IndexOptions,
     journal::Position,
     lock::Lock,
-    manifest::{FileRow, Manifest, VolumeRow},
-    open::FORMAT,
+    manifest::{FORMAT, FileRow, Manifest, VolumeRow},
     options::StoreOptions,
     record_file::{Locator, RecordFile},
+    volume_number::{BASE, Begins, Number, directory_of, relative_directory_of},
 };
-
-/// The number of a volume, from 1; that of the base is 0.
-pub(super) type Number = u32;
-
-/// The number of the base.
-pub(super) const BASE: Number = 0;
 
 /// The part of the memory for caches that the base gets.
 pub(super) const BASE_CACHE_SHARE: u64 = 2;
@@ -141,15 +132,6 @@ struct OnDisk {
     opened: OnceLock<Arc<Volume>>,
     /// Locked while it is opened or dropped; whether it was dropped.
     dropped: Mutex<bool>,
-}
-
-/// When a volume begins.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Begins {
-    /// Its span, in the times of records, in ms. It ends where that of the next one begins.
-    pub(super) span_ms: u64,
-    /// The volume itself: when records were first written to it, in ms.
-    pub(super) use_ms: u64,
 }
 
 /// A volume, for reports.
@@ -578,33 +560,6 @@ impl OnDisk {
     fn rows(&self) -> Vec<FileRow> {
         self.opened.get().map_or_else(|| self.rows.clone(), |volume| volume.files().rows())
     }
-}
-
-/// Where a volume lies in a store.
-pub(super) fn directory_of(store: &Path, number: Number) -> PathBuf {
-    store.join(relative_directory_of(number))
-}
-
-fn relative_directory_of(number: Number) -> PathBuf {
-    match number {
-        BASE => PathBuf::from("base"),
-        number => Path::new("volumes").join(number.to_string()),
-    }
-}
-
-/// The numbers of the dated volumes that have a directory in a store, in their order.
-pub(super) fn volumes_in(store: &Path) -> io::Result<Vec<Number>> {
-    let mut numbers = Vec::new();
-    match fs::read_dir(store.join("volumes")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        entries => {
-            for entry in entries? {
-                numbers.extend(entry?.file_name().to_str().and_then(|name| name.parse::<Number>().ok()));
-            }
-        }
-    }
-    numbers.sort_unstable();
-    Ok(numbers)
 }
 
 /// How many bytes the files of a directory have, and of those in it.

@@ -6,24 +6,12 @@ use super::super::{
     arrival::FeedKey,
     disk::DiskResult,
     frame::part_owner,
-    records::{RawValues, read_clear},
+    raw::{RawValues, read_clear},
     sealing::{data_key, slots::Slots},
-    trees::Tree,
+    trees::{Kept, Tree},
+    volume_number::{BASE, Number},
 };
-use super::{BASE, Number, Volumes};
-
-/// By what it is told in which volume a record lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
-    /// By nothing: it lies in the base.
-    Base,
-    /// By the volume of the lead whose uuid the key begins with.
-    WithLead,
-    /// By the time in the uuid that the key begins with.
-    ByTime,
-    /// By the time of arrival in a key of a feed.
-    ByArrival,
-}
+use super::Volumes;
 
 /// Which volumes a scan goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

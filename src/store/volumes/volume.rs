@@ -17,8 +17,9 @@ use super::super::{
     index::{Index, IndexOptions, Range},
     record_file::{Entry, FileNumber, Locator, Met, RecordFile},
     trees::Tree,
+    volume_number::{Number, relative_directory_of},
 };
-use super::{Number, files::Files, time_ms, unreadable::Unreadable};
+use super::{files::Files, time_ms, unreadable::Unreadable};
 
 /// How many entries are put into a new index at once, in the order of their keys.
 const AT_ONCE: usize = 128 * 1024;
@@ -65,7 +66,7 @@ impl Volume {
             // The index may have been made without what could not be read.
             opened.distrust();
             let number = opened.files.volume();
-            let file = super::relative_directory_of(number).to_string_lossy().into_owned();
+            let file = relative_directory_of(number).to_string_lossy().into_owned();
             damages.note(Damage { volume: Some(number), file, what: DamageKind::Partial });
         }
         Ok(opened)

@@ -2,12 +2,14 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::super::changes::Change;
-use super::{BackupError, CHANGES_BYTES_MAX};
+use super::changes::Change;
+
+/// How many bytes of changes may wait for the reader of a backup.
+pub(super) const CHANGES_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// Where a backup listens. Nothing is noted while there is none.
 #[derive(Debug, Default)]
-pub(in crate::store) struct Tap(Mutex<Option<Noted>>);
+pub(super) struct Tap(Mutex<Option<Noted>>);
 
 #[derive(Debug, Default)]
 struct Noted {
@@ -17,19 +19,28 @@ struct Noted {
     fell_behind: bool,
 }
 
+/// Why a backup cannot listen.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum TapError {
+    /// Another one does.
+    UnderWay,
+    /// More was written meanwhile than may wait for the reader.
+    FellBehind,
+}
+
 impl Tap {
     /// Begins to listen, for one backup at a time.
-    pub(super) fn begin(&self) -> Result<(), BackupError> {
+    pub(super) fn begin(&self) -> Result<(), TapError> {
         let mut noted = self.noted();
         if noted.is_some() {
-            return Err(BackupError::UnderWay);
+            return Err(TapError::UnderWay);
         }
         *noted = Some(Noted::default());
         Ok(())
     }
 
     /// Notes a batch that was applied.
-    pub(in crate::store) fn note(&self, batch: Vec<Change>) {
+    pub(super) fn note(&self, batch: Vec<Change>) {
         let mut noted = self.noted();
         let Some(noted) = noted.as_mut().filter(|noted| !noted.fell_behind) else { return };
         let length =
@@ -43,14 +54,14 @@ impl Tap {
     }
 
     /// Whether anybody listens, so that a batch is to be kept for [`note`](Self::note).
-    pub(in crate::store) fn listens(&self) -> bool {
+    pub(super) fn listens(&self) -> bool {
         self.noted().is_some()
     }
 
     /// What was noted since this was asked last.
-    pub(super) fn take(&self) -> Result<Vec<Change>, BackupError> {
+    pub(super) fn take(&self) -> Result<Vec<Change>, TapError> {
         match self.noted().as_mut() {
-            Some(Noted { fell_behind: true, .. }) | None => Err(BackupError::FellBehind),
+            Some(Noted { fell_behind: true, .. }) | None => Err(TapError::FellBehind),
             Some(noted) => Ok(std::mem::take(noted).changes),
         }
     }
@@ -78,7 +89,7 @@ mod tests {
         (0..3).for_each(|_| tap.note(batch()));
         assert_eq!(tap.take().unwrap().len(), 3);
         (0..4).for_each(|_| tap.note(batch()));
-        assert_eq!(tap.take(), Err(BackupError::FellBehind), "also for changes that came before");
+        assert_eq!(tap.take(), Err(TapError::FellBehind), "also for changes that came before");
         tap.end();
         tap.note(batch());
         assert!(!tap.listens());

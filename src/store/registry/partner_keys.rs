@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{Commit, CommitError, Store, Tree, codec};
 use crate::ids;
+use crate::store::{Commit, CommitError, Store, Tree, codec};
 
 /// How a partner shows who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

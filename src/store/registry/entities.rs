@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::codec::{self, CodecError};
 use crate::model::{CreditBands, EventType, Lead, ProductType, TokenKind};
+use crate::store::codec::{self, CodecError};
 
 /// A supply partner: who posts leads. JSON, by uuid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub struct LeadRecord {
     #[serde(default)]
     pub bands: CreditBands,
     /// The rate table that was written with it, which no other record leads to; none where it came without one, or was stored by a
-    /// build that had all tables of a lead in [`Tree::LeadTables`](super::Tree::LeadTables).
+    /// build that had all tables of a lead in [`Tree::LeadTables`](crate::store::Tree::LeadTables).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_table: Option<Uuid>,
     /// What was sent.
@@ -64,7 +64,7 @@ pub struct LeadRecord {
 
 impl LeadRecord {
     /// The first table that a stored lead names, if it can be read and names one.
-    pub(super) fn first_table_in(payload: &[u8]) -> Option<Uuid> {
+    pub(in crate::store) fn first_table_in(payload: &[u8]) -> Option<Uuid> {
         codec::decode_json::<Self>(payload).ok()?.first_table
     }
 }

@@ -11,7 +11,8 @@ use crate::partners::facts::Subject;
 use crate::planted::{Planted, planted};
 
 impl Checker<'_> {
-    pub(super) fn needs(&mut self, needs: &[String]) -> Rule {
+    /// Checks the attributes that a lead must have.
+    pub fn needs(&mut self, needs: &[String]) -> Rule {
         let mut conditions = Vec::new();
         for (nth, path) in needs.iter().enumerate() {
             if let Some(subject) = self.subject(&format!("needs[{nth}]"), path) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Checker;
 use crate::declaration::HumanDuration;
 use crate::model::{CreditCardOfferDetails, ProductSubType, ProvidedCreditRating, Timestamp};
-use crate::partners::catalog::Band;
+use crate::partners::band::Band;
 use crate::partners::declared;
 
 /// What is filled into a landing url.
@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 
 impl Checker<'_> {
     /// Checks something that stands under `key`.
-    pub(super) fn within<T>(&mut self, key: &str, what: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn within<T>(&mut self, key: &str, what: impl FnOnce(&mut Self) -> T) -> T {
         self.path.push(key.to_owned());
         let result = what(self);
         self.path.pop();
@@ -78,7 +78,8 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn key_of_file(&mut self, name: &str) {
+    /// Wants the file to be named by such a name.
+    pub fn key_of_file(&mut self, name: &str) {
         if !is_key(name) {
             let message =
                 format!("the file's name must be lower-case letters, digits, `-` and `_`, got `{name}`");

@@ -27,9 +27,9 @@ use uuid::Uuid;
 
 use self::call::Call;
 use self::expected::{Expected, Response};
-use super::{Asked, Given, Secrets};
 use crate::model::{CreditBands, Lead};
 use crate::partners::catalog::CatalogOffer;
+use crate::partners::http::{Asked, Given, Secrets};
 use crate::partners::{Book, Facts, Seat};
 
 /// The lead of every case.

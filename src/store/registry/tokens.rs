@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::entities::{CompanyRecord, TokenRecord};
-use super::{Commit, CommitError, ReadError, Store, Tree, codec};
 use crate::ids;
 use crate::model::TokenKind;
 use crate::planted::{Planted, planted};
+use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
 
 /// Longest name of a company.
 const COMPANY_NAME_BYTES: usize = 200;

@@ -1,17 +1,17 @@
 //! Identities: for how long the store knows whom a lead is about, and how it forgets it.
 //!
 //! A company with a look-back has the identities of its leads kept, so that a person who comes again is known. Each is hashed under a
-//! [key](super::sealing::identity_key) that is destroyed, and sealed with the data key of its lead beside the hash, so that it can be
+//! [key](crate::store::sealing::identity_key) that is destroyed, and sealed with the data key of its lead beside the hash, so that it can be
 //! hashed anew.
 
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use super::{
+use crate::store::{
     Store,
     broken::ReadError,
     commit::{Commit, CommitError},
-    records::read_clear,
+    raw::read_clear,
     retention::RetentionError,
     sealing::{SealingError, identity_key::IdentityKey, owner},
     trees::Tree,

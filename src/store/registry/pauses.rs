@@ -3,8 +3,8 @@
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
-use super::{Commit, CommitError, Store, Tree, codec};
 use crate::model::ProductType;
+use crate::store::{Commit, CommitError, Store, Tree, codec};
 
 /// A pause. JSON, by partner and product type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

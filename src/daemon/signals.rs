@@ -1,0 +1,42 @@
+//! The signals that a daemon listens to.
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::Fatal;
+
+/// The signals that a daemon listens to.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+/// What a signal says.
+#[derive(PartialEq, Eq)]
+pub(super) enum Told {
+    Stop,
+    Reload,
+}
+
+impl Signals {
+    pub(super) fn listen() -> Result<Self, Fatal> {
+        let listen = |kind| signal(kind).map_err(|error| format!("signals cannot be received: {error}"));
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    pub(super) async fn next(&mut self) -> Told {
+        tokio::select! {
+            _ = self.terminate.recv() => Told::Stop,
+            _ = self.interrupt.recv() => Told::Stop,
+            _ = self.hang_up.recv() => Told::Reload,
+        }
+    }
+
+    pub(super) async fn stop_again(&mut self) {
+        while self.next().await != Told::Stop {}
+    }
+}

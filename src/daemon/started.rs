@@ -1,0 +1,295 @@
+//! What runs from the start to the drain: [`Started::from`] starts it, [`Started::serve`] sees to it that it goes on, and
+//! [`Started::drain`] ends it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tracing::{error, info};
+use uuid::Uuid;
+
+use super::bound::Bound;
+use super::guard::{Guard, Stage};
+use super::opened::{Opened, absolute};
+use super::reload::{Reloading, note_book};
+use super::signals::{Signals, Told};
+use super::threads::EngineThreads;
+use super::{Ending, Fatal, Telling, notify, retention, watchdog};
+use crate::admin::console::secret;
+use crate::admin::password::Password;
+use crate::admin::{self, Admin, Health};
+use crate::bootstrap::{self, SignIn};
+use crate::config::Settings;
+use crate::http;
+use crate::matching::lines::Lines;
+use crate::matching::{Engine, Matchmaker, funnel, recovery};
+use crate::partners::Book;
+use crate::reload::{Requests, channel as reload_requests};
+use crate::run_file::{RunFile, Written};
+use crate::store::Store;
+use crate::store::tokens::Tokens;
+use crate::telemetry::logging::AUDIT;
+use crate::telemetry::traces::{Delivery, Traces};
+use crate::web::{Drained, Listener};
+
+/// A daemon that runs.
+pub(super) struct Started {
+    store: Store,
+    threads: EngineThreads,
+    matchmaker: Matchmaker,
+    health: Arc<Health>,
+    run_file: Written,
+    admin: Admin,
+    public: Public,
+    /// What is done beside, until the store closes.
+    aside: Vec<JoinHandle<()>>,
+    reloading: Reloading,
+    reloads: Requests,
+    delivery: Option<Delivery>,
+}
+
+/// The listeners that leads come on.
+struct Public {
+    serving: [JoinHandle<std::io::Result<Drained>>; 2],
+    stop: watch::Sender<bool>,
+}
+
+impl Started {
+    /// Starts everything in its order; what is pending goes on, and once this returns the daemon is ready.
+    pub(super) async fn from(
+        config: Option<PathBuf>,
+        settings: Settings,
+        book: Book,
+        bound: Bound,
+        opened: Opened,
+        Telling { filter, metrics }: Telling,
+    ) -> Result<Self, Fatal> {
+        let Bound { api, integrations, admin, shown } = bound;
+        let Opened { store, tokens, texts } = opened;
+        let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
+        let base_url = settings.api.base_url.clone().unwrap_or_else(|| api.url());
+
+        let threads = EngineThreads::start(settings.engine.threads);
+        let lines = Lines::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
+        let (traces, delivery) = traces(&settings)?;
+        let engine = Engine::new(store.clone(), texts, book, lines, (&settings).into(), base_url);
+        let matchmaker = Matchmaker::new(engine.traced(traces), threads.arbiters());
+        let engine = Arc::clone(matchmaker.engine());
+        note_book(&engine.book());
+        recovery::recover(&matchmaker).await;
+
+        let written = run_file
+            .write(&settings.store.path)
+            .map_err(|error| format!("the run file could not be written: {error}"))?;
+        let health = Arc::new(Health::new(store.clone()));
+        let (reloader, reloads) = reload_requests();
+        let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
+        let password = Password::find(settings.console.password_file.as_deref())?;
+        let (secret, shown_secret) = console_secret(&settings, password.is_some())?;
+        let admin_app = admin::App::new(admin::Parts {
+            health: Arc::clone(&health),
+            metrics,
+            engine: Arc::clone(&engine),
+            reloader,
+            run_file: run_file.clone(),
+            settings: settings_in_force,
+            tail: filter.tail(),
+            secret,
+            password,
+        });
+        let sign_in =
+            shown_secret.map(|secret| SignIn { secret, link: admin_app.console_link("the first start") });
+        let admin = admin::start(admin, admin_app);
+
+        let reception = http::Reception::new(&settings.api);
+        let app =
+            Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
+        let aside = aside(&store, &settings, &matchmaker, &app);
+        let spread = threads.for_connections();
+        let [api, integrations] = [api, integrations].map(|listener| listener.on(spread.clone()));
+        let public = Public::serve(api, integrations, app, &reception);
+        welcome(&settings, &tokens, &run_file, sign_in).await?;
+
+        health.set_ready(true);
+        notify(&[sd_notify::NotifyState::Ready]);
+        if let Some(within) = sd_notify::watchdog_enabled() {
+            let told = || notify(&[sd_notify::NotifyState::Watchdog]);
+            tokio::spawn(watchdog::watch(store.clone(), within, told));
+        }
+        info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
+        let reloading = Reloading { config, settings, in_force, engine, reception, shown, filter };
+        Ok(Self {
+            store,
+            threads,
+            matchmaker,
+            health,
+            run_file: written,
+            admin,
+            public,
+            aside,
+            reloading,
+            reloads,
+            delivery,
+        })
+    }
+
+    /// Reloads whenever it is asked to, until it is told to stop or, `Some`, the store has failed for good.
+    pub(super) async fn serve(&mut self, signals: &mut Signals, guard: &Guard) -> Option<String> {
+        guard.at(Stage::Serving);
+        loop {
+            tokio::select! {
+                told = signals.next() => match told {
+                    Told::Reload => {
+                        info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload asked for");
+                        drop(self.reloading.reload().await);
+                    }
+                    Told::Stop => return None,
+                },
+                reason = self.store.until_lost() => {
+                    error!(reason, "the store has failed for good: the process ends, and another start goes on with what is on the disk");
+                    return Some(reason);
+                }
+                // Who has hung up is not told.
+                answer = self.reloads.next() => drop(answer.send(self.reloading.reload().await)),
+            }
+        }
+    }
+
+    /// Answers what is in flight, lets every table go, and closes the store. A second signal ends the process at once.
+    pub(super) async fn drain(
+        self,
+        lost: Option<String>,
+        signals: &mut Signals,
+        guard: &Guard,
+    ) -> Result<Ending, Fatal> {
+        drop(self.reloads);
+        info!("stopping");
+        guard.at(Stage::Answering);
+        notify(&[sd_notify::NotifyState::Stopping]);
+        self.health.set_ready(false);
+        let drained = async {
+            let cut = self.public.drain().await;
+            guard.at(Stage::Leaving);
+            self.matchmaker.drain().await;
+            cut
+        };
+        let ending = tokio::select! {
+            cut = drained => if cut { Ending::Cut } else { Ending::Drained },
+            () = signals.stop_again() => {
+                // At once means at once; the store is whole at any moment.
+                self.run_file.remove();
+                std::process::exit(1);
+            }
+        };
+
+        guard.at(Stage::Stopping);
+        if let Some(delivery) = self.delivery {
+            delivery.finish().await;
+        }
+        self.run_file.remove();
+        self.aside.iter().for_each(JoinHandle::abort);
+        self.admin.stop();
+        guard.at(Stage::Closing);
+        let closed = self.store.close().map_err(|error| error.to_string());
+        self.threads.end();
+        info!("stopped");
+        match lost {
+            Some(reason) => Err(format!("ended because the store had failed for good: {reason}")),
+            None => closed.map(|()| ending),
+        }
+    }
+}
+
+impl Public {
+    fn serve(
+        api: Listener,
+        integrations: Listener,
+        app: Arc<http::App>,
+        reception: &http::Reception,
+    ) -> Self {
+        let (stop, stopping) = watch::channel(false);
+        let serving = [
+            tokio::spawn(http::serve_api(api, Arc::clone(&app), reception, stopped(stopping.clone()))),
+            tokio::spawn(http::serve_integrations(integrations, app, reception, stopped(stopping))),
+        ];
+        Self { serving, stop }
+    }
+
+    /// Answers what is in flight; whether some of it was cut.
+    async fn drain(self) -> bool {
+        self.stop.send_replace(true);
+        let [api, integrations] = self.serving;
+        let ended = [api.await, integrations.await];
+        ended.into_iter().any(|ended| !matches!(ended, Ok(Ok(drained)) if drained.cut == 0))
+    }
+}
+
+/// What runs beside, from the start to the drain.
+fn aside(
+    store: &Store,
+    settings: &Settings,
+    matchmaker: &Matchmaker,
+    app: &http::App,
+) -> Vec<JoinHandle<()>> {
+    let (recovering, gate) = (matchmaker.clone(), Arc::clone(&app.gate));
+    vec![
+        tokio::spawn(async move { recovery::recover_when_mended(&recovering).await }),
+        tokio::spawn(retention::retain(store.clone(), settings.store.clone())),
+        tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
+    ]
+}
+
+/// Greets an operator who has just begun.
+async fn welcome(
+    settings: &Settings,
+    tokens: &Tokens,
+    run_file: &RunFile,
+    sign_in: Option<SignIn>,
+) -> Result<(), Fatal> {
+    if settings.tokens.bootstrap && tokens.companies().is_empty() {
+        let told = bootstrap::welcome(tokens, run_file, sign_in.as_ref()).await;
+        told.map_err(|error| format!("no first tokens: {error}"))?;
+    } else if let Some(sign_in) = &sign_in {
+        bootstrap::show_secret(run_file, sign_in);
+    }
+    Ok(())
+}
+
+/// What tells commands where the daemon is.
+fn run_file(config: Option<&PathBuf>, [api, integrations, admin]: [&Listener; 3]) -> RunFile {
+    RunFile {
+        api: api.url(),
+        integrations: integrations.url(),
+        admin: admin.url(),
+        admin_key: format!("{}_{}", Uuid::new_v4(), Uuid::new_v4()),
+        settings_files: Some(config.iter().map(|file| absolute(file)).collect()),
+        locked: true,
+    }
+}
+
+/// Traces to the collector in the settings, and what sends them there.
+fn traces(settings: &Settings) -> Result<(Traces, Option<Delivery>), Fatal> {
+    let Some(endpoint) = &settings.tracing.otlp_endpoint else { return Ok(Default::default()) };
+    let (traces, delivery) = Traces::to(endpoint, settings.tracing.sampled_percent)
+        .map_err(|error| format!("`tracing.otlp_endpoint` ({endpoint}): {error}"))?;
+    Ok((traces, Some(delivery)))
+}
+
+/// The secret that the console takes, and itself where it has just been made: by the first start of a sandbox that has no
+/// password. Elsewhere standard output is a log that is kept, and `offerd console` prints a link.
+fn console_secret(settings: &Settings, password: bool) -> Result<(Option<Password>, Option<String>), Fatal> {
+    let store = &settings.store.path;
+    let known = secret::find(store);
+    if known.is_some() || password || !settings.tokens.bootstrap || !settings.console_asks_to_sign_in() {
+        return Ok((known, None));
+    }
+    let made =
+        secret::make(store).map_err(|error| format!("the console's secret could not be written: {error}"))?;
+    Ok((Some(Password::of_secret(&made.secret)), Some(made.secret)))
+}
+
+async fn stopped(mut stopping: watch::Receiver<bool>) {
+    // A sender that is gone means the same.
+    let _ = stopping.wait_for(|stop| *stop).await;
+}

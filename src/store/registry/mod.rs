@@ -1,0 +1,11 @@
+//! What the store is told of by name: companies and their tokens, keys and pauses of partners, and whom leads are about.
+//!
+//! Each file reads and writes records of its own trees through a [`Store`](super::Store), as any caller does. The engine knows nothing
+//! of them, but for `migration`, which knows what older stores kept, and `salvage`, which looks for the tables of a lead. Only
+//! `identities` goes deeper, since what it forgets is forgotten with a key.
+
+pub mod entities;
+mod identities;
+pub mod partner_keys;
+pub mod pauses;
+pub mod tokens;

@@ -1,0 +1,51 @@
+//! The numbers of volumes: which there are, when each begins, and where it lies.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+/// The number of a volume, from 1; that of the base is 0.
+pub(super) type Number = u32;
+
+/// The number of the base.
+pub(super) const BASE: Number = 0;
+
+/// When a volume begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Begins {
+    /// Its span, in the times of records, in ms. It ends where that of the next one begins.
+    pub(super) span_ms: u64,
+    /// The volume itself: when records were first written to it, in ms.
+    pub(super) use_ms: u64,
+}
+
+/// Where a volume lies in a store.
+pub(super) fn directory_of(store: &Path, number: Number) -> PathBuf {
+    store.join(relative_directory_of(number))
+}
+
+/// Where a volume lies, from the directory of the store on.
+pub(super) fn relative_directory_of(number: Number) -> PathBuf {
+    match number {
+        BASE => PathBuf::from("base"),
+        number => Path::new("volumes").join(number.to_string()),
+    }
+}
+
+/// The numbers of the dated volumes that have a directory in a store, in their order.
+pub(super) fn volumes_in(store: &Path) -> io::Result<Vec<Number>> {
+    let mut numbers = Vec::new();
+    match fs::read_dir(store.join("volumes")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        entries => {
+            for entry in entries? {
+                numbers.extend(entry?.file_name().to_str().and_then(|name| name.parse::<Number>().ok()));
+            }
+        }
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}

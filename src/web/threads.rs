@@ -1,0 +1,116 @@
+//! Threads that connections are served on, each with a runtime of its own. A connection stays on the thread that it is given to, and so
+//! does all that is done for its requests.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use metrics::{Gauge, gauge};
+
+use crate::telemetry::metrics::ENGINE_CONNECTIONS;
+
+/// What a thread is given to run.
+pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Where connections are spread over. Cheap to clone.
+#[derive(Clone)]
+pub struct Threads(Arc<[Thread]>);
+
+struct Thread {
+    spawn: Box<dyn Fn(Work) + Send + Sync>,
+    count: Arc<Count>,
+}
+
+/// How much a thread runs.
+struct Count {
+    running: AtomicUsize,
+    shown: Gauge,
+}
+
+/// One that runs, as long as this lives.
+struct Running(Arc<Count>);
+
+impl Threads {
+    /// Threads by what spawns work on each, at least one.
+    pub fn new<S: Fn(Work) + Send + Sync + 'static>(spawners: impl IntoIterator<Item = S>) -> Self {
+        let thread = |(nth, spawn): (usize, S)| {
+            let shown = gauge!(ENGINE_CONNECTIONS, "thread" => nth.to_string());
+            let count = Arc::new(Count { running: AtomicUsize::new(0), shown });
+            Thread { spawn: Box::new(spawn), count }
+        };
+        let threads: Arc<[Thread]> = spawners.into_iter().enumerate().map(thread).collect();
+        assert!(!threads.is_empty(), "connections need a thread to be served on");
+        Self(threads)
+    }
+
+    /// Runs this to its end on the thread that runs least, so that a few connections are spread as evenly as many.
+    pub fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let least = self.0.iter().min_by_key(|thread| thread.count.running.load(Ordering::Relaxed));
+        let thread = least.expect("there is at least one");
+        let running = Running::begin(&thread.count);
+        (thread.spawn)(Box::pin(async move {
+            let _running = running;
+            work.await;
+        }));
+    }
+}
+
+impl Running {
+    fn begin(count: &Arc<Count>) -> Self {
+        count.running.fetch_add(1, Ordering::Relaxed);
+        count.shown.increment(1);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+        self.0.shown.decrement(1);
+    }
+}
+
+impl fmt::Debug for Threads {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let running = self.0.iter().map(|thread| thread.count.running.load(Ordering::Relaxed));
+        out.debug_list().entries(running).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Threads that keep what they are given, and it.
+    fn kept(threads: usize) -> (Threads, Arc<Mutex<Vec<Vec<Work>>>>) {
+        let works = Arc::new(Mutex::new((0..threads).map(|_| Vec::new()).collect::<Vec<Vec<Work>>>()));
+        let spawner = |nth: usize| {
+            let works = Arc::clone(&works);
+            move |work| works.lock().unwrap()[nth].push(work)
+        };
+        (Threads::new((0..threads).map(spawner)), Arc::clone(&works))
+    }
+
+    fn loads(works: &Mutex<Vec<Vec<Work>>>) -> Vec<usize> {
+        works.lock().unwrap().iter().map(Vec::len).collect()
+    }
+
+    #[test]
+    fn a_few_connections_are_spread_evenly() {
+        let (threads, works) = kept(4);
+        (0..4).for_each(|_| threads.run(std::future::pending()));
+        assert_eq!(loads(&works), [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn the_next_goes_where_one_has_ended() {
+        let (threads, works) = kept(3);
+        (0..6).for_each(|_| threads.run(std::future::pending()));
+        works.lock().unwrap()[1].clear();
+        (0..2).for_each(|_| threads.run(std::future::pending()));
+        assert_eq!(loads(&works), [2, 2, 2]);
+    }
+}

@@ -55,7 +55,7 @@ pub struct LeadRecord {
     #[serde(default)]
     pub bands: CreditBands,
     /// The rate table that was written with it, which no other record leads to; none where it came without one, or was stored by a
-    /// build that had all tables of a lead in [`Tree::LeadTables`](super::Tree::LeadTables).
+    /// build that had all tables of a lead in [`Tree::LeadTables`](crate::store::Tree::LeadTables).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_table: Option<Uuid>,
     /// What was sent.

@@ -1,8 +1,8 @@
 //! What the store is told of by name: companies and their tokens, keys and pauses of partners, and whom leads are about.
 //!
-//! Each file reads and writes records of its own trees through a [`Store`](super::Store), as any caller does, and but for `migration`,
-//! which knows what older stores kept, the engine knows nothing of them. Only `identities` goes deeper, since what it forgets is
-//! forgotten with a key.
+//! Each file reads and writes records of its own trees through a [`Store`](super::Store), as any caller does. The engine knows nothing
+//! of them, but for `migration`, which knows what older stores kept, and `salvage`, which looks for the tables of a lead. Only
+//! `identities` goes deeper, since what it forgets is forgotten with a key.
 
 pub mod entities;
 mod identities;

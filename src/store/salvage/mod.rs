@@ -45,6 +45,7 @@ use super::{
     options::StoreOptions,
     owner,
     records::{Scan, Within, read_record},
+    registry::entities::LeadRecord,
     sealing::{MasterKey, SealingError, data_key, key_file::KeyFile},
     trees::Tree,
     volume_number::Number,

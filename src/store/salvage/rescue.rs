@@ -12,12 +12,12 @@ use super::super::{
     changes::Change,
     commit::Commit,
     disk::DiskError,
-    entities::LeadRecord,
     error::StoreError,
     frame::{Frame, framed},
     open::Opened,
     raw::read_clear,
     records::{Records, Scan},
+    registry::entities::LeadRecord,
     sealing::{
         data_key::{self, DataKey},
         owner,

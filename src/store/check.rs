@@ -103,8 +103,7 @@ fn check_files(
     let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
     let damages = records.volumes().damages();
     let unfound = volume.unfound(damages, read)?;
-    let is_damaged = |damage: &Damage| damage.volume == Some(number) && damage.costs_records();
-    if unfound > 0 && !damages.all().iter().any(is_damaged) {
+    if unfound > 0 && !damages.cost_records_of(number) {
         volume.distrust();
         report.unfound.push((number, unfound));
     }
@@ -140,9 +139,7 @@ fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Re
 
 /// Looks for the record of each lead that has a data key: what is missing of a volume that is damaged can be told by nothing else.
 fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadError> {
-    let damages = records.volumes().damages().all();
-    let is_damaged =
-        |volume| damages.iter().any(|damage| damage.costs_records() && damage.volume == Some(volume));
+    let is_damaged = |volume| records.volumes().damages().cost_records_of(volume);
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
     let prefix = Tree::LeadKeys.sled_key(&[]);
     for entry in records.walk_base_from(&prefix) {

@@ -96,6 +96,11 @@ impl Damages {
         self.noted().iter().any(|known| known.volume == Some(volume) && is_unreadable(known))
     }
 
+    /// Whether records of a volume may be lost.
+    pub(super) fn cost_records_of(&self, volume: Number) -> bool {
+        self.noted().iter().any(|known| known.volume == Some(volume) && known.costs_records())
+    }
+
     /// Takes note that a volume was opened.
     pub(super) fn has_opened(&self, volume: Number) {
         self.forget(|known| known.volume == Some(volume) && matches!(known.what, DamageKind::Unusable(_)));

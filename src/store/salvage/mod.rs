@@ -35,7 +35,6 @@ use super::{
     check::{self, CheckReport},
     damage::{Damage, DamageKind},
     disk,
-    entities::LeadRecord,
     error::{StoreError, io_error},
     formats,
     frame::Frame,

@@ -365,3 +365,25 @@ fn what_a_read_has_found_is_known_at_the_next_start() {
     drop(store);
     assert_eq!(open().damages(), found);
 }
+
+/// An index that was made of a damaged file is not kept: the bytes may come back, as from a disk that is well again.
+#[test]
+fn what_was_damaged_is_found_when_it_is_back() {
+    let directory = directory();
+    let store = inline(&directory);
+    let lead = Uuid::from_u128(7);
+    store.commit_now(Commit::new().about(lead).put(Tree::Leads, lead, "kept")).unwrap();
+    drop(store);
+    let file = directory.path().join("volumes/1/00000001.records");
+    let whole = fs::read(&file).unwrap();
+    let mut damaged = whole.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    fs::write(&file, damaged).unwrap();
+    // It is made anew of what there is.
+    fs::remove_file(directory.path().join("volumes/1/index.sum")).unwrap();
+    assert!(!inline(&directory).check().unwrap().is_sound());
+    fs::write(&file, whole).unwrap();
+    let store = inline(&directory);
+    assert_eq!(store.get(Tree::Leads, lead), Ok(Some(b"kept".to_vec())));
+    assert!(store.check().unwrap().is_sound());
+}

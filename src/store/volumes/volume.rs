@@ -34,6 +34,9 @@ pub(in crate::store) struct Volume {
     settled: AtomicBool,
     /// Whether the index may not find all that the files hold: it is not kept then.
     distrusted: AtomicBool,
+    /// Whether the index was made while something of the files was damaged. Where that comes back it would not be found: it is not
+    /// kept either.
+    partial: bool,
     /// The file and the place in it up to which the index was told of what lies there.
     found_until: Mutex<(FileNumber, u64)>,
     /// What the disk could not read just now.
@@ -48,20 +51,23 @@ impl Volume {
         options: IndexOptions<'_>,
         damages: &Damages,
     ) -> DiskResult<Self> {
-        let index = match Index::open_closed(options) {
-            Ok(Some(index)) => index,
-            Ok(None) => made(&files, options, damages)?,
-            Err(DiskError(why)) => {
-                tracing::warn!(volume = files.volume(), %why, "an index of the store is made anew");
-                made(&files, options, damages)?
+        let kept = Index::open_closed(options).unwrap_or_else(|DiskError(why)| {
+            tracing::warn!(volume = files.volume(), %why, "an index of the store is made anew");
+            None
+        });
+        let (index, partial) = match kept {
+            Some(index) => (index, false),
+            None => {
+                let index = made(&files, options, damages)?;
+                (index, damages.cost_records_of(files.volume()))
             }
         };
         let (settled, distrusted) = Default::default();
         let last = files.last();
         let found_until = Mutex::new((last.number(), last.len()));
         let unread = Unreadable::new(damages.clone());
-        let opened =
-            Self { files, index, used: AtomicBool::new(true), settled, distrusted, found_until, unread };
+        let used = AtomicBool::new(true);
+        let opened = Self { files, index, used, settled, distrusted, partial, found_until, unread };
         if damages.are_unreadable(opened.files.volume()) {
             // The index may have been made without what could not be read.
             opened.distrust();
@@ -173,7 +179,7 @@ impl Volume {
 
 impl Drop for Volume {
     fn drop(&mut self) {
-        if !self.settled.load(Ordering::Acquire) || self.is_distrusted() {
+        if !self.settled.load(Ordering::Acquire) || self.is_distrusted() || self.partial {
             return;
         }
         if let Err(error) = self.index.close() {

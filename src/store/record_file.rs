@@ -16,7 +16,7 @@ use std::{
     io,
     os::unix::fs::{FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use memchr::memmem;
@@ -70,6 +70,8 @@ pub(super) struct RecordFile {
     synced: AtomicU64,
     /// How long it must have been when it was opened.
     wanted: u64,
+    /// Whether a power cut may bring back what was cut off.
+    is_cut: AtomicBool,
 }
 
 /// What an entry is, without its value.
@@ -128,7 +130,7 @@ impl RecordFile {
         file.sync_all()?;
         disk::sync_directory(directory)?;
         let (end, synced) = (AtomicU64::new(HEADING), AtomicU64::new(HEADING));
-        Ok(Self { volume, number, file, end, synced, wanted: HEADING })
+        Ok(Self { volume, number, file, end, synced, wanted: HEADING, is_cut: AtomicBool::new(false) })
     }
 
     /// Opens a file, of which so much is known to survive a power cut.
@@ -161,7 +163,8 @@ impl RecordFile {
         let file = disk::open_file(options, &path).map_err(named)?;
         let length = file.metadata().map_err(named)?.len();
         let (end, known) = (AtomicU64::new(length), AtomicU64::new(synced.min(length)));
-        Ok(Self { volume, number, file, end, synced: known, wanted: synced })
+        let is_cut = AtomicBool::new(false);
+        Ok(Self { volume, number, file, end, synced: known, wanted: synced, is_cut })
     }
 
     /// Its number.
@@ -287,19 +290,24 @@ impl RecordFile {
         Ok(end)
     }
 
-    /// Takes away what is behind a place.
+    /// Takes away what is behind a place. It does not come back after the next [`sync`](Self::sync).
     pub(super) fn cut(&self, end: u64) -> io::Result<()> {
         self.file.set_len(end).map_err(|error| self.named("be cut", &error))?;
         self.end.store(end, Ordering::Release);
         self.synced.fetch_min(end, Ordering::AcqRel);
+        self.is_cut.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// Once this returns, what was appended before survives a power cut.
+    /// Once this returns, what was appended before survives a power cut, and what was cut off before is gone.
     pub(super) fn sync(&self) -> io::Result<()> {
         let end = self.len();
-        if self.synced() < end {
-            self.file.sync_data().map_err(|error| self.named("be synced", &error))?;
+        let is_cut = self.is_cut.swap(false, Ordering::AcqRel);
+        if self.synced() < end || is_cut {
+            if let Err(error) = self.file.sync_data() {
+                self.is_cut.fetch_or(is_cut, Ordering::AcqRel);
+                return Err(self.named("be synced", &error));
+            }
             self.synced.fetch_max(end, Ordering::AcqRel);
         }
         Ok(())

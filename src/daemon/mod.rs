@@ -1,4 +1,4 @@
-//! The order of life: [bind](bound), [open the store](opened), [start](started) the threads, recover, serve, and at the end drain.
+//! The order of life: bind (`bound`), open the store (`opened`), start the threads, recover, serve, and at the end drain (`started`).
 //!
 //! Settings and partner files are known to be good before this begins ([`load()`]). While it serves, they are taken in anew
 //! (`reload.rs`) whenever a SIGHUP or a command asks for it.

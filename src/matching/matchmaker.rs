@@ -147,8 +147,8 @@ pub(super) enum Resumed {
 pub struct Unavailable;
 
 impl Matchmaker {
-    /// A matchmaker whose actors run on `arbiters`, at least one: those of a lead on the thread that took it in, if that is one of
-    /// them.
+    /// A matchmaker whose actors run on the thread that took their lead in, where that runs actors; else on `arbiters`, at least one, in
+    /// turn.
     pub fn new(engine: Engine, arbiters: Vec<ArbiterHandle>) -> Self {
         assert!(!arbiters.is_empty(), "actors need an arbiter to run on");
         Self {

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use hyper::{HeaderMap, StatusCode};
 use offerd::matching::limiter::Limiter;
-use offerd::matching::offer_ids::table_uuid;
 use offerd::matching::rendering::render;
-use offerd::matching::texts::Texts;
 use offerd::model::{AttributeKind, CreditBands, Lead};
 use offerd::partners::eligibility::{Condition, Test};
 use offerd::partners::facts::Subject;
@@ -19,6 +17,9 @@ use offerd::partners::{Book, Facts, Fit, Seat};
 use offerd::rate_table::outcome::Outcome;
 use offerd::rate_table::record::{Answer, TableHead};
 use offerd::rate_table::table::Table;
+use offerd::records::Records;
+use offerd::records::offer_ids::table_uuid;
+use offerd::records::templates::Templates;
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
 
 const LEAD: &[u8] = include_bytes!("../tests/leads/personal_loan.json");
@@ -113,7 +114,7 @@ fn eligibility(criterion: &mut Criterion) {
 
 /// The sample catalogue's answers to the sample lead.
 struct Answers {
-    texts: Texts,
+    texts: Templates,
     head: Arc<TableHead>,
     fits: Vec<Fit>,
     answers: Vec<Answer>,
@@ -145,7 +146,7 @@ fn answers() -> Answers {
     };
     let directory = tempfile::tempdir().expect("a directory for the store");
     let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
-    let texts = Texts::new(store);
+    let texts = Templates::new(store);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(texts.keep(&book)).expect("texts are stored");
     Answers { texts, answers: answers.collect(), head: Arc::new(head), fits, _directory: directory }
@@ -284,9 +285,9 @@ fn limits(criterion: &mut Criterion) {
     let book = Book::from_texts((0..SEATS).map(limited_partner)).expect("the partners are good");
     let directory = tempfile::tempdir().expect("a directory for the store");
     let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
-    let texts = Texts::new(store.clone());
+    let records = Records::of(store.clone());
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    runtime.block_on(texts.keep(&book)).expect("texts are stored");
+    runtime.block_on(records.templates.keep(&book)).expect("texts are stored");
     let now = chrono::Utc::now().timestamp_millis();
     for chunk in 0..TABLES / 1_000 {
         let commit = (0..1_000).fold(Commit::new(), |commit, nth| {
@@ -309,7 +310,7 @@ fn limits(criterion: &mut Criterion) {
     }
 
     let mut group = criterion.benchmark_group("limits");
-    let limiter = Limiter::of(&store, &texts, Clock::system());
+    let limiter = Limiter::of(&records, Clock::system());
     let seats: Vec<&Seat> = book.seats().iter().map(|seat| &**seat).collect();
     group.throughput(Throughput::Elements(SEATS as u64));
     group.bench_function(format!("admit/{SEATS}_seats"), |bencher| {
@@ -317,7 +318,7 @@ fn limits(criterion: &mut Criterion) {
     });
     group.sample_size(10).throughput(Throughput::Elements(TABLES as u64));
     group.bench_function(format!("recount/{TABLES}_tables"), |bencher| {
-        bencher.iter(|| Limiter::of(&store, &texts, Clock::system()));
+        bencher.iter(|| Limiter::of(&records, Clock::system()));
     });
     group.finish();
 }
@@ -327,13 +328,13 @@ fn sealing(criterion: &mut Criterion) {
     let directory = tempfile::tempdir().expect("a directory for the store");
     let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
     let lead = offerd::ids::timed();
-    let commit = Commit::new().about(lead).put(Tree::Leads, lead, LEAD).put(Tree::Texts, lead, LEAD);
+    let commit = Commit::new().about(lead).put(Tree::Leads, lead, LEAD).put(Tree::Templates, lead, LEAD);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(store.commit(commit)).expect("a lead is stored");
 
     let mut group = criterion.benchmark_group("store");
     group.throughput(Throughput::Bytes(LEAD.len() as u64));
-    for (name, tree) in [("sealed", Tree::Leads), ("open", Tree::Texts)] {
+    for (name, tree) in [("sealed", Tree::Leads), ("open", Tree::Templates)] {
         group.bench_function(format!("read/{name}"), |bencher| {
             bencher.iter(|| assert!(store.get(tree, black_box(lead)).is_ok_and(|found| found.is_some())));
         });

@@ -19,7 +19,7 @@ use hyper::{Method, Request, Response};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use offerd::wire::{Call, Lane, LaneRules, PanelRules, PoolRules, Wire};
+use offerd::wire::{Call, Endpoint, EndpointRules, PanelRules, PoolRules, Wire};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
@@ -42,10 +42,11 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let wire = Wire::new(PanelRules::default()).expect("a wire");
-        let lanes: Vec<Lane> = (0..PARTNERS).map(|number| lane(&wire, number)).collect();
+        let endpoints: Vec<Endpoint> = (0..PARTNERS).map(|number| endpoint(&wire, number)).collect();
         let bare: Vec<Bare> = (0..PARTNERS).map(|_| bare_client()).collect();
         // Connections are made beforehand.
-        let through_lanes = async || drop(join_all(lanes.iter().map(|lane| through_lane(lane, &url))).await);
+        let through_lanes =
+            async || drop(join_all(endpoints.iter().map(|endpoint| through_lane(endpoint, &url))).await);
         let through_bare =
             async || drop(join_all(bare.iter().map(|client| through_bare(client, &url))).await);
         for _ in 0..50 {
@@ -61,7 +62,7 @@ fn main() {
         rounds.sort_by(|one, two| one.0.total_cmp(&two.0));
         let (ratio, ours, theirs) = rounds[ROUNDS / 2];
         println!("CPU time of the client for a lead of {PARTNERS} partners, median of {ROUNDS} rounds");
-        println!("lanes        {:>7.1} µs", micros(ours));
+        println!("endpoints        {:>7.1} µs", micros(ours));
         println!("hyper-util   {:>7.1} µs", micros(theirs));
         println!(
             "ratio        {ratio:>7.2} (from {:.2} to {:.2}; the bar is {BAR})",
@@ -91,19 +92,19 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-fn lane(wire: &Wire, number: usize) -> Lane {
+fn endpoint(wire: &Wire, number: usize) -> Endpoint {
     let rules = PoolRules { allow_addresses: vec!["127.0.0.1".to_owned()], ..PoolRules::default() };
     let pool = wire.pool(&format!("partner {number}"), rules).expect("a pool");
-    pool.lane("loan", LaneRules::default())
+    pool.endpoint("loan", EndpointRules::default())
 }
 
-async fn through_lane(lane: &Lane, url: &str) {
+async fn through_lane(endpoint: &Endpoint, url: &str) {
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let body = Bytes::from_static(REQUEST);
     let call = Call { method: Method::POST, url: url.to_owned(), headers, body, idempotent: false };
-    let reply = lane.call(call, Instant::now() + Duration::from_secs(30)).await.expect("a reply");
+    let reply = endpoint.call(call, Instant::now() + Duration::from_secs(30)).await.expect("a reply");
     assert_eq!(reply.body.len(), ANSWER.len());
-    lane.judged(true);
+    endpoint.judged(true);
 }
 
 type Bare = Client<HttpConnector, Full<Bytes>>;

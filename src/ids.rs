@@ -1,8 +1,11 @@
-//! Ids: made here and nowhere else, each from bits of its own that come fresh from the system's generator.
+//! Ids: made here and nowhere else, each from bits of its own that come from the system's generator, fresh for all that must not be
+//! guessed.
 //!
 //! Whoever knows the uuid of a lead or a rate table may use it with a token that ships in apps, so it must not follow from
 //! anything that is shown. There is no counter, hence no id tells of another. (`uuid`'s own `now_v7` counts, and is left out
 //! of the build.)
+
+use std::cell::RefCell;
 
 use chrono::Utc;
 use uuid::{Builder, Uuid};
@@ -17,9 +20,25 @@ pub fn timed_at(at_ms: u64) -> Uuid {
     Builder::from_unix_timestamp_millis(at_ms, &random_bytes()).into_uuid()
 }
 
-/// A UUIDv4: 122 random bits, and nothing of the time. For what is only named.
+/// A UUIDv4: 122 random bits, and nothing of the time. For what is only named, as each request is: the bits of the next ones
+/// come from the system with those of this one.
 pub fn random() -> Uuid {
-    Builder::from_random_bytes(random_bytes()).into_uuid()
+    let bits = DRAWN.with_borrow_mut(|drawn| {
+        if drawn.is_empty() {
+            let bytes: [u8; 16 * DRAWN_AT_ONCE] = random_bytes();
+            drawn.extend_from_slice(bytes.as_chunks().0);
+        }
+        drawn.pop().expect("some were drawn")
+    });
+    Builder::from_random_bytes(bits).into_uuid()
+}
+
+/// Ids whose bits are drawn by one call of the system, which takes longer than to draw those of a few more.
+const DRAWN_AT_ONCE: usize = 16;
+
+thread_local! {
+    /// The bits of ids to come, each of one.
+    static DRAWN: RefCell<Vec<[u8; 16]>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Bytes from the system's generator.

@@ -5,7 +5,8 @@
 //! 1. [`web`] accepts the connection, gives it to the [engine's thread](web::threads) that serves fewest, finds the route, and asks for
 //!    the caller's token; [`http`] reads the body under a cap into a [`model::Lead`], in one pass, or answers with every fault and its
 //!    attribute path. All that follows, but for the disk, happens on that thread.
-//! 2. [`matching::matchmaker`] asks for a permit (else 503), and [`partners::book`] which seats fit: a seat is a
+//! 2. The [`load_shedder`] gives new work its permit, or it is answered 503. [`matching::matchmaker`] asks for a place among the live
+//!    tables ([`matching::admission`]), and [`partners::book`] which seats fit: a seat is a
 //!    partner's place at the tables of one product type. Its rules are compiled to bitsets, so this takes microseconds.
 //!    [`matching::limiter`] leaves out the seats that are paused, closed, at a cap or over their budget.
 //! 3. A [`matching::rate_table_actor`] feeds the pure [`rate_table::machine`] and carries out what it says. Catalogs answer here and
@@ -14,7 +15,7 @@
 //!    [`store`] acknowledges when its journal is on the disk. From here on the table will be complete by its deadline, whatever
 //!    happens to the client or to the process.
 //! 4. Only then is anybody asked who lives elsewhere: a [`matching::partner_actor`] per seat, within its budget, over the [`wire`]
-//!    ([`matching::lines`]). What is owed to the table is a [`matching::replies`]`::Reply`, so an ask ends in exactly one
+//!    ([`matching::partner_clients`]). What is owed to the table is a [`matching::replies`]`::Reply`, so an ask ends in exactly one
 //!    [`rate_table::outcome`]: offers, no offers, failed (a panic drops the reply), timed out.
 //! 5. The machine takes each outcome in, has it written, and then shown:
 //!    to the submit that waits for the partners that answer at once, to the blocking one that waits for all, to polls. A table that is
@@ -23,8 +24,8 @@
 //!    that come when it has made room for others fold it from its records. What a
 //!    crash leaves pending goes on at the next start, through the same machine, under the original deadline.
 //!
-//! An offer is mostly text that does not depend on the lead. It is prepared when the partner files are loaded, stored
-//! once under its fingerprint, and joined to the few figures that a rate table keeps ([`partners::text`]).
+//! An offer is mostly text that does not depend on the lead, its template. It is prepared when the partner files are loaded, stored
+//! once under its fingerprint, and joined to the few figures that a rate table keeps ([`partners::template`]).
 //!
 //! # Words
 //!
@@ -43,38 +44,37 @@
 //! | index | what finds records in the files of a volume, and can always be made anew from them |
 //! | journal | where a group is durable first, until the files of the volumes are synced |
 //! | lead | a person and what they look for, as a client submits it |
-//! | line | the new work that waits for a permit |
-//! | outcome | what an ask came to: offers, no offers, a failure, or no answer in time |
+//! | outcome | what became of a seat at a table: offers, no offers, a failure, or no answer in time; also of one that was not asked after all |
 //! | permit | the right of new work to be in flight |
 //! | quote | the part of an offer that depends on the lead |
 //! | rate table | the offers for one lead, complete when no ask is pending |
+//! | reason | why a seat has, or has not, offers at a rate table |
 //! | seal | the encryption of a record that may tell of a person |
 //! | seat | a partner's place at the rate tables of one product type |
 //! | second look | the seats that are asked only when no other had a loan offer |
 //! | segment | a file of the journal, of fixed length and used again |
-//! | text | the part of an offer that does not depend on the lead, stored once |
+//! | template | the part of an offer that does not depend on the lead, stored once |
 //! | tree | one kind of record, with its key, its seal and its place |
 //! | volume | the record files of one span of time with their index, dropped as a whole |
 //!
 //! # Modules
 //!
 //! ```text
-//! main → cli → daemon ─┬→ http ──┬→ matching ──┬→ partners ─┬→ declaration
-//!                      │         │             ├→ wire      │
-//!                      │         ├→ reference ─┘            │
-//!                      │         ├→ analytics ─┐            │
-//!                      │         ├→ store ←────┴────────────┼→ model
-//!                      └→ admin ─┼→ web ────────────────────┘
-//!                                ├→ run_file → private_file
-//!                                └→ reload → config, partners
-//!      matching and admin also name rate_table, which names partners and model
-//!      admin and cli also name matching and partners: what partners report, how they behave, and what they offer
-//!      daemon and cli also name reload: what its report says, and declaration: its faults
+//! main → cli → daemon ─┬→ http ──┬→ reports, hindsight ──┬→ matching ─┬→ records ─┬→ rate_table → partners ─┬→ declaration
+//!                      │         ├→ analytics, reference │            └→ wire     └→ store ─────────────────┴→ model
+//!                      └→ admin ─┼→ persons, transfer ───┘
+//!                                └→ web → model
+//!      who names a room may name those below it: http and admin also matching, records and store; analytics names store, reference partners
+//!      http names analytics and reference, admin persons, cli persons, transfer and hindsight; persons and transfer also name reports
+//!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer
+//!      admin and daemon also name run_file → private_file, and reload → config, partners: how commands find a daemon, and what a reload says
+//!      daemon and cli also name reload, and declaration: its faults
 //!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret
-//!      sandbox: for cli only, names nothing; shares, load_shedder: leaves, for web and matching; ids: a leaf, for whoever makes one
+//!      sandbox: for cli only, names nothing; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
+//!      bootstrap: for daemon, names store and run_file: the first start; planted: a leaf, the bugs that tests plant
 //! ```
 //!
 //! | module | holds |
@@ -85,14 +85,19 @@
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
 //! | [`store`] | the record: one writer thread, a journal, record files by time and what finds records in them; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
 //! | [`rate_table`] | what becomes of a lead's asks, as one machine: standing, answers, ranking, second look; no actor, clock or store |
-//! | [`matching`] | seating, actors, budgets, recovery; explanation, replay and totals of what is stored |
+//! | [`matching`] | what is live: seating, actors, budgets, recovery |
+//! | [`records`] | what is written of leads and rate tables, and how it is read again |
+//! | [`reports`] | clicks, and what partners report |
+//! | [`persons`] | what is done for a person: a dossier of what is held, erasure |
+//! | [`transfer`] | a whole store as lines of JSON, out and in |
+//! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics and what commands ask for, on a thread of its own, or over a stopped daemon's store in the process of the command; [`admin::console`] what an operator looks at in a browser |
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
-//! | [`ids`] | uuids that nobody guesses, each from fresh random bits |
+//! | [`ids`] | uuids that nobody guesses, each from random bits of its own |
 //! | [`load_shedder`] | how much new work is let in, who waits in line for it, who is refused |
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`sandbox`] | a partner simulator that answers from case files |
@@ -104,6 +109,24 @@
 //!
 //! `web` stands apart from `http` because the admin listener is served the same way. `config` is plain data that other
 //! modules may take their limits from.
+//!
+//! # Where new things go
+//!
+//! - A way in which an ask can end: a variant of `Failure` or `NoOfferReason` in [`rate_table::outcome`], behind the others, since they
+//!   are stored by position; its row in [`rate_table::reason`] (word, class, sentence, whether it was asked); who makes it, mostly
+//!   [`partners::http`] or [`matching::partner_clients`]; its line in `handbook/errors.md`.
+//! - Something that keeps a seat from being asked: a variant of [`rate_table::denied`], behind the others too, and its row in
+//!   [`rate_table::reason`]. For a cap or budget of a seat also its key in `partners/limits`, its count in `matching/limiter/meter.rs` and
+//!   its figure in `matching/limiter/standing.rs`. The [seating plan](rate_table::seating) takes it from there, for live leads and
+//!   replays; its sentences for people stand in `hindsight/explanation/seats.rs` and `hindsight/dry_run.rs`.
+//! - A limit of the daemon: its setting in [`config`], its metric in `telemetry/metrics.rs`, its answer where it is reached, and its
+//!   lines in `config/default.toml` and `handbook/metrics.md`.
+//! - A reason that clients are shown: a row in [`rate_table::reason`]; a new class also in `PartnerResult` ([`model`]). Why a submit is
+//!   refused: [`matching::refused`].
+//! - An endpoint: its handler in `http/current`, its row in `http/routes.rs`, its operation in `http/openapi`, its call in
+//!   `handbook/client.md`; what the older edition says differently in [`http::v1`]. Of the operator's: its handler and row in [`admin`].
+//! - A kind of record: its row in `store/trees.rs`; what writes and reads it in the room that it is of. If it is about a person, it must
+//!   be named in [`persons`] (dossier, erasure) and in [`transfer`], if it grows in `store/retention.rs`.
 //!
 //! # Invariants
 //!
@@ -121,13 +144,13 @@
 //! - What a cap counts is derived from what is stored, so a restart counts the same ([`matching::limiter`]).
 //! - Arrivals never go back and never wait for a clock that was wrong; nothing is old because the machine's clock says a year to come
 //!   (`store/arrival_clock.rs`).
-//! - A rate table is computed under one [`matching::configuration`], book and lines and rules, whatever is reloaded.
+//! - A rate table is computed under one [`matching::configuration`], book, clients and rules, whatever is reloaded.
 //! - A reload swaps everything or nothing; what can fail fails before the swap (`daemon/reload.rs`).
 //! - A command has one path: it asks the admin routes, over the listener of a running daemon or in its own process over the store
 //!   that it has opened; only `cli/admin_client.rs` knows which.
 //! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
 //! - An id tells of no other: uuids are made in [`ids`] only, and an offer's, which is public, leads to its table only for
-//!   who has the store's key ([`matching::offer_ids`]).
+//!   who has the store's key ([`records::offer_ids`]).
 //! - A test token sees records of tests only, a publishable one no personal data ([`model::Viewer`]).
 //! - A lead has one thread: its connection, actors, timers and calls to partners; what reaches beyond is published whole (a
 //!   configuration) or atomic (limits, breakers). What blocks, or takes more than a few milliseconds, is done aside.
@@ -145,6 +168,7 @@ pub mod config;
 pub mod daemon;
 pub mod declaration;
 pub mod handbook;
+pub mod hindsight;
 pub mod http;
 pub mod ids;
 pub mod load_shedder;
@@ -155,18 +179,22 @@ pub mod model;
 #[allow(dead_code)] // the black-box tests use the rest
 mod partner_files;
 pub mod partners;
+pub mod persons;
 pub mod planted;
 #[cfg(test)]
 #[path = "../tests/it/kit/planted_runs.rs"]
 mod planted_runs;
 pub mod private_file;
 pub mod rate_table;
+pub mod records;
 pub mod reference;
 pub mod reload;
+pub mod reports;
 pub mod run_file;
 pub mod sandbox;
 pub mod shares;
 pub mod store;
 pub mod telemetry;
+pub mod transfer;
 pub mod web;
 pub mod wire;

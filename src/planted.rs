@@ -1,7 +1,9 @@
 //! Deliberate bugs, each of the kind that a change could bring in, so that the tests can show that they would notice it.
 //!
-//! `OFFERD_PLANTED` names one; only builds with debug assertions look, so a release has none of them.
+//! `OFFERD_PLANTED` names one. Only builds with the feature `planted` look, and with debug assertions: whatever cargo builds for
+//! tests, where the crate is a dependency of its own. What `cargo build` makes has none of them, nor asks.
 
+#[cfg(all(feature = "planted", debug_assertions))]
 use std::sync::LazyLock;
 
 /// A bug that can be planted.
@@ -43,12 +45,20 @@ pub enum Planted {
     RangeWithoutEnd,
 }
 
+#[cfg(all(feature = "planted", debug_assertions))]
 static CHOSEN: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("OFFERD_PLANTED").ok());
 
-/// Whether a bug is planted. Constant, and so gone, in a release.
-#[inline]
+/// Whether a bug is planted.
+#[cfg(all(feature = "planted", debug_assertions))]
 pub fn planted(bug: Planted) -> bool {
-    cfg!(debug_assertions) && CHOSEN.as_ref().is_some_and(|chosen| *chosen == format!("{bug:?}"))
+    CHOSEN.as_ref().is_some_and(|chosen| *chosen == format!("{bug:?}"))
+}
+
+/// No bug is planted.
+#[cfg(not(all(feature = "planted", debug_assertions)))]
+#[inline]
+pub const fn planted(_: Planted) -> bool {
+    false
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! How much each company holds of what there is only so much of, so that none takes all of it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
@@ -23,11 +24,13 @@ impl Shares {
     /// So many more for a company; `None` when it would hold more than `most`. 0 sets no limit.
     pub fn take(&self, company: Uuid, pieces: usize, most: usize) -> Option<Share> {
         let mut held = lock(&self.held);
-        let count = held.get(&company).copied().unwrap_or_default().saturating_add(pieces);
+        let entry = held.entry(company);
+        let count = if let Entry::Occupied(count) = &entry { *count.get() } else { 0 };
+        let count = count.saturating_add(pieces);
         if most != 0 && count > most {
             return None;
         }
-        held.insert(company, count);
+        entry.insert_entry(count);
         Some(Share { company, pieces, held: Arc::clone(&self.held) })
     }
 }
@@ -35,9 +38,10 @@ impl Shares {
 impl Drop for Share {
     fn drop(&mut self) {
         let mut held = lock(&self.held);
-        match held.get_mut(&self.company) {
-            Some(count) if *count > self.pieces => *count -= self.pieces,
-            _ => drop(held.remove(&self.company)),
+        let Entry::Occupied(mut count) = held.entry(self.company) else { return };
+        match count.get().saturating_sub(self.pieces) {
+            0 => drop(count.remove()),
+            left => drop(count.insert(left)),
         }
     }
 }

@@ -8,16 +8,17 @@ use chrono::Utc;
 use futures_util::future::join_all;
 use indicatif::{ProgressBar, ProgressStyle};
 use offerd::ids;
-use offerd::matching::identity::identity_of;
-use offerd::matching::offer_ids::table_uuid_of;
-use offerd::matching::texts::Texts;
-use offerd::matching::writing::{self, IdentityLookBack, LeadCommit};
 use offerd::model::{CreditBands, Lead};
 use offerd::partners::{Book, Facts};
 use offerd::rate_table::machine::Write;
 use offerd::rate_table::outcome::Outcome;
 use offerd::rate_table::record::{Answer, AnswerRecord, TableHead};
 use offerd::rate_table::table::Table;
+use offerd::records::identity::identity_of;
+use offerd::records::offer_ids::table_uuid_of;
+use offerd::records::templates::Templates;
+use offerd::records::writing;
+use offerd::records::writing::{IdentityLookBack, LeadCommit};
 use offerd::store::entities::LeadRecord;
 use offerd::store::{Clock, Commit, Store, StoreOptions};
 use tokio::runtime::Runtime;
@@ -48,7 +49,7 @@ pub fn fill(plan: &Plan, leads: u64, runtime: &Runtime) {
         ..StoreOptions::new(plan.store())
     };
     let store = Store::open(options).expect("a new store opens");
-    let texts = Texts::new(store.clone());
+    let texts = Templates::new(store.clone());
     runtime.block_on(texts.keep(&book)).expect("texts are stored");
 
     let style = "{msg} [{bar:40}] {human_pos}/{human_len}, {eta} to go";
@@ -71,7 +72,7 @@ pub fn fill(plan: &Plan, leads: u64, runtime: &Runtime) {
 }
 
 /// What is written when a lead is taken in whose partners answer at once.
-fn taken_in(store: &Store, texts: &Texts, book: &Book, company: Uuid, nth: u64, at_ms: u64) -> Commit {
+fn taken_in(store: &Store, texts: &Templates, book: &Book, company: Uuid, nth: u64, at_ms: u64) -> Commit {
     let body = lead().replace(MARK, &format!("{nth:08}"));
     let uuid = || ids::timed_at(at_ms);
     let (at, table) = (at_ms as i64, table_uuid_of(uuid));

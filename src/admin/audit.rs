@@ -10,7 +10,7 @@ pub const OPERATOR: &str = "offerd-operator";
 /// Longest name that is logged.
 const NAME_CHARS: usize = 64;
 
-/// Who acts: the user who ran the command or, where that is not told, the holder of the admin key.
+/// Who acts: the user who ran the command or, where no name came with it, the holder of the admin key.
 pub fn operator(headers: &HeaderMap) -> String {
     let name = headers.get(OPERATOR).and_then(|name| name.to_str().ok()).unwrap_or_default();
     let name: String = name.chars().filter(is_of_a_name).take(NAME_CHARS).collect();

@@ -55,7 +55,7 @@ impl Chronicle {
             Some((Utc::now().timestamp_millis(), by.to_owned(), missed));
     }
 
-    /// A check begins. Tells whether it may: only one goes on at a time.
+    /// A check begins. Returns whether it may: only one goes on at a time.
     pub fn check_begins(&self) -> bool {
         let mut lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lately.check.as_ref().is_some_and(|check| check.found.is_none()) {

@@ -21,7 +21,7 @@ pub enum New {
 /// A token that was just made.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Created {
-    /// The token, told only now.
+    /// The token, shown only now.
     pub token: String,
     /// Names it from now on.
     pub id: Uuid,
@@ -91,7 +91,7 @@ impl KeyRing {
     /// Makes a token.
     ///
     /// # Errors
-    /// What the store said.
+    /// Why the store did not take it.
     pub async fn create(&self, new: New) -> Result<Created, CommitError> {
         match new {
             New::Company(new) => {
@@ -126,10 +126,10 @@ impl KeyRing {
         tokens.chain(keys).collect()
     }
 
-    /// Ends a token by its id. Tells whether there was one.
+    /// Ends a token by its id. Returns whether there was one.
     ///
     /// # Errors
-    /// What the store said.
+    /// Why the store did not take it.
     pub async fn revoke(&self, id: Uuid) -> Result<bool, CommitError> {
         Ok(self.tokens.revoke(id).await? || self.partner_keys.revoke(id).await?)
     }

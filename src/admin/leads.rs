@@ -9,8 +9,9 @@ use uuid::Uuid;
 use super::App;
 use super::audit::audit;
 use super::command::{blocking, unavailable};
-use crate::matching::explanation::explanation;
-use crate::matching::{Unavailable, dossier, erasure};
+use crate::hindsight::explanation::explanation;
+use crate::persons::{dossier, erasure};
+use crate::records::Unavailable;
 use crate::web::{Context, Failure, Reply};
 
 pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
@@ -34,7 +35,7 @@ pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
 pub(super) async fn explain(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let engine = Arc::clone(&context.app.engine);
-    let explain = move || explanation(&engine.store, &engine.texts, &engine.book(), uuid);
+    let explain = move || explanation(&engine.records, &engine.book(), uuid);
     Reply::json(&found(uuid, explain).await?)
 }
 

@@ -1,6 +1,6 @@
 //! The admin listener, on a thread and a runtime of its own, so that it answers when everything else is stuck.
 //!
-//! - `GET /` tells what there is
+//! - `GET /` lists what there is
 //! - `GET /livez` answers while the process runs
 //! - `GET /readyz` answers 200 while leads are taken, with what to look at all the same (a store that is damaged, a clock that is
 //!   wrong), else 503 with the reason
@@ -34,9 +34,8 @@ mod unwritten;
 use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
 
-use hyper::Method;
-use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Method, StatusCode};
 use tokio::sync::{Semaphore, watch};
 use tracing::error;
 
@@ -55,8 +54,8 @@ use crate::store::Store;
 use crate::telemetry::metrics;
 use crate::telemetry::tail::Tail;
 use crate::web::{
-    AnswerMeter, Authenticate, Caller, Context, Cors, Editions, Failure, Gate, Handler, Listener, Principal,
-    Reply, Route, Router, Scope, Surface, Token, Welcome, handler, service,
+    AnswerMeter, Authenticate, Caller, Context, Cors, Editions, Elsewhere, Failure, Gate, Handler, Listener,
+    Principal, Reply, Route, Router, Scope, Surface, Token, Welcome, handler, service,
 };
 
 /// What the admin pages are made with.
@@ -79,6 +78,8 @@ pub struct Parts {
     pub secret: Option<Password>,
     /// What the operator has set to sign in with, beside links.
     pub password: Option<Password>,
+    /// Which listener has which path.
+    pub elsewhere: Arc<Elsewhere>,
 }
 
 /// What the admin pages work with.
@@ -102,16 +103,29 @@ pub struct App {
     console: Console,
     /// Whether what takes long rests now and then, because leads are taken in beside it.
     rests: bool,
+    /// Which listener has which path.
+    elsewhere: Arc<Elsewhere>,
 }
 
 impl App {
     /// The admin pages of a daemon.
     pub fn new(parts: Parts) -> Self {
-        let Parts { health, metrics, engine, reloader, run_file, settings, tail, secret, password } = parts;
+        let Parts {
+            health,
+            metrics,
+            engine,
+            reloader,
+            run_file,
+            settings,
+            tail,
+            secret,
+            password,
+            elsewhere,
+        } = parts;
         let asks = settings.borrow().console_asks_to_sign_in();
         Self {
-            key_ring: KeyRing::of(engine.store.clone()),
-            store: engine.store.clone(),
+            key_ring: KeyRing::of(engine.records.store.clone()),
+            store: engine.records.store.clone(),
             replays: Arc::new(Semaphore::new(1)),
             index: index_page(&run_file),
             console: Console::new(asks, secret, password),
@@ -124,6 +138,7 @@ impl App {
             settings,
             tail,
             rests: true,
+            elsewhere,
         }
     }
 
@@ -211,6 +226,7 @@ fn surface(app: Arc<App>) -> Surface<App> {
     let nobody = Welcome { cors: Cors::new(&[]), vendors: Vec::new() };
     Surface {
         meter: AnswerMeter::of("admin"),
+        elsewhere: Arc::clone(&app.elsewhere),
         app,
         router: Router::new(&[ROUTES, console::ROUTES].concat()),
         gate: Arc::new(Gate::open()),
@@ -257,7 +273,7 @@ impl Admin {
 }
 
 impl Authenticate for App {
-    /// The one key, compared by digest so that the time tells nothing of it.
+    /// The one key, compared by digest so that the time reveals nothing of it.
     fn principal(&self, token: &Token) -> Option<Principal> {
         use sha2::{Digest, Sha256};
         let same = Sha256::digest(token.as_str()) == Sha256::digest(&self.run_file.admin_key);
@@ -266,6 +282,7 @@ impl Authenticate for App {
             company_name: "operator".into(),
             kind: crate::model::TokenKind::Confidential,
             test: false,
+            duplicate_look_back_minutes: None,
         };
         same.then(|| Principal::Company(operator()))
     }

@@ -7,8 +7,8 @@ use super::App;
 use super::audit::audit;
 use super::command::order;
 use crate::matching::Engine;
-use crate::matching::partner_events::{Recorded, ReportRefused, report_all};
 use crate::model::{ApiError, PartnerReport, Unreadable};
+use crate::reports::partner_events::{Recorded, ReportRefused, report_all};
 use crate::web::{Context, Failure, Reply};
 
 /// Most reports that are sent at once.

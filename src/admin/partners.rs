@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::audit::operator;
 use super::command::{ORDER_BYTES, blocking, order};
 use super::{App, pausing};
+use crate::hindsight::timing::timings;
 use crate::matching::pausing::Pausable;
-use crate::matching::timing::{adapted, timings};
 use crate::web::{Context, Failure, Reply, query};
 
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
@@ -18,10 +18,7 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
 pub(super) async fn timing(context: Context<App>) -> Result<Reply, Failure> {
     let since = query::read(&context.request, |query| query.required("since", query::integer(0..=i64::MAX)))?;
     let engine = Arc::clone(&context.app.engine);
-    let read = move || {
-        let book = engine.book();
-        adapted(timings(&engine.store, &engine.texts, &book, since), &book, &engine.paces)
-    };
+    let read = move || timings(&engine.records, &engine.book(), &engine.statistics, since);
     Reply::json(&blocking("timings could not be read", read).await?)
 }
 

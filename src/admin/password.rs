@@ -31,7 +31,7 @@ impl Password {
         let credential = || {
             let directory = env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from)?;
             let file = directory.join(CREDENTIAL);
-            // One that may not even be looked for is there: reading it tells why.
+            // One that may not even be looked for is there: reading it gives the error.
             file.try_exists().unwrap_or(true).then_some(file)
         };
         let Some(file) = file.map(Path::to_owned).or_else(credential) else { return Ok(None) };
@@ -74,7 +74,7 @@ impl Password {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Whether it is this one; compared by digest, so that the time tells nothing of it.
+    /// Whether it is this one; compared by digest, so that the time reveals nothing of it.
     pub fn is(&self, given: &str) -> bool {
         self.0 == <[u8; 32]>::from(Sha256::digest(given))
     }

@@ -12,7 +12,7 @@ use tracing::error;
 
 use super::App;
 use super::command::{Steps, blocking, order};
-use crate::matching::replay::{Progress, Replay, ReplayReport, Wish, book_of};
+use crate::hindsight::replay::{Progress, Replay, ReplayReport, Wish, book_of};
 use crate::web::{Context, Failure, Reply};
 
 /// Longest body: the partner files.
@@ -58,7 +58,7 @@ pub(super) async fn replay(mut context: Context<App>) -> Result<Reply, Failure> 
     let engine = Arc::clone(&context.app.engine);
     let begin = move || {
         let book = book_of(order.partner_files)?;
-        Replay::new(&engine.store, &engine.texts, book, &engine.configuration().rules, &order.wish)
+        Replay::new(&engine.records, book, &engine.configuration().rules, &order.wish)
     };
     let replay = blocking("a replay could not be begun", begin).await?.map_err(Failure::bad_request)?;
     let under_way = UnderWay { replay, steps: Steps::begin(&context.app), permit };

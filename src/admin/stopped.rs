@@ -13,10 +13,10 @@ use super::console::Console;
 use super::key_ring::KeyRing;
 use super::{App, Health, surface};
 use crate::config::Settings;
-use crate::matching::lines::Lines;
-use crate::matching::texts::Texts;
+use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Engine, Rules};
 use crate::partners::Book;
+use crate::records::Records;
 use crate::reload;
 use crate::run_file::RunFile;
 use crate::store::Store;
@@ -60,15 +60,14 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         locked: false,
     };
     let base_url = settings.api.base_url.clone().unwrap_or_default();
-    let (lines, rules) = (Lines::new(settings.wire), Rules::from(&settings));
+    let (clients, rules) = (PartnerClients::new(settings.wire), Rules::from(&settings));
     let of_engine = store.clone();
     App {
         health: Arc::new(Health::new(store.clone())),
         metrics: metrics::unrecorded(),
         key_ring: KeyRing::of(store.clone()),
         engine: LazyLock::new(Box::new(move || {
-            let texts = Texts::new(of_engine.clone());
-            Arc::new(Engine::new(of_engine, texts, book, lines, rules, base_url))
+            Arc::new(Engine::new(Records::of(of_engine), book, clients, rules, base_url))
         })),
         store,
         // Nobody takes in what has changed: whatever comes next reads the files anew.
@@ -81,5 +80,6 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         chronicle: Chronicle::default(),
         console: Console::new(true, None, None),
         rests: false,
+        elsewhere: Arc::default(),
     }
 }

@@ -12,7 +12,7 @@ const RETRY_AFTER_S: u32 = 10;
 /// What the system says of a full disk.
 const FULL: &str = "(os error 28)";
 
-/// The answer, with the cause, which tells of nobody; it goes to the log too.
+/// The answer, with the cause, which names nobody; the cause is logged too.
 pub(super) fn unwritten(what: &str, cause: &impl Display) -> Failure {
     error!(%cause, what, "what an operator asked for could not be written");
     let mut failure = Failure::overloaded(RETRY_AFTER_S);

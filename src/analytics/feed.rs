@@ -1,19 +1,22 @@
 //! The three feeds: where each of them lies, and how it tells what it holds.
 
-use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use super::event_types::EventTypes;
+use super::arrival_time::ArrivalTime;
 use super::form::Form;
 use super::hash::hash;
-use crate::model::{LeadClientTag, LeadEvent, LeadPayout, Timestamp};
-use crate::store::entities::{Happening, LeadRecord, Payout, Tag};
+use super::page_request::PageRequest;
+use crate::model::{LeadClientTag, LeadEvent, LeadPayout, ProductType, Timestamp};
+use crate::store::codec::CodecError;
+use crate::store::entities::{
+    CompanyRecord, Happening, HappeningRecord, LeadRecord, Payout, PayoutRecord, PayoutSource, Tag,
+};
 use crate::store::{Store, Tree, codec};
 
 /// A log of records of one kind, by company, in the order of arrival.
 pub trait Feed {
     /// What is stored.
-    type Stored: DeserializeOwned;
+    type Stored;
     /// What a page holds.
     type Record: Send + 'static;
 
@@ -26,16 +29,52 @@ pub trait Feed {
     /// Whether its records have event types that a client may choose from.
     const HAS_EVENT_TYPES: bool = false;
 
-    /// Whether a record is among the wanted ones.
-    fn is_wanted(_stored: &Self::Stored, _event_types: EventTypes) -> bool {
+    /// What arrived at one instant.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn read(payload: &[u8]) -> Result<Vec<Self::Stored>, CodecError>;
+
+    /// Whether a record is among those that are asked for.
+    fn is_wanted(_stored: &Self::Stored, _asked: &PageRequest) -> bool {
         true
     }
 
     /// Whether a record is of a test.
     fn is_test(stored: &Self::Stored, store: &Store) -> bool;
 
-    /// What is stored, as a form tells it.
-    fn record(stored: Self::Stored, form: Form) -> Self::Record;
+    /// What is stored, as it is told.
+    fn record(stored: Self::Stored, telling: &Telling<'_>) -> Self::Record;
+}
+
+/// How a record is told.
+#[derive(Debug, Clone, Copy)]
+pub struct Telling<'t> {
+    /// In which form.
+    pub form: Form,
+    /// Of which company; known to the newer form only, which tells it.
+    pub company: Option<&'t CompanyRecord>,
+    /// When it arrived.
+    pub arrival: ArrivalTime,
+}
+
+/// What the newer form tells with every record, and the other with none.
+#[derive(Debug, Clone, PartialEq)]
+struct Told {
+    account_uuid: Uuid,
+    account_name: String,
+    arrival: String,
+}
+
+impl Telling<'_> {
+    fn told(&self) -> Option<Told> {
+        let of_company = |company: &CompanyRecord| (company.uuid, company.name.clone());
+        let told = || {
+            let (account_uuid, account_name) = self.company.map(of_company).unwrap_or_default();
+            Told { account_uuid, account_name, arrival: self.arrival.to_string() }
+        };
+        (self.form == Form::Prompt).then(told)
+    }
 }
 
 /// What happened to leads.
@@ -51,24 +90,31 @@ pub struct Payouts;
 pub struct ClientTags;
 
 impl Feed for Events {
-    type Stored = Happening;
+    type Stored = (Happening, Option<i64>);
     type Record = LeadEvent;
 
     const TREE: Tree = Tree::LeadEvents;
     const PATH: &'static str = "/supplyAnalytics/leadEvents";
     const HAS_EVENT_TYPES: bool = true;
 
-    fn is_wanted(happening: &Happening, event_types: EventTypes) -> bool {
-        event_types.contains(happening.event_type)
+    fn read(payload: &[u8]) -> Result<Vec<Self::Stored>, CodecError> {
+        Ok(HappeningRecord::read(payload)?.each().collect())
     }
 
-    fn is_test(happening: &Happening, _store: &Store) -> bool {
+    /// The specification's form cannot tell that something was taken back.
+    fn is_wanted((happening, taken_back): &Self::Stored, asked: &PageRequest) -> bool {
+        let can_be_told = taken_back.is_none() || asked.form == Form::Prompt;
+        can_be_told && asked.event_types.contains(happening.event_type)
+    }
+
+    fn is_test((happening, _): &Self::Stored, _store: &Store) -> bool {
         happening.test
     }
 
-    fn record(happening: Happening, form: Form) -> LeadEvent {
+    fn record((happening, taken_back): Self::Stored, telling: &Telling<'_>) -> LeadEvent {
         let id = event_id(&happening);
         let (institution_uuid, institution_name) = happening.institution.unzip();
+        let told = telling.told();
         LeadEvent {
             id,
             lead_uuid: happening.lead,
@@ -79,26 +125,49 @@ impl Feed for Events {
             financial_institution_uuid: institution_uuid,
             financial_institution_name: institution_name,
             product_type: happening.product_type,
-            is_test: (form == Form::Prompt).then_some(happening.test),
+            is_test: told.is_some().then_some(happening.test),
+            event_deleted_at: taken_back.map(time),
+            supply_sub_account_uuid: told.as_ref().map(|told| told.account_uuid),
+            supply_sub_account_name: told.as_ref().map(|told| told.account_name.clone()),
+            pagination_timestamp: told.map(|told| told.arrival),
         }
     }
 }
 
 impl Feed for Payouts {
-    type Stored = Payout;
+    type Stored = (Payout, Option<ProductType>, Option<PayoutSource>);
     type Record = LeadPayout;
 
     const TREE: Tree = Tree::LeadPayouts;
     const PATH: &'static str = "/supplyAnalytics/leadPayouts";
 
+    fn read(payload: &[u8]) -> Result<Vec<Self::Stored>, CodecError> {
+        Ok(PayoutRecord::read(payload)?.each_with_source().collect())
+    }
+
     /// Tests earn nothing.
-    fn is_test(_payout: &Payout, _store: &Store) -> bool {
+    fn is_test(_payout: &Self::Stored, _store: &Store) -> bool {
         false
     }
 
-    fn record(payout: Payout, _form: Form) -> LeadPayout {
+    fn record((payout, product_type, source): Self::Stored, telling: &Telling<'_>) -> LeadPayout {
         let Payout { lead, booked_at_ms, cents } = payout;
-        LeadPayout { lead_uuid: lead, booked_at: time(booked_at_ms), payout_in_cents: cents }
+        let Some(told) = telling.told() else { return plain_payout(lead, booked_at_ms, cents) };
+        let taken_back = source.as_ref().and_then(|source| source.takes_back);
+        let (booked, cents) = taken_back.map_or((booked_at_ms, cents), |booked| (booked, -cents));
+        let uuid = source.as_ref().map(|source| source.uuid);
+        let (institution_uuid, institution_name) = source.and_then(|source| source.institution).unzip();
+        LeadPayout {
+            uuid,
+            deleted_at: taken_back.map(|_| time(booked_at_ms)),
+            financial_institution_uuid: institution_uuid,
+            financial_institution_name: institution_name,
+            product_type,
+            supply_sub_account_uuid: Some(told.account_uuid),
+            supply_sub_account_name: Some(told.account_name),
+            pagination_timestamp: Some(told.arrival),
+            ..plain_payout(lead, booked, cents)
+        }
     }
 }
 
@@ -109,6 +178,10 @@ impl Feed for ClientTags {
     const TREE: Tree = Tree::LeadClientTags;
     const PATH: &'static str = "/supplyAnalytics/leadClientTags";
 
+    fn read(payload: &[u8]) -> Result<Vec<Tag>, CodecError> {
+        codec::decode(payload)
+    }
+
     /// A tag does not tell; the lead that it is on does.
     fn is_test(tag: &Tag, store: &Store) -> bool {
         let lead = store.get(Tree::Leads, tag.lead.as_bytes()).ok().flatten();
@@ -116,11 +189,36 @@ impl Feed for ClientTags {
         record.is_some_and(|record| record.test)
     }
 
-    fn record(tag: Tag, _form: Form) -> LeadClientTag {
+    fn record(tag: Tag, telling: &Telling<'_>) -> LeadClientTag {
         let Tag { lead, key, value, created_at_ms } = tag;
         let created_at = created_at_ms.to_be_bytes();
         let hash = hash(&[lead.as_bytes(), key.as_bytes(), value.as_bytes(), &created_at]);
-        LeadClientTag { hash, lead_uuid: lead, key, value, created_at: time(created_at_ms) }
+        let pagination_timestamp = telling.told().map(|told| told.arrival);
+        LeadClientTag {
+            hash,
+            lead_uuid: lead,
+            key,
+            value,
+            created_at: time(created_at_ms),
+            pagination_timestamp,
+        }
+    }
+}
+
+/// A payout as the specification's form tells it.
+fn plain_payout(lead: Uuid, booked_at_ms: i64, cents: f64) -> LeadPayout {
+    LeadPayout {
+        lead_uuid: lead,
+        booked_at: time(booked_at_ms),
+        payout_in_cents: cents,
+        uuid: None,
+        deleted_at: None,
+        financial_institution_uuid: None,
+        financial_institution_name: None,
+        product_type: None,
+        supply_sub_account_uuid: None,
+        supply_sub_account_name: None,
+        pagination_timestamp: None,
     }
 }
 
@@ -177,20 +275,30 @@ mod tests {
         assert_eq!(event_id(&renamed), event_id(&events[0]));
     }
 
+    fn told(happening: Happening, form: Form) -> LeadEvent {
+        let company = CompanyRecord {
+            uuid: Uuid::from_u128(3),
+            name: "Shop".to_owned(),
+            duplicate_look_back_minutes: None,
+        };
+        let telling = Telling { form, company: Some(&company), arrival: ArrivalTime::FIRST };
+        Events::record((happening, None), &telling)
+    }
+
     #[test]
     fn only_events_that_are_tied_to_an_institution_name_one() {
-        let tied = Events::record(rejected(9, ProductType::Loan), Form::Hourly);
+        let tied = told(rejected(9, ProductType::Loan), Form::Hourly);
         assert_eq!(tied.financial_institution_uuid, Some(Uuid::from_u128(9)));
         assert_eq!(tied.financial_institution_name.as_deref(), Some("Bank"));
         let untied = Happening { institution: None, product_type: None, ..rejected(9, ProductType::Loan) };
-        let json = serde_json::to_value(Events::record(untied, Form::Hourly)).unwrap();
+        let json = serde_json::to_value(told(untied, Form::Hourly)).unwrap();
         assert_eq!(json.as_object().unwrap().len(), 5, "{json}");
     }
 
     #[test]
     fn an_amount_is_told_where_there_is_one() {
         let funded = Happening { amount_in_cents: Some(1_250_000), ..rejected(9, ProductType::Loan) };
-        let json = serde_json::to_value(Events::record(funded, Form::Hourly)).unwrap();
+        let json = serde_json::to_value(told(funded, Form::Hourly)).unwrap();
         assert_eq!(json["amountInCents"], 1_250_000);
     }
 
@@ -198,8 +306,12 @@ mod tests {
     fn only_the_newer_form_tells_tests_from_others() {
         for test in [true, false] {
             let event = Happening { test, ..rejected(9, ProductType::Loan) };
-            assert_eq!(Events::record(event.clone(), Form::Hourly).is_test, None);
-            assert_eq!(Events::record(event, Form::Prompt).is_test, Some(test));
+            assert_eq!(told(event.clone(), Form::Hourly).is_test, None);
+            let newer = told(event, Form::Prompt);
+            assert_eq!(newer.is_test, Some(test));
+            assert_eq!(newer.supply_sub_account_uuid, Some(Uuid::from_u128(3)));
+            assert_eq!(newer.supply_sub_account_name.as_deref(), Some("Shop"));
+            assert_eq!(newer.pagination_timestamp.as_deref(), Some("2020-08-01T00:00:00.000000Z"));
         }
     }
 }

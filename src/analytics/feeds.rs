@@ -4,13 +4,15 @@ use tracing::error;
 
 use super::arrival_time::ArrivalTime;
 use super::cursor::Cursor;
-use super::feed::Feed;
+use super::feed::{Feed, Telling};
 use super::form::Form;
 use super::page_request::PageRequest;
 use super::window::Window;
 use crate::model::{FeedPage, Viewer};
 use crate::planted::{Planted, planted};
-use crate::store::{Commit, FeedKey, ReadError, Store, StoreError, codec};
+use crate::store::entities::CompanyRecord;
+use crate::store::tokens::Tokens;
+use crate::store::{Commit, FeedKey, ReadError, Store, StoreError};
 use crate::telemetry::metrics::FEED_PAGES_CUT;
 
 /// Up to where the feeds may be told.
@@ -102,6 +104,7 @@ impl Feeds {
         request: PageRequest,
     ) -> Result<Vec<F::Record>, ReadError> {
         let mut data = Vec::new();
+        let company = self.company(viewer, request);
         let first = FeedKey::first_at(viewer.company, request.start.0);
         // An append has an arrival time of its own, so its record holds all of an instant.
         for record in self.store.scan_from(F::TREE, first.to_bytes(), viewer.company) {
@@ -111,21 +114,28 @@ impl Feeds {
                 break;
             }
             let stored = instant::<F>(key, &payload);
+            let arrival = ArrivalTime(key.arrival_us);
+            let telling = Telling { form: request.form, company: company.as_ref(), arrival };
             let (read, held_before) = (stored.len(), data.len());
             let is_seen = |stored: &F::Stored| !viewer.test || F::is_test(stored, &self.store);
-            let wanted = stored
-                .into_iter()
-                .filter(|stored| F::is_wanted(stored, request.event_types) && is_seen(stored));
-            data.extend(wanted.map(|stored| F::record(stored, request.form)));
+            let wanted =
+                stored.into_iter().filter(|stored| F::is_wanted(stored, &request) && is_seen(stored));
+            data.extend(wanted.map(|stored| F::record(stored, &telling)));
             window.holds(read, data.len() - held_before);
         }
         Ok(data)
+    }
+
+    /// Whose feed it is, for the form that tells it.
+    fn company(&self, viewer: Viewer, request: PageRequest) -> Option<CompanyRecord> {
+        let of_newer = request.form == Form::Prompt;
+        of_newer.then(|| Tokens::of(self.store.clone()).company(viewer.company)).flatten()
     }
 }
 
 /// What arrived at one instant. What cannot be read is left out, as a broken record is.
 fn instant<F: Feed>(key: FeedKey, payload: &[u8]) -> Vec<F::Stored> {
-    codec::decode(payload).unwrap_or_else(|error| {
+    F::read(payload).unwrap_or_else(|error| {
         error!(%error, feed = F::TREE.name(), arrival_us = key.arrival_us, "feed records could not be read");
         Vec::new()
     })

@@ -16,7 +16,8 @@
 //! | ends | an hour on at the earliest, then at about 1000 records | at about 1000 records, or before `untilTimestamp` |
 //! | leaves out | nothing | lead events that are not of `eventType` |
 //! | `nextUrl` carries | `timestamp` | `paginationToken`, which carries all of the above |
-//! | events tell | | `isTest` |
+//! | records tell besides | | whose they are, when they arrived; events `isTest` |
+//! | what was taken back | is a payout of less than nothing | comes again, with the time |
 //!
 //! They differ in how a page is asked for ([`PageRequest`]) and where it is told to go on ([`Cursor`]); one reader reads
 //! the pages of both ([`Feeds`]).
@@ -47,7 +48,7 @@ mod window;
 pub use arrival_time::ArrivalTime;
 pub use cursor::{Cursor, PAGINATION_TOKEN};
 pub use event_types::EventTypes;
-pub use feed::{ClientTags, Events, Feed, Payouts};
+pub use feed::{ClientTags, Events, Feed, Payouts, Telling};
 pub use feeds::{Feeds, Horizon};
 pub use form::Form;
 pub use page_request::PageRequest;

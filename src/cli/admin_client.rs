@@ -1,5 +1,5 @@
 //! Whoever keeps the store now, as commands speak to them: the running daemon, over its admin listener, or its handlers in this
-//! process, over the store that the command opens. A command cannot tell which of them answers.
+//! process, over the store that the command opens. A command does not see which of them answers.
 
 use hyper::{Method, StatusCode};
 use serde::Serialize;
@@ -36,7 +36,7 @@ impl AdminClient {
         Self::find_or(settings, open).await
     }
 
-    /// The running daemon, or else the store, which is made where there is none. That is told: it may be that another was meant.
+    /// The running daemon, or else the store. Where there is none it is made, and that is reported: another may be meant.
     pub async fn find_or_make(settings: &Settings) -> Result<Self, Trouble> {
         let open = || {
             let made = !super::is_there(&settings.store.path)?;

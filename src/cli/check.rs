@@ -29,7 +29,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Checks settings and partner files, and tells every fault of both.
+/// Checks settings and partner files, and shows every fault of both.
 pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let checked = daemon::load(config).and_then(|(settings, book)| Ok((remarks(&settings, &book)?, book)));
     match checked {

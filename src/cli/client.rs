@@ -66,7 +66,7 @@ impl Client {
     /// A sentence when TLS cannot be set up.
     pub fn of_daemon(base: String, token: String, settings: &Settings) -> Result<Self, String> {
         let listeners = [&settings.api.tls, &settings.integrations.tls, &settings.admin.tls];
-        // What cannot be read is not trusted; `offerd check` tells why.
+        // What cannot be read is not trusted; `offerd check` shows why.
         let chains: Vec<Vec<u8>> =
             listeners.iter().filter_map(|tls| fs::read(&tls.as_ref()?.certificate).ok()).collect();
         let http = Box::new(Http::builder(TokioExecutor::new()).build(pinned::connector(&chains)?));
@@ -235,7 +235,7 @@ impl Lines<'_> {
     /// The next line, which is JSON; `None` when there are no more.
     ///
     /// # Errors
-    /// That the daemon hangs, hung up, or said something else.
+    /// That the daemon hangs, hung up, or sent something else.
     pub async fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, String> {
         loop {
             if let Some(end) = self.arrived.iter().position(|byte| *byte == b'\n') {
@@ -289,7 +289,7 @@ impl Answer {
     }
 }
 
-/// What an error says. The attribute is told where the message goes on from it, not where it says everything itself.
+/// What an error says. The attribute is named where the message goes on from it, not where it says everything itself.
 fn sentence(error: &ApiError) -> Option<String> {
     let message = error.message.as_deref()?;
     let goes_on = ["must ", "is ", "has ", "does ", "cannot "].iter().any(|word| message.starts_with(word));

@@ -54,7 +54,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     Ok(())
 }
 
-/// Makes a new secret, and tells it: it alone on standard output, unless all is wanted as JSON.
+/// Makes a new secret, and prints it: alone on standard output, unless JSON is asked for.
 async fn new_secret(settings: &Settings, json: bool) -> Result<(), Trouble> {
     let admin = AdminClient::find(settings).await?;
     let made: NewSecret = admin.ask(Method::POST, "/console/secret").await?;

@@ -17,7 +17,7 @@ impl Making {
     /// Begins a file, readable by its owner only, where there is none yet.
     ///
     /// # Errors
-    /// That there is one, or what the file system said.
+    /// That there is one, or the file system's error.
     pub fn begin(file: &Path) -> Result<(Self, File)> {
         if file.exists() {
             return Err(ErrorKind::AlreadyExists.into());
@@ -39,7 +39,7 @@ impl Making {
     /// Gives the file its name. Once this returns, it survives a power cut.
     ///
     /// # Errors
-    /// What the file system said.
+    /// The file system's error.
     pub fn finish(self, written: &File) -> Result<()> {
         written.sync_all()?;
         fs::rename(&self.part, &self.file)?;

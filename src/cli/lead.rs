@@ -19,7 +19,10 @@ use super::page::{self, dollars};
 use super::trouble::Trouble;
 use super::values;
 use crate::config::Settings;
-use crate::model::{Lead, Money, PendingResponse, RateTable, Unreadable};
+use crate::model::{
+    CreditCardOffer, Lead, LoanOffer, Money, MortgageOffer, PendingResponse, RateTable, SavingsOffer,
+    SpecialOffer, Unreadable,
+};
 use crate::run_file::RunFile;
 
 /// What to do with leads.
@@ -27,9 +30,9 @@ use crate::run_file::RunFile;
 pub enum Command {
     /// Submit a lead, show the partners answering, then the offers
     Submit(Submit),
-    /// Erase a person: destroy the key of a lead, and tell what remains
+    /// Erase a person: destroy the key of a lead, and show what remains
     Erase(erase::Erase),
-    /// Tell everything that is held on a person, as one JSON document
+    /// Write everything that is held on a person, as one JSON document
     Export(export::Export),
 }
 
@@ -84,7 +87,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
 /// Reads a lead file, both as it is and as the engine sees it.
 ///
 /// # Errors
-/// A sentence that tells every fault.
+/// Every fault, in a sentence.
 pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
     let mut body = Vec::new();
     let read = if file == Path::new("-") {
@@ -242,80 +245,93 @@ pub fn offers(table: &RateTable) -> Table {
     shown
 }
 
-fn rows(table: &RateTable) -> Vec<[String; 6]> {
+/// An offer as it is shown, a column after the other.
+type Row = [String; 6];
+
+fn rows(table: &RateTable) -> Vec<Row> {
     let mut rows = Vec::new();
-    for offer in &table.loan_offers {
-        let rate = match (offer.min_apr, offer.max_apr) {
-            (Some(min), Some(max)) if min == max => format!("{min} % APR"),
-            (Some(min), Some(max)) => format!("{min}–{max} % APR"),
-            _ => String::new(),
-        };
-        let amount = format!("up to {}", dollars(f64::from(offer.max_amount)));
-        let term = if offer.term_length == 0 {
-            "open".to_owned()
-        } else {
-            format!("{} {}s", offer.term_length, offer.term_unit)
-        };
-        rows.push([
-            offer.originator.name.clone(),
-            named(offer.product_sub_type, format_args!("{amount}, {term}")),
-            rate,
-            monthly(offer.min_monthly_payment, offer.max_monthly_payment),
-            firmness(offer.pre_approved, offer.pre_qualified, false),
-            score(offer.recommendation_score),
-        ]);
-    }
-    for offer in &table.credit_card_offers {
-        let details = &offer.details;
-        let rate = match (details.min_purchase_apr, details.max_purchase_apr) {
-            (Some(min), Some(max)) if min != max => format!("{min}–{max} % APR"),
-            (Some(apr), _) | (None, Some(apr)) => format!("{apr} % APR"),
-            _ => String::new(),
-        };
-        rows.push([
-            offer.partner.name.clone(),
-            named(offer.product_sub_type, details.card_name.as_deref().unwrap_or_default()),
-            rate,
-            details.max_annual_fee.map(|fee| format!("{}/year", dollars(fee.to_f64()))).unwrap_or_default(),
-            firmness(details.pre_approved, details.pre_qualified, details.pre_selected),
-            score(offer.recommendation_score),
-        ]);
-    }
-    for offer in &table.mortgage_offers {
-        let details = &offer.details;
-        rows.push([
-            offer.partner.name.clone(),
-            named(offer.product_sub_type, details.loan_type),
-            format!("{} % APR", details.apr),
-            format!("{}/month", dollars(details.monthly_payment.to_f64())),
-            String::new(),
-            score(offer.recommendation_score),
-        ]);
-    }
-    for offer in &table.savings_offers {
-        rows.push([
-            offer.partner.name.clone(),
-            named(offer.product_sub_type, offer.details.name.as_deref().unwrap_or_default()),
-            format!("{} % APY", offer.details.annual_percent_yield),
-            String::new(),
-            String::new(),
-            score(offer.recommendation_score),
-        ]);
-    }
-    for offer in &table.special_offers {
-        rows.push([
-            offer.partner_name.clone(),
-            named("special", &offer.name),
-            String::new(),
-            String::new(),
-            String::new(),
-            score(offer.recommendation_score),
-        ]);
-    }
+    rows.extend(table.loan_offers.iter().map(loan));
+    rows.extend(table.credit_card_offers.iter().map(card));
+    rows.extend(table.mortgage_offers.iter().map(mortgage));
+    rows.extend(table.savings_offers.iter().map(savings));
+    rows.extend(table.special_offers.iter().map(special));
     rows
 }
 
-/// Why nothing can be told of a lead.
+fn loan(offer: &LoanOffer) -> Row {
+    let rate = match (offer.min_apr, offer.max_apr) {
+        (Some(min), Some(max)) if min == max => format!("{min} % APR"),
+        (Some(min), Some(max)) => format!("{min}–{max} % APR"),
+        _ => String::new(),
+    };
+    let amount = format!("up to {}", dollars(f64::from(offer.max_amount)));
+    let term = if offer.term_length == 0 {
+        "open".to_owned()
+    } else {
+        format!("{} {}s", offer.term_length, offer.term_unit)
+    };
+    [
+        offer.originator.name.clone(),
+        named(offer.product_sub_type, format_args!("{amount}, {term}")),
+        rate,
+        monthly(offer.min_monthly_payment, offer.max_monthly_payment),
+        firmness(offer.pre_approved, offer.pre_qualified, false),
+        score(offer.recommendation_score),
+    ]
+}
+
+fn card(offer: &CreditCardOffer) -> Row {
+    let details = &offer.details;
+    let rate = match (details.min_purchase_apr, details.max_purchase_apr) {
+        (Some(min), Some(max)) if min != max => format!("{min}–{max} % APR"),
+        (Some(apr), _) | (None, Some(apr)) => format!("{apr} % APR"),
+        _ => String::new(),
+    };
+    [
+        offer.partner.name.clone(),
+        named(offer.product_sub_type, details.card_name.as_deref().unwrap_or_default()),
+        rate,
+        details.max_annual_fee.map(|fee| format!("{}/year", dollars(fee.to_f64()))).unwrap_or_default(),
+        firmness(details.pre_approved, details.pre_qualified, details.pre_selected),
+        score(offer.recommendation_score),
+    ]
+}
+
+fn mortgage(offer: &MortgageOffer) -> Row {
+    let details = &offer.details;
+    [
+        offer.partner.name.clone(),
+        named(offer.product_sub_type, details.loan_type),
+        format!("{} % APR", details.apr),
+        format!("{}/month", dollars(details.monthly_payment.to_f64())),
+        String::new(),
+        score(offer.recommendation_score),
+    ]
+}
+
+fn savings(offer: &SavingsOffer) -> Row {
+    [
+        offer.partner.name.clone(),
+        named(offer.product_sub_type, offer.details.name.as_deref().unwrap_or_default()),
+        format!("{} % APY", offer.details.annual_percent_yield),
+        String::new(),
+        String::new(),
+        score(offer.recommendation_score),
+    ]
+}
+
+fn special(offer: &SpecialOffer) -> Row {
+    [
+        offer.partner_name.clone(),
+        named("special", &offer.name),
+        String::new(),
+        String::new(),
+        String::new(),
+        score(offer.recommendation_score),
+    ]
+}
+
+/// Why a lead is not found.
 fn unknown(lead: Uuid) -> String {
     format!(
         "there is no lead {lead}, or it has been erased; `lead submit` and `explain` tell the uuid of a lead"

@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Writes everything, and tells how many files that are.
+/// Writes everything, and returns how many files that are.
 fn write(directory: &Path) -> io::Result<usize> {
     let (man, completions) = (directory.join("man"), directory.join("completions"));
     fs::create_dir_all(&man)?;
@@ -78,7 +78,7 @@ fn commands(command: &clap::Command, man: &Path) -> io::Result<usize> {
     Ok(files)
 }
 
-/// The page of the daemon: what the command line tells of itself, and the chapters.
+/// The page of the daemon: the options and commands, and the chapters.
 fn daemon(root: &clap::Command) -> io::Result<Vec<u8>> {
     let man = Man::new(root.clone()).section(SECTION).manual("offerd");
     let mut page = MANUALS[0].preamble().as_bytes().to_vec();

@@ -79,11 +79,11 @@ Examples:
 
 SIGHUP takes changed files in, SIGTERM drains and ends, a second SIGTERM ends at once.")]
     Serve,
-    /// Check settings and partner files; every fault is told at once, exit code 64
+    /// Check settings and partner files; every fault is shown at once, exit code 64
     Check(check::Arguments),
     /// Look at the machine: limits, disk, clock, key, store, certificates, ports, partners; what is wrong, and what to do
     Doctor(doctor::Arguments),
-    /// Tell where a running daemon's console is, with a link that signs in; or make a new secret to sign in with
+    /// Show where a running daemon's console is, with a link that signs in; or make a new secret to sign in with
     Console(console::Arguments),
     /// Make, list and revoke access tokens, of a running daemon or of a stopped one's store
     #[command(subcommand)]
@@ -122,9 +122,9 @@ Examples:
     Partners(partners::Command),
     /// Have a running daemon take in its settings and partner files anew, all or nothing
     Reload(reload::Arguments),
-    /// Tell for a lead, partner by partner and offer by offer, what matches and what does not
+    /// Show for a lead, partner by partner and offer by offer, what matches and what does not
     Explain(explain::Arguments),
-    /// Run stored leads against changed partner files, and tell which offers would be won and lost; nobody is called
+    /// Run stored leads against changed partner files, and show which offers would be won and lost; nobody is called
     Replay(replay::Arguments),
     /// Write the whole store into one sealed file, of a running daemon or of a stopped one's store
     Backup(backup::Arguments),
@@ -188,7 +188,7 @@ fn settings(config: Option<&Path>) -> Result<Settings, Trouble> {
     }
 }
 
-/// The settings, for a command that has only to find the daemon: what is wrong in them is for the daemon to tell.
+/// The settings, for a command that has only to find the daemon: what is wrong in them is for the daemon to report.
 fn settings_to_find_the_daemon(config: Option<&Path>) -> Result<Settings, Trouble> {
     let (settings, faults) = Settings::inspect(config);
     settings.ok_or(Trouble::Faults(faults))
@@ -238,7 +238,7 @@ fn is_there(store: &Path) -> Result<bool, String> {
 /// What to do where this user may not.
 const PERMIT: &str = "go on as the user that the daemon runs as, or give it to that user with `chown -R`";
 
-/// A path from the root on, which tells what is meant in whatever directory it is read.
+/// A path from the root on, which means the same in whatever directory it is read.
 fn whole(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -66,7 +66,7 @@ impl NoAnswer {
     }
 }
 
-/// Why no connection was made. The client tells name and TCP apart by their texts alone; what is neither is TLS.
+/// Why no connection was made. The client's errors of name and TCP differ by their words alone; what is neither is TLS.
 fn unconnected(url: &str, error: &(dyn Error + 'static)) -> Why {
     let says = |text: &str| chain(error).any(|one| one.to_string().starts_with(text));
     let refused = |one: &(dyn Error + 'static)| {

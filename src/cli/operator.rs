@@ -11,7 +11,7 @@ pub fn operator() -> String {
     // The kernel shows the process to itself as its user's.
     let number = fs::metadata("/proc/self").map(|process| process.uid()).ok();
     let of = |variable: &str| env::var(variable).ok().filter(|name| !name.is_empty());
-    // Who uses sudo is told by it; what else the environment says anybody may have written there.
+    // `sudo` names who uses it; what else the environment says anybody may have written there.
     let name = of("SUDO_USER").or_else(|| User(number?).name());
     let name = name.or_else(|| of("USER")).or_else(|| of("LOGNAME")).unwrap_or_default();
     let name: String = name.chars().filter(char::is_ascii_graphic).collect();

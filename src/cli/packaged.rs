@@ -1,4 +1,4 @@
-//! Where an offerd that came as a package has its settings, so that its commands need not be told.
+//! Where an offerd that came as a package has its settings, so that its commands need no `--config`.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -34,7 +34,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Asks the running daemon to reload, and tells what came of it.
+/// Asks the running daemon to reload, and prints what came of it.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let settings = super::settings_to_find_the_daemon(config)?;
     let outcome = reload(&settings).await?;
@@ -56,7 +56,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     }
 }
 
-/// What is to be told when the command was given another settings file than the daemon reads.
+/// The warning when the command was given another settings file than the daemon reads.
 fn other_file(config: Option<&Path>, settings: &Settings) -> Option<String> {
     let given = config?;
     let read = RunFile::read(&settings.store.path).ok().flatten()?.settings_files?;

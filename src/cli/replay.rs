@@ -12,7 +12,7 @@ use super::progress::Bar;
 use super::trouble::Trouble;
 use super::{page, values};
 use crate::admin::replay::{ReplayLine, ReplayOrder};
-use crate::matching::replay::{Named, OfferCount, ReplayReport, Wish};
+use crate::hindsight::replay::{Named, OfferCount, ReplayReport, Wish};
 use crate::partners::Book;
 
 /// `offerd replay`
@@ -52,7 +52,7 @@ const BAR: &str = "{bar:30} {pos} of {len} rate tables, {eta} left";
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
     let directory = arguments.partners.as_ref().unwrap_or(&settings.partners.path);
-    // Here, so that faults are told with the files that they are in.
+    // Here, so that faults are shown with the files that they are in.
     Book::load(directory).map_err(Trouble::Faults)?;
     let bar = Bar::begin(BAR);
     let admin = AdminClient::find(&settings).await?;

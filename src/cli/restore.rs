@@ -78,7 +78,7 @@ fn master_key(settings: &Settings, into: &Path) -> Result<Option<MasterKey>, Str
     })
 }
 
-/// Checks a backup; tells what it misses of the store that it was taken of, if anything.
+/// Checks a backup; returns what it misses of the store that it was taken of, if anything.
 fn check(master: Option<MasterKey>, arguments: &Arguments) -> Result<Option<String>, String> {
     let mut scanner = Scanner::new(master);
     read(&arguments.file, |piece, bar| {
@@ -163,14 +163,14 @@ fn of_file(file: &Path, message: String) -> String {
     format!("{}: {message}", file.display())
 }
 
-/// Tells what was broken in the store before the backup was taken.
+/// Prints what was broken in the store before the backup was taken.
 fn warn(report: &CheckReport) {
     for record in &report.broken {
         eprintln!("offerd: {record}, as it was when the backup was taken");
     }
 }
 
-/// Tells what is in a backup, and gives what it misses.
+/// Prints what is in a backup, and returns what it misses.
 fn tell(arguments: &Arguments, summary: &Summary, what: &str) -> Result<Option<String>, String> {
     if arguments.json {
         page::print_json(&json_of(summary))?;

@@ -22,7 +22,7 @@ use crate::store::tokens::NewToken;
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make a token and print it, alone, on standard output; it is told nowhere else
+    /// Make a token and print it, alone, on standard output; it is shown nowhere else
     Create(Create),
     /// List tokens; the tokens themselves are kept nowhere
     #[command(after_help = "\
@@ -126,7 +126,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
     Ok(admin.close()?)
 }
 
-/// Tells the token that was made: it alone on standard output, unless all is wanted as JSON.
+/// Prints the token that was made: alone on standard output, unless JSON is asked for.
 fn tell(created: Created, json: bool) -> Result<(), String> {
     if json {
         return page::print_json(&created);

@@ -1,6 +1,7 @@
 //! `offerd export FILE`, `offerd import FILE`: a store as plain lines of JSON, for moving on.
 //!
-//! Both work on the store of a stopped daemon: what is told is then of one instant. Of a running one, export a backup.
+//! Both work on the store of a stopped daemon, so that what is exported is of one instant. Of a running one, restore a backup
+//! elsewhere, and export that.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
@@ -18,8 +19,8 @@ use super::operator::operator;
 use super::trouble::Trouble;
 use crate::admin::backup::told;
 use crate::config::Settings;
-use crate::matching::transfer::{Export, Import};
 use crate::store::{MasterKey, Store, Tree};
+use crate::transfer::{Export, Import};
 
 /// `offerd export`
 #[derive(Debug, Args)]
@@ -33,7 +34,7 @@ The store must be that of a stopped daemon; of a running one restore a backup el
 pub struct ExportArguments {
     /// File to make, readable by its owner only; `-` is standard output
     file: PathBuf,
-    /// With what tells of persons, in the clear; without it everything that is sealed in the store is left out
+    /// With personal data, in the clear; without it everything that is sealed in the store is left out
     #[arg(long)]
     personal_data: bool,
 }
@@ -128,7 +129,7 @@ fn master_key(settings: &Settings) -> Result<Option<MasterKey>, String> {
     found.map_err(|error| error.to_string())
 }
 
-/// Works on the store of a stopped daemon, and tells what came of it.
+/// Works on the store of a stopped daemon, and prints what came of it.
 async fn run(
     config: Option<&Path>,
     work: impl AsyncFnOnce(&Settings) -> Result<String, String>,
@@ -145,7 +146,8 @@ async fn run(
     Ok(())
 }
 
-/// Writes the lines, and tells how many records there are, and how often something could not be read; a file has its name when all of them are in it.
+/// Writes the lines, and returns how many records there are, and how often something could not be read. A file has its name when
+/// all of them are in it.
 fn write(store: &Store, arguments: &ExportArguments) -> Result<(u64, u64), String> {
     let file = &arguments.file;
     if file == Path::new("-") {

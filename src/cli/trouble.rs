@@ -14,12 +14,12 @@ pub enum Trouble {
     Faults(Vec<Fault>),
     /// Anything else, in a sentence.
     Other(String),
-    /// What standard output has told already.
+    /// What standard output shows already.
     Told(ExitCode),
 }
 
 impl Trouble {
-    /// Tells it, where it has not been told.
+    /// Prints it, unless it is shown already.
     pub fn end(self) -> ExitCode {
         match self {
             Self::Faults(faults) => {

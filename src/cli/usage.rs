@@ -3,8 +3,8 @@
 use clap::error::ErrorKind;
 use clap::{Command, Error};
 
-/// Tells what is wrong with a command line, or gives the help that was asked for, and ends the process as `clap` would: with
-/// exit code 2, or 0 where help was asked for.
+/// Prints what is wrong with a command line, or the help that was asked for, and ends the process as `clap` would: with exit
+/// code 2, or 0 where help was asked for.
 pub fn end(error: &Error, command: &Command, words: impl Iterator<Item = String>) -> ! {
     use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     if matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion) {

@@ -1,4 +1,4 @@
-//! Values of the command line that are told with an example when they are not understood.
+//! Values of the command line. The error for one that is not understood has an example.
 
 use std::time::Duration;
 

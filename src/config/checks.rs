@@ -97,8 +97,8 @@ fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {
     let segment = |name: &String| {
         !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
     };
-    if vendor.is_empty() || !vendor.iter().all(segment) {
-        fault("api.vendor", "must be names of letters, digits, `-` and `_`, at least one".to_owned(), found);
+    if !vendor.iter().all(segment) {
+        fault("api.vendor", "must be names of letters, digits, `-` and `_`".to_owned(), found);
     }
     let cors_origins: Vec<String> = raw.cors_origins.into();
     for origin in cors_origins.iter().filter(|origin| *origin != "*" && !is_origin(origin)) {
@@ -208,22 +208,11 @@ fn matching(raw: &RawMatching, found: &mut Found) -> MatchingSettings {
 }
 
 fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettings {
+    let [per_company, per_address, clicks_per_offer] = rates(&raw, found);
     LimitSettings {
-        per_company: rate(
-            ["limits.requests_per_second_per_company", "limits.burst_per_company"],
-            [raw.requests_per_second_per_company, raw.burst_per_company],
-            found,
-        ),
-        per_address: rate(
-            ["limits.requests_per_second_per_address", "limits.burst_per_address"],
-            [raw.requests_per_second_per_address, raw.burst_per_address],
-            found,
-        ),
-        clicks_per_offer: rate(
-            ["limits.clicks_per_second_per_offer", "limits.burst_clicks_per_offer"],
-            [raw.clicks_per_second_per_offer, raw.burst_clicks_per_offer],
-            found,
-        ),
+        per_company,
+        per_address,
+        clicks_per_offer,
         clicks_kept_per_offer: count(
             "limits.clicks_kept_per_offer",
             raw.clicks_kept_per_offer,
@@ -279,6 +268,27 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
         queue: count("limits.queue", raw.queue, 1, 1_000_000, found),
         queue_wait: duration("limits.queue_wait", raw.queue_wait, MILLISECOND, MINUTE, found),
     }
+}
+
+/// How often a company may ask, an address, and an offer be clicked.
+fn rates(raw: &RawLimits, found: &mut Found) -> [Option<RateSettings>; 3] {
+    [
+        rate(
+            ["limits.requests_per_second_per_company", "limits.burst_per_company"],
+            [raw.requests_per_second_per_company, raw.burst_per_company],
+            found,
+        ),
+        rate(
+            ["limits.requests_per_second_per_address", "limits.burst_per_address"],
+            [raw.requests_per_second_per_address, raw.burst_per_address],
+            found,
+        ),
+        rate(
+            ["limits.clicks_per_second_per_offer", "limits.burst_clicks_per_offer"],
+            [raw.clicks_per_second_per_offer, raw.burst_clicks_per_offer],
+            found,
+        ),
+    ]
 }
 
 fn rate(keys: [&str; 2], [per_second, burst]: [i64; 2], found: &mut Found) -> Option<RateSettings> {

@@ -58,7 +58,7 @@ impl Layers {
         Ok(Self { merged, defaults, file: source, variables })
     }
 
-    /// A fault at a key, told where the key was set last.
+    /// A fault at a key, in the place where the key was set last.
     pub(super) fn fault(&self, key: &str, message: String) -> Fault {
         // An unknown section has no key of its own, but a variable that made it.
         let of_section = || {

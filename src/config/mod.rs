@@ -1,7 +1,7 @@
 //! The settings: raw input, layered, and what is checked of it.
 //!
 //! Layers: `config/default.toml` (built in, and the only place where defaults stand) < the file given by `--config` <
-//! `OFFERD__SECTION__KEY`. All faults are told at once, each with the file and line or the variable that caused it.
+//! `OFFERD__SECTION__KEY`. All faults are reported at once, each with the file and line or the variable that caused it.
 
 mod checks;
 mod layers;

@@ -177,7 +177,7 @@ pub(super) struct RawTracing {
     pub sampled_percent: i64,
 }
 
-/// A name or a list of names.
+/// A list of names, or one text with commas between them, as an environment variable has it; an empty one names none.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "must be a string or a list of strings")]
 pub(super) enum OneOrMany {
@@ -188,7 +188,10 @@ pub(super) enum OneOrMany {
 impl From<OneOrMany> for Vec<String> {
     fn from(names: OneOrMany) -> Self {
         match names {
-            OneOrMany::One(name) => vec![name],
+            OneOrMany::One(names) => {
+                let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+                names.map(str::to_owned).collect()
+            }
             OneOrMany::Many(names) => names,
         }
     }

@@ -62,7 +62,7 @@ pub struct ApiSettings {
     pub listen: SocketAddr,
     /// Where clients reach it; `None` for its own address.
     pub base_url: Option<String>,
-    /// Vendor segments of the v1 `Accept` type.
+    /// Vendor segments of the v1 `Accept` type; none for any.
     pub vendor: Vec<String>,
     /// Origins whose pages may call.
     pub cors_origins: Vec<String>,
@@ -206,7 +206,7 @@ pub struct MatchingSettings {
 /// `[wire]`
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WireSettings {
-    /// Share of the lines to partners that breakers may keep out at once.
+    /// Share of the endpoints of partners over HTTP that breakers may keep out at once, in percent.
     pub max_ejected_percent: u8,
     /// Breakers count and log, and keep nobody out.
     pub simulate_only: bool,

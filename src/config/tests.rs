@@ -37,6 +37,28 @@ fn a_file_goes_over_the_defaults_and_the_environment_over_both() {
 }
 
 #[test]
+fn lists_are_given_by_the_environment_with_commas() {
+    let lists = DEFAULTS.lines().filter(|line| line.contains(" = [")).count();
+    let keys = ["API__VENDOR", "API__CORS_ORIGINS", "LIMITS__EXEMPT", "LIMITS__TRUSTED_PROXIES"];
+    assert_eq!(lists, keys.len(), "each list of the defaults is among the keys");
+    let settings = |values: [&str; 4]| {
+        let name = |key: &str| format!("OFFERD__{key}");
+        let variables = keys.iter().zip(values).map(|(key, value)| (name(key), value.to_owned()));
+        Settings::from_layers(None, variables).unwrap()
+    };
+
+    let two = ["acme, shop", "https://a.example,https://b.example", "10.0.0.0/8,::1/128", "192.0.2.0/24 ,"];
+    let two = settings(two);
+    assert_eq!(two.api.vendor, ["acme", "shop"]);
+    assert_eq!(two.api.cors_origins, ["https://a.example", "https://b.example"]);
+    assert_eq!((two.limits.exempt.len(), two.limits.trusted_proxies.len()), (2, 1));
+
+    let none = settings([""; 4]);
+    assert!(none.api.vendor.is_empty() && none.api.cors_origins.is_empty());
+    assert!(none.limits.exempt.is_empty() && none.limits.trusted_proxies.is_empty());
+}
+
+#[test]
 fn every_fault_is_told_at_once_where_it_was_made() {
     let file = "[api]\nlisten = 'here'\nmax_body_bytes = 5\n[matching]\ndeadlin = '3s'\nlinger = 5\n";
     let variables = [

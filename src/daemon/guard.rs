@@ -1,8 +1,8 @@
 //! The guard: a plain thread that ends the process when nothing else does.
 //!
-//! It needs no runtime, no lock of the store and no disk. It hears of a signal by a socket that the signal's handler writes to, and
-//! of a store that has failed for good by a flag. From then on the daemon has its time to end; then the guard ends it, whatever
-//! spins or hangs, with a last line that says what was not finished.
+//! It needs no runtime, no lock of the store and no disk. It hears of a signal by a socket that the signal's handler writes to,
+//! and of a store that has failed for good by a flag. From then on the daemon has its time to end; then the guard ends it,
+//! whatever spins or hangs, with a last line that says what was not finished.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long the last line may take: the log may hang too.
 const LAST_WORD: Duration = Duration::from_millis(500);
 
-/// How long the daemon may take to end at once, when it is told to a second time.
+/// How long the daemon may take to end at once, after a second signal.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// Where the daemon is in its life.
@@ -62,7 +62,7 @@ impl Stage {
     }
 }
 
-/// What the daemon tells its guard.
+/// The daemon's side of the guard: it notes its stage, and hands over the store's flag.
 #[derive(Debug, Clone)]
 pub(super) struct Guard {
     stage: Arc<AtomicU8>,
@@ -123,7 +123,7 @@ impl Watch {
         let mut ends = Instant::now() + self.bound;
         while Instant::now() < ends {
             if self.signalled() {
-                // Told again: at once means at once.
+                // A second signal: at once means at once.
                 ends = if told { ends.min(Instant::now() + AT_ONCE) } else { ends };
                 told = true;
             }

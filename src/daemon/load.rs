@@ -1,4 +1,4 @@
-//! Settings and partner files, read and checked together, so that all their faults are told at once.
+//! Settings and partner files, read and checked together, so that all their faults are reported at once.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use crate::admin::password::Password;
 use crate::config::{Settings, StoreSettings};
 use crate::declaration::Fault;
 use crate::http::identities::Identities;
-use crate::matching::lines::Lines;
+use crate::matching::partner_clients::PartnerClients;
 use crate::partners::Book;
 use crate::store::MasterKey;
 
@@ -22,7 +22,7 @@ pub fn load(config: Option<&Path>) -> Result<(Settings, Book), Vec<Fault>> {
     faults.extend(certificate_faults(Identities::read(&settings)));
     match Book::load(&settings.partners.path) {
         Ok(book) => {
-            let closed = Lines::new(settings.wire).opened(&book).err().into_iter().flatten();
+            let closed = PartnerClients::new(settings.wire).opened(&book).err().into_iter().flatten();
             faults.extend(closed.map(|message| Fault {
                 file: Some(settings.partners.path.clone()),
                 line: None,

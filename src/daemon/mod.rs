@@ -1,4 +1,5 @@
-//! The order of life: bind (`bound`), open the store (`opened`), start the threads, recover, serve, and at the end drain (`started`).
+//! The order of life: bind (`bound`), open the store (`opened`), start the threads, recover, serve, and at the end drain
+//! (`started`).
 //!
 //! Settings and partner files are known to be good before this begins ([`load()`]). While it serves, they are taken in anew
 //! (`reload.rs`) whenever a SIGHUP or a command asks for it.
@@ -39,7 +40,8 @@ use crate::telemetry;
 /// Stack of error causes ends here: a sentence that says what to do.
 type Fatal = String;
 
-/// Runs the daemon until it is told to stop; `config` is read again when it reloads. Exit code 0 when it drained, 1 when it failed or had to cut.
+/// Runs the daemon until a signal stops it; `config` is read again when it reloads. Exit code 0 when it drained, 1 when it failed
+/// or had to cut.
 pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode {
     // Before there is any other thread.
     let sockets = Sockets::inherit();
@@ -82,7 +84,7 @@ pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode 
     }
 }
 
-/// What the daemon tells of itself by.
+/// How the daemon reports on itself: the filter of its log, and its metrics.
 struct Telling {
     filter: telemetry::logging::Filter,
     metrics: telemetry::metrics::Handle,

@@ -7,20 +7,19 @@ use tracing::{info, warn};
 use super::Fatal;
 use super::guard::Guard;
 use crate::config::Settings;
-use crate::matching::texts::Texts;
 use crate::partners::Book;
+use crate::records::Records;
 use crate::store::tokens::Tokens;
 use crate::store::{Store, StoreOptions};
 
 /// The record, open.
 pub(super) struct Opened {
-    pub(super) store: Store,
+    pub(super) records: Records,
     pub(super) tokens: Tokens,
-    pub(super) texts: Texts,
 }
 
 impl Opened {
-    /// Opens the store, and keeps the book's texts in it. From here on the guard heeds whether the store has failed for good.
+    /// Opens the store, and keeps the book's templates in it. From here on the guard heeds whether the store has failed for good.
     pub(super) async fn by(settings: &Settings, book: &Book, guard: &Guard) -> Result<Self, Fatal> {
         let path = &settings.store.path;
         let store = Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
@@ -31,13 +30,17 @@ impl Opened {
             )
         })?;
         guard.heed(store.lost());
-        let (tokens, texts) = (Tokens::of(store.clone()), Texts::new(store.clone()));
-        texts.keep(book).await.map_err(|error| format!("the book's texts could not be stored: {error}"))?;
+        let (tokens, records) = (Tokens::of(store.clone()), Records::of(store));
+        records
+            .templates
+            .keep(book)
+            .await
+            .map_err(|error| format!("the book's templates could not be stored: {error}"))?;
         info!(partners = book.partners().len(), offers = book.offers(), "partners loaded");
         if book.seats().is_empty() {
             warn!(path = %settings.partners.path.display(), "there are no partner files, so no lead will have an offer");
         }
-        Ok(Self { store, tokens, texts })
+        Ok(Self { records, tokens })
     }
 }
 

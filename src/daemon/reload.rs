@@ -17,7 +17,7 @@ use crate::config::{SettingChange, Settings};
 use crate::declaration::Fault;
 use crate::http::Reception;
 use crate::http::identities::{Identities, Renewals};
-use crate::matching::lines::Lines;
+use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Configuration, Engine};
 use crate::partners::Book;
 use crate::partners::diff::BookDiff;
@@ -50,7 +50,7 @@ enum Kept {
 }
 
 impl Reloading {
-    /// Reads everything again and swaps it; tells the service manager, the log and the metrics how that ended.
+    /// Reads everything again and swaps it. The service manager sees when that begins and ends, the log and the metrics how.
     pub async fn reload(&mut self) -> Outcome {
         // A clock that cannot be read leaves a plain notification, which older service managers want anyway.
         let began = [Some(NotifyState::Reloading), NotifyState::monotonic_usec_now().ok()];
@@ -83,24 +83,24 @@ impl Reloading {
             .map_err(|_| Kept::Failed("the certificates could not be read to their end".to_owned()))?;
         let renewals = read.map_err(|faults| Kept::Faulty(certificate_faults::<()>(Err(faults))))?;
         let old = self.engine.configuration();
-        let lines = old.lines.opened(&book).map_err(|faults| Kept::Failed(faults.join("; ")))?;
-        let kept = self.engine.texts.keep(&book).await;
-        kept.map_err(|failure| Kept::Failed(format!("the book's texts could not be stored: {failure}")))?;
+        let clients = old.clients.opened(&book).map_err(|faults| Kept::Failed(faults.join("; ")))?;
+        let kept = self.engine.records.templates.keep(&book).await;
+        kept.map_err(|failure| Kept::Failed(format!("the book's templates could not be stored: {failure}")))?;
 
         let report = Report {
             book: BookFigures::from(&book),
             partners: BookDiff::between(&old.book, &book),
             settings: settings_diff,
         };
-        self.take_in(settings, book, lines, renewals);
+        self.take_in(settings, book, clients, renewals);
         Ok(report)
     }
 
     /// The swap. Nothing in it can fail.
-    fn take_in(&mut self, settings: Settings, book: Book, lines: Lines, renewals: Renewals) {
+    fn take_in(&mut self, settings: Settings, book: Book, clients: PartnerClients, renewals: Renewals) {
         let rules = (&settings).into();
-        lines.set_rules(settings.wire);
-        self.engine.configure(Configuration { book: Arc::new(book), lines, rules });
+        clients.set_rules(settings.wire);
+        self.engine.configure(Configuration { book: Arc::new(book), clients, rules });
         self.reception.change(&settings.api);
         renewals.show();
         if let Err(cause) = self.filter.set(&settings.log.filter) {

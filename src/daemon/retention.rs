@@ -16,7 +16,7 @@ const SELDOM: Duration = Duration::from_secs(60);
 
 /// Drops volumes when it is time, for ever.
 pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings) {
-    let store = &engine.store;
+    let store = &engine.records.store;
     let mut ticks = interval(settings.volume_age.min(SELDOM));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -36,7 +36,7 @@ pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings) {
 }
 
 async fn drop_old(engine: &Engine, retention: Duration) {
-    let store = &engine.store;
+    let store = &engine.records.store;
     loop {
         // A clock of the future makes nothing old.
         let now_ms = store.now_ms();

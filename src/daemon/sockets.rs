@@ -18,7 +18,7 @@ pub struct Sockets(Vec<(String, TcpListener)>);
 
 impl Sockets {
     /// The sockets that this process was given. They are given once: a second call finds none. Call it before there are
-    /// other threads, since it clears the variables that tell of them.
+    /// other threads, since it clears the variables that name them.
     ///
     /// # Errors
     /// What is wrong with them, in a sentence.

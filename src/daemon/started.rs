@@ -21,9 +21,10 @@ use crate::admin::password::Password;
 use crate::admin::{self, Admin, Health};
 use crate::bootstrap::{self, SignIn};
 use crate::config::Settings;
+use crate::hindsight::funnel;
 use crate::http;
-use crate::matching::lines::Lines;
-use crate::matching::{Engine, Matchmaker, funnel, recovery};
+use crate::matching::partner_clients::PartnerClients;
+use crate::matching::{Engine, Matchmaker, recovery};
 use crate::partners::Book;
 use crate::reload::{Requests, channel as reload_requests};
 use crate::run_file::{RunFile, Written};
@@ -31,7 +32,7 @@ use crate::store::Store;
 use crate::store::tokens::Tokens;
 use crate::telemetry::logging::AUDIT;
 use crate::telemetry::traces::{Delivery, Traces};
-use crate::web::{Drained, Listener};
+use crate::web::{Drained, Elsewhere, Listener};
 
 /// A daemon that runs.
 pub(super) struct Started {
@@ -66,23 +67,22 @@ impl Started {
         Telling { filter, metrics }: Telling,
     ) -> Result<Self, Fatal> {
         let Bound { api, integrations, admin, shown } = bound;
-        let Opened { store, tokens, texts } = opened;
+        let Opened { records, tokens } = opened;
+        let store = records.store.clone();
         let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
         let base_url = settings.api.base_url.clone().unwrap_or_else(|| api.url());
 
         let threads = EngineThreads::start(settings.engine.threads);
-        let lines = Lines::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
+        let clients = PartnerClients::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
         let (traces, delivery) = traces(&settings)?;
-        let engine = Engine::new(store.clone(), texts, book, lines, (&settings).into(), base_url);
+        let engine = Engine::new(records, book, clients, (&settings).into(), base_url);
         let matchmaker =
             Matchmaker::new(engine.traced(traces).keeping(settings.limits.shown_bytes), threads.arbiters());
         let engine = Arc::clone(matchmaker.engine());
         note_book(&engine.book());
         recovery::recover(&matchmaker).await;
 
-        let written = run_file
-            .write(&settings.store.path)
-            .map_err(|error| format!("the run file could not be written: {error}"))?;
+        let written = written(&run_file, &settings)?;
         let health = Arc::new(Health::new(store.clone()));
         let (reloader, reloads) = reload_requests();
         let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
@@ -98,27 +98,22 @@ impl Started {
             tail: filter.tail(),
             secret,
             password,
+            elsewhere: elsewhere(),
         });
         let sign_in =
             shown_secret.map(|secret| SignIn { secret, link: admin_app.console_link("the first start") });
         let admin = admin::start(admin, admin_app);
 
         let reception = http::Reception::new(&settings.api);
-        let app =
-            Arc::new(http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations));
+        let app = http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations);
+        let app = Arc::new(app.beside(elsewhere()));
         let aside = aside(&settings, &matchmaker, &app);
         let spread = threads.for_connections();
         let [api, integrations] = [api, integrations].map(|listener| listener.on(spread.clone()));
         let public = Public::serve(api, integrations, app, &reception);
         welcome(&settings, &tokens, &run_file, sign_in).await?;
 
-        health.set_ready(true);
-        notify(&[sd_notify::NotifyState::Ready]);
-        if let Some(within) = sd_notify::watchdog_enabled() {
-            let told = || notify(&[sd_notify::NotifyState::Watchdog]);
-            tokio::spawn(watchdog::watch(store.clone(), within, told));
-        }
-        info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
+        tell_ready(&health, &store, &run_file);
         let reloading = Reloading { config, settings, in_force, engine, reception, shown, filter };
         Ok(Self {
             store,
@@ -135,7 +130,7 @@ impl Started {
         })
     }
 
-    /// Reloads whenever it is asked to, until it is told to stop or, `Some`, the store has failed for good.
+    /// Reloads whenever it is asked to, until a signal stops it or, `Some`, the store has failed for good.
     pub(super) async fn serve(&mut self, signals: &mut Signals, guard: &Guard) -> Option<String> {
         guard.at(Stage::Serving);
         loop {
@@ -151,7 +146,7 @@ impl Started {
                     error!(reason, "the store has failed for good: the process ends, and another start goes on with what is on the disk");
                     return Some(reason);
                 }
-                // Who has hung up is not told.
+                // Who has hung up gets no answer.
                 answer = self.reloads.next() => drop(answer.send(self.reloading.reload().await)),
             }
         }
@@ -226,6 +221,17 @@ impl Public {
     }
 }
 
+/// Which listener has which path.
+fn elsewhere() -> Arc<Elsewhere> {
+    let public = |routes: &[http::routes::ApiRoute]| routes.iter().map(|route| route.path).collect();
+    let listeners = [
+        ("api", public(http::routes::API)),
+        ("integrations", public(http::routes::INTEGRATIONS)),
+        ("admin", admin::paths().map(|(_, path)| path).collect()),
+    ];
+    Arc::new(Elsewhere::new(listeners))
+}
+
 /// What runs beside, from the start to the drain.
 fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<JoinHandle<()>> {
     let (recovering, gate) = (matchmaker.clone(), Arc::clone(&app.gate));
@@ -252,7 +258,18 @@ async fn welcome(
     Ok(())
 }
 
-/// What tells commands where the daemon is.
+/// Reports that the daemon is ready, and from here on that it lives, where that is watched.
+fn tell_ready(health: &Health, store: &Store, run_file: &RunFile) {
+    health.set_ready(true);
+    notify(&[sd_notify::NotifyState::Ready]);
+    if let Some(within) = sd_notify::watchdog_enabled() {
+        let told = || notify(&[sd_notify::NotifyState::Watchdog]);
+        tokio::spawn(watchdog::watch(store.clone(), within, told));
+    }
+    info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
+}
+
+/// What commands find the daemon by.
 fn run_file(config: Option<&PathBuf>, [api, integrations, admin]: [&Listener; 3]) -> RunFile {
     RunFile {
         api: api.url(),
@@ -262,6 +279,11 @@ fn run_file(config: Option<&PathBuf>, [api, integrations, admin]: [&Listener; 3]
         settings_files: Some(config.iter().map(|file| absolute(file)).collect()),
         locked: true,
     }
+}
+
+fn written(run_file: &RunFile, settings: &Settings) -> Result<Written, Fatal> {
+    let written = run_file.write(&settings.store.path);
+    written.map_err(|error| format!("the run file could not be written: {error}"))
 }
 
 /// Traces to the collector in the settings, and what sends them there.

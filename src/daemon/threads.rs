@@ -1,5 +1,5 @@
-//! The engine's threads: each an arbiter with a runtime of its own. A connection, the leads that come on it, their actors, the calls
-//! to partners and all timers of these run on one of them.
+//! The engine's threads: each an arbiter with a runtime of its own. A connection, the leads that come on it, their actors, the
+//! calls to partners and all timers of these run on one of them.
 
 use std::thread::available_parallelism;
 

@@ -1,6 +1,6 @@
 //! How TOML written by an operator is read: settings and partner files alike.
 //!
-//! [`Source`] is a file's text that knows the line of every key. [`read()`] turns it into a type and tells every [`Fault`]
+//! [`Source`] is a file's text that knows the line of every key. [`read()`] turns it into a type and reports every [`Fault`]
 //! at once, each with file, line and key, so that nobody has to mend a file fault by fault.
 
 mod duration;

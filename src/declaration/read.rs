@@ -21,7 +21,7 @@ const KEPT: [&str; 4] = ["secrets", "auth", "headers", "query"];
 /// How alike a name must be that is suggested, in thousandths.
 const NEAR: u32 = 800;
 
-/// What is told of a key that is not there.
+/// The message for a key that is not there.
 const MISSING: &str = "is missing";
 
 /// What reading a table gave.
@@ -29,14 +29,14 @@ const MISSING: &str = "is missing";
 pub struct Reading<T> {
     /// The value, with stand-ins in the places of the faults; `None` when no stand-in would do.
     pub value: Option<T>,
-    /// Faults that are worth telling, as (key path, message).
+    /// The faults to report, as (key path, message).
     pub faults: Vec<(String, String)>,
     /// Further places with stand-ins, whose faults follow from those.
     pub implied: Vec<String>,
 }
 
 impl<T> Reading<T> {
-    /// Tells the faults apart: who misspelt a key knows that it is missing, and a stand-in lacks all its keys.
+    /// Leaves out faults that follow from others: who misspelt a key knows that it is missing, and a stand-in lacks all its keys.
     fn of(value: Option<T>, faults: BTreeMap<String, String>, misspelt: &BTreeSet<String>) -> Self {
         let stands_in = |key: &str| {
             let beyond =
@@ -56,7 +56,7 @@ impl<T> Reading<T> {
 pub struct FileReading<T> {
     /// The value, with stand-ins in the places of the faults; `None` when no stand-in would do.
     pub value: Option<T>,
-    /// Every fault that is worth telling.
+    /// Every fault to report.
     pub faults: Vec<Fault>,
     /// Further places with stand-ins, whose faults follow from those.
     pub implied: Vec<String>,
@@ -92,7 +92,7 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
         if let (Some(meant), [parents @ .., _]) = (&refused.meant, &place[..]) {
             misspelt.insert(shown(&[parents, &[Step::Key(meant.clone())]].concat()));
         }
-        // A stand-in that is refused tells nothing new of its place.
+        // A stand-in that is refused is no new fault of its place.
         if !tried.contains_key(&key) {
             faults.insert(key.clone(), refused.message);
         }
@@ -183,7 +183,7 @@ fn shown(place: &[Step]) -> String {
     path
 }
 
-/// Puts a value at a place, or empties it; tells whether the place could be reached.
+/// Puts a value at a place, or empties it; returns whether the place could be reached.
 fn put(value: &mut toml::Value, place: &[Step], new: Option<toml::Value>) -> bool {
     match (place, value) {
         ([Step::Key(key)], toml::Value::Table(table)) => {
@@ -225,7 +225,7 @@ struct Refused {
 }
 
 impl Refused {
-    /// What serde said of a place where `word` stands; `kept` when no value of it may be repeated.
+    /// What serde reports of a place where `word` stands; `kept` when no value of it may be repeated.
     fn of(text: &str, word: Option<String>, kept: bool) -> Self {
         let text = text.trim();
         let ticked: Vec<&str> = text.split('`').skip(1).step_by(2).collect();

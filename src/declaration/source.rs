@@ -17,7 +17,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Parses a text; `file` is told in faults.
+    /// Parses a text; `file` is named in faults.
     ///
     /// # Errors
     /// The syntax error, with its line.

@@ -1,7 +1,7 @@
 //! The handbook: chapters in Markdown, read as man pages and in the console.
 //!
 //! A chapter is a file beside this one. What can be generated is: the list of settings comes from `config/default.toml`, that
-//! of metrics from [`METRICS`](crate::telemetry::metrics::METRICS), that of a partner file's keys from the comments of its shapes. Its commands are run by `tests/it/handbook.rs`, which says
+//! of metrics from [`METRICS`](crate::telemetry::metrics::METRICS), that of a partner file's keys from the comments of its shapes. Its commands are run by `tests/it/handbook/mod.rs`, which says
 //! by what rules.
 
 mod html;

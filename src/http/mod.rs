@@ -24,6 +24,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use self::click_rates::ClickRates;
+use self::current::bodies::BodyKeys;
 use self::current::docs::Docs;
 use self::openapi::Addresses;
 pub use self::reception::Reception;
@@ -37,8 +38,8 @@ use crate::reference::Universities;
 use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
 use crate::web::{
-    AnswerMeter, Authenticate, Caller, ConnectionRules, Connections, Drained, Gate, GateRules, Identity,
-    Limits, Listener, Principal, Rate, Router, SigningKey, Surface, Token, service,
+    AnswerMeter, Authenticate, Caller, ConnectionRules, Connections, Drained, Elsewhere, Gate, GateRules,
+    Identity, Limits, Listener, Principal, Rate, Router, SigningKey, Surface, Token, service,
 };
 
 /// What the handlers work with.
@@ -59,7 +60,7 @@ pub struct App {
     /// Longest time a body may take to arrive.
     pub body_timeout: Duration,
     /// Changes when anything changes that answers are made with, beside the records.
-    pub fingerprint: u32,
+    pub fingerprint: Box<str>,
     /// How long after a lead was made a publishable token may merge into it.
     pub publishable_merge: Duration,
     /// How often offers may be opened.
@@ -72,6 +73,10 @@ pub struct App {
     pub demo: bool,
     /// What both listeners let past.
     pub gate: Arc<Gate>,
+    /// Which listener has which path.
+    pub elsewhere: Arc<Elsewhere>,
+    /// The keys that mean something in bodies.
+    pub known_keys: BodyKeys,
 }
 
 impl App {
@@ -81,9 +86,9 @@ impl App {
         let engine = matchmaker.engine();
         let docs = Docs::new(Addresses { api: &engine.base_url, integrations });
         let records_max = settings.analytics.page_records_max;
-        let feeds = Feeds::new(engine.store.clone(), engine.base_url.clone(), records_max);
-        let partner_keys = PartnerKeys::of(engine.store.clone());
-        let store = engine.store.clone();
+        let feeds = Feeds::new(engine.records.store.clone(), engine.base_url.clone(), records_max);
+        let partner_keys = PartnerKeys::of(engine.records.store.clone());
+        let store = engine.records.store.clone();
         let disk_wait = move || (!store.is_stalled()).then(|| store.disk_wait());
         Self {
             matchmaker,
@@ -93,14 +98,22 @@ impl App {
             universities: Universities::load(),
             max_body_bytes: settings.api.max_body_bytes,
             body_timeout: settings.api.request_timeout,
-            fingerprint: crc32fast::hash(made_with.as_bytes()),
+            fingerprint: format!("{:08x}", crc32fast::hash(made_with.as_bytes())).into(),
             publishable_merge: settings.limits.publishable_merge,
             click_rates: ClickRates::new(&settings.limits),
             record_ids: RecordIds::default(),
             docs,
             demo: current::demo::wanted(settings),
             gate: Arc::new(Gate::new(gate_rules(&settings.limits), disk_wait)),
+            elsewhere: Arc::default(),
+            known_keys: BodyKeys::new(),
         }
+    }
+
+    /// The same, which knows what each listener serves.
+    #[must_use]
+    pub fn beside(self, elsewhere: Arc<Elsewhere>) -> Self {
+        Self { elsewhere, ..self }
     }
 }
 
@@ -126,6 +139,7 @@ impl Authenticate for App {
             company_name: company.name.into(),
             kind: token.kind,
             test: token.test,
+            duplicate_look_back_minutes: company.duplicate_look_back_minutes,
         }))
     }
 
@@ -236,6 +250,7 @@ fn surface(
     Surface {
         meter: AnswerMeter::of(listener),
         gate: Arc::clone(&app.gate),
+        elsewhere: Arc::clone(&app.elsewhere),
         app,
         router: Router::new(routes).without_head(routes::WITHOUT_HEAD),
         welcome: reception.watch(),

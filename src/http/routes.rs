@@ -4,7 +4,7 @@
 use hyper::Method;
 
 use super::current::{
-    analytics, clicks, demo, docs, explanations, featured_institutions, leads, offer_previews,
+    analytics, clicks, demo, docs, explanations, featured_institutions, home, leads, offer_previews,
     partner_events, rate_tables, ui_events, universities, waiting,
 };
 use super::{App, v1};
@@ -178,6 +178,14 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::All,
         about: "Tells how the leads of the company were tagged, a page at a time, in the order of arrival.",
         handler: handler!(analytics::lead_client_tags),
+    },
+    Route {
+        method: Method::GET,
+        path: "/",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Shows people where to begin.",
+        handler: handler!(home::show),
     },
     Route {
         method: Method::GET,

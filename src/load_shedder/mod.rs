@@ -3,13 +3,13 @@
 //!
 //! New work is in flight from when it is let in until what it wrote is acknowledged; waiting for partners, or for a body that is
 //! still on its way, is not. How much of it may be in flight is found by LEDBAT++ from how long it queues (`limit`). In front
-//! of that is a line, bounded in length and in time, in which companies take turns (`line`). Who finds no room in it is
+//! of that is a queue, bounded in length and in time, in which companies take turns (`queue`). Who finds no room in it is
 //! refused at once. What only reads does not come here.
 //!
 //! `shedder` decides, without a clock or a thread; this file holds its permits, wakes who waits, and shows its figures.
 
 mod limit;
-mod line;
+mod queue;
 mod shedder;
 #[cfg(test)]
 mod simulation;
@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
-use self::line::Waiter;
+use self::queue::Waiter;
 use self::shedder::{Entry, Shedder};
 use crate::telemetry::metrics::{
     NEW_WORK_IN_FLIGHT, NEW_WORK_LIMIT, NEW_WORK_QUEUEING, NEW_WORK_WAIT_SECONDS, NEW_WORK_WAITING,
@@ -90,7 +90,7 @@ struct Held {
     paused: bool,
 }
 
-/// Somebody in the line, who leaves it on drop.
+/// Somebody in the queue, who leaves it on drop.
 struct Place<'a> {
     inner: &'a Inner,
     waiter: Waiter,
@@ -98,7 +98,7 @@ struct Place<'a> {
 
 impl LoadShedder {
     /// A load shedder. Waiting for the disk is not queueing: `disk_wait` tells how long a commit may have waited for it just
-    /// now, or `None` while it does not answer. Then nobody waits in line for it, but is let in to be told by who knows why.
+    /// now, or `None` while it does not answer. Then nobody waits in queue for it, but is let in to be told by who knows why.
     pub fn new(
         rules: ShedderRules,
         disk_wait: impl Fn() -> Option<Duration> + Send + Sync + 'static,
@@ -124,7 +124,7 @@ impl LoadShedder {
         self.is_full() && self.0.lock().refuses(company) && (self.0.disk_wait)().is_some()
     }
 
-    /// Whether the line is full, so that whoever comes is refused, or displaces somebody.
+    /// Whether the queue is full, so that whoever comes is refused, or displaces somebody.
     pub fn is_full(&self) -> bool {
         self.0.lock().is_full()
     }
@@ -134,7 +134,7 @@ impl LoadShedder {
         self.0.lock().queueing()
     }
 
-    /// Waits to be let in. Who drops the future has left the line.
+    /// Waits to be let in. Who drops the future has left the queue.
     ///
     /// # Errors
     /// [`Shed`].

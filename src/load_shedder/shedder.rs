@@ -1,4 +1,4 @@
-//! The decisions: who is let in, who waits and who is refused, by the [`Limit`] and the [`Line`]. No clock: whoever asks says
+//! The decisions: who is let in, who waits and who is refused, by the [`Limit`] and the [`Queue`]. No clock: whoever asks says
 //! what time it is.
 
 use std::time::Duration;
@@ -7,14 +7,14 @@ use uuid::Uuid;
 
 use super::ShedderRules;
 use super::limit::Limit;
-use super::line::{Line, Waiter};
+use super::queue::{Queue, Waiter};
 
 /// What is in flight, and who waits, each with a ticket.
 #[derive(Debug)]
 pub(super) struct Shedder<T> {
     limit: Limit,
     in_flight: usize,
-    line: Line<T>,
+    queue: Queue<T>,
 }
 
 /// When something was let in, as far as the limit is concerned.
@@ -28,7 +28,7 @@ impl<T> Shedder<T> {
         Self {
             limit: Limit::new(rules.queueing_target, rules.most),
             in_flight: 0,
-            line: Line::new(rules.queue, rules.queue_wait),
+            queue: Queue::new(rules.queue, rules.queue_wait),
         }
     }
 
@@ -41,7 +41,7 @@ impl<T> Shedder<T> {
     }
 
     pub(super) fn waiting(&self) -> usize {
-        self.line.length()
+        self.queue.length()
     }
 
     /// How long new work queued last; nothing while there is none.
@@ -67,14 +67,14 @@ impl<T> Shedder<T> {
         Entry { window: self.limit.window() }
     }
 
-    /// Whether the line is full. As many as may be in flight may always wait.
+    /// Whether the queue is full. As many as may be in flight may always wait.
     pub(super) fn is_full(&self) -> bool {
-        self.in_flight >= self.limit.get() && self.line.is_full(self.limit.get())
+        self.in_flight >= self.limit.get() && self.queue.is_full(self.limit.get())
     }
 
     /// Whether who comes is refused.
     pub(super) fn refuses(&self, company: Uuid) -> bool {
-        self.is_full() && self.line.has_its_share(company)
+        self.is_full() && self.queue.has_its_share(company)
     }
 
     /// Has who comes wait, perhaps in the place of another, whose ticket is dropped; `None` when it is refused.
@@ -83,14 +83,14 @@ impl<T> Shedder<T> {
             return None;
         }
         if self.is_full() {
-            self.line.displace();
+            self.queue.displace();
         }
-        Some(self.line.push(company, now, ticket))
+        Some(self.queue.push(company, now, ticket))
     }
 
     /// Who waits leaves; `false` when it was let in or displaced before.
     pub(super) fn leave(&mut self, waiter: Waiter) -> bool {
-        self.line.remove(waiter).is_some()
+        self.queue.remove(waiter).is_some()
     }
 
     /// Something is not in flight any more, of which nothing is to be learned.
@@ -106,11 +106,11 @@ impl<T> Shedder<T> {
 
     /// Lets in who waits next, if it may be.
     pub(super) fn next(&mut self, now: Duration) -> Option<(T, Entry)> {
-        if self.line.length() == 0 {
+        if self.queue.length() == 0 {
             return None;
         }
         let entry = self.enter()?;
-        match self.line.pop(now) {
+        match self.queue.pop(now) {
             Some(ticket) => Some((ticket, entry)),
             None => {
                 self.leave_off();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::ShedderRules;
-use super::line::Waiter;
+use super::queue::Waiter;
 use super::shedder::{Entry, Shedder};
 
 const MS: Duration = Duration::from_millis(1);

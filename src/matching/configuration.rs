@@ -1,13 +1,13 @@
 //! What a rate table is computed under: everything that a reload swaps, in one piece.
 //!
 //! A table takes one configuration when its lead comes in and keeps it to its end, so that it never mixes an old book with
-//! new limits, or asks a partner of one book over the line of another.
+//! new limits, or asks a partner of one book over the client of another.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::budget::TimeRules;
-use super::lines::Lines;
+use super::partner_clients::PartnerClients;
 use crate::config::Settings;
 use crate::partners::Book;
 
@@ -17,7 +17,7 @@ pub struct Configuration {
     /// The panel.
     pub book: Arc<Book>,
     /// The lines to those of its partners that live elsewhere.
-    pub lines: Lines,
+    pub clients: PartnerClients,
     /// Limits and times.
     pub rules: Rules,
 }

@@ -1,4 +1,4 @@
-//! What the rate tables share: the store, the texts, the configuration of the day, the tables that are live.
+//! What the rate tables share: the records, the configuration of the day, the tables that are live.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,39 +9,34 @@ use metrics::gauge;
 use tracing::error;
 use uuid::Uuid;
 
-use super::conduct::Conducts;
+use super::ask_statistics::AskStatistics;
 use super::configuration::{Configuration, Rules};
 use super::kept_tables::KeptTables;
 use super::limiter::{Limiter, SeatStanding, State};
-use super::lines::Lines;
 use super::messages::Snapshot;
-use super::pace::Paces;
+use super::partner_clients::PartnerClients;
 use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
-use super::texts::Texts;
 use crate::model::Viewer;
 use crate::partners::Book;
 use crate::rate_table::record::TableHead;
 use crate::rate_table::table::Table;
-use crate::store::{Clock, Commit, CommitError, Store};
+use crate::records::Records;
+use crate::store::{Clock, Commit, CommitError};
 use crate::telemetry::metrics::LIVE_TABLES;
 use crate::telemetry::traces::Traces;
 
 /// Shared by the matchmaker and every rate-table actor.
 #[derive(Debug)]
 pub struct Engine {
-    /// The record.
-    pub store: Store,
-    /// Prepared texts.
-    pub texts: Texts,
+    /// What is stored of leads and rate tables.
+    pub records: Records,
     /// What new tables are computed under.
     configuration: RwLock<Arc<Configuration>>,
     /// Who may be asked, and who was.
     pub limiter: Limiter,
-    /// How fast partners answer.
-    pub paces: Paces,
-    /// How partners have behaved lately.
-    pub conducts: Conducts,
+    /// How the asks of partners have ended lately.
+    pub statistics: AskStatistics,
     /// Where clicks go.
     pub base_url: String,
     /// Follows leads, where there is a collector of traces.
@@ -54,27 +49,32 @@ pub struct Engine {
 
 impl Engine {
     /// An engine without live tables. Counts what the store says was asked lately.
-    pub fn new(store: Store, texts: Texts, book: Book, lines: Lines, rules: Rules, base_url: String) -> Self {
-        let clock = store.clock();
-        Self::with_clock(store, texts, book, lines, rules, base_url, clock)
+    pub fn new(
+        records: Records,
+        book: Book,
+        clients: PartnerClients,
+        rules: Rules,
+        base_url: String,
+    ) -> Self {
+        let clock = records.store.clock();
+        Self::with_clock(records, book, clients, rules, base_url, clock)
     }
 
     /// Like [`new`](Self::new), with a clock of one's own, for tests.
     pub fn with_clock(
-        store: Store,
-        texts: Texts,
+        records: Records,
         book: Book,
-        lines: Lines,
+        clients: PartnerClients,
         rules: Rules,
         base_url: String,
         clock: Clock,
     ) -> Self {
-        let paces = Paces::recalled(&store, &texts, &book, Utc::now().timestamp_millis());
-        let limiter = Limiter::of(&store, &texts, clock);
-        let configuration = Configuration { book: Arc::new(book), lines, rules };
+        let statistics = AskStatistics::recalled(&records, &book, Utc::now().timestamp_millis());
+        let limiter = Limiter::of(&records, clock);
+        let configuration = Configuration { book: Arc::new(book), clients, rules };
         let configuration = RwLock::new(Arc::new(configuration));
-        let (conducts, traces, live, kept) = Default::default();
-        Self { store, texts, configuration, limiter, paces, conducts, base_url, traces, live, kept }
+        let (traces, live, kept) = Default::default();
+        Self { records, configuration, limiter, statistics, base_url, traces, live, kept }
     }
 
     /// Follows leads with these traces.
@@ -95,16 +95,17 @@ impl Engine {
     /// [`CommitError::Late`] then; it may still be written.
     pub async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
         let longest = self.configuration().rules.time.deadline;
-        self.store.commit_within(longest, commit).await
+        self.records.store.commit_within(longest, commit).await
     }
 
     /// Where every seat stands now, by its limits and by the breaker of its line.
     pub fn standings(&self) -> Vec<SeatStanding> {
-        let Configuration { book, lines, .. } = &*self.configuration();
+        let Configuration { book, clients, .. } = &*self.configuration();
         let mut standings = self.limiter.standings(book);
         for (seat, standing) in book.seats().iter().zip(&mut standings) {
-            let line = lines.of(seat).map(|line| line.state());
-            let ejected_since = line.filter(|line| !line.simulated).and_then(|line| line.ejected_since);
+            let client = clients.of(seat).map(|client| client.state());
+            let ejected_since =
+                client.filter(|client| !client.simulated).and_then(|client| client.ejected_since);
             if let (State::Active, Some(since)) = (standing.state, ejected_since) {
                 let since = chrono::Duration::from_std(since.elapsed()).unwrap_or_default();
                 standing.state = State::BreakerOpen;
@@ -125,14 +126,14 @@ impl Engine {
         Arc::clone(&self.configuration().book)
     }
 
-    /// Swaps all of the configuration for the leads to come. The texts of its book must be kept already.
+    /// Swaps all of the configuration for the leads to come. The templates of its book must be kept already.
     pub fn configure(&self, configuration: Configuration) {
         *self.configuration.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configuration);
     }
 
-    /// Shows a table; `None`, once reported, when the store has lost a text of it.
+    /// Shows a table; `None`, once reported, when the store has lost a template of it.
     pub fn snapshot(&self, table: &Table) -> Option<Snapshot> {
-        match render(table, &self.base_url, &self.texts) {
+        match render(table, &self.base_url, &self.records.templates) {
             Ok(json) => Some(Snapshot {
                 table: table.head().uuid,
                 company: table.head().company,
@@ -142,8 +143,8 @@ impl Engine {
                 pending: !table.progress().settled(),
                 deadline: table.head().deadline,
             }),
-            Err(text) => {
-                error!(rate_table = %table.head().uuid, ?text, "the store has lost a text, so the table cannot be shown");
+            Err(template) => {
+                error!(rate_table = %table.head().uuid, ?template, "the store has lost a template, so the table cannot be shown");
                 None
             }
         }

@@ -11,29 +11,29 @@ use futures_util::future::join_all;
 use metrics::counter;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout_at};
-use tracing::error;
 use uuid::Uuid;
 
 use super::admission::{Admission, MostTables, Place};
 use super::configuration::Configuration;
 use super::engine::Engine;
-use super::identity::identity_of;
-use super::messages::{AwaitTable, GetRateTable, LookForChange, Polled, Settle, Snapshot, Unchanged, Until};
-use super::offer_ids::table_uuid;
-use super::rate_table_actor::{First, RateTableActor, Start};
-use super::reading;
-use super::repeat::{Held, Known, Repeat, UnderWay};
+use super::idempotency::{Held, IdempotencyKey, Known, UnderWay};
+use super::messages::{AwaitTable, GetRateTable, Leave, Snapshot, Until};
+use super::rate_table_actor::{Acknowledgement, First, RateTableActor, Start};
+use super::refused::Refused;
 use super::seating::Seating;
-use super::writing::{self, IdentityLookBack, LeadCommit};
-use crate::ids;
+use super::showing::rate_table;
+use super::submission::{Growth, Submission};
 use crate::load_shedder::Permit;
-use crate::model::{CreditBands, Lead, ProductType, Viewer};
+use crate::model::{ProductType, Viewer};
 use crate::partners::{Facts, Fit};
-use crate::planted::{Planted, planted};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::machine::Beginning;
 use crate::rate_table::record::TableHead;
 use crate::rate_table::table::Table;
+use crate::records::identity::identity_of;
+use crate::records::offer_ids::table_uuid;
+use crate::records::writing::{IdentityLookBack, LeadCommit};
+use crate::records::{Unavailable, reading, writing};
 use crate::store::entities::LeadRecord;
 use crate::store::{Commit, CommitError, Health, Tree};
 use crate::telemetry::metrics::SUBMITS_REFUSED;
@@ -49,54 +49,6 @@ pub struct Matchmaker {
     under_way: UnderWay,
 }
 
-/// A lead on its way in.
-#[derive(Debug)]
-pub struct Submission {
-    /// Whose it is.
-    pub company: Uuid,
-    /// Made with a test token.
-    pub test: bool,
-    /// The company's duplicate look-back in minutes.
-    pub look_back_minutes: Option<u32>,
-    /// How scores become ratings.
-    pub bands: CreditBands,
-    /// The client's key for this submit.
-    pub repeat: Option<Repeat>,
-    /// The trace that the client goes on with.
-    pub trace: Option<TraceContext>,
-    /// Leave to take it in, given back once its commit is acknowledged.
-    pub permit: Permit,
-    /// What was sent.
-    pub lead: Lead,
-}
-
-impl Submission {
-    /// Who sends it.
-    fn viewer(&self) -> Viewer {
-        Viewer { company: self.company, test: self.test }
-    }
-
-    /// The lead as it will be kept.
-    fn record(self, now: i64) -> LeadRecord {
-        let Self { company, test, bands, lead, .. } = self;
-        let uuid = lead.uuid.unwrap_or_else(ids::timed);
-        LeadRecord { uuid, company, test, created_at: now, updated_at: now, bands, first_table: None, lead }
-    }
-}
-
-/// What is to become of a lead that is there already.
-#[derive(Debug, Clone, Copy)]
-pub struct Growth<'a> {
-    /// Who asks.
-    pub viewer: Viewer,
-    /// The lead.
-    pub lead: Uuid,
-    /// What is merged into it.
-    pub later: &'a Lead,
-    /// A lead that was made before this is left alone, as if it were not there, Unix milliseconds.
-    pub made_since: Option<i64>,
-}
-
 /// A lead that is about to be written with a rate table.
 struct Arrival<'r> {
     record: LeadRecord,
@@ -104,34 +56,28 @@ struct Arrival<'r> {
     lead: LeadCommit,
     /// The uuid that was made for the table.
     table: Uuid,
-    repeat: Option<&'r Repeat>,
+    idempotency_key: Option<&'r IdempotencyKey>,
     /// The client's key, from whoever else sends it.
     held: Option<Held>,
     trace: LeadTrace,
     permit: Permit,
 }
 
+/// A table whose actor has been started.
+struct Begun {
+    actor: Addr<RateTableActor>,
+    /// Its lead, but for what was sent.
+    record: LeadRecord,
+    table: Uuid,
+    deadline: Instant,
+    submit_wait: Duration,
+    /// Told once lead and table are on the disk.
+    acknowledgement: Acknowledgement,
+    permit: Permit,
+}
+
 /// Times that a lead is merged again because it changed meanwhile.
 const MOST_MERGES: usize = 16;
-
-/// Why a lead was not taken in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused {
-    /// It duplicates this lead.
-    Duplicate(Uuid),
-    /// Its key came with another body before.
-    OtherBody,
-    /// Its key is that of a submit under way.
-    UnderWay,
-    /// As many rate tables as there may be are being built.
-    Full,
-    /// There is hardly room on the disk.
-    DiskFull,
-    /// The store cannot take it, or has failed since.
-    StoreFailed,
-    /// The store's disk does not answer. What was given to it before that was seen may be there later.
-    StoreStalled,
-}
 
 /// What became of a table that a crash has left pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,10 +87,6 @@ pub(super) enum Resumed {
     /// Its lead is erased, so that it is not pending any more.
     Erased,
 }
-
-/// A rate table exists but cannot be shown now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unavailable;
 
 impl Matchmaker {
     /// A matchmaker whose actors run on the thread that took their lead in, where that runs actors; else on `arbiters`, at least one, in
@@ -170,15 +112,15 @@ impl Matchmaker {
     /// # Errors
     /// [`Refused`]; nothing is written then, unless the store fails in the middle of it.
     pub async fn submit(&self, mut submission: Submission, until: Until) -> Result<Snapshot, Refused> {
-        let repeat = submission.repeat.clone();
-        let held = repeat.as_ref().map(|repeat| self.under_way.hold(repeat)).transpose();
+        let key = submission.idempotency_key.clone();
+        let held = key.as_ref().map(|key| self.under_way.hold(key).ok_or(Refused::UnderWay)).transpose();
         // The one that is under way may be waiting for the disk.
         let held = held.map_err(|refused| self.stalled().err().unwrap_or(refused))?;
-        match repeat.as_ref().map_or(Known::New, |repeat| repeat.look_up(&self.engine.store)) {
+        match key.as_ref().map_or(Known::New, |key| key.look_up(&self.engine.records.store)) {
             Known::New => {}
             Known::OtherBody => return Err(Refused::OtherBody),
             Known::Done(table) => {
-                let shown = self.rate_table(submission.viewer(), table).await.ok().flatten();
+                let shown = rate_table(&self.engine, submission.viewer(), table).await.ok().flatten();
                 return shown.ok_or(Refused::StoreFailed);
             }
         }
@@ -187,12 +129,12 @@ impl Matchmaker {
         let trace = self.engine.traces.lead(submission.trace.as_ref());
         let permit = std::mem::take(&mut submission.permit);
         let look_back_minutes = submission.look_back_minutes;
-        let table = table_uuid(self.engine.store.arrival_ms());
+        let table = table_uuid(self.engine.records.store.arrival_ms());
         let record = LeadRecord { first_table: Some(table), ..submission.record(self.engine.limiter.now()) };
         let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
         let lead = LeadCommit { commit, is_new: true };
-        let arrival = Arrival { record, lead, table, repeat: repeat.as_ref(), held, trace, permit };
-        self.build_and_keep(configuration, place, arrival, until).await
+        let arrival = Arrival { record, lead, table, idempotency_key: key.as_ref(), held, trace, permit };
+        self.build(configuration, place, arrival, until).await
     }
 
     /// Takes a lead in without a rate table: once this returns, it survives a crash.
@@ -204,7 +146,7 @@ impl Matchmaker {
         let look_back_minutes = submission.look_back_minutes;
         let record = submission.record(self.engine.limiter.now());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
-        self.engine.commit(commit).await.map_err(|failure| refusal(&record, failure))?;
+        self.engine.commit(commit).await.map_err(|failure| Refused::by(&record, failure))?;
         Ok(record)
     }
 
@@ -218,7 +160,8 @@ impl Matchmaker {
             match self.engine.commit(writing::grown_lead(&earlier, &grown)).await {
                 Ok(()) => return Ok(Some(grown)),
                 Err(CommitError::Guard { .. }) => {}
-                Err(failure) => return Err(refusal(&grown, failure)),
+                Err(CommitError::Erased) => return Ok(None),
+                Err(failure) => return Err(Refused::by(&grown, failure)),
             }
         }
         Err(Refused::Full)
@@ -241,15 +184,19 @@ impl Matchmaker {
         let trace = self.engine.traces.lead(trace);
         let Some(grown) = self.grow_lead(growth).await? else { return Ok(None) };
         let lead = LeadCommit { commit: Commit::new(), is_new: false };
-        let table = table_uuid(self.engine.store.arrival_ms());
-        let arrival = Arrival { record: grown, lead, table, repeat: None, held: None, trace, permit };
-        self.build_and_keep(configuration, place, arrival, until).await.map(Some)
+        let table = table_uuid(self.engine.records.store.arrival_ms());
+        let arrival =
+            Arrival { record: grown, lead, table, idempotency_key: None, held: None, trace, permit };
+        match self.build(configuration, place, arrival, until).await {
+            Err(Refused::Erased(_)) => Ok(None),
+            shown => shown.map(Some),
+        }
     }
 
     /// A lead, and what it becomes.
     fn merged(&self, growth: Growth<'_>) -> Result<Option<(LeadRecord, LeadRecord)>, Refused> {
         let Growth { viewer, lead, later, made_since } = growth;
-        let found = reading::lead(&self.engine.store, lead).map_err(|_| Refused::StoreFailed)?;
+        let found = reading::lead(&self.engine.records.store, lead).map_err(|_| Refused::StoreFailed)?;
         let seen = found.filter(|record| viewer.sees(record.company, record.test));
         let Some(earlier) = seen else { return Ok(None) };
         if made_since.is_some_and(|since| earlier.created_at < since) {
@@ -263,7 +210,7 @@ impl Matchmaker {
 
     /// Refuses what is new while the disk does not answer.
     fn stalled(&self) -> Result<(), Refused> {
-        if !self.engine.store.is_stalled() {
+        if !self.engine.records.store.is_stalled() {
             return Ok(());
         }
         counter!(SUBMITS_REFUSED, "reason" => "store_stalled").increment(1);
@@ -273,7 +220,7 @@ impl Matchmaker {
     /// Refuses what is new while the disk does not answer, or is nearly full.
     fn room(&self) -> Result<(), Refused> {
         self.stalled()?;
-        if !matches!(self.engine.store.health(), Health::Short(_)) {
+        if !matches!(self.engine.records.store.health(), Health::Short(_)) {
             return Ok(());
         }
         counter!(SUBMITS_REFUSED, "reason" => "disk_full").increment(1);
@@ -286,21 +233,7 @@ impl Matchmaker {
         self.admission.admit(company, most).ok_or(Refused::Full)
     }
 
-    /// Builds a table, and keeps it as it is shown if it is complete.
-    async fn build_and_keep(
-        &self,
-        configuration: Arc<Configuration>,
-        place: Place,
-        arrival: Arrival<'_>,
-        until: Until,
-    ) -> Result<Snapshot, Refused> {
-        let since = self.engine.kept.moment();
-        let shown = self.build(configuration, place, arrival, until).await?;
-        self.engine.kept.keep(since, &shown);
-        Ok(shown)
-    }
-
-    /// Writes a table of a lead with the lead's own commit, and builds it.
+    /// Writes a table of a lead with the lead's own commit, builds it, and keeps it as it is shown if it is complete.
     async fn build(
         &self,
         configuration: Arc<Configuration>,
@@ -308,7 +241,21 @@ impl Matchmaker {
         arrival: Arrival<'_>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
-        let Arrival { mut record, mut lead, table, repeat, held, mut trace, permit } = arrival;
+        let since = self.engine.kept.moment();
+        let shown = self.begin(configuration, place, arrival, until).shown(&self.engine, until).await?;
+        self.engine.kept.keep(since, &shown);
+        Ok(shown)
+    }
+
+    /// Seats those who fit a lead, and starts the actor of its table, which writes both.
+    fn begin(
+        &self,
+        configuration: Arc<Configuration>,
+        place: Place,
+        arrival: Arrival<'_>,
+        until: Until,
+    ) -> Begun {
+        let Arrival { mut record, mut lead, table, idempotency_key, held, mut trace, permit } = arrival;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let rules = &configuration.rules;
@@ -316,139 +263,35 @@ impl Matchmaker {
         let head = head(&record, &seating, longest, table);
         trace.note("offerd.rate_table", head.uuid.to_string());
         trace.note("offerd.test", head.test);
-        if let Some(repeat) = repeat {
-            lead.commit = repeat.remember(&self.engine.store, lead.commit, head.uuid);
+        if let Some(key) = idempotency_key {
+            lead.commit = key.remember(&self.engine.records.store, lead.commit, head.uuid);
         }
 
         // From here on the table has its time, whatever the store takes.
         let deadline = begun + longest;
-        let (viewer, uuid) = (Viewer { company: record.company, test: record.test }, head.uuid);
         let (acknowledged, acknowledgement) = oneshot::channel();
-        let seats: Vec<_> = seating.fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
+        let seats: Vec<_> = seating.plan.fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let beginning = Beginning {
             table: Table::new(Arc::new(head), seats),
-            at_once: seating.fits.iter().map(|fit| fit.seat.answers_at_once()).collect(),
+            at_once: seating.plan.fits.iter().map(|fit| fit.seat.answers_at_once()).collect(),
             asks: Asks::default(),
             sequence: None,
         };
-        let actor = self.start(
-            Arbiter::try_current(),
-            beginning,
-            Start {
-                configuration,
-                lead_created_at: record.created_at,
-                bands: record.bands,
-                lead: Arc::new(std::mem::take(&mut record.lead)),
-                fits: seating.fits.into_iter().map(Some).collect(),
-                first: Some(First { lead, until, acknowledged }),
-                begun: Some(begun),
-                deadline,
-                held,
-                place: Some(place),
-                trace,
-            },
-        );
-        let shown = match timeout_at(deadline, acknowledgement).await {
-            // The table goes on when the disk has taken it.
-            Err(_) => return Err(late()),
-            Ok(Err(_)) => return Err(Refused::StoreFailed),
-            Ok(Ok(Err(failure))) => return Err(refusal(&record, failure)),
-            Ok(Ok(Ok(shown))) => shown,
+        let start = Start {
+            configuration,
+            lead_created_at: record.created_at,
+            bands: record.bands,
+            lead: Arc::new(std::mem::take(&mut record.lead)),
+            fits: seating.plan.fits.into_iter().map(Some).collect(),
+            first: Some(First { lead, until, acknowledged }),
+            begun: Some(begun),
+            deadline,
+            held,
+            place: Some(place),
+            trace,
         };
-        permit.acknowledged();
-        if let Some(shown) = shown {
-            return Ok(shown);
-        }
-        let too_late = async {
-            sleep_until(deadline).await;
-            self.engine.store.until_stalled().await;
-        };
-        let shown = tokio::select! {
-            biased;
-            shown = await_table(&actor, until, submit_wait) => shown,
-            // What is missing of the table waits for the disk.
-            () = too_late => return Err(late()),
-        };
-        if let Some(snapshot) = shown {
-            return Ok(snapshot);
-        }
-        // An actor that has left meanwhile has written what it had; the lead is taken in either way. Who waits for the
-        // complete table is not told a pending one.
-        let stored = self.rate_table(viewer, uuid).await.ok().flatten();
-        stored.filter(|table| until != Until::Settled || !table.pending).ok_or(Refused::StoreFailed)
-    }
-
-    /// A rate table as it is now; `None` when the viewer has no such table.
-    ///
-    /// # Errors
-    /// [`Unavailable`] when the store cannot be read.
-    pub async fn rate_table(&self, viewer: Viewer, table: Uuid) -> Result<Option<Snapshot>, Unavailable> {
-        if let Some(kept) = self.engine.kept.get(viewer, table) {
-            return Ok(Some(kept));
-        }
-        let since = self.engine.kept.moment();
-        match self.engine.live.get(table, viewer) {
-            Some(None) => return Ok(None),
-            Some(Some(actor)) => {
-                // A table that has just left is complete, or left to recovery; either way the store has it.
-                if let Ok(Some(snapshot)) = actor.send(GetRateTable).await {
-                    // Unless it has forgotten it, of which the actor need not know.
-                    if !snapshot.pending && self.complete_at(viewer, table, &[snapshot.version]).is_some() {
-                        self.engine.kept.keep(since, &snapshot);
-                    }
-                    return Ok(Some(snapshot));
-                }
-            }
-            None => {}
-        }
-        let Some(stored) = reading::table(&self.engine, table)? else { return Ok(None) };
-        let head = stored.head();
-        if !viewer.sees(head.company, head.test) && !planted(Planted::ForeignRecords) {
-            return Ok(None);
-        }
-        let shown = self.engine.snapshot(&stored).ok_or(Unavailable)?;
-        self.engine.kept.keep(since, &shown);
-        Ok(Some(shown))
-    }
-
-    /// A rate table for a client that holds these versions of it. While it is the one that the client holds, which is told
-    /// without an answer being read or the table being put together, the client waits, at most `longest`.
-    ///
-    /// # Errors
-    /// [`Unavailable`] when the store cannot be read.
-    pub async fn poll(
-        &self,
-        viewer: Viewer,
-        table: Uuid,
-        held: &[u32],
-        longest: Duration,
-    ) -> Result<Option<Polled>, Unavailable> {
-        if held.is_empty() {
-            return Ok(self.rate_table(viewer, table).await?.map(Polled::Shown));
-        }
-        if let Some(kept) = self.engine.kept.get(viewer, table) {
-            let complete = Unchanged { version: kept.version, pending: false, deadline: kept.deadline };
-            let is_held = held.contains(&kept.version);
-            return Ok(Some(if is_held { Polled::Unchanged(complete) } else { Polled::Shown(kept) }));
-        }
-        let unchanged = match self.engine.live.get(table, viewer) {
-            Some(Some(actor)) => unchanged(&actor, held, longest).await,
-            _ => self.complete_at(viewer, table, held),
-        };
-        match unchanged {
-            Some(unchanged) => Ok(Some(Polled::Unchanged(unchanged))),
-            None => Ok(self.rate_table(viewer, table).await?.map(Polled::Shown)),
-        }
-    }
-
-    /// Whether a rate table of the viewer's is complete for who holds these versions of it: an answer of every seat. Told by
-    /// the head alone, without reading an answer; `None` also when that cannot be read, or the lead is erased.
-    fn complete_at(&self, viewer: Viewer, table: Uuid, held: &[u32]) -> Option<Unchanged> {
-        let head = reading::head(&self.engine.store, table).ok().flatten()?;
-        let version = u32::try_from(head.seats.len()).ok().filter(|version| held.contains(version))?;
-        let is_there =
-            viewer.sees(head.company, head.test) && self.engine.store.is_erased(head.lead) == Ok(false);
-        is_there.then_some(Unchanged { version, pending: false, deadline: head.deadline })
+        let actor = self.start(Arbiter::try_current(), beginning, start);
+        Begun { actor, record, table, deadline, submit_wait, acknowledgement, permit }
     }
 
     /// Builds a table that a crash has left pending, under its original deadline.
@@ -456,10 +299,12 @@ impl Matchmaker {
     /// # Errors
     /// [`Unavailable`] when the store has lost a part of it.
     pub(super) async fn resume(&self, table: Uuid) -> Result<Resumed, Unavailable> {
-        let Some(stored) = reading::table(&self.engine, table)? else { return self.drop_erased(table).await };
+        let Some(stored) = reading::table(&self.engine.records, table)? else {
+            return self.drop_erased(table).await;
+        };
         let head = Arc::clone(stored.head());
         // Without its lead nobody can be asked any more, but the table still completes.
-        let record = reading::lead(&self.engine.store, head.lead).ok().flatten();
+        let record = reading::lead(&self.engine.records.store, head.lead).ok().flatten();
         let lead = record.as_ref().map(|record| record.lead.clone());
 
         let configuration = self.engine.configuration();
@@ -484,8 +329,8 @@ impl Matchmaker {
                 .iter()
                 .map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once()))
                 .collect(),
-            asks: reading::asks(&self.engine.store, table)?,
-            sequence: Some(reading::next_answer(&self.engine.store, table)),
+            asks: reading::asks(&self.engine.records.store, table)?,
+            sequence: Some(reading::next_answer(&self.engine.records.store, table)),
         };
         self.start(
             None,
@@ -511,11 +356,11 @@ impl Matchmaker {
 
     /// A table was being started while its lead was erased.
     async fn drop_erased(&self, table: Uuid) -> Result<Resumed, Unavailable> {
-        if !reading::was_erased(&self.engine.store, table)? {
+        if !reading::was_erased(&self.engine.records.store, table)? {
             return Err(Unavailable);
         }
         let commit = Commit::new().remove(Tree::OpenTables, table.as_bytes());
-        self.engine.store.commit(commit).await.map_err(|_| Unavailable)?;
+        self.engine.records.store.commit(commit).await.map_err(|_| Unavailable)?;
         Ok(Resumed::Erased)
     }
 
@@ -523,7 +368,7 @@ impl Matchmaker {
     pub async fn drain(&self) {
         self.admission.close();
         // An actor that is gone has nothing to leave.
-        join_all(self.engine.live.all().iter().map(|actor| actor.send(Settle))).await;
+        join_all(self.engine.live.all().iter().map(|actor| actor.send(Leave))).await;
     }
 
     /// What the tables share.
@@ -534,7 +379,7 @@ impl Matchmaker {
     /// Whom a lead is about, where the company looks back for it.
     fn identity(&self, record: &LeadRecord, look_back_minutes: Option<u32>) -> Option<IdentityLookBack> {
         let look_back_ms = i64::from(look_back_minutes.filter(|minutes| *minutes > 0)?) * 60_000;
-        let identity = identity_of(&self.engine.store, record)?;
+        let identity = identity_of(&self.engine.records.store, record)?;
         Some(IdentityLookBack { identity, look_back_ms })
     }
 
@@ -544,6 +389,42 @@ impl Matchmaker {
         let arbiter = here.unwrap_or_else(|| self.arbiters[next()].clone());
         let engine = Arc::clone(&self.engine);
         RateTableActor::start_in_arbiter(&arbiter, move |_| RateTableActor::new(engine, start, beginning))
+    }
+}
+
+impl Begun {
+    /// Waits until the disk has taken lead and table, then until the table has come as far as is wanted.
+    async fn shown(self, engine: &Engine, until: Until) -> Result<Snapshot, Refused> {
+        let Self { actor, record, table, deadline, submit_wait, acknowledgement, permit } = self;
+        let shown = match timeout_at(deadline, acknowledgement).await {
+            // The table goes on when the disk has taken it.
+            Err(_) => return Err(Refused::late()),
+            Ok(Err(_)) => return Err(Refused::StoreFailed),
+            Ok(Ok(Err(failure))) => return Err(Refused::by(&record, failure)),
+            Ok(Ok(Ok(shown))) => shown,
+        };
+        permit.acknowledged();
+        if let Some(shown) = shown {
+            return Ok(shown);
+        }
+        let too_late = async {
+            sleep_until(deadline).await;
+            engine.records.store.until_stalled().await;
+        };
+        let shown = tokio::select! {
+            biased;
+            shown = await_table(&actor, until, submit_wait) => shown,
+            // What is missing of the table waits for the disk.
+            () = too_late => return Err(Refused::late()),
+        };
+        if let Some(snapshot) = shown {
+            return Ok(snapshot);
+        }
+        // An actor that has left meanwhile has written what it had; the lead is taken in either way. Who waits for the
+        // complete table is not told a pending one.
+        let viewer = Viewer { company: record.company, test: record.test };
+        let stored = rate_table(engine, viewer, table).await.ok().flatten();
+        stored.filter(|table| until != Until::Settled || !table.pending).ok_or(Refused::StoreFailed)
     }
 }
 
@@ -560,9 +441,9 @@ fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) 
         wants_loans: record.lead.asks_for(ProductType::Loan),
         created_at,
         deadline,
-        seats: seating.fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+        seats: seating.plan.fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
         book: seating.book,
-        kept_out: seating.kept_out.clone(),
+        kept_out: seating.kept_out(),
     }
 }
 
@@ -574,55 +455,10 @@ async fn await_table(actor: &Addr<RateTableActor>, until: Until, submit_wait: Du
     }
 }
 
-/// Whether a table is still what a client holds, after it has waited for that to change; `None` once it has changed, or its
-/// actor has left.
-async fn unchanged(actor: &Addr<RateTableActor>, held: &[u32], longest: Duration) -> Option<Unchanged> {
-    let look = || async { actor.send(LookForChange(held.to_vec())).await.ok().flatten() };
-    let unchanged = look().await?;
-    if !unchanged.pending || longest.is_zero() {
-        return Some(unchanged);
-    }
-    let change = actor.send(AwaitTable(Until::After(unchanged.version)));
-    match tokio::time::timeout(longest, change).await {
-        Ok(_) => None,
-        Err(_) => look().await,
-    }
-}
-
 /// Waits for an actor, at most so long; then shows the table as it is.
 async fn await_for(actor: &Addr<RateTableActor>, until: Until, longest: Duration) -> Option<Snapshot> {
     match tokio::time::timeout(longest, actor.send(AwaitTable(until))).await {
         Ok(shown) => shown.ok().flatten(),
         Err(_) => actor.send(GetRateTable).await.ok().flatten(),
-    }
-}
-
-/// The disk has not taken a lead, or all of its table, by the deadline.
-fn late() -> Refused {
-    counter!(SUBMITS_REFUSED, "reason" => "store_stalled").increment(1);
-    Refused::StoreStalled
-}
-
-/// What a failed commit means to the client.
-fn refusal(record: &LeadRecord, failure: CommitError) -> Refused {
-    match failure {
-        CommitError::Guard { found, .. } => {
-            // What is known of an identity is eight bytes of time, then the lead; else the lead itself is in the way.
-            let known = <[u8; 24]>::try_from(found).ok();
-            let lead = known.and_then(|known| Uuid::from_slice(&known[8..]).ok());
-            Refused::Duplicate(lead.unwrap_or(record.uuid))
-        }
-        CommitError::Late => late(),
-        CommitError::Busy => {
-            counter!(SUBMITS_REFUSED, "reason" => "store_busy").increment(1);
-            Refused::Full
-        }
-        // A lead that was erased is not taken in again under its uuid.
-        CommitError::Erased => Refused::Duplicate(record.uuid),
-        failure => {
-            counter!(SUBMITS_REFUSED, "reason" => "store_failed").increment(1);
-            error!(lead = %record.uuid, %failure, tree = Tree::Leads.name(), "a lead could not be stored");
-            Refused::StoreFailed
-        }
     }
 }

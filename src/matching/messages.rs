@@ -7,7 +7,7 @@ use actix::prelude::*;
 use bytes::Bytes;
 use uuid::Uuid;
 
-use super::lines::Rendered;
+use super::partner_clients::Rendered;
 use super::question::Question;
 use super::replies::Reply;
 use crate::rate_table::outcome::AskEnd;
@@ -70,10 +70,10 @@ pub enum Until {
     After(u32),
 }
 
-/// To the rate-table actor: the daemon stops; leave what is pending to recovery.
+/// To the rate-table actor: the daemon stops, or the lead is erased; leave what is pending to recovery.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub struct Settle;
+pub struct Leave;
 
 /// A rate table as a client sees it, durable.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@ use actix::prelude::*;
 use metrics::counter;
 use tokio::time::{Instant, sleep};
 
-use super::lines::Line;
 use super::messages::RequestOffers;
+use super::partner_clients::PartnerClient;
 use super::question::Question;
 use super::trigger::Trigger;
 use crate::partners::declared::FailureKind;
@@ -29,23 +29,23 @@ pub struct PartnerActor {
     /// Most offers it may answer with.
     most: usize,
     /// How it is reached, when it lives elsewhere.
-    line: Option<Line>,
+    client: Option<PartnerClient>,
 }
 
 impl PartnerActor {
     /// A seat with the offers that fit.
-    pub fn new(seat: Arc<Seat>, offers: Vec<usize>, most: usize, line: Option<Line>) -> Self {
-        Self { seat, offers, most, line }
+    pub fn new(seat: Arc<Seat>, offers: Vec<usize>, most: usize, client: Option<PartnerClient>) -> Self {
+        Self { seat, offers, most, client }
     }
 
     /// Has the answer of a partner that lives elsewhere given, in a task of its own: a panic in it drops the reply, which is an
     /// outcome.
-    fn ask(&self, line: Line, request: RequestOffers) {
+    fn ask(&self, client: PartnerClient, request: RequestOffers) {
         let (seat, offers, most) = (Arc::clone(&self.seat), self.offers.clone(), self.most);
         let RequestOffers { question, rendered, budget, trace, reply, .. } = request;
         let deadline = Instant::now() + budget;
         actix_rt::spawn(async move {
-            let end = line.ask(&seat, &offers, &question, rendered, trace.as_ref(), deadline).await;
+            let end = client.ask(&seat, &offers, &question, rendered, trace.as_ref(), deadline).await;
             let outcome = match end.outcome {
                 Outcome::Offers(quotes) => Outcome::Offers(best(&seat, quotes, most)),
                 other => other,
@@ -73,7 +73,7 @@ fn best(seat: &Seat, quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
 }
 
 /// So many of the quotes, those with the highest score.
-pub(super) fn highest(mut quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
+pub fn highest(mut quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
     if quotes.len() > most {
         quotes.sort_by(|one, two| two.score.total_cmp(&one.score));
         quotes.truncate(most);
@@ -116,8 +116,8 @@ impl Handler<RequestOffers> for PartnerActor {
 impl PartnerActor {
     /// Has the request answered: at once, or when what it waits for has come.
     fn answered(&self, request: RequestOffers) {
-        if let Some(line) = self.line.clone() {
-            return self.ask(line, request);
+        if let Some(client) = self.client.clone() {
+            return self.ask(client, request);
         }
         let answer = catalog_answer(&self.seat, &self.offers, self.most, &request.question);
         let Some(simulate) = self.seat.simulate else {

@@ -46,7 +46,7 @@ impl Pausable {
 /// # Errors
 /// What the store said.
 pub async fn pause(engine: &Engine, what: &Pausable) -> Result<Pause, CommitError> {
-    let pauses = Pauses::of(engine.store.clone());
+    let pauses = Pauses::of(engine.records.store.clone());
     let pause = pauses.pause(&what.partner, what.product_type).await?;
     engine.limiter.set_pauses(&pauses.list());
     Ok(pause)
@@ -57,7 +57,7 @@ pub async fn pause(engine: &Engine, what: &Pausable) -> Result<Pause, CommitErro
 /// # Errors
 /// What the store said.
 pub async fn resume(engine: &Engine, what: &Pausable) -> Result<Resumed, CommitError> {
-    let pauses = Pauses::of(engine.store.clone());
+    let pauses = Pauses::of(engine.records.store.clone());
     let resumed = pauses.resume(&what.partner, what.product_type).await?;
     engine.limiter.set_pauses(&pauses.list());
     Ok(resumed)

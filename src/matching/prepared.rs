@@ -11,7 +11,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::lines::Rendered;
+use super::partner_clients::Rendered;
 use super::question::Question;
 use crate::partners::Seat;
 

@@ -11,7 +11,7 @@ use super::engine::Engine;
 use crate::ids;
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::catalog::CatalogOffer;
-use crate::partners::text::write_offer;
+use crate::partners::template::write_offer;
 use crate::partners::{Facts, Fit, Quote, zip_state};
 
 /// What is to be previewed.

@@ -16,34 +16,34 @@ use tokio::time::Instant;
 use tracing::error;
 
 use super::admission::Place;
+use super::ask_statistics::Noted;
 use super::audience::Audience;
 use super::budget::Budget;
-use super::conduct::Noted;
 use super::configuration::Configuration;
 use super::engine::Engine;
+use super::idempotency::Held;
 use super::limiter::Round;
 use super::messages::{
-    AwaitTable, GetRateTable, LookForChange, PartnerAnswered, RequestOffers, Settle, Snapshot, Unchanged,
+    AwaitTable, GetRateTable, Leave, LookForChange, PartnerAnswered, RequestOffers, Snapshot, Unchanged,
     Until,
 };
 use super::partner_actor::{PartnerActor, catalog_answer};
 use super::prepared::Prepared;
 use super::question::Question;
-use super::repeat::Held;
 use super::replies::Replies;
 use super::trigger::Trigger;
-use super::writing::{self, LeadCommit};
 use crate::model::{CreditBands, Lead, ProductType};
-use crate::partners::{Fit, Seat, SeatText};
+use crate::partners::{Fit, Seat, SeatTemplate};
 use crate::planted::{Planted, planted};
 use crate::rate_table::machine::{Beginning, Effect, Event, RateTable};
 use crate::rate_table::outcome::{AskEnd, Failure, Outcome};
 use crate::rate_table::record::Ask;
 use crate::rate_table::table::Table;
+use crate::records::writing;
+use crate::records::writing::LeadCommit;
 use crate::store::CommitError;
 use crate::telemetry::metrics::{
-    LATE_ANSWERS, OFFERS_CUT, PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES, TABLE_BUDGET_LEFT_SECONDS,
-    TABLE_OVERHEAD_SECONDS, TABLES_SETTLED,
+    LATE_ANSWERS, OFFERS_CUT, TABLE_BUDGET_LEFT_SECONDS, TABLE_OVERHEAD_SECONDS, TABLES_SETTLED,
 };
 use crate::telemetry::traces::LeadTrace;
 
@@ -79,6 +79,9 @@ pub struct Start {
 
 /// Is told that a lead is on the disk, with its table where that has come as far as is wanted; or why it is not taken in.
 pub type Acknowledged = oneshot::Sender<Result<Option<Snapshot>, CommitError>>;
+
+/// Where that is told.
+pub type Acknowledgement = oneshot::Receiver<Result<Option<Snapshot>, CommitError>>;
 
 /// The first write of a table.
 #[derive(Debug)]
@@ -122,7 +125,7 @@ impl Actor for RateTableActor {
 /// Replies of partners.
 impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
     fn handle(&mut self, answered: Vec<PartnerAnswered>, ctx: &mut Context<Self>) {
-        self.take_in_replies(answered);
+        answered.into_iter().for_each(|answered| self.take_in_reply(answered));
         self.drive(ctx);
     }
 }
@@ -170,12 +173,12 @@ impl Handler<AwaitTable> for RateTableActor {
     }
 }
 
-impl Handler<Settle> for RateTableActor {
+impl Handler<Leave> for RateTableActor {
     type Result = ();
 
     /// Leaves: what is pending stays recorded as pending, for recovery. The store writes what it was given before it
     /// closes.
-    fn handle(&mut self, _: Settle, ctx: &mut Context<Self>) {
+    fn handle(&mut self, _: Leave, ctx: &mut Context<Self>) {
         self.take_in_gathered();
         self.drive(ctx);
         self.leave(ctx);
@@ -235,12 +238,15 @@ impl RateTableActor {
         for &seat in seats {
             let at = self.engine.limiter.now();
             let Some(fit) = self.start.fits[seat].take() else {
-                self.take_in(seat, Outcome::Failed(Failure::Gone).into(), at);
+                let gone = Outcome::Failed(Failure::Gone);
+                self.engine.statistics.not_asked(&self.shown().seats()[seat], gone.word());
+                self.table.handle(Event::Answered { seat, end: gone.into(), at });
                 continue;
             };
             let holds_up = self.table.second_look_to_come() && fit.seat.product_type == ProductType::Loan;
-            let Some(budget) = self.budget.for_partner(self.engine.paces.timeout(&fit.seat), holds_up) else {
-                self.count_outcome(seat, "no_time");
+            let Some(budget) = self.budget.for_partner(self.engine.statistics.timeout(&fit.seat), holds_up)
+            else {
+                self.engine.statistics.not_asked(&self.shown().seats()[seat], "no_time");
                 self.table.handle(Event::NoTime { seat, at });
                 continue;
             };
@@ -298,8 +304,8 @@ impl RateTableActor {
             trace: context,
             reply,
         };
-        let line = self.start.configuration.lines.of(&fit.seat);
-        PartnerActor::new(fit.seat, fit.offers, rules.offers_per_partner, line).start().do_send(request);
+        let client = self.start.configuration.clients.of(&fit.seat);
+        PartnerActor::new(fit.seat, fit.offers, rules.offers_per_partner, client).start().do_send(request);
     }
 
     /// An ask that begins now.
@@ -332,7 +338,7 @@ impl RateTableActor {
         let verdicts: Vec<_> =
             seats.into_iter().zip(verdicts.into_iter().map(|verdict| verdict.against())).collect();
         for (seat, _) in verdicts.iter().filter(|(_, against)| against.is_some()) {
-            self.count_outcome(*seat, "held_back");
+            self.engine.statistics.not_asked(&self.shown().seats()[*seat], "held_back");
         }
         self.table.handle(Event::Admitted { at: round.at, verdicts });
     }
@@ -340,62 +346,33 @@ impl RateTableActor {
     /// Takes in what has come and still gathers.
     fn take_in_gathered(&mut self) {
         let gathered = self.replies.as_ref().map(Replies::take).unwrap_or_default();
-        self.take_in_replies(gathered);
+        gathered.into_iter().for_each(|answered| self.take_in_reply(answered));
     }
 
-    fn take_in_replies(&mut self, answered: Vec<PartnerAnswered>) {
-        answered.into_iter().for_each(|answered| self.take_in_reply(answered));
-    }
-
-    /// Takes in what a partner has replied, and notes how long it took.
+    /// Takes in what a partner has replied, unless its seat has an outcome already, and notes how long it took.
     fn take_in_reply(&mut self, PartnerAnswered { seat, end, at, elapsed }: PartnerAnswered) {
-        let seat_text = Arc::clone(&self.shown().seats()[seat]);
-        let labels = [
-            ("partner", seat_text.key.clone()),
-            ("product_type", seat_text.product_type.as_str().to_owned()),
-        ];
-        histogram!(PARTNER_ANSWER_SECONDS, &labels).record(elapsed.as_secs_f64());
         let slowest = &mut self.slowest[usize::from(self.table.is_second_look(seat))];
         *slowest = elapsed.max(*slowest);
-        self.engine.paces.note(self.shown().head().test, &seat_text, elapsed, &end.outcome);
-        self.note_conduct(seat, &end, elapsed);
-        self.take_in(seat, end, at);
-    }
-
-    /// Takes in an outcome, unless its seat has one already.
-    fn take_in(&mut self, seat: usize, end: AskEnd, at: i64) {
+        self.engine.statistics.replied(&self.shown().seats()[seat], self.noted(seat, &end, elapsed));
         if self.table.has_outcome(seat) {
             counter!(LATE_ANSWERS).increment(1);
             return;
         }
-        self.count_outcome(seat, end.outcome.word());
         self.table.handle(Event::Answered { seat, end, at });
     }
 
-    fn count_outcome(&self, seat: usize, outcome: &'static str) {
-        let SeatText { key, product_type, .. } = &*self.shown().seats()[seat];
-        let labels = [
-            ("partner", key.clone()),
-            ("product_type", product_type.as_str().to_owned()),
-            ("outcome", outcome.to_owned()),
-        ];
-        counter!(PARTNER_OUTCOMES, &labels).increment(1);
-    }
-
-    /// Notes for people who look on how an ask ended.
-    fn note_conduct(&self, seat: usize, end: &AskEnd, elapsed: Duration) {
-        let SeatText { key, product_type, .. } = &*self.shown().seats()[seat];
-        let rate_table = self.shown().head().uuid;
-        let noted = Noted { rate_table, end, elapsed, late: self.table.has_outcome(seat) };
-        self.engine.conducts.note(key, *product_type, noted);
+    /// How an ask has ended, as the statistic of its seat has it.
+    fn noted<'n>(&self, seat: usize, end: &'n AskEnd, elapsed: Duration) -> Noted<'n> {
+        let head = self.shown().head();
+        Noted { rate_table: head.uuid, test: head.test, end, elapsed, late: self.table.has_outcome(seat) }
     }
 
     /// Every seat without an outcome has timed out.
     fn time_out(&mut self) {
         let elapsed = self.start.begun.map(|begun| begun.elapsed()).unwrap_or_default();
-        for seat in self.table.waited_for().collect::<Vec<_>>() {
-            self.note_conduct(seat, &Outcome::TimedOut.into(), elapsed);
-            self.count_outcome(seat, Outcome::TimedOut.word());
+        let end = Outcome::TimedOut.into();
+        for seat in self.table.waited_for() {
+            self.engine.statistics.unanswered(&self.shown().seats()[seat], self.noted(seat, &end, elapsed));
         }
         self.table.handle(Event::DeadlinePassed { at: self.engine.limiter.now() });
     }
@@ -417,7 +394,7 @@ impl RateTableActor {
         let First { lead, until, acknowledged } = match self.start.first.take() {
             None => {
                 let commit = writing::table(self.shown(), self.start.lead_created_at, None, write);
-                let written = self.engine.store.commit(commit).into_actor(self);
+                let written = self.engine.records.store.commit(commit).into_actor(self);
                 ctx.spawn(written.map(|result, actor, ctx| actor.written(result, ctx)));
                 return;
             }
@@ -426,7 +403,7 @@ impl RateTableActor {
         let commit = writing::table(self.shown(), self.start.lead_created_at, Some(lead), write);
         self.waiting = Some((until, acknowledged));
         let question = Arc::new(self.question());
-        let written = self.engine.store.commit(commit);
+        let written = self.engine.records.store.commit(commit);
         let afar = self.start.fits.iter().map(|fit| fit.as_ref().map(|fit| Arc::clone(&fit.seat)));
         let afar: Vec<_> = afar.map(|seat| seat.filter(|seat| seat.http.is_some())).collect();
         let written =
@@ -472,7 +449,10 @@ impl RateTableActor {
                 });
             }
             Err(failure) => {
-                error!(rate_table = %self.shown().head().uuid, %failure, "answers could not be stored; the table is left to recovery");
+                // With its lead the table has gone.
+                if failure != CommitError::Erased {
+                    error!(rate_table = %self.shown().head().uuid, %failure, "answers could not be stored; the table is left to recovery");
+                }
                 self.leave(ctx);
                 return;
             }
@@ -484,7 +464,7 @@ impl RateTableActor {
     fn give_back(&self, seats: &[usize]) {
         let head = self.shown().head();
         for &seat in seats {
-            let SeatText { key, product_type, .. } = &*self.shown().seats()[seat];
+            let SeatTemplate { key, product_type, .. } = &*self.shown().seats()[seat];
             let at = self.table.released_at(seat).unwrap_or(head.created_at);
             self.engine.limiter.give_back(Round { at, test: head.test }, [(key.as_str(), *product_type)]);
         }

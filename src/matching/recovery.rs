@@ -17,7 +17,7 @@ use crate::store::Tree;
 use crate::telemetry::metrics::TABLES_RECOVERED;
 
 /// How long a table may be without an actor because it is only now being taken in.
-const SECOND_LOOK: Duration = Duration::from_secs(1);
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Resumes the pending tables that nobody sees to; returns how many. Those past their deadline complete at once, with what
 /// they have.
@@ -28,14 +28,14 @@ pub async fn recover(matchmaker: &Matchmaker) -> usize {
 /// Does that whenever the store's disk works again after a failure, for ever: an actor whose answers could not be written
 /// has left its table.
 pub async fn recover_when_mended(matchmaker: &Matchmaker) {
-    let store = &matchmaker.engine().store;
+    let store = &matchmaker.engine().records.store;
     let mut waiting: HashSet<Uuid> = HashSet::new();
     loop {
         if waiting.is_empty() {
             store.until_mended().await;
         } else {
             // Whoever is not seen to now either has been left, or its actor was just being started.
-            tokio::time::sleep(SECOND_LOOK).await;
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
         let found = pending(matchmaker);
         let (left, new) = found.into_iter().partition(|table| waiting.contains(table));
@@ -46,7 +46,7 @@ pub async fn recover_when_mended(matchmaker: &Matchmaker) {
 
 fn pending(matchmaker: &Matchmaker) -> HashSet<Uuid> {
     let engine = matchmaker.engine();
-    let open = engine.store.scan(Tree::OpenTables, []).filter_map(Result::ok);
+    let open = engine.records.store.scan(Tree::OpenTables, []).filter_map(Result::ok);
     open.filter_map(|(key, _)| Uuid::from_slice(&key).ok())
         .filter(|table| !engine.live.has(*table) && !planted(Planted::ForgottenTables))
         .collect()

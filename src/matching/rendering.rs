@@ -4,17 +4,17 @@ use bytes::Bytes;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::texts::Texts;
 use crate::model::{Originator, Partner, ProductType};
 use crate::partners::Fingerprint;
-use crate::partners::text::write_offer;
+use crate::partners::template::write_offer;
 use crate::rate_table::table::Table;
+use crate::records::templates::Templates;
 
 /// The specification's RateTable as JSON. `base_url` is where clicks go.
 ///
 /// # Errors
 /// The fingerprint of a text that the store does not have (any more).
-pub fn render(table: &Table, base_url: &str, texts: &Texts) -> Result<Bytes, Fingerprint> {
+pub fn render(table: &Table, base_url: &str, templates: &Templates) -> Result<Bytes, Fingerprint> {
     let mut out = Vec::with_capacity(1024 + table.offers() * 2048);
     let head =
         Head { uuid: table.head().uuid, lead_uuid: table.head().lead, loan_amount: table.head().loan_amount };
@@ -28,12 +28,12 @@ pub fn render(table: &Table, base_url: &str, texts: &Texts) -> Result<Bytes, Fin
             if nth > 0 {
                 out.push(b',');
             }
-            let uuid = texts.ids.uuid(table.head().uuid, offer.number);
+            let uuid = templates.ids.uuid(table.head().uuid, offer.number);
             url.clear();
             url.push_str(base_url);
             url.push_str("/click/");
             url.push_str(uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
-            write_offer(&mut out, &texts.offer(offer.quote.text)?.json, &offer.quote, uuid, &url);
+            write_offer(&mut out, &templates.offer(offer.quote.text)?.json, &offer.quote, uuid, &url);
         }
         out.push(b']');
     }

@@ -1,191 +1,43 @@
 //! Time and failure, on a paused clock: an hour passes in a moment, and no test depends on how fast the machine is.
 
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use actix_rt::{Arbiter, System};
 use proptest::prelude::*;
 use serde_json::Value;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::budget::TimeRules;
-use super::configuration::{Configuration, Rules};
-use super::engine::Engine;
-use super::lines::Lines;
-use super::matchmaker::{Matchmaker, Refused, Submission};
-use super::messages::{Snapshot, Until};
+use super::configuration::Rules;
+use super::messages::{Leave, Polled, Snapshot, Until};
 use super::recovery::{recover, recover_when_mended};
-use super::texts::Texts;
-use crate::config::WireSettings;
-use crate::model::{CreditBands, Lead, Viewer};
+use super::refused::Refused;
+use super::showing::poll;
+use crate::model::{Lead, Viewer};
 use crate::partner_files::{PartnerFile, partner};
-use crate::partners::Book;
-use crate::store::{Clock, SpaceFault, Store, StoreOptions, SyncFault, Tree};
+use crate::store::{Clock, Store, Tree};
 
-mod funnel;
 mod limits;
 mod reload;
-mod replays;
 mod second_look;
+pub(crate) mod world;
 
-const LEAD: &str = r#"{
-    "productTypes": ["loan", "other"],
-    "loanInformation": {"loanAmount": 10000},
-    "creditInformation": {"providedCreditRating": "good"}
-}"#;
+pub(crate) use self::world::*;
 
-const COMPANY: Uuid = Uuid::from_u128(7);
-
-/// A matchmaker on a store of its own, whose commits need no thread, and so no time.
-struct World {
-    matchmaker: Matchmaker,
-    directory: tempfile::TempDir,
-    disk: SyncFault,
-    space: SpaceFault,
-    clock: Clock,
-}
-
-fn rules() -> Rules {
-    Rules {
-        time: TimeRules {
-            deadline: Duration::from_secs(15),
-            response_margin: Duration::from_millis(100),
-            least_budget: Duration::from_millis(50),
-            second_look_reserve: Duration::from_secs(5),
-        },
-        submit_wait: Duration::from_millis(50),
-        live_tables_per_company: 0,
-        gather_answers: Duration::from_millis(100),
-        linger: Duration::from_secs(5),
-        live_tables: 100,
-        partners_per_lead: 100,
-        offers_per_partner: 40,
-        clicks_kept_per_offer: 10,
-    }
-}
-
-fn book(partners: &[PartnerFile]) -> Book {
-    let file =
-        |(nth, partner): (usize, &PartnerFile)| (PathBuf::from(format!("p{nth}.toml")), partner.text());
-    Book::from_texts(partners.iter().enumerate().map(file)).expect("the partners of a test are good")
-}
-
-async fn matchmaker(store: Store, partners: &[PartnerFile], rules: Rules, clock: &Clock) -> Matchmaker {
-    let texts = Texts::new(store.clone());
-    let book = book(partners);
-    texts.keep(&book).await.unwrap();
-    let base_url = "http://offers.example".to_owned();
-    let lines = Lines::new(WireSettings::default());
-    let engine = Engine::with_clock(store, texts, book, lines, rules, base_url, clock.clone());
-    Matchmaker::new(engine, vec![Arbiter::current()])
-}
-
-impl World {
-    async fn of(partners: &[PartnerFile]) -> Self {
-        Self::with_rules(partners, rules()).await
-    }
-
-    async fn with_rules(partners: &[PartnerFile], rules: Rules) -> Self {
-        Self::with_clock(partners, rules, Clock::system()).await
-    }
-
-    async fn with_clock(partners: &[PartnerFile], rules: Rules, clock: Clock) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let mut options = StoreOptions::new(directory.path().join("store"));
-        options.mend_interval = Duration::ZERO;
-        let (disk, space) = (options.sync_fault.clone(), options.space_fault.clone());
-        let store = Store::open_inline_with(&options).unwrap();
-        Self { matchmaker: matchmaker(store, partners, rules, &clock).await, directory, disk, space, clock }
-    }
-
-    /// What a reload does: another book and other rules, over the same lines as far as they are the same.
-    async fn configure(&self, partners: &[PartnerFile], rules: Rules) {
-        let engine = self.matchmaker.engine();
-        let book = Arc::new(book(partners));
-        engine.texts.keep(&book).await.unwrap();
-        let lines = engine.configuration().lines.opened(&book).unwrap();
-        engine.configure(Configuration { book, lines, rules });
-    }
-
-    async fn submit(&self, until: Until) -> Snapshot {
-        self.try_submit(until).await.unwrap()
-    }
-
-    async fn try_submit(&self, until: Until) -> Result<Snapshot, Refused> {
-        self.try_submit_lead(LEAD, until).await
-    }
-
-    async fn try_submit_lead(&self, lead: &str, until: Until) -> Result<Snapshot, Refused> {
-        let lead = Lead::read(lead.as_bytes()).unwrap();
-        let bands = CreditBands::CURRENT;
-        let submission = Submission {
-            company: COMPANY,
-            test: false,
-            look_back_minutes: None,
-            bands,
-            repeat: None,
-            trace: None,
-            permit: crate::load_shedder::Permit::default(),
-            lead,
-        };
-        self.matchmaker.submit(submission, until).await
-    }
-
-    async fn poll(&self, table: Uuid) -> Snapshot {
-        self.matchmaker.rate_table(Viewer::of_all(COMPANY), table).await.unwrap().expect("the table is there")
-    }
-
-    /// As a crash leaves it: the actors are gone with what they knew, the records are there.
-    async fn crash(self, partners: &[PartnerFile]) -> Self {
-        let Self { matchmaker: gone, directory, clock, .. } = self;
-        gone.drain().await;
-        drop(gone);
-        // The actors let go of the store when they have stopped.
-        while let Err(locked) = Store::open_inline(directory.path().join("store")) {
-            assert!(matches!(locked, crate::store::StoreError::Locked { .. }), "{locked}");
-            tokio::task::yield_now().await;
+/// As it is while its lead is being erased, or the daemon stops: nobody says that the table has changed, since it has not.
+#[test]
+fn who_waits_for_a_pending_table_that_has_no_actor_waits() {
+    paused(async {
+        let world = World::of(&[partner("slow").loan(&simulate("9s"))]).await;
+        let pending = world.submit(Until::Prompt).await;
+        let engine = world.matchmaker.engine();
+        for actor in engine.live.all() {
+            actor.send(Leave).await.unwrap();
         }
-        let mut options = StoreOptions::new(directory.path().join("store"));
-        options.mend_interval = Duration::ZERO;
-        let (disk, space) = (options.sync_fault.clone(), options.space_fault.clone());
-        let store = Store::open_inline_with(&options).unwrap();
-        Self { matchmaker: matchmaker(store, partners, rules(), &clock).await, directory, disk, space, clock }
-    }
-}
-
-fn json(snapshot: &Snapshot) -> Value {
-    serde_json::from_slice(&snapshot.json).unwrap()
-}
-
-fn uuid(snapshot: &Snapshot) -> Uuid {
-    json(snapshot)["uuid"].as_str().unwrap().parse().unwrap()
-}
-
-fn loan_offers(snapshot: &Snapshot) -> usize {
-    json(snapshot)["loanOffers"].as_array().unwrap().len()
-}
-
-fn pending(snapshot: &Snapshot) -> Vec<String> {
-    let table = json(snapshot);
-    let responses = table["pendingResponses"].as_array().unwrap().iter();
-    responses.map(|response| response["partner"]["name"].as_str().unwrap().to_owned()).collect()
-}
-
-fn simulate(delay: &str) -> String {
-    format!(r#"simulate = {{ delay = "{delay}" }}"#)
-}
-
-fn failing(kind: &str) -> String {
-    format!(r#"simulate = {{ delay = "10ms", failure_rate = 1.0, failure = "{kind}" }}"#)
-}
-
-/// Runs a test on an actix system whose clock stands still while anything is to be done.
-fn paused<T>(test: impl Future<Output = T>) -> T {
-    let runtime =
-        || tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    System::with_tokio_rt(runtime).block_on(test)
+        let (begun, longest) = (Instant::now(), Duration::from_secs(5));
+        let polled = poll(engine, Viewer::of_all(COMPANY), uuid(&pending), &[pending.version], longest).await;
+        let Ok(Some(Polled::Unchanged(unchanged))) = polled else { panic!("{polled:?}") };
+        assert!(unchanged.pending && begun.elapsed() >= longest, "{:?}", begun.elapsed());
+    });
 }
 
 /// Nothing can be under an id that was made for a lead just now; under one that a client has chosen there may be another.
@@ -281,7 +133,7 @@ fn answers_that_nobody_can_see_yet_are_written_together() {
         let world = World::of(&partners).await;
         let writes = |table: &Snapshot| {
             let engine = world.matchmaker.engine();
-            engine.store.scan(Tree::Answers, uuid(table).as_bytes()).count()
+            engine.records.store.scan(Tree::Answers, uuid(table).as_bytes()).count()
         };
         let blocking = world.submit(Until::Settled).await;
         assert_eq!((loan_offers(&blocking), writes(&blocking)), (4, 2));
@@ -305,7 +157,7 @@ fn a_first_look_at_a_table_has_what_was_gathered_written() {
         let waiting = world.submit(Until::Settled);
         let polling = async {
             tokio::time::sleep(Duration::from_secs(2)).await;
-            let open = world.matchmaker.engine().store.scan(Tree::OpenTables, []).next();
+            let open = world.matchmaker.engine().records.store.scan(Tree::OpenTables, []).next();
             let table = Uuid::from_slice(&open.unwrap().unwrap().0).unwrap();
             let first = world.poll(table).await;
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -352,7 +204,7 @@ fn what_still_gathers_when_the_daemon_stops_is_written() {
         };
         let (cut, ()) = tokio::join!(world.try_submit(Until::Settled), stopping);
         assert!(cut.is_err(), "it was to be complete");
-        assert_eq!(world.matchmaker.engine().store.scan(Tree::Answers, []).count(), 1);
+        assert_eq!(world.matchmaker.engine().records.store.scan(Tree::Answers, []).count(), 1);
     });
 }
 
@@ -504,19 +356,6 @@ fn a_partner_that_left_the_book_meanwhile_is_not_waited_for() {
         let after = world.poll(uuid(&before)).await;
         assert_eq!((loan_offers(&after), after.pending), (0, false));
     });
-}
-
-/// Anything that a partner can do.
-fn any_partner(nth: usize) -> impl Strategy<Value = PartnerFile> {
-    let behaviour = prop_oneof![
-        3 => Just(String::new()),
-        3 => (1..20_000_u32).prop_map(|delay| simulate(&format!("{delay}ms"))),
-        1 => prop::sample::select(vec!["error", "panic", "silence"]).prop_map(failing),
-    ];
-    (behaviour, any::<bool>()).prop_map(move |(behaviour, second_look)| {
-        let named = partner(&format!("partner-{nth}"));
-        if second_look { named.second_look(1.0 + nth as f64, &behaviour) } else { named.loan(&behaviour) }
-    })
 }
 
 proptest! {

@@ -10,72 +10,102 @@ use uuid::Uuid;
 
 use super::enums::{EventType, ProductType};
 use super::plain_number;
+use super::record::record;
 use super::schema::{self, Components};
 use super::timestamp::Timestamp;
 
-/// Something that happened to a lead.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct LeadEvent {
-    /// A hash of lead, type and time, unique to the event.
-    pub id: String,
-    /// The lead it happened to.
-    pub lead_uuid: Uuid,
-    /// When that lead came.
-    pub lead_created_at: Timestamp,
-    /// What happened.
-    pub event_type: EventType,
-    /// When it happened.
-    pub event_created_at: Timestamp,
-    /// The amount at stake, for events that have one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub amount_in_cents: Option<i32>,
-    /// The institution it happened with; the one to group by.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub financial_institution_uuid: Option<Uuid>,
-    /// That institution's name, which may change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub financial_institution_name: Option<String>,
-    /// The product of the offer it happened with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub product_type: Option<ProductType>,
-    /// Whether the lead is a test; told by the newer form of the feeds only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub is_test: Option<bool>,
+record! {
+    /// Something that happened to a lead.
+    LeadEvent {
+        required {
+            /// A hash of lead, type and time, unique to the event.
+            id: String,
+            /// The lead it happened to.
+            lead_uuid: Uuid,
+            /// When that lead came.
+            lead_created_at: Timestamp,
+            /// What happened.
+            event_type: EventType,
+            /// When it happened.
+            event_created_at: Timestamp,
+        }
+        optional {
+            /// The amount at stake, for events that have one.
+            amount_in_cents: i32,
+            /// The institution it happened with; the one to group by.
+            financial_institution_uuid: Uuid,
+            /// That institution's name, which may change.
+            financial_institution_name: String,
+            /// The product of the offer it happened with.
+            product_type: ProductType,
+            /// Whether the lead is a test; told by the newer form of the feeds only.
+            is_test: bool,
+            /// When it was taken back: the event then comes again, with the same id. Told by the newer form only.
+            event_deleted_at: Timestamp,
+            /// The company that the lead came from; told by the newer form always.
+            supply_sub_account_uuid: Uuid,
+            /// That company's name; told by the newer form always.
+            supply_sub_account_name: String,
+            /// When the record reached the service, by which the feed is ordered; told by the newer form always.
+            pagination_timestamp: String,
+        }
+    }
 }
 
-/// What the supply partner earned by a lead.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct LeadPayout {
-    /// The lead that earned it.
-    pub lead_uuid: Uuid,
-    /// When it was booked.
-    pub booked_at: Timestamp,
-    /// How much, in cents and fractions of them.
-    #[serde(serialize_with = "plain_number::required")]
-    pub payout_in_cents: f64,
+record! {
+    /// What the supply partner earned by a lead.
+    LeadPayout {
+        required {
+            /// The lead that earned it.
+            lead_uuid: Uuid,
+            /// When it was booked.
+            booked_at: Timestamp,
+            /// How much, in cents and fractions of them. What is taken back is less than nothing in the specified form; in the newer one it
+            /// is the payout again, with `deletedAt`.
+            #[serde(serialize_with = "plain_number::required")]
+            payout_in_cents: f64,
+        }
+        optional {
+            /// The payout; told by the newer form only.
+            uuid: Uuid,
+            /// When it was taken back: the payout then comes again. Told by the newer form only.
+            deleted_at: Timestamp,
+            /// The institution that it comes from; told by the newer form only.
+            financial_institution_uuid: Uuid,
+            /// That institution's name, which may change; told by the newer form only.
+            financial_institution_name: String,
+            /// The product of the offer; told by the newer form only.
+            product_type: ProductType,
+            /// The company that earned it; told by the newer form always.
+            supply_sub_account_uuid: Uuid,
+            /// That company's name; told by the newer form always.
+            supply_sub_account_name: String,
+            /// When the record reached the service, by which the feed is ordered; told by the newer form always.
+            pagination_timestamp: String,
+        }
+    }
 }
 
-/// A value of a client tag.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct LeadClientTag {
-    /// Equal for equal records, so that a client can drop the second.
-    pub hash: String,
-    /// The lead that is tagged.
-    pub lead_uuid: Uuid,
-    /// The tag.
-    pub key: String,
-    /// Its latest value.
-    pub value: String,
-    /// When the tag came.
-    pub created_at: Timestamp,
+record! {
+    /// A value of a client tag.
+    LeadClientTag {
+        required {
+            /// Equal for equal records, so that a client can drop the second.
+            hash: String,
+            /// The lead that is tagged.
+            lead_uuid: Uuid,
+            /// The tag.
+            key: String,
+            /// Its latest value.
+            value: String,
+            /// When the tag came.
+            created_at: Timestamp,
+        }
+        optional {
+            /// When the record reached the service, by which the feed is ordered; told by the newer form always.
+            pagination_timestamp: String,
+        }
+    }
 }
 
 /// One page of a feed.
@@ -91,6 +121,18 @@ pub struct FeedPage<T> {
     pub data: Vec<T>,
 }
 
+/// A page as it is answered.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnsweredPage<'p, T> {
+    /// The page.
+    #[serde(flatten)]
+    pub page: &'p FeedPage<T>,
+    /// What asks for the next one, in the newer form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pagination_token: Option<&'p str>,
+}
+
 /// A page of lead events.
 pub type LeadEventResponse = FeedPage<LeadEvent>;
 /// A page of payouts.
@@ -100,14 +142,17 @@ pub type LeadClientTagsResponse = FeedPage<LeadClientTag>;
 
 impl<T: ToSchema> PartialSchema for FeedPage<T> {
     fn schema() -> RefOr<Schema> {
-        let next = "Where the next page is; always carries a `timestamp`.";
+        let next =
+            "Where the next page is; always carries a `timestamp`, or in the newer form a `paginationToken`.";
+        let token = "The `paginationToken` of `nextUrl`; told by the newer form always.";
         let more = "Whether there is something at `nextUrl` now; otherwise come back in an hour.";
-        let text = ObjectBuilder::new().schema_type(Type::String);
+        let text = |about| ObjectBuilder::new().schema_type(Type::String).description(Some(about));
         let flag = ObjectBuilder::new().schema_type(Type::Boolean);
         ObjectBuilder::new()
             .schema_type(Type::Object)
             .description(Some("One page of a feed."))
-            .property("nextUrl", text.description(Some(next)))
+            .property("nextUrl", text(next))
+            .property("paginationToken", text(token))
             .property("shouldContinuePolling", flag.description(Some(more)))
             .property("data", schema::array(schema::reference::<T>(&mut Components::new())))
             .required("nextUrl")

@@ -13,7 +13,9 @@ use super::email::Email;
 use super::enumeration::Enumeration;
 use super::input::FromInput;
 use super::ip_address::IpAddress;
+use super::json_object::JsonObject;
 use super::lead::Lead;
+use super::ope_id::OpeId;
 use super::phone::Phone;
 use super::ssn::Ssn;
 use super::zipcode::Zipcode;
@@ -79,7 +81,9 @@ macro_rules! nothing_within {
     ($($type:ty)+) => { $( impl Attributes for $type {} )+ };
 }
 
-nothing_within! { i32 i64 f64 bool String NaiveDate Uuid ClientTags Email IpAddress Phone Ssn Zipcode }
+nothing_within! {
+    i32 i64 f64 bool String NaiveDate Uuid ClientTags Email IpAddress JsonObject OpeId Phone Ssn Zipcode
+}
 
 impl<E: Enumeration> Attributes for E {}
 

@@ -66,6 +66,10 @@ impl<T: FromInput> FromInput for Boxed<T> {
         T::find_faults(value, at, faults);
     }
 
+    fn find_implausible(&self, at: &Path<'_>, faults: &mut Faults) {
+        T::find_implausible(self, at, faults);
+    }
+
     fn attribute_value(&self) -> Option<AttributeValue<'_>> {
         T::attribute_value(self)
     }

@@ -24,12 +24,12 @@ impl CardBenefit {
         Self(generic.map_or_else(|| Cow::Owned(text.to_owned()), |&known| Cow::Borrowed(known)))
     }
 
-    /// Tells the display text.
+    /// The display text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Tells whether the benefit belongs to no company.
+    /// Whether the benefit belongs to no company.
     pub fn is_generic(&self) -> bool {
         Self::GENERIC.contains(&self.as_str())
     }

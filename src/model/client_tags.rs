@@ -66,7 +66,7 @@ impl FromInput for ClientTags {
             return faults.push(at, Fault::other_kind(&Self::wanted(), kind_of(value)));
         };
         for (key, values) in entries {
-            find_field_faults::<Vec<String>>(values, &Path::Key(at, key), faults);
+            find_field_faults::<Vec<String>>(values, None, &Path::Key(at, key), faults);
         }
     }
 }

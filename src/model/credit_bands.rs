@@ -51,7 +51,7 @@ impl CreditBands {
     /// The lowest FICO score there is, where the poor begin.
     const POOR_FROM: i32 = 300;
 
-    /// Tells the rating of a score.
+    /// The rating of a score.
     pub const fn rating(self, score: i32) -> ProvidedCreditRating {
         if score >= self.excellent_from {
             ProvidedCreditRating::Excellent
@@ -64,7 +64,7 @@ impl CreditBands {
         }
     }
 
-    /// Tells the lowest score that a rating may stand for; without history there is none.
+    /// The lowest score that a rating may stand for; without history there is none.
     pub const fn lowest_score(self, rating: ProvidedCreditRating) -> Option<i32> {
         match rating {
             ProvidedCreditRating::Excellent => Some(self.excellent_from),

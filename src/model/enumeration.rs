@@ -9,13 +9,13 @@ pub trait Enumeration: Copy + Eq + ToSchema + 'static {
     /// The wire text of every value, in the same order.
     const WIRE: &'static [&'static str];
 
-    /// Tells the wire text.
+    /// The wire text.
     fn as_str(self) -> &'static str;
 
     /// Finds the value that is written `text`; upper and lower case differ.
     fn from_wire(text: &str) -> Option<Self>;
 
-    /// Tells the position in [`Enumeration::ALL`].
+    /// The position in [`Enumeration::ALL`].
     fn ordinal(self) -> u16;
 }
 
@@ -47,7 +47,7 @@ macro_rules! enumeration {
             /// The wire text of every value, in the same order.
             pub const WIRE: &'static [&'static str] = &[$($wire),+];
 
-            /// Tells the wire text.
+            /// The wire text.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $wire,)+
@@ -62,7 +62,7 @@ macro_rules! enumeration {
                 }
             }
 
-            /// Tells the position in [`Self::ALL`].
+            /// The position in [`Self::ALL`].
             pub const fn ordinal(self) -> u16 {
                 self as u16
             }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use chrono::NaiveDate;
+
 use super::api_error::{ApiError, ErrorType};
 
 /// What one attribute must be and is not. Never holds the value that was found.
@@ -50,31 +52,40 @@ impl fmt::Display for Path<'_> {
 }
 
 /// The faults of one body.
-#[derive(Debug, Default)]
-pub struct Faults(Vec<ApiError>);
+#[derive(Debug)]
+pub struct Faults {
+    errors: Vec<ApiError>,
+    /// The day on which the body came.
+    pub today: NaiveDate,
+}
 
 impl Faults {
     /// More than a lead has attributes; bounds what a hostile array can make us answer.
     pub const MAX: usize = 500;
 
+    /// None yet, of a body that came on this day.
+    pub const fn on(today: NaiveDate) -> Self {
+        Self { errors: Vec::new(), today }
+    }
+
     /// Adds a fault of the attribute at `path`; where there are plenty already, that there are more.
     pub fn push(&mut self, path: &Path<'_>, fault: Fault) {
-        if self.0.len() < Self::MAX {
-            self.0.push(ApiError::at(path.to_string(), ErrorType::Malformed, fault.0));
-        } else if self.0.len() == Self::MAX {
+        if self.errors.len() < Self::MAX {
+            self.errors.push(ApiError::at(path.to_string(), ErrorType::Malformed, fault.0));
+        } else if self.errors.len() == Self::MAX {
             let message = format!("there are more faults; the first {} are listed", Self::MAX);
-            self.0.push(ApiError::new(ErrorType::Malformed, message));
+            self.errors.push(ApiError::new(ErrorType::Malformed, message));
         }
     }
 
-    /// Tells whether nothing is wrong.
+    /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.errors.is_empty()
     }
 
     /// Gives the faults as they are answered.
     pub fn into_errors(self) -> Vec<ApiError> {
-        self.0
+        self.errors
     }
 }
 
@@ -91,7 +102,7 @@ mod tests {
 
     #[test]
     fn faults_are_bounded() {
-        let mut faults = Faults::default();
+        let mut faults = Faults::on(NaiveDate::MAX);
         for _ in 0..2 * Faults::MAX {
             faults.push(&Path::Root, Fault::wanted("something else"));
         }

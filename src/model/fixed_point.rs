@@ -19,7 +19,7 @@ macro_rules! fixed_point {
                 (steps.abs() <= Self::STEPS_MAX as f64).then_some(Self(steps as i64))
             }
 
-            /// Tells the nearest float.
+            /// The nearest float.
             pub fn to_f64(self) -> f64 {
                 self.0 as f64 / Self::SCALE as f64
             }

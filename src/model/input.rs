@@ -9,12 +9,14 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+use chrono::NaiveDate;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::api_error::{ApiError, ErrorType};
 use super::attribute_value::{AttributeKind, AttributeValue};
+use super::bounds::Bounds;
 use super::document;
 use super::fault::{Fault, Faults, Path};
 use super::schema::Components;
@@ -55,6 +57,9 @@ pub trait FromInput: Sized {
             faults.push(at, fault);
         }
     }
+
+    /// Collects everything that was read and cannot be true.
+    fn find_implausible(&self, _at: &Path<'_>, _faults: &mut Faults) {}
 
     /// Shows the value to partner rules; an empty one counts as missing.
     fn attribute_value(&self) -> Option<AttributeValue<'_>> {
@@ -109,10 +114,36 @@ pub(super) fn kind_of(value: &Value) -> &'static str {
 }
 
 /// Collects the faults of an optional field: none when it is not given.
-pub(super) fn find_field_faults<T: FromInput>(value: &Value, at: &Path<'_>, faults: &mut Faults) {
-    let not_given = value.is_null() || value.as_str().is_some_and(is_blank);
-    if !not_given {
-        T::find_faults(value, at, faults);
+pub(super) fn find_field_faults<T: FromInput>(
+    value: &Value,
+    bounds: Option<Bounds>,
+    at: &Path<'_>,
+    faults: &mut Faults,
+) {
+    if value.is_null() || value.as_str().is_some_and(is_blank) {
+        return;
+    }
+    let implausible = |bounds: Bounds| bounds.fault_of_sent(Scalar::of(value)?, faults.today);
+    match bounds.and_then(implausible) {
+        Some(fault) => faults.push(at, fault),
+        None => T::find_faults(value, at, faults),
+    }
+}
+
+/// Collects what was read of a field and cannot be true.
+pub(super) fn find_field_implausible<T: FromInput>(
+    value: &T,
+    bounds: Option<Bounds>,
+    at: &Path<'_>,
+    faults: &mut Faults,
+) {
+    match bounds {
+        Some(bounds) => {
+            if let Some(fault) = bounds.fault_of(value.attribute_value(), faults.today) {
+                faults.push(at, fault);
+            }
+        }
+        None => value.find_implausible(at, faults),
     }
 }
 
@@ -129,22 +160,36 @@ pub enum Unreadable {
     Faults(Vec<ApiError>),
 }
 
-/// Reads a request body.
+/// Reads a request body that no day bounds.
 pub fn read<T: FromInput>(body: &[u8]) -> Result<T, Unreadable> {
+    read_on(NaiveDate::MAX, body)
+}
+
+/// Reads a request body that came on this day.
+pub fn read_on<T: FromInput>(today: NaiveDate, body: &[u8]) -> Result<T, Unreadable> {
     let json = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-    let mut reader = serde_json::Deserializer::from_slice(json);
+    // What stands under unknown keys is not looked at, but must be text all the same (RFC 8259, 8.1).
+    let Ok(text) = std::str::from_utf8(json) else { return explain(today, json) };
+    let mut reader = serde_json::Deserializer::from_str(text);
     let fast = Input::required().deserialize(&mut reader).and_then(|read| reader.end().map(|()| read));
     match fast {
-        Ok(Some(read)) => Ok(read),
-        Ok(None) | Err(_) => explain(json),
+        Ok(Some(read)) => plausible(today, read),
+        Ok(None) | Err(_) => explain(today, json),
     }
+}
+
+/// What was read, unless some of it cannot be true.
+fn plausible<T: FromInput>(today: NaiveDate, read: T) -> Result<T, Unreadable> {
+    let mut faults = Faults::on(today);
+    read.find_implausible(&Path::Root, &mut faults);
+    if faults.is_empty() { Ok(read) } else { Err(Unreadable::Faults(faults.into_errors())) }
 }
 
 /// Names every fault of a body that the fast path refused.
 ///
 /// There may be none: the faulty one of two equal keys is not in the parsed document, which then is read as it
 /// is.
-fn explain<T: FromInput>(json: &[u8]) -> Result<T, Unreadable> {
+fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, Unreadable> {
     let not_json = |message| Unreadable::NotJson(ApiError::new(ErrorType::Malformed, message));
     let broken_at = |error: serde_json::Error| {
         not_json(format!("the body is not JSON: see line {}, column {}", error.line(), error.column()))
@@ -156,7 +201,7 @@ fn explain<T: FromInput>(json: &[u8]) -> Result<T, Unreadable> {
     if !document.is_object() {
         return Err(not_json(format!("the body must be a JSON object, got {}", kind_of(&document))));
     }
-    let mut faults = Faults::default();
+    let mut faults = Faults::on(today);
     T::find_faults(&document, &Path::Root, &mut faults);
     if !faults.is_empty() {
         return Err(Unreadable::Faults(faults.into_errors()));

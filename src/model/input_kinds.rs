@@ -167,12 +167,12 @@ impl FromInput for NaiveDate {
 }
 
 /// Reads `YYYY-MM-DD` and nothing else; chrono alone would take signs, blanks and single digits too.
-fn date(text: &str) -> Option<NaiveDate> {
+pub(super) fn date(text: &str) -> Option<NaiveDate> {
     let shaped = has_shape(text, "0000-00-00");
     shaped.then(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()).flatten()
 }
 
-/// Tells whether `text` has a digit where `shape` has `0`, and equals it elsewhere.
+/// Whether `text` has a digit where `shape` has `0`, and equals it elsewhere.
 pub(super) fn has_shape(text: &str, shape: &str) -> bool {
     let fits =
         |(found, wanted): (u8, u8)| if wanted == b'0' { found.is_ascii_digit() } else { found == wanted };
@@ -265,6 +265,12 @@ impl<T: Element> FromInput for Vec<T> {
         };
         for (index, element) in elements.iter().enumerate() {
             T::find_faults(element, &Path::Index(at, index), faults);
+        }
+    }
+
+    fn find_implausible(&self, at: &Path<'_>, faults: &mut Faults) {
+        for (index, element) in self.iter().enumerate() {
+            element.find_implausible(&Path::Index(at, index), faults);
         }
     }
 

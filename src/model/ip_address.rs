@@ -11,7 +11,7 @@ text_format! {
 }
 
 impl IpAddress {
-    /// Tells the address for network use; `None` never happens, since only an address is let through.
+    /// The address for network use; `None` never happens, since only an address is let through.
     pub fn to_addr(&self) -> Option<IpAddr> {
         self.as_str().parse().ok()
     }

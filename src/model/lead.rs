@@ -1,5 +1,6 @@
 //! What a client submits: a person and what they look for.
 
+use chrono::NaiveDate;
 use uuid::Uuid;
 
 use super::boxed::Boxed;
@@ -62,8 +63,10 @@ section! {
         device_id: String = "deviceId" as personal,
         /// The user, as today's clients name them; not in the specification.
         partner_user_id: String = "partnerUserId" as personal,
-        /// The FCRA consent text, which today's clients send; not in the specification.
+        /// The FCRA consent text, where clients sent it before it stood with the other consents; not in the specification.
         fcra_language: String = "fcraLanguage",
+        /// The car insurance wanted; not in the specification.
+        auto_insurance_information: Boxed<LeadAutoInsuranceInformation> = "autoInsuranceInformation",
     }
 }
 
@@ -71,6 +74,11 @@ impl Lead {
     /// Reads a request body; a refusal names every fault.
     pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
         input::read(body)
+    }
+
+    /// Reads a request body that came on this day; nobody was born after it.
+    pub fn read_on(today: NaiveDate, body: &[u8]) -> Result<Self, Unreadable> {
+        input::read_on(today, body)
     }
 
     /// Whether it asks for a product type; one that names none asks for all.

@@ -51,7 +51,7 @@ pub struct LeadAction {
 }
 
 impl LeadActionType {
-    /// Tells how far down the funnel the step is; the clicks share a place.
+    /// How far down the funnel the step is; the clicks share a place.
     pub const fn rank(self) -> u8 {
         match self {
             Self::Initialized => 0,
@@ -89,7 +89,7 @@ impl LeadStatus {
         if step.rank() > self.0.rank() { Self(step) } else { self }
     }
 
-    /// Tells the wire text.
+    /// The wire text.
     pub const fn as_str(self) -> &'static str {
         self.0.as_str()
     }

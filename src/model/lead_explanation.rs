@@ -88,7 +88,7 @@ record! {
         required {
             /// What is wanted.
             wanted: String,
-            /// What was found; personal values are not told.
+            /// What was found; personal values are not shown.
             found: String,
         }
         optional {

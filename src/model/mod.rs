@@ -13,6 +13,7 @@
 //! | ClientTags | [`ClientTags`] | `client_tags.rs` |
 //! | Lead (output), its `status` | [`LeadView`], [`LeadStatus`] | `lead_view.rs`, `lead_action.rs` |
 //! | LeadAction | [`LeadAction`] | `lead_action.rs` |
+//! | What has no settled fields | [`JsonObject`] | `json_object.rs` |
 //! | A lead that grows | [`Lead::merged`] | `merge.rs` |
 //! | VehicleInformation | [`VehicleInformation`] | `vehicle_information.rs` |
 //! | RateTable, PendingResponse | [`RateTable`], [`PendingResponse`] | `rate_table.rs` |
@@ -36,7 +37,8 @@
 //! | ApiError | [`ApiError`] | `api_error.rs` |
 //! | Schemas of all these | `ToSchema` of each | by derive and macro; `schema.rs` |
 //! | Numbers and times | [`Money`], [`Percent`], [`Timestamp`] | `money.rs`, `percent.rs`, `timestamp.rs` |
-//! | Text formats | [`Phone`], [`Zipcode`], [`Ssn`], [`Email`], [`IpAddress`] | a file each |
+//! | What is plausible | `Bounds`, one row for each | `bounds.rs` |
+//! | Text formats | [`Phone`], [`Zipcode`], [`Ssn`], [`Email`], [`IpAddress`], [`OpeId`] | a file each |
 //!
 //! [`Attribute`] shows every leaf of a lead as data, for the rules of partners.
 
@@ -44,6 +46,7 @@ mod analytics;
 mod api_error;
 mod attribute;
 mod attribute_value;
+mod bounds;
 mod boxed;
 mod card_benefit;
 mod client_tags;
@@ -59,6 +62,8 @@ mod fixed_point;
 mod input;
 mod input_kinds;
 mod ip_address;
+mod json_object;
+mod known_keys;
 mod lead;
 mod lead_action;
 mod lead_explanation;
@@ -68,6 +73,7 @@ mod merge;
 mod money;
 mod mortgage_offer;
 mod offer;
+mod ope_id;
 mod originator;
 mod partner;
 mod partner_event;
@@ -92,7 +98,7 @@ mod viewer;
 mod zipcode;
 
 pub use analytics::{
-    FeedPage, LeadClientTag, LeadClientTagsResponse, LeadEvent, LeadEventResponse, LeadPayout,
+    AnsweredPage, FeedPage, LeadClientTag, LeadClientTagsResponse, LeadEvent, LeadEventResponse, LeadPayout,
     LeadPayoutResponse,
 };
 pub use api_error::{ApiError, ErrorType};
@@ -110,6 +116,8 @@ pub use enums::*;
 pub use featured_financial_institution::FeaturedFinancialInstitution;
 pub use input::Unreadable;
 pub use ip_address::IpAddress;
+pub use json_object::JsonObject;
+pub use known_keys::{KnownKeys, UnknownKey};
 pub use lead::Lead;
 pub use lead_action::{LeadAction, LeadStatus};
 pub use lead_explanation::{
@@ -120,6 +128,7 @@ pub use loan_offer::LoanOffer;
 pub use money::Money;
 pub use mortgage_offer::{MortgageOffer, MortgageOfferDetails};
 pub use offer::Offer;
+pub use ope_id::OpeId;
 pub use originator::{Originator, OriginatorImage};
 pub use partner::Partner;
 pub use partner_event::{

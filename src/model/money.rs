@@ -18,7 +18,7 @@ impl Money {
         Self(dollars as i64 * Self::SCALE)
     }
 
-    /// Tells the amount in cents.
+    /// The amount in cents.
     pub const fn cents(self) -> i64 {
         self.0
     }

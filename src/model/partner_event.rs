@@ -1,4 +1,4 @@
-//! What a partner reports of a lead that we sent it (ours; the specification only tells what becomes of it).
+//! What a partner reports of a lead that we sent it (ours; the specification only says what becomes of it).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -185,7 +185,7 @@ pub const ATTRIBUTES: [&str; 11] = [
     "revoked",
 ];
 
-/// Numbers and flags are written as JSON writes them; a text that is none is told by whoever reads it.
+/// Numbers and flags are written as JSON writes them; a text that is neither is refused by whoever reads it.
 fn typed(name: &str, text: &str) -> Value {
     let text = text.trim();
     match name {
@@ -197,7 +197,7 @@ fn typed(name: &str, text: &str) -> Value {
 }
 
 impl PartnerReportFields {
-    /// Puts the fields together, or tells all that is wrong with them.
+    /// Puts the fields together, or returns all that is wrong with them.
     fn report(self) -> Result<PartnerReport, Vec<ApiError>> {
         let mut faults = Vec::new();
         let transaction_id = self.transaction_id.clone().unwrap_or_default();

@@ -16,7 +16,7 @@ impl Percent {
         Self(thousandths)
     }
 
-    /// Tells the rate in thousandths of a percent.
+    /// The rate in thousandths of a percent.
     pub const fn thousandths(self) -> i64 {
         self.0
     }

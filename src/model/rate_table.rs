@@ -71,7 +71,7 @@ impl RateTable {
         Self { uuid, lead_uuid, loan_amount, ..Self::default() }
     }
 
-    /// Tells whether everybody has answered.
+    /// Whether everybody has answered.
     pub fn is_complete(&self) -> bool {
         self.pending_responses.is_empty()
     }
@@ -147,7 +147,7 @@ mod tests {
                 "monthlyFee": 0, "effectiveAsOf": "2026-11-21T00:15:55.887Z",
             }))],
             "specialOffers": [{
-                "uuid": UUID, "name": "Debt relief", "desc": "Pay less.", "url": "https://offers.example/c/2",
+                "uuid": UUID, "productSubType": "debt_relief", "name": "Debt relief", "desc": "Pay less.", "url": "https://offers.example/c/2",
                 "partnerName": "Relief", "partnerImageUrl": "https://relief.example/logo.png", "payout": 12.5,
             }],
             "pendingOriginators": [originator],

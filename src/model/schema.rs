@@ -4,15 +4,14 @@
 //! [`FromInput::describe`](super::input::FromInput::describe), because reading is lenient, and a schema that hid the
 //! lenience would be wrong.
 
-use utoipa::openapi::schema::{AnyOfBuilder, Object, ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::schema::{AnyOfBuilder, Object, ObjectBuilder, Type};
 use utoipa::openapi::{ArrayBuilder, Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::bounds::Bounds;
+
 /// Schemas by the names that others refer to them by.
 pub type Components = Vec<(String, RefOr<Schema>)>;
-
-/// Text without anything in it, as a pattern.
-const BLANK: &str = r"^\s*$";
 
 /// Refers to the schema of a noun, which joins the components with all that it refers to.
 pub fn reference<T: ToSchema>(components: &mut Components) -> RefOr<Schema> {
@@ -59,10 +58,19 @@ pub(super) fn checked_text(accepted: Accepted, about: &[&str]) -> RefOr<Schema> 
     }
 }
 
+/// What is wanted, within bounds if it has any.
+pub(super) fn bounded(mut wanted: RefOr<Schema>, bounds: Option<Bounds>) -> RefOr<Schema> {
+    if let (RefOr::T(Schema::Object(object)), Some(bounds)) = (&mut wanted, bounds) {
+        bounds.describe(object);
+    }
+    wanted
+}
+
 /// A field of a request body: what is wanted, or nothing in any of its spellings.
 pub(super) fn optional(wanted: RefOr<Schema>, meaning: &[&str], components: &mut Components) -> Schema {
-    let nothing = reference::<NotGiven>(components);
-    AnyOfBuilder::new().item(wanted).item(nothing).description(Some(sentence(meaning))).into()
+    let blank = reference::<NotGiven>(components);
+    let null = ObjectBuilder::new().schema_type(Type::Null);
+    AnyOfBuilder::new().item(wanted).item(blank).item(null).description(Some(sentence(meaning))).into()
 }
 
 /// The lines of a doc comment as one text.
@@ -70,15 +78,16 @@ pub(super) fn sentence(lines: &[&str]) -> String {
     lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// How clients write that they do not give an attribute, beside leaving it out.
+/// How forms write that an attribute is not given, beside `null` and leaving it out. One value and no more: were it any text,
+/// types made from the document would take any text for a number. Reading is a little kinder, and takes text of blanks for none.
 struct NotGiven;
 
 impl PartialSchema for NotGiven {
     fn schema() -> RefOr<Schema> {
         let blank: Object = ObjectBuilder::new()
-            .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
-            .pattern(Some(BLANK))
-            .description(Some("`null` or blank text means the same as leaving the attribute out."))
+            .schema_type(Type::String)
+            .enum_values(Some([""]))
+            .description(Some("Empty text means the same as `null`, and as leaving the attribute out."))
             .build();
         blank.into()
     }

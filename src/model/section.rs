@@ -10,6 +10,8 @@
 ///         first_name: String = "firstName" as personal,
 ///         /// The second spelling is read, too, and never written.
 ///         zip_code: Zipcode = "zipCode" | "zipcode",
+///         /// Less than nothing is refused.
+///         amount: i32 = "amount" within DOLLARS,
 ///     }
 /// }
 /// ```
@@ -17,10 +19,14 @@
 /// Each field becomes a `pub field: Option<Type>`, written under its first wire name and left out when not given.
 /// The list also makes the fast reader and the collector of faults, both in
 /// [`FromInput`](crate::model::input::FromInput), and, for a section `at` a fixed place, its rows in the table of
-/// attributes, and the schema of the section. A `personal` field is never shown by `Debug`.
+/// attributes, and the schema of the section. A `personal` field is never shown by `Debug`. What a field must lie `within` is a row
+/// of [`bounds`](crate::model::bounds).
 macro_rules! section {
     (@is_personal) => { false };
     (@is_personal personal) => { true };
+
+    (@bounds) => { None };
+    (@bounds $bounds:ident) => { Some($crate::model::bounds::$bounds) };
 
     (@attributes [] $($fields:tt)*) => {};
     (@attributes [$section:literal $dot:literal |$lead:ident| $place:expr]
@@ -44,7 +50,7 @@ macro_rules! section {
     (@define [$($place:tt)*] [$noun:expr] $(#[doc = $about:literal])* $name:ident {
         $(
             $(#[doc = $doc:literal])*
-            $field:ident: $type:ty = $wire:literal $(| $alias:literal)* $(as $mark:ident)?,
+            $field:ident: $type:ty = $wire:literal $(| $alias:literal)* $(within $bounds:ident)? $(as $mark:ident)?,
         )+
     }) => {
         $(#[doc = $about])*
@@ -104,8 +110,24 @@ macro_rules! section {
                 $(
                     for name in [$wire $(, $alias)*] {
                         if let Some(entry) = entries.get(name) {
-                            find_field_faults::<$type>(entry, &Path::Key(at, name), faults);
+                            let bounds = section!(@bounds $($bounds)?);
+                            find_field_faults::<$type>(entry, bounds, &Path::Key(at, name), faults);
                         }
+                    }
+                )+
+            }
+
+            fn find_implausible(
+                &self,
+                at: &$crate::model::fault::Path<'_>,
+                faults: &mut $crate::model::fault::Faults,
+            ) {
+                use $crate::model::fault::Path;
+                use $crate::model::input::find_field_implausible;
+                $(
+                    if let Some(value) = &self.$field {
+                        let bounds = section!(@bounds $($bounds)?);
+                        find_field_implausible(value, bounds, &Path::Key(at, $wire), faults);
                     }
                 )+
             }
@@ -125,16 +147,13 @@ macro_rules! section {
                     .description(Some(schema::sentence(&[$($about),*])));
                 $(
                     let wanted = <$type as FromInput>::describe(&mut components);
-                    let field = schema::optional(wanted, &[$($doc),*], &mut components);
+                    let wanted = schema::bounded(wanted, section!(@bounds $($bounds)?));
                     $(
                         let meaning = concat!("The same as `", $wire, "`, which counts if both are given.");
-                        let alias = schema::optional(
-                            <$type as FromInput>::describe(&mut components),
-                            &[meaning],
-                            &mut components,
-                        );
+                        let alias = schema::optional(wanted.clone(), &[meaning], &mut components);
                         properties = properties.property($alias, alias);
                     )*
+                    let field = schema::optional(wanted, &[$($doc),*], &mut components);
                     properties = properties.property($wire, field);
                 )+
                 properties.into()

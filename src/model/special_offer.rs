@@ -2,15 +2,20 @@
 
 use uuid::Uuid;
 
+use super::enums::ProductSubType;
 use super::money::Money;
 use super::record::record;
 
 record! {
-    /// An offer for insurance, debt relief and other products, told in words.
+    /// An offer for insurance, debt relief and other products, described in words.
     SpecialOffer {
         required {
             /// The offer's id.
             uuid: Uuid,
+            /// The finer kind of product; not in the specification, as the disclaimer.
+            #[serde(default = "unsorted")]
+            #[schema(required = true)]
+            product_sub_type: ProductSubType,
             /// What is offered.
             name: String,
             /// What it is, in a sentence or two.
@@ -23,6 +28,8 @@ record! {
             partner_image_url: String,
         }
         optional {
+            /// What must be said beside the offer.
+            disclaimer: String,
             /// The value of showing the offer; compares with that of loan offers.
             #[serde(serialize_with = "super::plain_number::optional")]
             recommendation_score: f64,
@@ -30,4 +37,9 @@ record! {
             payout: Money,
         }
     }
+}
+
+/// What offers are that were stored when they had no finer kind.
+fn unsorted() -> ProductSubType {
+    ProductSubType::Uncategorized
 }

@@ -17,7 +17,7 @@ macro_rules! text_format {
                 parse(text).map(Self)
             }
 
-            /// Tells the normal form.
+            /// The normal form.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

@@ -46,12 +46,12 @@ impl Timestamp {
         DateTime::from_timestamp_millis(millis).map(Self)
     }
 
-    /// Tells the milliseconds since the start of 1970.
+    /// The milliseconds since the start of 1970.
     pub fn millis(self) -> i64 {
         self.0.timestamp_millis()
     }
 
-    /// Tells the time as chrono knows it.
+    /// The time as chrono knows it.
     pub const fn to_utc(self) -> DateTime<Utc> {
         self.0
     }

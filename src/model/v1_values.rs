@@ -13,7 +13,7 @@ impl LoanPurpose {
     /// How v1 writes the two purposes for cars.
     pub const V1_AUTO: &'static str = "auto";
 
-    /// Tells how v1 writes the purpose.
+    /// How v1 writes the purpose.
     pub const fn as_v1_str(self) -> &'static str {
         match self {
             Self::AutoPurchase | Self::AutoRefinance => Self::V1_AUTO,
@@ -33,7 +33,7 @@ impl EducationLevel {
         Self::OtherGradDegree,
     ];
 
-    /// Tells the level of v1 that comes nearest.
+    /// The level of v1 that comes nearest.
     pub const fn nearest_in_v1(self) -> Self {
         match self {
             Self::Doctorate => Self::OtherGradDegree,
@@ -48,7 +48,7 @@ impl EmploymentStatus {
     pub const V1: &'static [Self] =
         &[Self::Employed, Self::Military, Self::NotEmployed, Self::SelfEmployed, Self::Retired, Self::Other];
 
-    /// Tells the way of v1 that comes nearest: it does not ask how much of the day a job takes.
+    /// The way of v1 that comes nearest: it does not ask how much of the day a job takes.
     pub const fn nearest_in_v1(self) -> Self {
         match self {
             Self::EmployedFullTime | Self::EmployedPartTime => Self::Employed,
@@ -61,7 +61,7 @@ impl TermUnit {
     /// The units that v1 has.
     pub const V1: &'static [Self] = &[Self::Day, Self::Month, Self::Year];
 
-    /// Tells the unit of v1 that comes nearest: what is open is paid for month by month.
+    /// The unit of v1 that comes nearest: what is open is paid for month by month.
     pub const fn nearest_in_v1(self) -> Self {
         match self {
             Self::Open => Self::Month,
@@ -75,7 +75,7 @@ impl CardPurpose {
     pub const V1: &'static [Self] =
         &[Self::BalanceTransfer, Self::EarningRewards, Self::ImproveCredit, Self::TravelIncentives];
 
-    /// Tells the purpose of v1 that comes nearest, if any does.
+    /// The purpose of v1 that comes nearest, if any does.
     pub const fn nearest_in_v1(self) -> Option<Self> {
         match self {
             Self::CashBack => Some(Self::EarningRewards),

@@ -10,7 +10,7 @@ text_format! {
 }
 
 impl Zipcode {
-    /// Tells the first five digits, the part that names a place.
+    /// The first five digits, the part that names a place.
     pub fn five_digits(&self) -> &str {
         &self.as_str()[..5]
     }

@@ -15,7 +15,7 @@ use super::identity::Identity;
 use super::index::Index;
 use super::partner::Seat;
 use super::said::Said;
-use super::text::Text;
+use super::template::Template;
 use crate::declaration::{Fault, Source};
 use crate::model::ProductType;
 
@@ -27,7 +27,7 @@ pub struct Book {
     /// What each row of the index stands for.
     rows: Vec<Row>,
     fingerprint: Fingerprint,
-    /// What the files said, by partner.
+    /// What the files say, by partner.
     said: BTreeMap<String, Said>,
 }
 
@@ -219,13 +219,13 @@ impl Book {
         self.seats.iter().map(|seat| seat.offers.len()).sum()
     }
 
-    /// What the files said, by partner; empty for a book that was made of seats.
+    /// What the files say, by partner; empty for a book that was made of seats.
     pub fn said(&self) -> &BTreeMap<String, Said> {
         &self.said
     }
 
-    /// Every prepared text: of seats and of offers.
-    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+    /// Every template: of seats and of offers.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
         self.seats
             .iter()
             .flat_map(|seat| std::iter::once(&seat.text).chain(seat.offers.iter().map(|offer| &offer.text)))

@@ -37,7 +37,7 @@ pub struct Identity {
     pub name: String,
     /// One sentence on who it is.
     pub description: String,
-    /// Text that must be shown with its offers.
+    /// Template that must be shown with its offers.
     pub disclaimer: String,
     /// Absolute URL of its logo.
     pub image_url: String,
@@ -147,7 +147,7 @@ pub enum FailureKind {
 pub struct Offer {
     /// Name of the offer inside the partner, stable over time.
     pub key: String,
-    /// Kind of product; needed except for `insurance` and `other`.
+    /// Kind of product; needed except for `insurance` and `other`, which are `uncategorized` without.
     pub sub_type: Option<ProductSubType>,
     /// Where a click leads; `{clickId}` and `{leadUuid}` are filled in.
     pub landing_url: String,
@@ -158,9 +158,9 @@ pub struct Offer {
     /// Conditions beside those of the product.
     #[serde(default)]
     pub eligibility: Eligibility,
-    /// Text that must be shown with this offer.
+    /// Template that must be shown with this offer.
     pub disclaimer: Option<String>,
-    /// Text that must be shown with offers of this sub-type.
+    /// Template that must be shown with offers of this sub-type.
     pub sub_type_disclaimer: Option<String>,
     /// How firm the offer is for a lead that meets all needs.
     #[serde(default)]
@@ -195,11 +195,11 @@ pub struct Offer {
     pub sponsored: bool,
     /// Legal terms as text (loan).
     pub terms_text: Option<String>,
-    /// Text on the APR (loan).
+    /// Template on the APR (loan).
     pub apr_description: Option<String>,
-    /// Text on the term (loan).
+    /// Template on the term (loan).
     pub term_description: Option<String>,
-    /// Text on the payment (loan).
+    /// Template on the payment (loan).
     pub monthly_payment_description: Option<String>,
 
     /// Kind of mortgage (mortgage).
@@ -336,9 +336,9 @@ pub enum Figures {
 }
 
 impl Offer {
-    /// What stays with the offer's text.
-    pub fn imprint(&self, term: Option<i32>) -> super::text::Imprint {
-        super::text::Imprint {
+    /// What stays with the offer's template.
+    pub fn imprint(&self, term: Option<i32>) -> super::template::Imprint {
+        super::template::Imprint {
             name: self.name_with(term),
             landing_url: self.landing_url.clone(),
             payout: self.payout,

@@ -26,7 +26,7 @@ pub fn displaced(seats: &[&Seat], would_be_asked: impl Fn(usize) -> bool) -> Vec
 
 impl Seat {
     /// Whether it is exclusive and another seat is among those from whom it takes leads.
-    fn takes_from(&self, other: &Self) -> bool {
+    pub fn takes_from(&self, other: &Self) -> bool {
         let alone_among = match &self.exclusive {
             None => false,
             Some(Exclusive::Product) => true,

@@ -40,7 +40,7 @@ pub fn apr(financed: f64, payment: f64, months: u32) -> f64 {
     (i * 1200.0).min(APR_CEILING)
 }
 
-/// Greatest APR that is told, in percent.
+/// Greatest APR that is shown, in percent.
 pub const APR_CEILING: f64 = 999.999;
 
 /// Newton steps before an APR is taken as it is; far more than any loan below the ceiling needs.
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As it is told: to the cent, or to the hundredth of a percent.
+    /// As it is shown: to the cent, or to the hundredth of a percent.
     fn told(figure: f64) -> f64 {
         (figure * 100.0).round() / 100.0
     }

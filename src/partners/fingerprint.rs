@@ -1,4 +1,4 @@
-//! Under what a text is stored and found.
+//! Under what a template is stored and found; a book has one, too.
 
 use std::fmt;
 

@@ -8,14 +8,13 @@
 //! A subject with more than [`MAX_CELLS`] stretches gets coarser ones, whose bits mean "may accept"; survivors are then
 //! checked against their conditions. So memory stays at `rows × MAX_CELLS / 8` bytes a column whatever the rules say.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::eligibility::{Condition, Test};
 use super::facts::{Facts, Subject};
 use crate::model::{AttributeKind, AttributeValue};
 
-/// Most stretches of numbers a column tells apart exactly.
+/// Most stretches of numbers a column distinguishes.
 pub const MAX_CELLS: usize = 256;
 
 /// Words that are ANDed over all columns before the next ones are looked at; 512 rows.
@@ -50,7 +49,7 @@ enum Cells {
     /// By stretch: cell `k` holds the numbers from `bounds[k - 1]` up to, not including, `bounds[k]`.
     Stretches { bounds: Vec<f64>, cells: Vec<Bits> },
     /// By text in lower case; `other` for texts that no rule names.
-    Texts { named: HashMap<String, Bits>, other: Bits },
+    Templates { named: HashMap<String, Bits>, other: Bits },
     /// By member of an array: rows that want one of it, rows that want none of it, and rows that want no member at all.
     Members { wanting: Vec<Bits>, refusing: Vec<Bits>, indifferent: Bits },
 }
@@ -168,7 +167,7 @@ impl Column {
                 let named =
                     texts.map(|text| (text.clone(), accepting(Some(AttributeValue::Text(text))))).collect();
                 // No rule can name the empty text, since an empty value counts as not given.
-                Cells::Texts { named, other: accepting(Some(AttributeValue::Text(""))) }
+                Cells::Templates { named, other: accepting(Some(AttributeValue::Text(""))) }
             }
             AttributeKind::Set(names) => members(names.len(), about, &free, doubts),
         };
@@ -184,7 +183,7 @@ impl Column {
         match &self.cells {
             Cells::Categories(cells) | Cells::Stretches { cells, .. } => mean(cells),
             Cells::Members { wanting, .. } => mean(wanting),
-            Cells::Texts { other, .. } => count(other),
+            Cells::Templates { other, .. } => count(other),
         }
     }
 
@@ -201,7 +200,7 @@ impl Column {
                 let number = number_of(value);
                 Choice::Cell(&cells[bounds.partition_point(|bound| *bound <= number)])
             }
-            (Cells::Texts { named, other }, Some(AttributeValue::Text(text))) => {
+            (Cells::Templates { named, other }, Some(AttributeValue::Text(text))) => {
                 Choice::Cell(named.get(&text.to_lowercase()).unwrap_or(other))
             }
             (Cells::Members { wanting, refusing, indifferent }, Some(AttributeValue::Set(set))) => {
@@ -272,7 +271,7 @@ fn members(
     let mut refusing = vec![blank; count];
     let mut indifferent = free.to_vec();
     for (row, conditions) in about {
-        // A bit per row can tell one set of wanted members; a row that names several is checked when it survives.
+        // A bit per row can hold one set of wanted members; a row that names several is checked when it survives.
         let mut wanted = None;
         let mut refused = 0;
         for condition in conditions {

@@ -1,11 +1,9 @@
 //! Partners: declared in files, compiled to a book that answers in microseconds who fits a lead, and priced.
 //!
 //! [`declared`] is what a file may say; [`check`] makes [`partner::Seat`]s of it; [`book::Book`] compiles their rules
-//! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`text`] is prepared at load and
-//! whose [`quote`] is made per lead; [`mod@http`] asks partners that live elsewhere, and [`case`] runs the files that say what all that
-//! should come to. [`limits`] say when and how often a
-//! seat is asked. [`explain`] tells why not, and [`diff`] what
-//! is different in another book.
+//! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`template`] is prepared at load and
+//! whose [`quote`] is made per lead; [`mod@http`] asks partners that live elsewhere, and [`case`] runs the files that say what
+//! all that should come to. [`limits`] say when and how often a seat is asked. [`diff`] lists what is different in another book.
 
 mod band;
 pub mod book;
@@ -17,7 +15,6 @@ pub mod declared;
 pub mod diff;
 pub mod displaced;
 pub mod eligibility;
-pub mod explain;
 pub mod facts;
 pub mod finance;
 pub mod fingerprint;
@@ -29,7 +26,7 @@ pub mod listing;
 pub mod partner;
 pub mod quote;
 pub mod said;
-pub mod text;
+pub mod template;
 pub mod zip_state;
 
 pub use book::{Book, Fit};
@@ -37,6 +34,6 @@ pub use facts::Facts;
 pub use fingerprint::Fingerprint;
 pub use identity::Identity;
 pub use limits::{Exclusive, Limits};
-pub use partner::{Seat, SeatText};
+pub use partner::{Seat, SeatTemplate};
 pub use quote::{Quote, Terms};
-pub use text::Text;
+pub use template::Template;

@@ -9,10 +9,11 @@ use uuid::Uuid;
 use super::catalog::CatalogOffer;
 use super::declared::FailureKind;
 use super::eligibility::Rule;
+use super::facts::Facts;
 use super::http::HttpSource;
 use super::identity::Identity;
 use super::limits::{Exclusive, Limits};
-use super::text::Text;
+use super::template::Template;
 use crate::model::{Originator, Partner, ProductType};
 
 /// A partner's place at the rate tables of one product type.
@@ -43,12 +44,17 @@ pub struct Seat {
     /// Its catalog.
     pub offers: Vec<CatalogOffer>,
     /// What the tables that it sits at must know of it.
-    pub known_as: Arc<SeatText>,
+    pub known_as: Arc<SeatTemplate>,
     /// `known_as`, as it is stored with those tables.
-    pub text: Text,
+    pub text: Template,
 }
 
 impl Seat {
+    /// Whether it lives elsewhere and is not sent a lead, since no answer of it could be shown.
+    pub fn fits_nothing(&self, facts: &Facts) -> bool {
+        self.http.is_some() && !self.offers.iter().any(|offer| offer.rule.holds(facts))
+    }
+
     /// Whether its answer takes no time.
     pub fn answers_at_once(&self) -> bool {
         self.simulate.is_none() && self.http.is_none()
@@ -82,7 +88,7 @@ pub struct Simulate {
 /// What a rate table must know of a seat for as long as it can be read, whatever becomes of the partner's file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SeatText {
+pub struct SeatTemplate {
     /// Key of the partner.
     pub key: String,
     /// What it was asked about.

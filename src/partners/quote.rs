@@ -1,8 +1,8 @@
 //! What a partner answers: quotes, each the part of an offer that depends on the lead, beside the fingerprint of the
-//! text that does not.
+//! template that does not.
 //!
-//! A quote is what a rate table keeps and stores (about 100 bytes); its text (about 1.5 KB) is prepared when the book is
-//! loaded, stored once under its fingerprint, and joined to the quote when the table is shown. See [`super::text`].
+//! A quote is what a rate table keeps and stores (about 100 bytes); its template (about 1.5 KB) is prepared when the book is
+//! loaded, stored once under its fingerprint, and joined to the quote when the table is shown. See [`super::template`].
 
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +12,13 @@ use crate::model::{MortgageAdjustmentType, MortgageLoanType};
 /// One offer to one lead, before it has an id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Quote {
-    /// The text it completes.
+    /// The template it completes.
     pub text: Fingerprint,
     /// Expected value in dollars: conversion probability × payout × suitability (facts, Firmness).
     pub score: f64,
     /// What depends on the lead.
     pub terms: Terms,
-    /// Where a click leads, when the partner has a place of its own for this person; else where the text says.
+    /// Where a click leads, when the partner has a place of its own for this person; else where the template says.
     pub landing_url: Option<String>,
 }
 

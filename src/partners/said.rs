@@ -1,4 +1,4 @@
-//! What a partner file says, key by key, as digests: enough to tell what has changed, without keeping the text.
+//! What a partner file says, key by key, as digests: enough to find what has changed, without keeping the text.
 
 use std::collections::BTreeMap;
 
@@ -29,11 +29,11 @@ pub struct SaidOfProduct {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
     sum: Sum,
-    /// The value itself where it is a short word, number or duration; what stands in a table or a list is never told.
+    /// The value itself where it is a short word, number or duration; what stands in a table or a list is never kept.
     pub short: Option<String>,
 }
 
-/// Longest value that is told as it is.
+/// Longest value that is kept as it is, bytes.
 const SHORT: usize = 40;
 
 impl Said {

@@ -1,5 +1,5 @@
-//! The state of a postal code, as far as its first three digits tell it. A few post offices on a border are served from
-//! the next state and are told as that one.
+//! The state of a postal code, as far as its first three digits show it. A few post offices on a border are served from
+//! the next state and count as that one's.
 
 use crate::model::State::{self, *};
 use crate::model::Zipcode;

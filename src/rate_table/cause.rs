@@ -1,5 +1,5 @@
-//! Why an ask ended as it did, in one line of words: what a mapping or the wire said, without a word of what was sent or
-//! answered. Kept with the outcome, so that it can be told as long as the table can.
+//! Why an ask ended as it did, in one line of words: what a mapping or the wire reported, without a word of what was sent or
+//! answered. Kept with the outcome, so that it can be shown as long as the table can.
 
 use std::fmt;
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why a seat is not asked although the lead fits.
+/// Why a seat is not asked although the lead fits. Stored by position: a new one goes behind the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Denied {
     /// Paused from the command line.
@@ -17,18 +17,4 @@ pub enum Denied {
     Budget,
     /// An exclusive partner takes the lead.
     Exclusive,
-}
-
-impl Denied {
-    /// The word for it in metrics.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Paused => "paused",
-            Self::Schedule => "schedule",
-            Self::PerMinute => "per_minute",
-            Self::PerDay => "per_day",
-            Self::Budget => "budget",
-            Self::Exclusive => "exclusive",
-        }
-    }
 }

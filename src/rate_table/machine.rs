@@ -1,5 +1,5 @@
-//! The rate table as a machine: what happens to it goes in by [`handle`](RateTable::handle), what is to be done about it comes out by
-//! [`poll`](RateTable::poll). It knows no actor, no clock and no store.
+//! The rate table as a machine: what happens to it goes in by [`handle`](RateTable::handle), what is to be done about it comes
+//! out by [`poll`](RateTable::poll). It knows no actor, no clock and no store.
 //!
 //! ```text
 //!  Asked, NoTime, Answered ─┐                     ┌─ Ask     seats, of which each is then Asked, NoTime or Answered
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! One write is under way at a time, so that the order of the record is the order of arrival; what is shown is written. The first
-//! write has the answers of those who answer at once, since to ask them tells nobody. Who lives elsewhere is asked after it.
+//! write has the answers of those who answer at once, since asking them sends nothing out. Who lives elsewhere is asked after it.
 
 use super::asks::Asks;
 use super::denied::Denied;
@@ -44,7 +44,7 @@ pub enum Event {
         /// When, Unix milliseconds.
         at: i64,
     },
-    /// The limits have said which of the held seats are asked. One of which they say nothing has left the book.
+    /// The limits have decided which of the held seats are asked. A held seat without a verdict has left the book.
     Admitted {
         /// When, Unix milliseconds.
         at: i64,
@@ -77,7 +77,7 @@ pub enum Effect {
     GiveBack(Vec<usize>),
     /// What is shown has changed.
     Show,
-    /// The table is complete. Told once.
+    /// The table is complete. It comes once.
     Settle,
 }
 
@@ -128,7 +128,7 @@ pub struct RateTable {
     put_off: bool,
     is_written: bool,
     sequence: u16,
-    /// Seats of which the write has just said that they were not asked after all.
+    /// Seats that were not asked after all, as has just been written.
     spared: Vec<usize>,
     shows: bool,
     settled: bool,
@@ -189,8 +189,8 @@ impl RateTable {
         !self.ahead.is_pending(seat)
     }
 
-    /// The seats without an outcome, be it written or not, but for those that are still to be asked: they are told that there is no
-    /// time.
+    /// The seats without an outcome, be it written or not, but for those that are still to be asked: asking them finds no
+    /// time left.
     pub fn waited_for(&self) -> impl Iterator<Item = usize> {
         self.ahead.pending().filter(|seat| !self.seats[*seat].due)
     }
@@ -327,7 +327,8 @@ impl RateTable {
             return;
         }
         if let Due::Release(held) = self.table.progress().due() {
-            for seat in held {
+            // Who has an outcome that is not written yet is not asked any more.
+            for seat in held.into_iter().filter(|seat| self.ahead.is_pending(*seat)).collect::<Vec<_>>() {
                 let released =
                     self.table.release(seat).and_then(|()| self.ahead.apply(Step::Released { seat }));
                 debug_assert!(released.is_ok(), "a held seat can be released");
@@ -383,7 +384,7 @@ mod tests {
 
     use super::*;
     use crate::partner_files::partner;
-    use crate::partners::{Book, Fingerprint, SeatText};
+    use crate::partners::{Book, Fingerprint, SeatTemplate};
     use crate::rate_table::record::TableHead;
 
     /// What a seat is in a story: whether it answers at once, and its second look.
@@ -405,7 +406,7 @@ mod tests {
         writes: usize,
     }
 
-    fn seats(kinds: &[Kind]) -> Vec<Arc<SeatText>> {
+    fn seats(kinds: &[Kind]) -> Vec<Arc<SeatTemplate>> {
         let files = kinds.iter().enumerate().map(|(nth, kind)| {
             let lender = partner(&format!("lender{nth}"));
             let lender =
@@ -564,8 +565,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Whatever happens, in whatever order: what is shown is on the disk, each seat has one outcome, and after the deadline and
-        /// what was being written the table is complete.
+        /// Whatever happens, in whatever order: what is shown is on the disk, each seat has one outcome, and after the deadline
+        /// and what was being written the table is complete.
         #[test]
         fn it_comes_to_its_end_by_the_deadline(
             kinds in prop::collection::vec(prop::sample::select(vec![Kind::Catalog, Kind::Afar, Kind::SecondLook]), 0..6),

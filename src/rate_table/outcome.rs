@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::cause::Cause;
+use super::reason::Reason;
 use crate::model::RejectReason;
 use crate::partners::Quote;
 
-/// The end of one ask.
+/// What became of a seat. Stored by position: a new variant goes behind the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
     /// At least one offer.
@@ -19,7 +20,7 @@ pub enum Outcome {
     TimedOut,
 }
 
-/// The end of one ask, with its cause in words where there is one to tell.
+/// The end of one ask, with its cause in words where one is known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AskEnd {
     /// How it ended.
@@ -28,7 +29,7 @@ pub struct AskEnd {
     pub cause: Option<Cause>,
 }
 
-/// Why there are no offers although nothing went wrong.
+/// Why there are no offers although nothing went wrong. Stored by position: a new one goes behind the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoOfferReason {
     /// The partner answered that it has nothing for this lead.
@@ -45,7 +46,7 @@ pub enum NoOfferReason {
     HeldBack,
 }
 
-/// What failed.
+/// What failed. Stored by position: a new one goes behind the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
     /// The partner answered with an error.
@@ -76,6 +77,11 @@ impl Outcome {
         AskEnd { outcome: self, cause: Some(Cause::new(cause)) }
     }
 
+    /// Whether the partner was asked, as of [`Reason::was_asked`].
+    pub fn was_asked(&self) -> bool {
+        Reason::from(self).was_asked()
+    }
+
     /// Whether it is no answer at all.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::TimedOut)
@@ -83,23 +89,7 @@ impl Outcome {
 
     /// The word for it in metrics and logs.
     pub fn word(&self) -> &'static str {
-        match self {
-            Self::Offers(_) => "offers",
-            Self::NoOffers(NoOfferReason::Declined) => "declined",
-            Self::NoOffers(NoOfferReason::NoTime) => "no_time",
-            Self::NoOffers(NoOfferReason::NotNeeded) => "not_needed",
-            Self::NoOffers(NoOfferReason::Rejected(_)) => "rejected",
-            Self::NoOffers(NoOfferReason::NoSandbox) => "no_sandbox",
-            Self::NoOffers(NoOfferReason::HeldBack) => "held_back",
-            Self::Failed(Failure::Refused) => "refused",
-            Self::Failed(Failure::Panicked) => "panicked",
-            Self::Failed(Failure::Gone) => "gone",
-            Self::Failed(Failure::Request) => "bad_request",
-            Self::Failed(Failure::Unreachable) => "unreachable",
-            Self::Failed(Failure::KeptOut) => "kept_out",
-            Self::Failed(Failure::Answer) => "bad_answer",
-            Self::TimedOut => "timed_out",
-        }
+        Reason::from(self).word()
     }
 
     /// The offers, if any.
@@ -110,7 +100,7 @@ impl Outcome {
         }
     }
 
-    /// Why the institution rejected the person, if it did and said so.
+    /// Why the institution rejected the person, if it did.
     pub fn reject_reason(&self) -> Option<RejectReason> {
         match self {
             Self::NoOffers(NoOfferReason::Rejected(reason)) => Some(*reason),

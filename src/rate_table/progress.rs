@@ -1,4 +1,4 @@
-//! The progress of a rate table, as one pure machine. The live actor and recovery both go through it.
+//! Where the seats of a rate table stand, and what may follow.
 //!
 //! ```text
 //!            due: no loan offer            an outcome

@@ -29,7 +29,7 @@ pub struct TableHead {
     pub created_at: i64,
     /// When it must be complete, Unix milliseconds.
     pub deadline: i64,
-    /// The seats asked or held, each by the fingerprint of its stored text.
+    /// The seats asked or held, each by the fingerprint of its template.
     pub seats: Vec<Fingerprint>,
     /// The partner files that it was made with.
     pub book: Fingerprint,
@@ -40,7 +40,7 @@ pub struct TableHead {
 /// A seat that has no place at a table although the lead fits it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptOut {
-    /// The seat, by the fingerprint of its stored text.
+    /// The seat, by the fingerprint of its template.
     pub seat: Fingerprint,
     /// What kept it out; `None` when as many others were asked as may be.
     pub by: Option<Denied>,
@@ -55,7 +55,7 @@ pub struct Answer {
     pub at: i64,
     /// How the ask ended.
     pub outcome: Outcome,
-    /// Why it ended so, where there is more to tell.
+    /// Why it ended so, where that is known in words.
     pub cause: Option<Cause>,
 }
 
@@ -88,7 +88,7 @@ impl AnswerRecord {
 /// Seats that were kept out of a table and are recorded, at most.
 pub const MAX_KEPT_OUT: usize = 1_000;
 
-/// Bits of an offer's number in its uuid , which `matching::offer_ids` makes.
+/// Bits of an offer's number in its uuid, which `records::offer_ids` makes.
 pub const NUMBER_BITS: u32 = 12;
 
 /// Offers that a table numbers at most; what comes after is cut and counted.

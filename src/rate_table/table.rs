@@ -10,13 +10,13 @@ use std::sync::Arc;
 use super::outcome::Outcome;
 use super::progress::{Event, IllegalTransition, Progress};
 use super::record::{Answer, MAX_OFFERS, TableHead};
-use crate::partners::{Quote, SeatText, Terms};
+use crate::partners::{Quote, SeatTemplate, Terms};
 
 /// A rate table as far as it has come.
 #[derive(Debug, Clone)]
 pub struct Table {
     head: Arc<TableHead>,
-    seats: Arc<[Arc<SeatText>]>,
+    seats: Arc<[Arc<SeatTemplate>]>,
     progress: Progress,
     arrays: [Vec<Offer>; ARRAYS.len()],
     /// Answers of second-look partners, until the last of them has answered.
@@ -53,7 +53,7 @@ fn array_of(terms: &Terms) -> usize {
 
 impl Table {
     /// A table without answers. `seats` are those of the head, in its order.
-    pub fn new(head: Arc<TableHead>, seats: Vec<Arc<SeatText>>) -> Self {
+    pub fn new(head: Arc<TableHead>, seats: Vec<Arc<SeatTemplate>>) -> Self {
         debug_assert_eq!(head.seats.len(), seats.len());
         let places = seats.iter().map(|seat| (seat.product_type, seat.second_look));
         let progress = Progress::start(places, head.wants_loans);
@@ -150,7 +150,7 @@ impl Table {
     }
 
     /// Its seats, in the order of the head.
-    pub fn seats(&self) -> &[Arc<SeatText>] {
+    pub fn seats(&self) -> &[Arc<SeatTemplate>] {
         &self.seats
     }
 
@@ -178,7 +178,7 @@ impl Table {
     }
 
     /// An offer by its number, if it is shown: its seat and its quote.
-    pub fn offer(&self, number: u16) -> Option<(&Arc<SeatText>, &Quote)> {
+    pub fn offer(&self, number: u16) -> Option<(&Arc<SeatTemplate>, &Quote)> {
         let offer = self.arrays.iter().flatten().find(|offer| offer.number == number)?;
         Some((&self.seats[usize::from(offer.seat)], &offer.quote))
     }
@@ -189,7 +189,7 @@ impl Table {
     }
 
     /// Every offer that is shown: its seat and its quote.
-    pub fn shown(&self) -> impl Iterator<Item = (&Arc<SeatText>, &Quote)> {
+    pub fn shown(&self) -> impl Iterator<Item = (&Arc<SeatTemplate>, &Quote)> {
         let offers = self.arrays.iter().flatten();
         offers.map(|offer| (&self.seats[usize::from(offer.seat)], &offer.quote))
     }

@@ -122,7 +122,7 @@ impl ArrivalClock {
         Self { clock, limits, face }
     }
 
-    /// The time of arrivals, in microseconds since 1970: never earlier than it was told before.
+    /// The time of arrivals, in microseconds since 1970: never earlier than it was before.
     pub(super) fn now_us(&self) -> u64 {
         self.read().0.now_us
     }

@@ -89,7 +89,7 @@ pub(super) struct Reported {
 
 impl Default for Reported {
     fn default() -> Self {
-        // Told as 0 first, since an alert asks for their growth.
+        // Exported as 0 first, since an alert asks for their growth.
         TREES.iter().for_each(|row| metrics::counter!(STORE_BROKEN_RECORDS, "tree" => row.name).increment(0));
         Self { seen: Mutex::default() }
     }
@@ -104,7 +104,7 @@ impl Reported {
         counts
     }
 
-    /// Counts and logs the record, unless that was done before; tells whether it was not.
+    /// Counts and logs the record, unless that was done before, or too many others were. True if it did.
     pub(super) fn note(&self, record: &BrokenRecord) -> bool {
         let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if seen.len() >= REPORTED_LIMIT || !seen.insert((record.tree, record.key.clone())) {

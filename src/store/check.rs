@@ -55,7 +55,7 @@ impl CheckReport {
         }
     }
 
-    /// Tells whether everything is as it was written.
+    /// Whether everything is as it was written.
     pub fn is_sound(&self) -> bool {
         let is_whole = |damage: &Damage| !damage.costs_records();
         self.broken.is_empty()
@@ -73,8 +73,8 @@ impl CheckReport {
     }
 }
 
-/// Reads every file and every record there is, and tells now and then how many bytes it has read. Fails only when an index cannot
-/// go on.
+/// Reads every file and every record there is; `read` is given the length of each entry of the files. Fails only when an index
+/// cannot go on.
 pub(super) fn check(records: &Records, read: &mut dyn FnMut(u64)) -> Result<CheckReport, ReadError> {
     let mut report =
         CheckReport { set_aside: journal::set_aside(records.volumes().store()), ..CheckReport::empty() };
@@ -93,7 +93,7 @@ pub(super) fn check(records: &Records, read: &mut dyn FnMut(u64)) -> Result<Chec
 }
 
 /// Reads the files of a volume, which are the truth, and holds its index against them. Where the files are damaged it cannot be
-/// told what the index ought to find.
+/// known what the index ought to find.
 fn check_files(
     records: &Records,
     number: u32,
@@ -137,7 +137,7 @@ fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Re
     Ok(())
 }
 
-/// Looks for the record of each lead that has a data key: what is missing of a volume that is damaged can be told by nothing else.
+/// Looks for the record of each lead that has a data key: nothing else shows what is missing of a damaged volume.
 fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadError> {
     let is_damaged = |volume| records.volumes().damages().cost_records_of(volume);
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
@@ -166,7 +166,7 @@ fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadEr
     Ok(())
 }
 
-/// Tells whether the piece is there and its record does not count it. A broken record's pieces are not stray.
+/// Whether the piece is there and its record does not count it. A broken record's pieces are not stray.
 pub(super) fn is_stray(records: &impl RawValues, part: &[u8]) -> Result<bool, ReadError> {
     if records.raw(&Tree::Parts.sled_key(part))?.is_none() {
         return Ok(false);

@@ -54,7 +54,7 @@ impl Checkpoints {
     pub(super) fn end(&mut self) {
         if let Some((sender, handle)) = self.thread.take() {
             drop(sender);
-            // A panic there is told by the latch.
+            // A panic there fails the store, as the latch shows.
             let _ = handle.join();
         }
     }

@@ -6,7 +6,7 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// The first moment that a feed can tell of, 2020-08-01: a clock that shows less has not been set.
+/// The first moment that a feed can hold, 2020-08-01: a clock that shows less has not been set.
 const FIRST_US: u64 = 1_596_240_000_000_000;
 
 /// Where the store reads the time.
@@ -19,7 +19,7 @@ pub struct Clock {
 type Hand = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 impl Clock {
-    /// The time of the machine, and beside it how long this has run, whatever the machine is told of the time.
+    /// The time of the machine, and beside it how long this has run, however the machine's clock is set.
     pub fn system() -> Self {
         let begun = Instant::now();
         let wall = || {

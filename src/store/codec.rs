@@ -16,7 +16,7 @@ impl fmt::Display for CodecError {
 
 impl Error for CodecError {}
 
-/// Writes a value as postcard. Fields are told apart by their place alone, so the type must serialise all of them always
+/// Writes a value as postcard. Fields are known by their place alone, so the type must serialise all of them always
 /// (no `skip_serializing_if`, no `untagged`, no `flatten`); for such types there is [`encode_json`].
 ///
 /// # Panics

@@ -155,7 +155,7 @@ impl Commit {
         self
     }
 
-    /// Writes what a feed of `company` tells next behind all that was appended before. `tree` is one of
+    /// Writes the next record of a feed of `company`, behind all that were appended before. `tree` is one of
     /// [`Tree::FEEDS`]. The store gives the record its arrival time, and so its key ([`FeedKey`](super::FeedKey)).
     pub fn append(mut self, tree: Tree, company: Uuid, payload: impl Into<Vec<u8>>) -> Self {
         self.writes.push(Write::Append { tree, company, payload: payload.into() });

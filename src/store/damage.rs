@@ -1,4 +1,4 @@
-//! Damage: what of the store's files is not as it was written, where, and how it is told.
+//! Damage: what of the store's files is not as it was written, where, and in which words it is shown.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub enum DamageKind {
     },
     /// It is not needed, or there is another one: nothing is lost.
     Spare,
-    /// It is the manifest, and its copy is lost too: what there is is told from the files, and what is gone cannot be missed.
+    /// It is the manifest, and its copy is lost too: what there is was listed from the files, and what is gone cannot be missed.
     Unlisted,
     /// It cannot be opened; in a sentence why.
     Unusable(String),
@@ -41,10 +41,10 @@ pub enum DamageKind {
         at: u64,
         /// How many there are.
         bytes: u64,
-        /// What the system said.
+        /// The system's error.
         why: String,
     },
-    /// It is a file of the journal that was damaged, and what lay at its damaged places may be lost: how much, nothing tells.
+    /// It is a file of the journal that was damaged, and what lay at its damaged places may be lost: how much is not known.
     SetAside,
     /// It was opened while the disk could not read all of it.
     Partial,
@@ -59,7 +59,7 @@ pub enum DamageKind {
     },
 }
 
-/// A sound record beside damage: it tells about what the damaged ones were.
+/// A sound record beside damage: it shows about what the damaged ones were.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbour {
     /// Its tree; nothing when its key is of none.
@@ -67,7 +67,7 @@ pub struct Neighbour {
     pub tree: Option<Tree>,
     /// The key, in hexadecimal.
     pub key: String,
-    /// The time in it, Unix milliseconds, where its tree tells one.
+    /// The time in it, Unix milliseconds, where its tree has one.
     pub at_ms: Option<u64>,
 }
 

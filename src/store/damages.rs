@@ -135,7 +135,7 @@ impl Damages {
         }
     }
 
-    /// Whether there was any.
+    /// Forgets what is gone; whether there was any.
     fn forget(&self, is_gone: impl Fn(&Damage) -> bool) -> bool {
         let mut noted = self.noted();
         let known = mem::take(&mut *noted);
@@ -149,7 +149,7 @@ impl Damages {
 
     fn have_changed(&self, noted: &[Damage], is_kept: bool) {
         self.0.changed.fetch_or(is_kept, Ordering::AcqRel);
-        // Of a store that is only read by the way nothing is told.
+        // The gauge is of the open store alone, and not of one that is only read by the way.
         if self.0.file.is_some() {
             metrics::gauge!(STORE_DAMAGE).set(noted.len() as f64);
         }

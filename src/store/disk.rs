@@ -19,10 +19,15 @@ use std::{
     time::Duration,
 };
 
-/// A file that says what syncs come to, `hang`, `fail` or `panic`, for tests of a whole daemon; only builds with debug assertions
+/// A file that says what syncs come to, `hang`, `fail` or `panic`, for tests of a whole daemon; only builds with the feature `planted`
 /// look.
-static FAULT_FILE: LazyLock<Option<PathBuf>> =
-    LazyLock::new(|| env::var_os("OFFERD_SYNC_FAULT").filter(|_| cfg!(debug_assertions)).map(PathBuf::from));
+static FAULT_FILE: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+    if cfg!(all(feature = "planted", debug_assertions)) {
+        env::var_os("OFFERD_SYNC_FAULT").map(PathBuf::from)
+    } else {
+        None
+    }
+});
 
 /// How often a sync that hangs looks whether it still does.
 const HANG_LOOK: Duration = Duration::from_millis(1);
@@ -33,7 +38,7 @@ const PAGE: usize = 4096;
 /// The kind of error where something else has the name of a file.
 pub(super) const NOT_A_FILE: io::ErrorKind = io::ErrorKind::InvalidInput;
 
-/// Why the store's files cannot be read or written: what the system said, or sled.
+/// Why the store's files cannot be read or written: the system's error, or sled's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DiskError(pub(super) String);
 
@@ -93,12 +98,12 @@ impl SyncFault {
 pub(super) struct Unread {
     /// Where it begins.
     pub(super) at: u64,
-    /// What the system said.
+    /// The system's error.
     pub(super) why: String,
 }
 
-/// Reads as many bytes from a place on as these are. Where the disk cannot read a page of them, that page is zeros, so that it
-/// costs no more than what is in it, and is told.
+/// Reads as many bytes from a place on as these are. A page of them that the disk cannot read is zeros, so that it costs no more
+/// than what is in it, and is returned.
 pub(super) fn read_sparing(file: &File, bytes: &mut [u8], at: u64) -> io::Result<Vec<Unread>> {
     match file.read_exact_at(bytes, at) {
         Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {}

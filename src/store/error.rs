@@ -16,7 +16,7 @@ pub enum StoreError {
     Io {
         /// Which one.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Another process has the store open.

@@ -78,7 +78,7 @@ pub(super) struct Head {
 }
 
 impl<'a> Frame<'a> {
-    /// Reads a frame, or tells why it is broken.
+    /// Reads a frame, or gives why it is broken.
     pub(super) fn open(raw: &'a [u8]) -> Result<Self, Reason> {
         if raw.is_empty() {
             return Err(Reason::Lost);
@@ -109,7 +109,7 @@ impl Head {
         })
     }
 
-    /// Tells whether the joined pieces are the payload that was split.
+    /// Whether the joined pieces are the payload that was split.
     pub(super) fn describes(&self, joined: &[u8]) -> bool {
         joined.len() == self.length as usize && crc32fast::hash(joined) == self.crc
     }

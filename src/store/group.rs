@@ -54,7 +54,7 @@ impl<'a> Group<'a> {
         Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: false }
     }
 
-    /// Takes the writes of a commit in, or tells why not. The outer error is the disk's, and the end of the whole group.
+    /// Takes the writes of a commit in, or refuses them. The outer error is the disk's, and the end of the whole group.
     pub(super) fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> DiskResult<Outcome> {
         if let Err(refusal) = within_limits(commit) {
             return Ok(Err(refusal));

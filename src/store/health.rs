@@ -24,7 +24,7 @@ pub enum Health {
 ///
 /// What failed is never tried again: after a failed sync the kernel may have dropped the pages, and would report as
 /// written what is not (promise L4). When the journal failed, the store goes on in a new file as soon as the disk takes
-/// one. When an index failed, or a record file could not be synced, only a restart tells what is there.
+/// one. When an index failed, or a record file could not be synced, only a restart shows what is there.
 #[derive(Debug, Default)]
 pub(super) struct FailureLatch {
     failure: RwLock<Option<Arc<Failure>>>,
@@ -66,7 +66,7 @@ impl FailureLatch {
         self.mended.notified().await;
     }
 
-    /// Waits until the store failed for good, and tells why. One waits at a time.
+    /// Waits until the store failed for good, and gives the reason. One waits at a time.
     pub(super) async fn until_lost(&self) -> String {
         loop {
             if let Some(failure) = self.failure().filter(|failure| failure.for_good) {

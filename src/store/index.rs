@@ -39,7 +39,7 @@ const LOCK_RETRY: Duration = Duration::from_millis(2);
 
 const HEADING: &str = "offerd index 2 ";
 
-/// What is said of an index that is still open elsewhere.
+/// What is wrong with an index that is still open elsewhere.
 const LOCKED: &str = "it is open elsewhere";
 
 /// An index that is open.
@@ -72,7 +72,7 @@ pub(super) struct IndexOptions<'a> {
 }
 
 impl From<sled::Error> for DiskError {
-    /// Says what can be said of it to who does not know sled; the log has the rest.
+    /// In words for who does not know sled; the log has the rest.
     fn from(error: sled::Error) -> Self {
         match error {
             sled::Error::Io(error) => {
@@ -263,7 +263,7 @@ fn is_lock(error: &DiskError) -> bool {
     error.0.contains(LOCKED)
 }
 
-/// What the system said. sled gives some errors of it on by their text alone, as a programmer writes it, and tells so of its lock, too.
+/// The system's error in words. sled gives some of them on as text alone, as a programmer writes it, and that of its lock, too.
 fn in_words(error: &io::Error) -> String {
     let text = error.to_string();
     if text.contains("could not acquire lock") {

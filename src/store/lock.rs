@@ -1,56 +1,74 @@
 //! The lock of a store: one process has it open.
+//!
+//! It is on the store's directory, which nobody removes under a daemon without losing the store, and on a file in it, which an
+//! offerd of before locks alone.
 
 use std::{
     fs::{File, OpenOptions},
+    io,
     os::unix::fs::OpenOptionsExt,
     path::Path,
     thread,
     time::{Duration, Instant},
 };
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+};
 
-use super::{disk, error::StoreError};
+use super::{
+    disk,
+    error::{StoreError, io_error},
+};
 
 /// How often a held lock is tried again.
 const RETRY: Duration = Duration::from_millis(2);
 
 /// Held while the store is open; dropped, it is let go.
 #[derive(Debug)]
-pub(super) struct Lock(#[expect(dead_code, reason = "it is held by being open")] File);
+pub(super) struct Lock {
+    #[expect(dead_code, reason = "it is held by being open")]
+    directory: File,
+    /// Nothing where it is gone, and must not be made.
+    #[expect(dead_code, reason = "it is held by being open")]
+    file: Option<File>,
+}
 
 impl Lock {
-    /// Takes the lock of a store that is not to be changed; nothing where there never was one.
-    pub(super) fn take_to_read(store: &Path) -> Result<Option<Self>, StoreError> {
+    /// Takes the lock of a store that is not to be changed.
+    pub(super) fn take_to_read(store: &Path) -> Result<Self, StoreError> {
+        let now = Instant::now();
+        let directory = hold(File::open(store), store, store, now)?;
         let path = store.join("lock");
         let file = match disk::open_file(OpenOptions::new().read(true), &path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(|source| StoreError::Io { path: path.clone(), source })?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            opened => Some(hold(opened, &path, store, now)?),
         };
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Self(file))),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::Locked { path: store.to_owned() }),
-            Err(error) => Err(StoreError::Io { path, source: error.into() }),
-        }
+        Ok(Self { directory, file })
     }
 
     /// Takes the lock of a store as soon as nobody else holds it.
     pub(super) fn take(store: &Path, bound: Duration) -> Result<Self, StoreError> {
+        let until = Instant::now() + bound;
+        let directory = hold(File::open(store), store, store, until)?;
         let path = store.join("lock");
-        let io = |source| StoreError::Io { path: path.clone(), source };
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
-        let file = disk::open_file(&mut options, &path).map_err(io)?;
-        let began = Instant::now();
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self(file)),
-                Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < bound => thread::park_timeout(RETRY),
-                Err(rustix::io::Errno::WOULDBLOCK) => {
-                    return Err(StoreError::Locked { path: store.to_owned() });
-                }
-                Err(error) => return Err(io(error.into())),
-            }
+        let file = hold(disk::open_file(&mut options, &path), &path, store, until)?;
+        Ok(Self { directory, file: Some(file) })
+    }
+}
+
+/// Locks what was opened at a path of a store, as soon as nobody else does, up to a moment.
+fn hold(opened: io::Result<File>, path: &Path, store: &Path, until: Instant) -> Result<File, StoreError> {
+    let opened = opened.map_err(|source| io_error(path, source))?;
+    loop {
+        match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(opened),
+            Err(Errno::WOULDBLOCK) if Instant::now() < until => thread::park_timeout(RETRY),
+            Err(Errno::WOULDBLOCK) => return Err(StoreError::Locked { path: store.to_owned() }),
+            Err(error) => return Err(io_error(path, error.into())),
         }
     }
 }

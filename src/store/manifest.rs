@@ -7,7 +7,7 @@
 //! ```
 //! It is written anew as a whole whenever a file comes or goes, and when the store is closed; `bytes` is how much of a file
 //! is known to survive a power cut. There are two, `manifest` and `manifest.copy`, so that damage to one costs nothing: the
-//! sound one of the higher revision counts. Where both are damaged, what there is is told from the files themselves.
+//! sound one of the higher revision counts. Where both are damaged, what there is is listed from the files themselves.
 
 use std::{fs, io, path::Path};
 
@@ -89,7 +89,7 @@ impl Manifest {
         Ok(newest.map_or(Found::Damaged, |(format, manifest)| Found::Manifest { format, manifest, damage }))
     }
 
-    /// What the files of a store tell when its manifest is lost. When the volumes began is not known any more.
+    /// A manifest of the files of a store, for one whose own is lost. When the volumes began is not known any more.
     pub(super) fn of_files(store: &Path) -> io::Result<Self> {
         let mut volumes = Vec::new();
         for number in [BASE].into_iter().chain(volumes_in(store)?) {

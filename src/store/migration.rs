@@ -72,7 +72,7 @@ pub(super) fn is_older(path: &Path) -> bool {
     Older::exists(path)
 }
 
-/// The format of a store that is of an older one; `None` where it is a new one that has not told sled yet.
+/// The format of a store that is of an older one; `None` where it is new and still empty.
 pub(super) fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> {
     Older::begin(options)?.format()
 }
@@ -185,9 +185,9 @@ fn look_backs(older: &Older) -> Result<HashMap<Uuid, i64>, StoreError> {
     Ok(found)
 }
 
-/// Copies the records of an older store into the files of a new one, as they lie there, and its keys; tells how many there are, and
-/// which identities are to be kept in the new way. Data keys stand under other slots from format 4 on; submits by the client's key
-/// for them are left out, since they are known for a day only and were not sealed.
+/// Copies the records of an older store into the files of a new one, as they lie there, and its keys. Gives how many there are,
+/// and which identities are to be kept in the new way. Data keys stand under other slots from format 4 on; idempotency keys are
+/// left out, since they are known for a day only and were not sealed.
 fn copy(older: &Older, new: &StoreOptions, master: &MasterKey) -> Result<(u64, Vec<Known>), StoreError> {
     let store = &new.path;
     let older_keys = KeyFile::of(older.path()).open(master).map_err(StoreError::Sealing)?;
@@ -233,7 +233,7 @@ fn copy(older: &Older, new: &StoreOptions, master: &MasterKey) -> Result<(u64, V
     Ok((copied, known))
 }
 
-/// The data key of a lead under its slot from format 4 on; nothing when it cannot be read, which is told when it is.
+/// The data key of a lead under its slot from format 4 on; nothing when it cannot be read: it is copied as it lies there.
 fn moved(place: &[u8], raw: &[u8], older: &KeyRing, keys: &KeyRing) -> Option<(Vec<u8>, Vec<u8>)> {
     let lead = data_key::lead_at(place)?;
     let Ok(Frame::Whole(kept)) = Frame::open(raw) else { return None };
@@ -265,7 +265,7 @@ impl Rewriting {
         Ok(Self { older, lead_of })
     }
 
-    /// Writes every record anew, and tells how many there are. What cannot be read is told and left out.
+    /// Writes every record anew, and counts them. What cannot be read is logged and left out.
     fn rewrite(&self, from: u32, options: &StoreOptions, master: &MasterKey) -> Result<u64, StoreError> {
         let mut new = open::open_with(options, Some(master.clone()))?;
         let mut written = 0;

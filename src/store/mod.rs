@@ -8,7 +8,8 @@
 //! 3. What is appended to a feed gets its arrival time, later than any before, also after a restart or when the clock steps back (S6).
 //! 4. The group is appended to the journal (`journal`) and synced: now it is durable, all of it or nothing.
 //! 5. It is appended to the record files (`record_file`) of each volume (`volumes`) that it concerns, and the volume's index
-//!    (`index`), which is sled's, finds it there; while no reader reads: who does sees all of it or nothing. Then every commit of the group is answered, the refused ones too: what a guard found is durable by then (S1).
+//!    (`index`), which is sled's, finds it there; while no reader reads: who does sees all of it or nothing. Then every commit of
+//!    the group is answered, the refused ones too: what a guard found is durable by then (S1).
 //! 6. If any of this fails, no commit of the group is acknowledged and the store is [`Health::Failed`] (L4): until the disk
 //!    takes a new file of the journal, or, if an index failed, until a restart.
 //! 7. Aside, checkpoints (`checkpoint`) sync the record files, and the journal's full files are used again. What a crash has kept
@@ -19,15 +20,16 @@
 //! `manifest` says which there must be. Everything that sled writes can be thrown away, and is where it is not byte for byte what was
 //! left when it was closed.
 //!
-//! A disk that does not answer is told within [`StoreOptions::stall_after`] (`stall`), whatever hangs. What has failed for good is
-//! asked nothing any more: its owner ends the process.
+//! A disk that does not answer is noticed within [`StoreOptions::stall_after`] (`stall`), whatever hangs. What has failed for
+//! good is asked nothing any more: its owner ends the process.
 //!
-//! How long commits wait for the disk is told as [`disk_wait`](Store::disk_wait), since that is no queue of work.
+//! How long commits wait for the disk is [`disk_wait`](Store::disk_wait), since that is no queue of work.
 //!
 //! # What reading relies on
 //! Each value carries a version and a checksum ([`Reason`] names what can be wrong). A broken record is counted, logged
 //! once without a byte of its value, and is an error of that one record: [`Store::get`] returns it, [`Store::scan`] leaves
-//! it out. Reads take no queue, and no lock of ours that is held over a write: they wait while indexes take a group in, and not for long.
+//! it out. Reads take no queue, and no lock of ours that is held over a write: they wait while indexes take a group in, and not
+//! for long.
 //!
 //! # What a thief of the disk learns
 //! Nothing of a person: what may tell of one is [sealed](sealing) on its way to the disk and opened on its way back, by
@@ -35,7 +37,8 @@
 //!
 //! # What else is here
 //! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume. [`backup`] takes the whole
-//! store of one instant along while writes go on. [`salvage`] makes a good store of what is left of a damaged one. `migration` rewrites a store of an older [`FORMAT`] when it is opened.
+//! store of one instant along while writes go on. [`salvage`] makes a good store of what is left of a damaged
+//! one. `migration` rewrites a store of an older [`FORMAT`] when it is opened.
 //!
 //! # Layers
 //! A file names what stands below it, or left of it, and nothing above:
@@ -249,7 +252,8 @@ impl Store {
         self.shared.records.stalls().until_stalled().await;
     }
 
-    /// Waits until the store has failed for good, and tells why: only another process can go on with it. One waits at a time.
+    /// Waits until the store has failed for good, and gives the reason: only another process can go on with it. One waits at a
+    /// time.
     pub async fn until_lost(&self) -> String {
         self.shared.latch.until_lost().await
     }
@@ -294,12 +298,12 @@ impl Store {
         self.scan_from(tree, start, prefix).about(lead)
     }
 
-    /// Reads every record there is and tells what is broken. Takes as long as reading the whole store; changes nothing.
+    /// Reads every record there is and reports what is broken. Takes as long as reading the whole store; changes nothing.
     pub fn check(&self) -> Result<CheckReport, ReadError> {
         check::check(&self.shared.records, &mut |_| {})
     }
 
-    /// As [`check`](Self::check), and tells of each record how many bytes were read.
+    /// As [`check`](Self::check); `read` is given the length of each entry as it is read.
     pub fn check_with(&self, read: &mut dyn FnMut(u64)) -> Result<CheckReport, ReadError> {
         check::check(&self.shared.records, read)
     }
@@ -423,7 +427,7 @@ impl Store {
         i64::try_from(self.shared.clock.earlier_us() / 1000).unwrap_or(i64::MAX)
     }
 
-    /// The time that arrivals are given now, in Unix milliseconds: for ids whose time tells in which volume they lie.
+    /// The time that arrivals are given now, in Unix milliseconds: for ids whose time decides in which volume they lie.
     pub fn arrival_ms(&self) -> u64 {
         self.shared.clock.now_us() / 1000
     }

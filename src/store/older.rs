@@ -83,7 +83,7 @@ impl Older {
         Ok(Self { store, lock_wait: options.lock_wait, databases: [(BASE, base)].into() })
     }
 
-    /// The format that it says it has; `None` where it is a new one that has not told sled yet.
+    /// The format that it says it has; `None` where it is new and still empty.
     pub(super) fn format(&self) -> Result<Option<u32>, StoreError> {
         let foreign = || StoreError::Foreign { path: self.store.clone() };
         let base = &self.databases[&BASE];
@@ -203,7 +203,7 @@ fn open_sled(path: &Path, lock_wait: Duration) -> DiskResult<sled::Db> {
     }
 }
 
-/// sled tells of a lock by its text alone.
+/// sled's error over a lock is known by its text alone.
 fn is_lock(error: &DiskError) -> bool {
     error.0.contains("could not acquire lock")
 }

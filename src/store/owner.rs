@@ -31,7 +31,7 @@ fn owner(store: &Path, user: u32) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// A store's own file tells whose it is; a directory without one concerns root alone, since who may write there was let.
+    /// A store's own file shows whose it is; a directory without one concerns root alone, since who may write there was let.
     #[test]
     fn who_made_the_store_owns_it() {
         let directory = tempfile::tempdir().unwrap();

@@ -96,7 +96,7 @@ pub(super) enum Met {
         at: u64,
         /// How many there are.
         bytes: u64,
-        /// Where the disk could not read them, what the system said: they may be sound all the same.
+        /// The system's error, where the disk could not read them: they may be sound all the same.
         unread: Option<String>,
     },
 }
@@ -182,12 +182,12 @@ impl RecordFile {
         self.synced.load(Ordering::Acquire)
     }
 
-    /// Whether something of it is gone. What is written behind it could then not be told from what was there before.
+    /// Whether something of it is gone. What is written behind it could then be taken for what was there before.
     pub(super) fn is_cut_short(&self) -> bool {
         self.len() < self.wanted.max(HEADING)
     }
 
-    /// How long it must be at least, as the manifest tells it: of one that was cut short, how long it was.
+    /// How long it must be at least, as the manifest lists it: of one that was cut short, how long it was.
     pub(super) fn listed(&self) -> u64 {
         if self.is_cut_short() { self.wanted } else { self.synced() }
     }
@@ -201,7 +201,7 @@ impl RecordFile {
         }
     }
 
-    /// Writes changes behind the others, by one writer at a time, and tells where each lies. It is durable after a
+    /// Writes changes behind the others, by one writer at a time, and gives the place of each. It is durable after a
     /// [`sync`](Self::sync). After an error nothing was written.
     pub(super) fn append<'c>(
         &self,
@@ -361,7 +361,7 @@ pub(super) struct Walk<'a> {
     /// What was read, and where it begins.
     read: Vec<u8>,
     read_at: u64,
-    /// The pages that could not be read, and were not told yet.
+    /// The pages that could not be read, and were not reported yet.
     unread: Vec<Unread>,
     end: u64,
 }
@@ -537,7 +537,7 @@ mod tests {
     }
 
     proptest! {
-        /// One flipped byte costs the entry that it is in, and is told where it is; a cut costs what is behind it.
+        /// One flipped byte costs the entry that it is in, and is met where it is; a cut costs what is behind it.
         #[test]
         fn damage_costs_the_entry_that_it_is_in_and_is_told(
             values in prop::collection::vec("[a-z]{0,40}", 1..12),

@@ -67,7 +67,7 @@ impl Bounds {
         }
     }
 
-    /// What an index has said; a failure is the end of it.
+    /// What an index has answered; an error of it fails the store for good.
     fn told<T>(&self, said: DiskResult<T>) -> DiskResult<T> {
         said.inspect_err(|DiskError(reason)| self.latch.fail_for_good(reason))
     }
@@ -187,7 +187,7 @@ impl Records {
         record.inspect_err(|broken| self.report(broken)).map_err(ReadError::Broken)
     }
 
-    /// Tells whether the data key of a lead was destroyed.
+    /// Whether the data key of a lead was destroyed.
     pub(super) fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
         let kept = read_clear(self, Tree::LeadKeys, &self.sealing.slots().place(lead))?;
         Ok(matches!(kept, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
@@ -369,7 +369,7 @@ pub struct Scan {
     ahead: Walk,
     /// The volumes after the one that is being read.
     later: VecDeque<Number>,
-    /// Why they cannot be told, or not be read.
+    /// Why they cannot be found, or not be read.
     failure: Option<DiskError>,
 }
 

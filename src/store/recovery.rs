@@ -1,10 +1,10 @@
 //! Recovery: what a kill, a power cut or damage has left becomes a store again, before anything is opened on it.
 //!
-//! 1. The manifest tells which files there must be. What is missing of them, or shorter, is noted as damage, and stays in the
-//!    manifest; what was begun and not yet told of is taken in, what was dropped and is still there is removed.
-//! 2. The oldest segment of the journal tells up to where each record file was durable when it began. What lies behind that may be
-//!    anything: it is kept as far as it is entry after entry, and cut off from there on. Where the journal is not whole nothing is
-//!    cut off, since what lies behind damage may be all there is of it.
+//! 1. The manifest lists the files that there must be. What is missing of them, or shorter, is noted as damage, and stays in the
+//!    manifest; what was begun and is not listed yet is taken in, what was dropped and is still there is removed.
+//! 2. The oldest segment of the journal has up to where each record file was durable when it began. What lies behind that may
+//!    be anything: it is kept as far as it is entry after entry, and cut off from there on. Where the journal is not whole
+//!    nothing is cut off, since what lies behind damage may be all there is of it.
 //! 3. Each group of the journal that is not there already is appended again, in its order. Now the record files hold all that was
 //!    ever acknowledged.
 //! 4. They are synced, the manifest is written, and the journal is needed no more.
@@ -84,7 +84,7 @@ pub(super) fn has_files(store: &Path) -> bool {
         .any(|number| record_files_in(&directory_of(store, number)).is_ok_and(|files| !files.is_empty()))
 }
 
-/// What there must be: what the manifest tells of, and what was begun and not yet told of. Changes nothing.
+/// What there must be: what the manifest lists, and what was begun and is not listed yet. Changes nothing.
 pub(super) fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> io::Result<Manifest> {
     let is_lost = found.is_none();
     let mut manifest = match found {
@@ -116,7 +116,7 @@ pub(super) fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> 
     Ok(manifest)
 }
 
-/// Where the manifest is lost, the journal may tell of volumes and files that are too. Gives the volumes.
+/// Where the manifest is lost: lists the volumes and files that only the journal knows. Gives these volumes.
 fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &Looked) -> Vec<Number> {
     let mut lost = Vec::new();
     for Position { volume: number, file, .. } in looked.positions.iter().flatten() {
@@ -151,7 +151,7 @@ fn written_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {
     Ok(written)
 }
 
-/// Removes what the manifest tells of no more: volumes that were dropped, or begun and never written to, and files of the base that
+/// Removes what the manifest lists no more: volumes that were dropped, or begun and never written to, and files of the base that
 /// were emptied.
 fn remove_dropped(store: &Path, manifest: &Manifest) -> io::Result<()> {
     for number in volumes_in(store)? {
@@ -173,7 +173,7 @@ pub(super) fn rows(manifest: &Manifest) -> BTreeMap<Number, Vec<FileRow>> {
     manifest.volumes.iter().map(|volume| (volume.number, volume.files.clone())).collect()
 }
 
-/// Lets the manifest tell of each file how much the journal knows to be durable, where that is more.
+/// Raises the length of each file in the manifest to what the journal knows to be durable, where that is more.
 pub(super) fn raise(manifest: &mut Manifest, looked: &Looked) {
     for position in looked.positions.iter().flatten() {
         let volume = manifest.volumes.iter_mut().find(|volume| volume.number == position.volume);
@@ -267,7 +267,7 @@ impl Recovery<'_> {
         self.damages.note(Damage { volume: Some(volume), file, what });
     }
 
-    /// Appends every change that the journal holds and that is not there, and tells how many groups it holds.
+    /// Appends every change that the journal holds and that is not there, and counts the journal's groups.
     fn replay(&mut self, replay: &Replay, manifest: &Manifest) -> io::Result<usize> {
         let rows: BTreeMap<Number, &VolumeRow> =
             manifest.volumes.iter().map(|volume| (volume.number, volume)).collect();
@@ -303,7 +303,7 @@ impl Recovery<'_> {
         Ok(self.opened.get_mut(&volume.number).expect("it was just put there"))
     }
 
-    /// Makes all of it durable, and has the manifest tell how long the files are.
+    /// Makes all of it durable, and notes in the manifest how long the files are.
     fn settle(self, manifest: &mut Manifest) -> io::Result<()> {
         for volume in &mut manifest.volumes {
             if let Some(files) = self.opened.get(&volume.number) {
@@ -359,7 +359,7 @@ fn hash(key: &[u8], value: Option<&[u8]>) -> u64 {
     hasher.finish()
 }
 
-/// Says of volumes that nothing tells it of when they begin: behind all that lies in those before.
+/// Dates the volumes whose beginning is lost: behind all that lies in those before.
 fn date(store: &Path, volumes: &mut [VolumeRow], undated: &BTreeSet<Number>) {
     if undated.iter().all(|number| *number == BASE) {
         return;
@@ -381,7 +381,7 @@ fn date(store: &Path, volumes: &mut [VolumeRow], undated: &BTreeSet<Number>) {
 
 /// The first and the last time in the keys of what lies in a volume.
 fn times_in(store: &Path, volume: &VolumeRow) -> Option<(u64, u64)> {
-    // What is damaged is told when the volume is opened.
+    // What is damaged is noted when the volume is opened.
     let unheard = Damages::default();
     let directory = directory_of(store, volume.number);
     let files = Files::open_to_read(directory, volume.number, &volume.files, &unheard).ok()?;

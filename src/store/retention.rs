@@ -6,21 +6,20 @@
 //! 1. The data keys of its leads are destroyed, as an [erasure](super::Commit::erase) does it: what lies elsewhere about
 //!    these leads, or in an old copy of the disk, can be read no more. That they were destroyed is forgotten when the next
 //!    volume goes, with which what a lead has left there goes.
-//! 2. What the base holds about them is removed: what is sealed with such a key, and what tells a time that is older.
+//! 2. What the base holds about them is removed: what is sealed with such a key, and what is older by the time in its key.
 //! 3. The volume is dropped: its line in the manifest first, then its files.
 
 use uuid::Uuid;
 
-use super::{
-    Store,
-    broken::ReadError,
-    commit::{Commit, CommitError},
-    frame::Frame,
-    raw::read_clear,
-    sealing::{SealingError, data_key, owner, slots::SLOTS},
-    trees::{Seal, Tree},
-    volume_number::{BASE, Number},
-};
+use super::Store;
+use super::broken::ReadError;
+use super::commit::{Commit, CommitError};
+use super::frame::Frame;
+use super::raw::read_clear;
+use super::sealing::slots::SLOTS;
+use super::sealing::{SealingError, data_key, owner};
+use super::trees::{Seal, Tree};
+use super::volume_number::{BASE, Number};
 
 /// How many records one commit removes.
 const AT_ONCE: usize = 500;
@@ -36,7 +35,7 @@ enum Told {
 
 /// What grows in the base, and how old a record of it is.
 const AGING: [(Tree, Told); 3] =
-    [(Tree::PaidClicks, Told::Id), (Tree::Owed, Told::Id), (Tree::Sessions, Told::Key)];
+    [(Tree::PaidClicks, Told::Id), (Tree::Postings, Told::Id), (Tree::Sessions, Told::Key)];
 
 /// Some keys of a tree that are to be removed.
 struct Aged {
@@ -72,7 +71,7 @@ pub enum RetentionError {
 }
 
 impl Store {
-    /// Drops the oldest volume if all that is in it came before a time. Both times are in Unix milliseconds. Tells what was
+    /// Drops the oldest volume if all that is in it came before a time. Both times are in Unix milliseconds. Gives what was
     /// dropped; nothing when there is no such volume. Takes seconds for a large one, in which the store goes on.
     ///
     /// # Errors
@@ -90,7 +89,7 @@ impl Store {
         Ok(Some(Dropped { volume: number, leads, records, bytes: oldest.bytes }))
     }
 
-    /// Destroys the data keys of the leads of a volume; tells how many there were.
+    /// Destroys the data keys of the leads of a volume, and counts them.
     async fn destroy_keys(&self, number: Number, now_ms: i64) -> Result<u64, RetentionError> {
         let mut leads = 0;
         for slot in 0..SLOTS {
@@ -116,7 +115,7 @@ impl Store {
         Ok(leads)
     }
 
-    /// Removes what the base holds from before a time, and what nothing opens any more; tells how many records.
+    /// Removes what the base holds from before a time, and what nothing opens any more; counts the records.
     async fn remove_aged(&self, before_ms: u64) -> Result<u64, RetentionError> {
         let mut removed = 0;
         let sealed = [Tree::PartnerEvents, Tree::OfferDisplays, Tree::Identities, Tree::Repeats]

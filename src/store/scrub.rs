@@ -94,7 +94,7 @@ impl Pace {
         }
     }
 
-    /// Waits; tells whether the store is gone.
+    /// Waits. True if the store is gone.
     fn is_over_after(&self, pause: Duration) -> bool {
         self.gone.recv_timeout(pause) != Err(RecvTimeoutError::Timeout)
     }

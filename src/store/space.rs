@@ -48,7 +48,7 @@ impl Space {
     }
 
     /// Whether less than the reserve is free. A disk that cannot be asked counts as one with room: writing to it will
-    /// tell.
+    /// show.
     pub(super) fn is_short(&self) -> bool {
         if self.fault.0.load(Ordering::SeqCst) {
             return true;

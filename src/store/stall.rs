@@ -25,7 +25,7 @@ const SELDOM: Duration = Duration::from_millis(250);
 /// An index that takes so many times as long as a step may has failed: it is not the disk that it waits for, or a disk for ever.
 const INDEX_STALLS: u32 = 20;
 
-/// How many steps can be told apart in the low digits of what is noted.
+/// How many steps can be distinguished in the low digits of what is noted.
 const STEPS: u64 = 16;
 
 /// What the writer does with the disk.
@@ -155,7 +155,7 @@ impl Stalls {
         }
     }
 
-    /// Tells of a stall while it lasts; one that the writer does not come back from is the end.
+    /// Logs a stall once, and exports how long it lasts; a write of an index that goes on for too long fails the store for good.
     fn look(&self, latch: &FailureLatch) {
         match self.stall() {
             Some(stall) => {
@@ -165,7 +165,7 @@ impl Stalls {
                     latch.fail_for_good(&stall.told());
                 }
             }
-            // The writer came back while the stall was being told.
+            // The writer came back while the stall was being logged.
             None if self.told.swap(false, Ordering::AcqRel) => self.shown_as(false),
             None => {}
         }

@@ -1,4 +1,4 @@
-//! A tally: what an index must hold, in three numbers, so that one of which a part is missing is told from the one that was closed.
+//! A tally: what an index must hold, in three numbers, so that one that lacks a part is not taken for the one that was closed.
 
 use std::{
     fmt,

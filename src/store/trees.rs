@@ -1,9 +1,9 @@
 //! The table of trees: what lies in the store, under which key, who writes it and who reads it.
 //!
-//! A tree is logical: one byte before the key, all in one sled tree for each [volume](super::volumes). The prefix bytes are part of the format on disk; a new tree takes a new byte, a retired
-//! byte is never used again.
+//! A tree is logical: one byte before the key, all together in the record files and the index of each [volume](super::volumes).
+//! The prefix bytes are part of the format on disk; a new tree takes a new byte, a retired byte is never used again.
 
-/// One logical tree of the store. [`TREES`] tells what each holds.
+/// One logical tree of the store. [`TREES`] lists what each holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Tree {
@@ -19,7 +19,7 @@ pub enum Tree {
     Leads,
     /// Who submitted which identity when, for the duplicate rule.
     Identities,
-    /// Submits by the client's key for them.
+    /// Submits, by their idempotency keys.
     Repeats,
     /// Rate tables, without their answers.
     RateTables,
@@ -40,7 +40,7 @@ pub enum Tree {
     /// Who was asked, where the rate table does not say so.
     Asks,
     /// Payouts as they count towards budgets.
-    Owed,
+    Postings,
     /// Partners that the command line has paused.
     Pauses,
     /// The feed of lead events, by company, in order of arrival.
@@ -49,8 +49,8 @@ pub enum Tree {
     LeadPayouts,
     /// The feed of client tags, likewise.
     LeadClientTags,
-    /// Long texts that many records share.
-    Texts,
+    /// Templates that many records share.
+    Templates,
     /// Continuations of large values.
     Parts,
     /// Visits to the pages of clients.
@@ -74,7 +74,7 @@ pub enum Seal {
     Lead,
 }
 
-/// By what it is told in which volume a record lies.
+/// By what the volume of a record is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
     /// By nothing: it lies in the base.
@@ -102,98 +102,68 @@ pub struct TreeRow {
     pub value: &'static str,
     /// Whether it is sealed.
     pub seal: Seal,
-    /// By what it is told in which volume (`volumes`) a record lies.
+    /// By what the volume (`volumes`) of a record is chosen.
     pub kept: Kept,
-    /// Who writes.
-    pub writers: &'static str,
-    /// Who reads.
-    pub readers: &'static str,
 }
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
 pub const TREES: [TreeRow; 27] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
-        key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)",
-        writers: "store, daemon", readers: "store" },
+        key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
-        key: "company uuid", value: "company",
-        writers: "admin, bootstrap", readers: "http, admin" },
+        key: "company uuid", value: "company" },
     TreeRow { tree: Tree::Tokens, prefix: b't', name: "tokens", seal: Seal::Open, kept: Kept::Base,
-        key: "sha-256 of the token", value: "id, company uuid, kind, test",
-        writers: "admin, bootstrap", readers: "http, admin" },
+        key: "sha-256 of the token", value: "id, company uuid, kind, test" },
     TreeRow { tree: Tree::PartnerKeys, prefix: b'u', name: "partner_keys", seal: Seal::Own, kept: Kept::Base,
-        key: "sha-256 of the token, or of a signing key's id", value: "id, partner key, kind, what signatures are made with",
-        writers: "admin", readers: "http, admin" },
+        key: "sha-256 of the token, or of a signing key's id", value: "id, partner key, kind, what signatures are made with" },
     TreeRow { tree: Tree::Leads, prefix: b'l', name: "leads", seal: Seal::Lead, kept: Kept::WithLead,
-        key: "lead uuid", value: "lead as accepted, and its first rate table (JSON)",
-        writers: "matching", readers: "matching, http, analytics" },
+        key: "lead uuid", value: "lead as accepted, and its first rate table (JSON)" },
     TreeRow { tree: Tree::Identities, prefix: b'i', name: "identities", seal: Seal::Lead, kept: Kept::Base,
-        key: "company uuid, id of the identity key (u64), hash under it (32 bytes)", value: "time of submission in ms (i64), the lead uuid, keyed hash of the identity",
-        writers: "store", readers: "store" },
+        key: "company uuid, id of the identity key (u64), hash under it (32 bytes)", value: "time of submission in ms (i64), the lead uuid, keyed hash of the identity" },
     TreeRow { tree: Tree::Repeats, prefix: b'k', name: "repeats", seal: Seal::Lead, kept: Kept::Base,
-        key: "keyed hash of company uuid and the client's key", value: "time in ms (i64), keyed hash of the body, rate table uuid",
-        writers: "matching", readers: "matching" },
+        key: "keyed hash of company uuid and the client's key", value: "time in ms (i64), keyed hash of the body, rate table uuid" },
     TreeRow { tree: Tree::RateTables, prefix: b'r', name: "rate_tables", seal: Seal::Open, kept: Kept::ByTime,
-        key: "rate table uuid", value: "rate table without its answers: who is asked, who was kept out and by what",
-        writers: "matching", readers: "matching, http, analytics" },
+        key: "rate table uuid", value: "rate table without its answers: who is asked, who was kept out and by what" },
     TreeRow { tree: Tree::Answers, prefix: b'a', name: "answers", seal: Seal::Lead, kept: Kept::ByTime,
-        key: "rate table uuid, sequence (u16)", value: "outcomes of asks that were written together",
-        writers: "matching", readers: "matching, http" },
+        key: "rate table uuid, sequence (u16)", value: "outcomes of asks that were written together" },
     TreeRow { tree: Tree::OpenTables, prefix: b'o', name: "open_tables", seal: Seal::Open, kept: Kept::Base,
-        key: "rate table uuid", value: "the deadline in ms (i64)",
-        writers: "matching", readers: "recovery" },
+        key: "rate table uuid", value: "the deadline in ms (i64)" },
     TreeRow { tree: Tree::LeadTables, prefix: b'b', name: "lead_tables", seal: Seal::Open, kept: Kept::WithLead,
-        key: "lead uuid, rate table uuid", value: "nothing: the key says it",
-        writers: "matching", readers: "matching" },
+        key: "lead uuid, rate table uuid", value: "nothing: the key says it" },
     TreeRow { tree: Tree::LeadActions, prefix: b'e', name: "lead_actions", seal: Seal::Lead, kept: Kept::WithLead,
-        key: "lead uuid, action uuid", value: "lead action (JSON)",
-        writers: "matching", readers: "matching" },
+        key: "lead uuid, action uuid", value: "lead action (JSON)" },
     TreeRow { tree: Tree::PartnerEvents, prefix: b'v', name: "partner_events", seal: Seal::Lead, kept: Kept::Base,
-        key: "keyed hash of partner key and transaction id", value: "the report and its receipt (JSON)",
-        writers: "matching", readers: "matching" },
+        key: "keyed hash of partner key and transaction id", value: "the report and its receipt (JSON)" },
     TreeRow { tree: Tree::PaidClicks, prefix: b'q', name: "paid_clicks", seal: Seal::Open, kept: Kept::Base,
-        key: "rate table uuid, its last 12 bits the offer's number", value: "nothing: the key says it",
-        writers: "matching", readers: "matching" },
+        key: "rate table uuid, its last 12 bits the offer's number", value: "nothing: the key says it" },
     TreeRow { tree: Tree::Clicks, prefix: b'1', name: "clicks", seal: Seal::Open, kept: Kept::ByTime,
-        key: "rate table uuid, its last 12 bits the offer's number", value: "how often it was opened (u64)",
-        writers: "matching", readers: "matching" },
+        key: "rate table uuid, its last 12 bits the offer's number", value: "how often it was opened (u64)" },
     TreeRow { tree: Tree::Asks, prefix: b'n', name: "asks", seal: Seal::Open, kept: Kept::ByTime,
-        key: "rate table uuid", value: "when second look began, whom it asks, whom not and why, who was not asked after all",
-        writers: "matching", readers: "matching" },
-    TreeRow { tree: Tree::Owed, prefix: b'w', name: "owed", seal: Seal::Open, kept: Kept::Base,
-        key: "uuid of the report or click", value: "partner key, product type, time in ms, cents",
-        writers: "matching", readers: "matching" },
+        key: "rate table uuid", value: "when second look began, whom it asks, whom not and why, who was not asked after all" },
+    TreeRow { tree: Tree::Postings, prefix: b'w', name: "owed", seal: Seal::Open, kept: Kept::Base,
+        key: "uuid of the report or click", value: "partner key, product type, time in ms, cents" },
     TreeRow { tree: Tree::Pauses, prefix: b'z', name: "pauses", seal: Seal::Open, kept: Kept::Base,
-        key: "partner key, zero byte, product type or nothing", value: "the pause (JSON)",
-        writers: "admin", readers: "matching, admin" },
+        key: "partner key, zero byte, product type or nothing", value: "the pause (JSON)" },
     TreeRow { tree: Tree::LeadEvents, prefix: b'h', name: "lead_events", seal: Seal::Open, kept: Kept::ByArrival,
-        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of happenings",
-        writers: "matching (key by the store)", readers: "analytics" },
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of happenings" },
     TreeRow { tree: Tree::LeadPayouts, prefix: b'y', name: "lead_payouts", seal: Seal::Open, kept: Kept::ByArrival,
-        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of payouts",
-        writers: "matching (key by the store)", readers: "analytics" },
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of payouts" },
     TreeRow { tree: Tree::LeadClientTags, prefix: b'g', name: "lead_client_tags", seal: Seal::Lead, kept: Kept::ByArrival,
-        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of tags",
-        writers: "matching (key by the store)", readers: "analytics" },
-    TreeRow { tree: Tree::Texts, prefix: b'x', name: "texts", seal: Seal::Open, kept: Kept::Base,
-        key: "fingerprint (16 bytes)", value: "a line for ourselves, then prepared JSON",
-        writers: "matching", readers: "matching, http" },
+        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of tags" },
+    TreeRow { tree: Tree::Templates, prefix: b'x', name: "texts", seal: Seal::Open, kept: Kept::Base,
+        key: "fingerprint (16 bytes)", value: "a line for ourselves, then prepared JSON" },
     TreeRow { tree: Tree::Parts, prefix: b'p', name: "parts", seal: Seal::Open, kept: Kept::Base,
-        key: "prefix and key of the record, part (u16)", value: "a piece of a large value",
-        writers: "store", readers: "store" },
+        key: "prefix and key of the record, part (u16)", value: "a piece of a large value" },
     TreeRow { tree: Tree::Sessions, prefix: b's', name: "sessions", seal: Seal::Own, kept: Kept::Base,
-        key: "id (u64)", value: "the start of a visit",
-        writers: "http", readers: "nobody yet" },
+        key: "id (u64)", value: "the start of a visit" },
     TreeRow { tree: Tree::OfferDisplays, prefix: b'd', name: "offer_displays", seal: Seal::Lead, kept: Kept::Base,
-        key: "id (u64)", value: "the display of an offer",
-        writers: "http", readers: "nobody yet" },
+        key: "id (u64)", value: "the display of an offer" },
     TreeRow { tree: Tree::LeadKeys, prefix: b'j', name: "lead_keys", seal: Seal::Open, kept: Kept::Base,
-        key: "slot (u16), lead uuid", value: "the sealed data key, or when it was destroyed; the volume of the lead (u32)",
-        writers: "store", readers: "store" },
+        key: "slot (u16), lead uuid", value: "the sealed data key, or when it was destroyed; the volume of the lead (u32)" },
     TreeRow { tree: Tree::Funnel, prefix: b'f', name: "funnel", seal: Seal::Open, kept: Kept::Base,
         key: "grain, test, company uuid, product type, zero byte, day (u32); and what is next to be counted",
-        value: "how many there were of each stage", writers: "matching", readers: "admin" },
+        value: "how many there were of each stage" },
 ];
 
 impl Tree {
@@ -215,7 +185,7 @@ impl Tree {
         TREES.iter().find(|row| row.prefix == prefix).map(|row| row.tree)
     }
 
-    /// The key under which sled holds the record `key` of this tree.
+    /// The key under which a volume holds the record `key` of this tree.
     pub(super) fn sled_key(self, key: &[u8]) -> Vec<u8> {
         let mut sled_key = Vec::with_capacity(1 + key.len());
         sled_key.push(self.row().prefix);

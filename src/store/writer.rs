@@ -118,7 +118,7 @@ impl Writer {
         all_failed(commits, &failure)
     }
 
-    /// Has no more be written, and tells why.
+    /// Fails the store, unless something just could not be read. Gives the reason.
     fn failed(&mut self, fault: Fault) -> String {
         self.tried = Some(Instant::now());
         match fault {
@@ -245,7 +245,7 @@ impl Writer {
                     }
                 }
                 Ok(Met::Entry(_)) => {}
-                // What is damaged may have been live: the file stays, so that it is told, and salvaged if it can be.
+                // What is damaged may have been live: the file stays, so that it is reported, and salvaged if it can be.
                 Ok(Met::Damage { .. }) | Err(_) => {
                     self.emptied = (number, u64::MAX);
                     return Ok(());

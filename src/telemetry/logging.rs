@@ -11,6 +11,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Registry, fmt, registry, reload};
 
+use super::requests::RequestSpans;
 use super::tail::Tail;
 
 /// How a log line is written.
@@ -64,11 +65,10 @@ pub fn init(filter: &str, format: LogFormat) -> Filter {
     let tail = Tail::default();
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(coloured());
     // Fails only when logging has been started already, by a test in the same process.
+    let filtered = registry().with(filter).with(tail.clone());
     let _ = match format {
-        LogFormat::Text => registry().with(filter).with(tail.clone()).with(lines).try_init(),
-        LogFormat::Json => {
-            registry().with(filter).with(tail.clone()).with(lines.json().flatten_event(true)).try_init()
-        }
+        LogFormat::Text => filtered.with(lines).with(RequestSpans).try_init(),
+        LogFormat::Json => filtered.with(lines.json().flatten_event(true)).with(RequestSpans).try_init(),
     };
     std::panic::set_hook(Box::new(tell_panic));
     Filter { handle, tail }

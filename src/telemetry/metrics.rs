@@ -213,11 +213,11 @@ pub const METRICS: &[Metric] = &[
     counter(STORE_STALLS, &[], "Times that a write of the store's disk took longer than store.stall_after."),
     counter(WIRE_CONNECTIONS, &["pool"], "Connections made to far systems."),
     counter(WIRE_REQUESTS, &["pool"], "Requests that got a connection; those beyond the connections made reused one."),
-    gauge(WIRE_IN_FLIGHT, &["pool", "lane"], "Calls under way."),
-    counter(WIRE_ERRORS, &["pool", "lane", "cause"], "Calls without a reply: refused (busy, breaker_open, no_time, bad_url, forbidden_address) or failed."),
-    counter(WIRE_RETRIES, &["pool", "lane"], "Calls sent again."),
-    seconds(WIRE_LATE_SECONDS, &["pool", "lane"], "Time from a call to the head of an answer that came after its deadline, of one call of a lane at a time."),
-    gauge(WIRE_BREAKER_STATE, &["pool", "lane"], "Where breakers stand: 0 closed, 1 half-open, 2 open."),
+    gauge(WIRE_IN_FLIGHT, &["pool", "endpoint"], "Calls under way."),
+    counter(WIRE_ERRORS, &["pool", "endpoint", "cause"], "Calls without a reply: refused (busy, breaker_open, no_time, bad_url, forbidden_address) or failed."),
+    counter(WIRE_RETRIES, &["pool", "endpoint"], "Calls sent again."),
+    seconds(WIRE_LATE_SECONDS, &["pool", "endpoint"], "Time from a call to the head of an answer that came after its deadline, of one call of a lane at a time."),
+    gauge(WIRE_BREAKER_STATE, &["pool", "endpoint"], "Where breakers stand: 0 closed, 1 half-open, 2 open."),
 ];
 
 /// Labels, each with its values.

@@ -2,5 +2,6 @@
 
 pub mod logging;
 pub mod metrics;
+pub mod requests;
 pub mod tail;
 pub mod traces;

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ pub(super) struct Activity {
     answering: AtomicUsize,
     /// Grows with each request, each answer, and each piece of one that is taken.
     progress: AtomicU64,
+    /// Whether a body may still be coming. Known of HTTP/1 only, where there is one at a time.
+    receiving: AtomicBool,
 }
 
 /// That nothing has happened since some moment, as it was seen.
@@ -66,6 +68,7 @@ impl Activity {
             stalled_us: AtomicU64::new(0),
             answering: AtomicUsize::new(0),
             progress: AtomicU64::new(0),
+            receiving: AtomicBool::new(false),
         };
         activity.state.store(activity.idle_now(), Ordering::Relaxed);
         activity
@@ -116,6 +119,16 @@ impl Activity {
         self.stalled_us.store(0, Ordering::Release);
     }
 
+    /// A body comes, or has come to its end.
+    pub(super) fn receives(&self, receiving: bool) {
+        self.receiving.store(receiving, Ordering::Release);
+    }
+
+    /// Whether a body may still be coming, which nobody reads once its request is answered.
+    pub(super) fn is_receiving(&self) -> bool {
+        self.receiving.load(Ordering::Acquire)
+    }
+
     /// Ends when nobody has waited for an answer, and nothing has been taken, for at least `patience`.
     pub(super) async fn silence(&self, patience: Duration) {
         loop {
@@ -143,6 +156,11 @@ impl Activity {
 }
 
 impl Answering {
+    /// Whether the body of the request may still be coming.
+    pub(super) fn is_receiving(&self) -> bool {
+        self.under_way.0.is_receiving()
+    }
+
     /// The request has its answer.
     pub(super) fn answered<B>(self, answer: hyper::Response<B>) -> hyper::Response<Taken<B>> {
         answer.map(|body| Taken { body, under_way: self.under_way })

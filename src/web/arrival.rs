@@ -1,48 +1,78 @@
-//! The one warp filter: it takes a request that passed the door apart and decides nothing.
+//! A request that passed the door, in its parts: the one warp filter takes it apart and decides nothing.
 
+use std::mem;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::task::Poll;
 
 use bytes::{Buf, Bytes};
-use futures_util::{Stream, StreamExt};
-use hyper::{HeaderMap, Method};
-use warp::path::FullPath;
+use futures_util::{Stream, StreamExt, stream};
+use hyper::{HeaderMap, Method, Uri};
 use warp::{Filter, Rejection};
 
+use super::activity::Activity;
 use super::peer::Peer;
 
-/// The chunks of a body, as they come off the wire. A chunk is taken whole: it lies in memory already.
+/// A body as it comes in.
 pub(super) type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error>> + Send>>;
+
+/// All of a request but its body, and a note on that; shared by whoever looks at it, since what was sent never changes. Deliberately not `Debug`: headers hold
+/// the token.
+pub struct Head {
+    /// The method as sent (`HEAD` on a `GET` route stays `HEAD`).
+    pub method: Method,
+    /// The target as sent, still percent-encoded.
+    pub uri: Uri,
+    /// All headers.
+    pub headers: HeaderMap,
+    /// Who sent it; absent only when no listener of ours accepted it.
+    pub peer: Option<Peer>,
+    /// How many keys of its body mean nothing, once it was read.
+    pub(super) unknown_keys: AtomicUsize,
+}
 
 /// A request in its parts, nothing decoded.
 pub(super) struct Arrival {
-    pub(super) method: Method,
-    pub(super) path: String,
-    pub(super) query: String,
-    pub(super) headers: HeaderMap,
-    pub(super) peer: Option<Peer>,
+    pub(super) head: Arc<Head>,
     pub(super) body: BodyStream,
 }
 
-/// Takes every request apart. Rejects none: which paths and methods exist is the router's to say.
+/// Puts the head where [`arrival`] finds it, since a filter could only copy it from where it stands.
+pub(super) fn with_head<B>(mut request: hyper::Request<B>) -> hyper::Request<B> {
+    let head = Head {
+        method: request.method().clone(),
+        uri: mem::take(request.uri_mut()),
+        headers: mem::take(request.headers_mut()),
+        peer: request.extensions().get::<Peer>().copied(),
+        unknown_keys: AtomicUsize::new(0),
+    };
+    request.extensions_mut().insert(Arc::new(head));
+    request
+}
+
+/// Takes every request apart that comes [with its head](with_head). Rejects none: which paths and methods exist is the router's to
+/// say.
 pub(super) fn arrival() -> impl Filter<Extract = (Arrival,), Error = Rejection> + Clone {
-    let query = warp::query::raw().or(warp::any().map(String::new)).unify();
-    warp::method()
-        .and(warp::path::full())
-        .and(query)
-        .and(warp::header::headers_cloned())
-        .and(warp::ext::optional::<Peer>())
-        .and(body())
-        .map(|method, path: FullPath, query, headers, peer, body| {
-            let path = path.as_str().to_owned();
-            Arrival { method, path, query, headers, peer, body }
-        })
+    warp::ext::get::<Arc<Head>>().and(body()).map(|head, body| Arrival { head, body })
 }
 
 fn body() -> impl Filter<Extract = (BodyStream,), Error = Rejection> + Clone {
-    warp::body::stream().map(|chunks| {
+    warp::body::stream().and(warp::ext::optional::<Arc<Activity>>()).map(|chunks, activity: Option<_>| {
         let whole = |chunk: Result<_, warp::Error>| chunk.map(into_bytes);
-        Box::pin(StreamExt::map(chunks, whole)) as BodyStream
+        let end = stream::poll_fn(move |_| {
+            received(activity.as_ref());
+            Poll::Ready(None)
+        });
+        Box::pin(StreamExt::map(chunks, whole).chain(end)) as BodyStream
     })
+}
+
+/// Notes that a body was read to its end.
+fn received(activity: Option<&Arc<Activity>>) {
+    if let Some(activity) = activity {
+        activity.receives(false);
+    }
 }
 
 fn into_bytes(mut chunk: impl Buf) -> Bytes {

@@ -61,6 +61,8 @@ pub struct Caller {
     pub kind: TokenKind,
     /// Whether leads of this token are test leads.
     pub test: bool,
+    /// How long ago a lead may have been made for another one to duplicate it, minutes; not at all when absent.
+    pub duplicate_look_back_minutes: Option<u32>,
 }
 
 impl Caller {
@@ -98,7 +100,7 @@ impl Token {
     /// Reads `uuid_uuid`; `None` for every other text.
     pub fn parse(text: &str) -> Option<Self> {
         let (first, second) = text.split_once('_')?;
-        let is_token = is_hyphenated_uuid(first) && is_hyphenated_uuid(second);
+        let is_token = hyphenated_uuid(first).is_some() && hyphenated_uuid(second).is_some();
         is_token.then(|| Self(text.to_ascii_lowercase()))
     }
 
@@ -177,8 +179,8 @@ fn invalid() -> Failure {
 
 /// `Uuid` reads other spellings too (braces, `urn:`); only the 36 characters of the usual one make a token or
 /// a path.
-pub(super) fn is_hyphenated_uuid(text: &str) -> bool {
-    text.len() == 36 && Uuid::try_parse(text).is_ok()
+pub(super) fn hyphenated_uuid(text: &str) -> Option<Uuid> {
+    Uuid::try_parse(text).ok().filter(|_| text.len() == 36)
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use hyper::HeaderMap;
+use hyper::header::HeaderName;
 use ipnet::IpNet;
 
 use super::peer::Peer;
 
 /// Where proxies note whom they forward for.
-const FORWARDED_FOR: &str = "x-forwarded-for";
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The client's address: the peer's or, of a trusted proxy, the last one that it or the trusted proxies before it noted.
 ///

@@ -13,7 +13,7 @@ use hyper::{HeaderMap, Method, StatusCode};
 use super::respond::Reply;
 
 const EXPOSED: HeaderValue = HeaderValue::from_static(
-    "ETag, Retry-After, RateLimit, RateLimit-Policy, Request-Id, Location, Table-Deadline",
+    "ETag, Retry-After, RateLimit, RateLimit-Policy, Request-Id, Location, Table-Deadline, Unknown-Keys",
 );
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
 

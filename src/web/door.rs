@@ -1,4 +1,4 @@
-//! Turns new work away while there is no room for it in line, before a request is taken apart: refusing must cost next to
+//! Turns new work away while there is no room for it in the queue, before a request is taken apart: refusing must cost next to
 //! nothing, or it is what there is no time for.
 //!
 //! It stands outside of the panic boundary, so nothing here may panic, whatever was sent.
@@ -13,7 +13,7 @@ use super::router::Found;
 use super::surface::Surface;
 use crate::ids;
 
-/// The answer to a request that brings new work and has no room in line; `None` lets it go on. Whose token is not good is told
+/// The answer to a request that brings new work and has no room in the queue; `None` lets it go on. Whose token is not good is told
 /// so further on.
 ///
 /// It counts for its address all the same, and is refused for that first, so that a flood is told as much.

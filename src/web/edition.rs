@@ -22,7 +22,8 @@ pub enum Editions {
 }
 
 impl Edition {
-    /// Reads `Accept`: the v1 type counts at any place of the list, whatever its parameters and case.
+    /// Reads `Accept`: the v1 type counts at any place of the list, whatever its parameters and case. Its vendor may be anybody,
+    /// unless there are `vendors`, one of whom it then has to be.
     pub fn requested(headers: &HeaderMap, vendors: &[String]) -> Self {
         let lists = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
         let mut media_ranges = lists.flat_map(|list| list.split(','));
@@ -43,7 +44,9 @@ impl Editions {
 fn is_v1_type(media_range: &str, vendors: &[String]) -> bool {
     let media_type = media_range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let vendor = media_type.strip_prefix("application/vnd.").and_then(|rest| rest.strip_suffix(".v1+json"));
-    vendor.is_some_and(|vendor| vendors.iter().any(|known| known.eq_ignore_ascii_case(vendor)))
+    let is_welcome =
+        |vendor: &str| vendors.is_empty() || vendors.iter().any(|known| known.eq_ignore_ascii_case(vendor));
+    vendor.is_some_and(|vendor| !vendor.is_empty() && is_welcome(vendor))
 }
 
 #[cfg(test)]
@@ -65,5 +68,21 @@ mod tests {
         assert_eq!(requested("application/vnd.offerd.v2+json"), Edition::Current);
         assert_eq!(requested("application/json, text/plain, */*"), Edition::Current);
         assert_eq!(Edition::requested(&HeaderMap::new(), &[]), Edition::Current);
+    }
+
+    #[test]
+    fn without_known_vendors_anybodys_v1_type_asks_for_v1() {
+        let anybodys = |accept: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            Edition::requested(&headers, &[])
+        };
+        for accept in ["application/vnd.other.v1+json", "*/*, APPLICATION/vnd.a.b.V1+json; charset=utf-8"] {
+            assert_eq!(anybodys(accept), Edition::V1, "{accept}");
+        }
+        for accept in ["application/vnd..v1+json", "application/vnd.v1+json", "application/vnd.other.v2+json"]
+        {
+            assert_eq!(anybodys(accept), Edition::Current, "{accept}");
+        }
     }
 }

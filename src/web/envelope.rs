@@ -9,14 +9,15 @@ use std::task::Poll;
 
 use futures_util::FutureExt;
 use hyper::Method;
-use tracing::Instrument;
+use hyper::header::{HeaderName, HeaderValue};
 use uuid::Uuid;
 use warp::reply::Response;
 
-use super::arrival::Arrival;
+use super::arrival::{Arrival, Head};
 use super::caller::{self, Authenticate, Principal};
 use super::coding::Coding;
 use super::edition::Edition;
+use super::elsewhere;
 use super::exchange::Exchange;
 use super::failure::Failure;
 use super::gate::Visit;
@@ -28,9 +29,13 @@ use super::router::Found;
 use super::surface::Surface;
 use super::welcome::Welcome;
 use crate::ids;
+use crate::telemetry::requests::OfRequest;
 
 /// The route of a path that has none, in metrics and logs: the path itself is the client's to choose.
 const UNKNOWN_ROUTE: &str = "unknown";
+
+/// Tells how many keys of a body mean nothing.
+const UNKNOWN_KEYS: HeaderName = HeaderName::from_static("unknown-keys");
 
 /// Whether a request waits in line to be let in.
 #[derive(Debug, Clone, Default)]
@@ -65,10 +70,10 @@ where
     A: Authenticate + Send + Sync + 'static,
 {
     let id = ids::random();
-    let span = tracing::error_span!("request", request_id = %id, listener = surface.meter.listener());
+    let listener = surface.meter.listener();
     let in_line = InLine::default();
     let work = AssertUnwindSafe(carry_out(surface, id, arrival, in_line.clone())).catch_unwind();
-    let mut work = Box::pin(work.instrument(span));
+    let mut work = OfRequest::new(id, listener, Box::pin(work));
     let ended = match in_line.until_behind(&mut work).await {
         Some(ended) => ended.ok(),
         None => tokio::spawn(work).await.ok().and_then(Result::ok),
@@ -82,27 +87,36 @@ async fn carry_out<A>(surface: Arc<Surface<A>>, id: Uuid, arrival: Arrival, in_l
 where
     A: Authenticate + Send + Sync + 'static,
 {
-    let exchange = Exchange::begin(id, &arrival.method, &arrival.headers);
+    let head = Arc::clone(&arrival.head);
+    let exchange = Exchange::begin(id, &head.method, &head.headers);
     let welcome = Arc::clone(&surface.welcome.borrow());
-    let held = HeldTags::of(&arrival.method, &arrival.headers);
-    let coding = Coding::asked_for(&arrival.headers);
-    let found = surface.router.find(&arrival.path);
+    let found = surface.router.find(head.uri.path());
     let route = match &found {
         Found::Resource(resource, _) => resource.template(),
         Found::Nothing | Found::Undecodable => UNKNOWN_ROUTE,
     };
-    let mut visit = surface.gate.visit(arrival.peer, &arrival.headers);
+    let mut visit = surface.gate.visit(head.peer, &head.headers);
 
     let work = dispatch(&surface, &welcome, id, arrival, found, &mut visit, &in_line);
     let outcome = AssertUnwindSafe(work).catch_unwind().await;
     let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
     // Who was turned away holds nothing any more.
     let passage = visit.passage();
-    let response = match answer {
-        Ok(reply) => reply.holding(passage).unless_held(&held).coded(coding).await.into_response(),
+    let mut response = match answer {
+        Ok(reply) => fitted(reply.holding(passage), &head).await.into_response(),
         Err(failure) => failure.into_response(),
     };
+    let unknown_keys = head.unknown_keys.load(Ordering::Relaxed);
+    if unknown_keys > 0 {
+        response.headers_mut().insert(UNKNOWN_KEYS, HeaderValue::from(unknown_keys));
+    }
     exchange.seal(&surface, &welcome, &visit, route, response)
+}
+
+/// The reply without what the client holds already, in the coding that it asks for.
+async fn fitted(reply: Reply, head: &Head) -> Reply {
+    let held = HeldTags::of(&head.method, &head.headers);
+    reply.unless_held(&held).coded(Coding::asked_for(&head.headers)).await
 }
 
 /// Decides who answers: the preflight, the gate, the router, the caller's rights and the edition may, before
@@ -116,26 +130,28 @@ async fn dispatch<A: Authenticate>(
     visit: &mut Visit,
     in_line: &InLine,
 ) -> Result<Reply, Failure> {
-    if let Some(preflight) = welcome.cors.preflight(&arrival.method, &arrival.headers) {
+    let head = Arc::clone(&arrival.head);
+    let Head { method, uri, headers, .. } = &*head;
+    if let Some(preflight) = welcome.cors.preflight(method, headers) {
         return Ok(preflight);
     }
     surface.gate.let_in(visit)?;
     let (resource, params) = match found {
         Found::Resource(resource, params) => (resource, params),
-        Found::Nothing => return Err(Failure::not_found_path()),
+        Found::Nothing => return Err(not_found(surface, uri.path())),
         Found::Undecodable => return Err(Failure::bad_request("Path is not percent-encoded UTF-8")),
     };
-    let Some(route) = resource.route(&arrival.method) else {
-        return match arrival.method {
+    let Some(route) = resource.route(method) else {
+        return match *method {
             Method::OPTIONS => Ok(Reply::options(resource.allow())),
             _ => Err(Failure::method_not_allowed(resource.allow())),
         };
     };
-    let query = percent::decode_query(&arrival.query);
+    let query = percent::decode_query(uri.query().unwrap_or_default());
     let principal =
-        caller::identify(route.scope, &arrival.headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
+        caller::identify(route.scope, headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
     surface.gate.let_company_in(visit, principal.as_ref())?;
-    let edition = Edition::requested(&arrival.headers, &welcome.vendors);
+    let edition = Edition::requested(headers, &welcome.vendors);
     if !route.editions.include(edition) {
         return Err(Failure::unsupported_edition());
     }
@@ -149,6 +165,20 @@ async fn dispatch<A: Authenticate>(
     let permit = in_line.during(surface.gate.permit(&route.method, company)).await?;
     let request = Request::new(id, arrival, query, company, surface.gate.bodies(), permit);
     (route.handler)(Context { app: Arc::clone(&surface.app), request, params, principal, edition }).await
+}
+
+/// No resource has this path; where one has it that is near, it is named.
+fn not_found<A>(surface: &Surface<A>, path: &str) -> Failure {
+    let listener = surface.meter.listener();
+    let without_slash = path.strip_suffix('/');
+    if let Some(template) = without_slash.and_then(|path| elsewhere::template(&surface.router, path)) {
+        return Failure::path_without_slash(template);
+    }
+    let mut paths = std::iter::once(path).chain(without_slash);
+    match paths.find_map(|path| surface.elsewhere.find(listener, path)) {
+        Some((listener, template)) => Failure::path_elsewhere(listener, template),
+        None => Failure::not_found_path(),
+    }
 }
 
 /// Our fault: logged once, without the payload, which may quote what a person sent.

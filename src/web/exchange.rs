@@ -66,5 +66,6 @@ impl Exchange {
 
 /// An id as a header.
 pub(super) fn request_id(id: Uuid) -> HeaderValue {
-    HeaderValue::try_from(id.to_string()).expect("a uuid is visible ASCII")
+    let mut text = Uuid::encode_buffer();
+    HeaderValue::from_str(id.hyphenated().encode_lower(&mut text)).expect("a uuid is visible ASCII")
 }

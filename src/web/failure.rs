@@ -2,7 +2,7 @@
 //! answers.
 
 use hyper::StatusCode;
-use hyper::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{ACCEPT_ENCODING, ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use uuid::Uuid;
 use warp::reply::Response;
 
@@ -61,6 +61,22 @@ impl Failure {
         Self::of(StatusCode::NOT_FOUND, ApiError::new(ErrorType::Unsupported, "Path does not exist"))
     }
 
+    /// 404: the path is that of a resource, but for the slash at its end.
+    pub fn path_without_slash(template: &str) -> Self {
+        let message = format!("Path does not exist; {template} does, without a slash at the end");
+        let error = ApiError::new(ErrorType::Unsupported, message).with("path", template);
+        Self::of(StatusCode::NOT_FOUND, error)
+    }
+
+    /// 404: another listener has the path.
+    pub fn path_elsewhere(listener: &str, template: &str) -> Self {
+        let message = format!(
+            "Path does not exist here; {template} is a path of the {listener} listener (`{listener}.listen`)"
+        );
+        let error = ApiError::new(ErrorType::Unsupported, message);
+        Self::of(StatusCode::NOT_FOUND, error.with("listener", listener).with("path", template))
+    }
+
     /// 404: something that a person may open is not there.
     pub fn unknown(message: &str) -> Self {
         Self::of(StatusCode::NOT_FOUND, ApiError::new(ErrorType::InvalidUuidReference, message))
@@ -106,14 +122,25 @@ impl Failure {
 
     /// 415: the body is not of a JSON type.
     pub fn unsupported_media() -> Self {
-        Self::unsupported("Content-Type must be application/json, without a Content-Encoding")
+        Self::unsupported("Content-Type must be application/json")
     }
 
     /// 415: the body is not that of an HTML form.
     pub fn unsupported_form() -> Self {
-        Self::unsupported(
-            "Content-Type must be application/x-www-form-urlencoded, without a Content-Encoding",
-        )
+        Self::unsupported("Content-Type must be application/x-www-form-urlencoded")
+    }
+
+    /// 415: the body is compressed.
+    pub fn unsupported_coding() -> Self {
+        Self::unsupported("Content-Encoding must be left out: bodies are read as they are, not compressed")
+            .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
+    }
+
+    /// 431: the head is longer than `limit_bytes`, or has too many headers.
+    pub fn head_too_large(limit_bytes: usize) -> Self {
+        let message = format!("Request head must be at most {limit_bytes} bytes, with at most 100 headers");
+        let error = ApiError::new(ErrorType::TooLarge, message).with("limit", limit_bytes.to_string());
+        Self::of(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, error)
     }
 
     /// 403: the caller is known, and must not do this.

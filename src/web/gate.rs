@@ -147,7 +147,7 @@ impl Gate {
         Ok(())
     }
 
-    /// What turns away new work just now, because the line for it is full. What only reads is let past: a client that polls
+    /// What turns away new work just now, because the queue for it is full. What only reads is let past: a client that polls
     /// has its lead in.
     pub(super) fn full_line(&self, method: &Method) -> Option<&LoadShedder> {
         self.shedder.as_ref().filter(|shedder| !reads(method) && shedder.is_full())

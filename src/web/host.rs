@@ -61,6 +61,10 @@ fn is_host(value: &HeaderValue) -> bool {
         }
         _ => text,
     };
+    let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+    if !name.is_empty() && name.bytes().all(is_usual) {
+        return true;
+    }
     let bracketed = name.starts_with('[') == name.ends_with(']');
     !name.is_empty() && bracketed && !text.contains('@') && Authority::try_from(text).is_ok()
 }

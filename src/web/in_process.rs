@@ -11,7 +11,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use hyper::header::{CONTENT_LENGTH, HeaderValue};
 use hyper::{Request, Response};
 
-use super::arrival::Arrival;
+use super::arrival::{Arrival, Head};
 use super::caller::Authenticate;
 use super::envelope;
 use super::surface::Surface;
@@ -33,14 +33,8 @@ impl<A: Authenticate + Send + Sync + 'static> InProcess<A> {
         let (head, body) = request.into_parts();
         let mut headers = head.headers;
         headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-        let arrival = Arrival {
-            method: head.method,
-            path: head.uri.path().to_owned(),
-            query: head.uri.query().unwrap_or_default().to_owned(),
-            headers,
-            peer: None,
-            body: Box::pin(stream::iter([Ok(body)])),
-        };
+        let head = Head { method: head.method, uri: head.uri, headers, peer: None, unknown_keys: 0.into() };
+        let arrival = Arrival { head: Arc::new(head), body: Box::pin(stream::iter([Ok(body)])) };
         let answer = envelope::answer(Arc::clone(&self.0), arrival).await;
         answer.map(|body| body.map_err(Into::into).boxed_unsync())
     }

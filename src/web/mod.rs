@@ -4,12 +4,12 @@
 //!
 //! 1. [`listener`] accepts the connection (no delay, a limit on the head's time and size) and notes the peer; [`connections`] has
 //!    a place for it, for which an idle one may be closed, or none (503, or 429 where its address has too many).
-//! 2. In `service`, `host` refuses what names no host, or two (400); `door` turns new work away while there is no room for it in line
+//! 2. In `service`, `host` refuses what names no host, or two (400); `door` turns new work away while there is no room for it in the queue
 //!    (503). Both answer with the 429 of step 4 to one who asks too often.
 //! 3. `arrival`, the one warp filter, takes the request apart; `envelope` gives it an id and a task of its
 //!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
 //! 4. [`gate`] counts it for its address (429), for those under way and, once the caller is known, for the
-//!    company; new work waits in line there until it is let in ([`load_shedder`](crate::load_shedder)), or is turned away as at
+//!    company; new work waits in the queue there until it is let in ([`load_shedder`](crate::load_shedder)), or is turned away as at
 //!    the door. No body is read before.
 //! 5. [`router`] finds the row of the route table, or answers 404, 405, or `OPTIONS`; [`cors`] answers
 //!    preflights.
@@ -17,7 +17,8 @@
 //!    what `Accept` asks for.
 //! 7. The [`Handler`] reads the body through [`request`], the query through [`query`], and gives a [`Reply`] or
 //!    a [`Failure`]; each is turned into an answer by one function, in the `coding` that the client asks for, which `exchange` seals with id, CORS, cache
-//!    rules, metrics and a log line.
+//!    rules, metrics and a log line. What is left of a body that nobody reads is heard out, so that the answer is heard too
+//!    (`lingering_close`).
 //!
 //! Invariants: only this module names warp; no filter rejects, so there is nothing to recover
 //! from; no more of a body is held than its cap; logs and metrics hold the route's template, never the path.
@@ -53,13 +54,16 @@ pub mod connections;
 pub mod cors;
 mod door;
 pub mod edition;
+mod elsewhere;
 mod envelope;
 mod exchange;
+mod explained;
 pub mod failure;
 pub mod gate;
 pub mod handler;
 mod host;
 mod in_process;
+mod lingering_close;
 pub mod listener;
 pub mod params;
 pub mod peer;
@@ -84,11 +88,13 @@ mod tests;
 
 pub use allowance::{Allowances, Rate, Standing};
 pub use answer_meter::AnswerMeter;
+pub use arrival::Head;
 pub use caller::{Authenticate, Caller, Principal, Scope, SigningKey, Token};
 pub use coding::{Compressed, Rendition, Renditions};
 pub use connections::{ConnectionRules, Connections};
 pub use cors::Cors;
 pub use edition::{Edition, Editions};
+pub use elsewhere::Elsewhere;
 pub use exchange::REQUEST_ID;
 pub use failure::Failure;
 pub use gate::{Gate, GateRules};

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::caller::is_hyphenated_uuid;
+use super::caller::hyphenated_uuid;
 use super::failure::Failure;
 
 /// The decoded values of the path parameters, by name.
@@ -17,8 +17,8 @@ impl Params {
 
     /// The value of `name` as a UUID, or 400 naming the parameter.
     pub fn uuid(&self, name: &str) -> Result<Uuid, Failure> {
-        let text = self.get(name).filter(|text| is_hyphenated_uuid(text));
-        text.and_then(|text| Uuid::try_parse(text).ok())
+        self.get(name)
+            .and_then(hyphenated_uuid)
             .ok_or_else(|| Failure::bad_attribute(name, format!("Path parameter {name} must be a UUID")))
     }
 

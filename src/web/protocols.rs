@@ -1,16 +1,18 @@
-//! What is spoken on a connection: HTTP/1.1, or within TLS either that or HTTP/2, as was negotiated.
-//!
-//! HTTP/2 in the clear is not offered: telling it from HTTP/1.1 by its first bytes has no time limit.
+//! What is spoken on a connection: HTTP/1.1 or HTTP/2. Within TLS it is negotiated; in the clear a client that knows beforehand
+//! begins with the preface of HTTP/2 (RFC 9113, 3.3), which is told from a request by its first bytes.
 
 use std::convert::Infallible;
 use std::future::pending;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
+use hyper::{StatusCode, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -19,6 +21,7 @@ use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::activity::{Activity, Taken};
+use super::explained::Explained;
 use super::listener::{HttpService, Limits};
 use super::peer::Peer;
 use super::tls::HTTP_2;
@@ -85,13 +88,37 @@ impl Protocols {
         activity: Arc<Activity>,
         draining: watch::Receiver<bool>,
     ) {
-        let stream = Unstalled::new(stream, self.limits.write_timeout, Arc::clone(&activity));
-        let Some(tls) = &self.tls else {
-            return self.serve_http1(stream, peer, service, activity, draining).await;
+        let Some(tls) = self.tls.clone() else {
+            return self.serve_in_the_clear(stream, peer, service, activity, draining).await;
         };
+        let stream = Unstalled::new(stream, self.limits.write_timeout, Arc::clone(&activity));
         let handshake = tokio::time::timeout(self.limits.header_timeout, tls.accept(stream));
         let Ok(Ok(stream)) = handshake.await else { return };
         if stream.get_ref().1.alpn_protocol() == Some(HTTP_2) {
+            self.serve_http2(stream, peer, service, activity, draining).await;
+        } else {
+            self.serve_http1(stream, peer, service, activity, draining).await;
+        }
+    }
+
+    async fn serve_in_the_clear<S: HttpService>(
+        &self,
+        stream: TcpStream,
+        peer: Peer,
+        service: S,
+        activity: Arc<Activity>,
+        draining: watch::Receiver<bool>,
+    ) {
+        let begins_with = tokio::time::timeout(self.limits.header_timeout, begins_with_preface(&stream));
+        let nothing_begun = Notify::new();
+        let is_http2 = tokio::select! {
+            begins_with = begins_with => begins_with,
+            // Nothing was sent, so nothing is answered.
+            () = told(draining.clone(), &nothing_begun) => return,
+        };
+        let Ok(Ok(is_http2)) = is_http2 else { return };
+        let stream = Unstalled::new(stream, self.limits.write_timeout, Arc::clone(&activity));
+        if is_http2 {
             self.serve_http2(stream, peer, service, activity, draining).await;
         } else {
             self.serve_http1(stream, peer, service, activity, draining).await;
@@ -107,6 +134,7 @@ impl Protocols {
         draining: watch::Receiver<bool>,
     ) {
         let begun = Arc::new(Notify::new());
+        let stream = Explained::new(stream, self.limits.head_bytes, Arc::clone(&activity));
         let with_peer = answering(peer, service, activity, Arc::clone(&begun));
         let connection = self.http1.serve_connection(TokioIo::new(stream), with_peer);
         finish(connection, told(draining, &begun)).await;
@@ -143,6 +171,15 @@ impl Protocols {
     }
 }
 
+/// Whether what a client sends first is the preface of HTTP/2. It stays there to be read. No request begins so, and who sends less
+/// than this at once is taken to speak HTTP/1.1.
+async fn begins_with_preface(stream: &TcpStream) -> io::Result<bool> {
+    const PREFACE: &[u8; 6] = b"PRI * ";
+    let mut first = [0; PREFACE.len()];
+    let peeked = stream.peek(&mut first).await?;
+    Ok(&first[..peeked] == PREFACE)
+}
+
 /// What answers the requests of one connection, and notes that they are under way. `begun` is told of each.
 fn answering<S, B>(
     peer: Peer,
@@ -157,15 +194,38 @@ where
     service_fn(move |mut request: hyper::Request<Incoming>| {
         begun.notify_one();
         request.extensions_mut().insert(peer);
+        if request.version() < Version::HTTP_2 {
+            note_body(&mut request, &activity);
+        }
         let answering = activity.begin().map(|answering| (answering, service.call(request)));
         async move {
             match answering {
-                Some((answering, answer)) => answer.await.map(|answer| answering.answered(answer)),
+                Some((answering, answer)) => {
+                    let answer = parting(answer.await?, answering.is_receiving());
+                    Ok(answering.answered(answer))
+                }
                 // The connection is closed at this moment: the client sends it again on another one.
                 None => pending().await,
             }
         }
     })
+}
+
+/// Has it known whether a body is coming, to who reads it as well.
+fn note_body(request: &mut hyper::Request<Incoming>, activity: &Arc<Activity>) {
+    let receiving = !request.body().is_end_stream();
+    activity.receives(receiving);
+    if receiving {
+        request.extensions_mut().insert(Arc::clone(activity));
+    }
+}
+
+/// An answer that refuses the rest of a body says that the connection ends with it: the client is to send no more of it.
+fn parting<B>(mut answer: hyper::Response<B>, receiving: bool) -> hyper::Response<B> {
+    if receiving && answer.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    answer
 }
 
 /// Runs a connection to its end; once `leave` is over it takes no new requests.

@@ -1,39 +1,36 @@
 //! A request as handlers see it: decoded, with a body that is read on demand, under a cap.
 
 use std::net::IpAddr;
-use std::pin::pin;
+use std::ops::Deref;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::stream::Peekable;
 use futures_util::{FutureExt, StreamExt};
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, TRANSFER_ENCODING};
-use hyper::{HeaderMap, Method};
+use hyper::HeaderMap;
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use ipnet::IpNet;
+use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use super::arrival::{Arrival, BodyStream};
+use super::arrival::{Arrival, BodyStream, Head};
 use super::bodies::{Bodies, Room};
 use super::client_address::{client_address, household};
 use super::failure::Failure;
-use super::peer::Peer;
 use crate::load_shedder::Permit;
 
-/// One request. Deliberately not `Debug`: headers hold the token, the body holds a person.
+/// One request, which has all that its [`Head`] has. Deliberately not `Debug`: headers hold the token, the body holds a person.
 pub struct Request {
     /// The id that the answer carries as `Request-Id`.
     pub id: Uuid,
-    /// The method as sent (`HEAD` on a `GET` route stays `HEAD`).
-    pub method: Method,
-    /// The path as sent, still percent-encoded.
-    pub path: String,
     /// The decoded query parameters in their order.
     pub query: Vec<(String, String)>,
-    /// All headers.
-    pub headers: HeaderMap,
-    /// Who sent it; absent only when no listener of ours accepted it.
-    pub peer: Option<Peer>,
     /// Leave to do new work, held until whoever takes it gives it back, or the request is answered.
     pub permit: Permit,
+    head: Arc<Head>,
     body: Option<BodyStream>,
     put_back: Option<Bytes>,
     /// The company that sent it, if it is one's.
@@ -54,22 +51,8 @@ impl Request {
         bodies: Bodies,
         permit: Permit,
     ) -> Self {
-        let Arrival { method, path, query: _, headers, peer, body } = arrival;
-        let body = Some(body);
-        Self {
-            id,
-            method,
-            path,
-            query,
-            headers,
-            peer,
-            permit,
-            body,
-            put_back: None,
-            company,
-            bodies,
-            room: None,
-        }
+        let Arrival { head, body } = arrival;
+        Self { id, query, permit, head, body: Some(body), put_back: None, company, bodies, room: None }
     }
 
     /// Who counts as one client: its address or, of IPv6, its /64 network; behind these proxies too.
@@ -115,31 +98,34 @@ impl Request {
         if let Some(bytes) = self.put_back.take() {
             return Ok(bytes);
         }
-        let Some(body) = self.body.take().filter(|_| announces_body(&self.headers)) else {
+        let Some(body) = self.body.take() else { return Ok(Bytes::new()) };
+        let (mut body, end) = (body.peekable(), Instant::now() + timeout);
+        // Over HTTP/2 a body may come unannounced.
+        if !announces_body(&self.headers)
+            && unhurried(&mut self.permit, end, Pin::new(&mut body).peek()).await?.is_none()
+        {
             return Ok(Bytes::new());
-        };
-        if !is_wanted(&self.headers) || is_encoded(&self.headers) {
+        }
+        if !is_wanted(&self.headers) {
             return Err(refusal());
         }
-        let waits_for_leave = self.headers.contains_key(EXPECT);
-        if waits_for_leave && content_length(&self.headers).is_some_and(|length| length > cap_bytes as u64) {
+        if is_encoded(&self.headers) {
+            return Err(Failure::unsupported_coding());
+        }
+        let announced = content_length(&self.headers);
+        if announced.is_some_and(|length| length > cap_bytes as u64) {
+            // None of it is waited for.
             return Err(Failure::too_large(cap_bytes));
         }
-        let announced = content_length(&self.headers).and_then(|length| usize::try_from(length).ok());
+        let announced = announced.and_then(|length| usize::try_from(length).ok());
         let most = announced.map_or(cap_bytes, |length| length.min(cap_bytes));
         self.room = Some(self.bodies.room(self.company, most)?);
-        let mut reading = pin!(tokio::time::timeout(timeout, collect(body, cap_bytes)));
-        let read = match reading.as_mut().now_or_never() {
-            Some(read) => read,
-            None => {
-                // Nobody is kept waiting for who sends slowly.
-                self.permit.pause();
-                let read = reading.await;
-                self.permit.resume();
-                read
-            }
-        };
-        read.map_err(|_| Failure::timeout())?
+        unhurried(&mut self.permit, end, collect(body, cap_bytes)).await?
+    }
+
+    /// Has the answer tell how many keys of the body mean nothing.
+    pub fn note_unknown_keys(&self, count: usize) {
+        self.head.unknown_keys.store(count, Ordering::Relaxed);
     }
 
     /// Puts `bytes` in the place of a body that was read, for whoever reads it next.
@@ -148,36 +134,44 @@ impl Request {
     }
 }
 
-/// How much of a body beyond the cap is listened to and forgotten, because a client that is cut off while it writes never
-/// reads the answer: twice the largest cap that the settings take.
-const LISTENED_TO_BYTES: usize = 2 * 1024 * 1024;
+impl Deref for Request {
+    type Target = Head;
 
-/// How long it is.
-const LISTENED_TO: Duration = Duration::from_secs(1);
+    fn deref(&self) -> &Head {
+        &self.head
+    }
+}
 
-/// Collects the body.
-async fn collect(mut body: BodyStream, cap_bytes: usize) -> Result<Bytes, Failure> {
+/// Awaits a part of the body, no longer than to its end. Meanwhile the permit rests: nobody is kept waiting for who sends slowly.
+async fn unhurried<T>(
+    permit: &mut Permit,
+    end: Instant,
+    part: impl Future<Output = T>,
+) -> Result<T, Failure> {
+    let mut part = pin!(timeout_at(end, part));
+    let read = match part.as_mut().now_or_never() {
+        Some(read) => read,
+        None => {
+            permit.pause();
+            let read = part.await;
+            permit.resume();
+            read
+        }
+    };
+    read.map_err(|_| Failure::timeout())
+}
+
+/// Collects the body. What comes beyond the cap is not waited for: whether it ends or not, it is too large.
+async fn collect(mut body: Peekable<BodyStream>, cap_bytes: usize) -> Result<Bytes, Failure> {
     let mut collected = Vec::new();
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|_| Failure::bad_request("Request body broke off"))?;
         if collected.len() + chunk.len() > cap_bytes {
-            // Whether it ends or not, it is too large.
-            let _ = tokio::time::timeout(LISTENED_TO, forget(body)).await;
             return Err(Failure::too_large(cap_bytes));
         }
         collected.extend_from_slice(&chunk);
     }
     Ok(collected.into())
-}
-
-/// Listens to a body without keeping it.
-async fn forget(mut body: BodyStream) {
-    let mut received_bytes = 0;
-    while let Some(Ok(chunk)) = body.next().await
-        && received_bytes <= LISTENED_TO_BYTES
-    {
-        received_bytes += chunk.len();
-    }
 }
 
 fn announces_body(headers: &HeaderMap) -> bool {

@@ -1,14 +1,14 @@
 //! What a client reads when a request succeeds, plain or compressed, and when it already holds the same bytes (304).
 
-use std::fmt::Display;
+use std::fmt::{Display, Write};
 use std::io;
 use std::pin::Pin;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use hyper::header::{
-    ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
-    RETRY_AFTER, VARY,
+    ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, ETAG, GetAll, HeaderName, HeaderValue,
+    IF_NONE_MATCH, RETRY_AFTER, VARY,
 };
 use hyper::{HeaderMap, Method, StatusCode};
 use serde::Serialize;
@@ -18,6 +18,10 @@ use warp::reply::Response;
 use super::coding::{self, Coding, Rendition, Renditions};
 use super::failure::Failure;
 use super::gate::Passage;
+use super::stock_answer::HEADERS;
+
+/// Room for an entity tag, so that it is written in one piece.
+const TAG_BYTES: usize = 32;
 
 /// A successful answer. Starts as 200; its verbs add the rest.
 pub struct Reply {
@@ -73,7 +77,7 @@ impl Reply {
     pub fn empty(status: StatusCode) -> Self {
         Self {
             status,
-            headers: HeaderMap::new(),
+            headers: HeaderMap::with_capacity(HEADERS),
             body: Body::Whole(Bytes::new()),
             compressible: false,
             words: "",
@@ -104,7 +108,9 @@ impl Reply {
     /// quotes.
     #[must_use]
     pub fn etag(self, tag: impl Display) -> Self {
-        let value = HeaderValue::try_from(format!("\"{tag}\""));
+        let mut quoted = String::with_capacity(TAG_BYTES);
+        write!(quoted, "\"{tag}\"").expect("writing to memory does not fail");
+        let value = HeaderValue::try_from(quoted);
         debug_assert!(value.is_ok(), "an entity tag is visible ASCII");
         match value {
             Ok(value) => self.header(ETAG, value),
@@ -169,11 +175,9 @@ impl Reply {
 
     /// Has its entity tag, if it has one, end with a mark.
     fn mark_tag(self, mark: &str) -> Self {
-        let tag = self.headers.get(ETAG).and_then(|tag| tag.to_str().ok());
-        match tag.map(|tag| format!("{}{mark}", tag.trim_matches('"'))) {
-            Some(marked) => self.etag(marked),
-            None => self,
-        }
+        let Some(tag) = self.headers.get(ETAG).filter(|_| !mark.is_empty()).cloned() else { return self };
+        let Ok(text) = tag.to_str() else { return self };
+        self.etag(format_args!("{}{mark}", text.trim_matches('"')))
     }
 
     /// Keeps a request's place among those under way.
@@ -239,16 +243,14 @@ impl Reply {
 }
 
 /// The entity tags that a client says it holds (`If-None-Match`).
-#[derive(Debug, Default)]
-pub struct HeldTags(Vec<HeaderValue>);
+#[derive(Debug)]
+pub struct HeldTags<'h>(Option<GetAll<'h, HeaderValue>>);
 
-impl HeldTags {
+impl<'h> HeldTags<'h> {
     /// Reads them off a request. Only reading methods are conditional here.
-    pub fn of(method: &Method, headers: &HeaderMap) -> Self {
-        match *method {
-            Method::GET | Method::HEAD => Self(headers.get_all(IF_NONE_MATCH).iter().cloned().collect()),
-            _ => Self::default(),
-        }
+    pub fn of(method: &Method, headers: &'h HeaderMap) -> Self {
+        let reads = matches!(*method, Method::GET | Method::HEAD);
+        Self(reads.then(|| headers.get_all(IF_NONE_MATCH)))
     }
 
     /// What the tags say, without quotes and without what marks a coding.
@@ -264,7 +266,7 @@ impl HeldTags {
     }
 
     fn each(&self) -> impl Iterator<Item = &str> {
-        let lists = self.0.iter().filter_map(|value| value.to_str().ok());
+        let lists = self.0.iter().flatten().filter_map(|value| value.to_str().ok());
         let tags = lists.flat_map(|list| list.split(',')).map(str::trim);
         tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag))
     }
@@ -288,14 +290,15 @@ async fn compressed(plain: Bytes, again: bool) -> Option<Bytes> {
 mod tests {
     use super::*;
 
-    fn held(method: &Method, if_none_match: &str) -> HeldTags {
+    fn holding(if_none_match: &str) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(IF_NONE_MATCH, HeaderValue::from_str(if_none_match).unwrap());
-        HeldTags::of(method, &headers)
+        headers
     }
 
     fn status_for(method: Method, if_none_match: &str) -> StatusCode {
-        let reply = Reply::json_bytes("{}").etag("v7").unless_held(&held(&method, if_none_match));
+        let reply =
+            Reply::json_bytes("{}").etag("v7").unless_held(&HeldTags::of(&method, &holding(if_none_match)));
         reply.into_response().status()
     }
 
@@ -310,11 +313,13 @@ mod tests {
     #[test]
     fn a_client_holds_the_same_in_whichever_coding_and_is_told_the_tag_that_it_holds() {
         for (list, tag) in [(r#""v6", "v7-gzip""#, "\"v7-gzip\""), (r#"W/"v7""#, "\"v7\""), ("*", "\"v7\"")] {
-            let reply = Reply::json_bytes("{}").etag("v7").unless_held(&held(&Method::GET, list));
+            let client = holding(list);
+            let reply = Reply::json_bytes("{}").etag("v7").unless_held(&HeldTags::of(&Method::GET, &client));
             assert_eq!(reply.into_response().headers()[ETAG], tag, "{list}");
         }
         assert_eq!(status_for(Method::GET, r#""v7-gzip-gzip""#), StatusCode::OK);
-        assert_eq!(held(&Method::GET, r#"W/"a-gzip", "b""#).opaque().collect::<Vec<_>>(), ["a", "b"]);
+        let client = holding(r#"W/"a-gzip", "b""#);
+        assert_eq!(HeldTags::of(&Method::GET, &client).opaque().collect::<Vec<_>>(), ["a", "b"]);
     }
 
     #[tokio::test]

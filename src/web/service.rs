@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::future::{Either, ready};
-use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
-use hyper::{Request, Uri};
 use hyper_util::service::TowerToHyperService;
 use warp::Filter;
 
-use super::arrival::arrival;
+use super::arrival::{arrival, with_head};
 use super::caller::Authenticate;
 use super::door;
 use super::envelope;
@@ -29,16 +27,7 @@ where
     service_fn(move |request| {
         match host::refused(&surface, &request).or_else(|| door::turned_away(&surface, &request)) {
             Some(refusal) => Either::Left(ready(Ok(refusal))),
-            None => Either::Right(warped.call(with_path(request))),
+            None => Either::Right(warped.call(with_head(request))),
         }
     })
-}
-
-/// A target that is only a host, as proxies are sent (`CONNECT offers.example:443`), has no path, and warp panics on it. It
-/// becomes `*`, which names no resource either.
-fn with_path(mut request: Request<Incoming>) -> Request<Incoming> {
-    if request.uri().path_and_query().is_none() {
-        *request.uri_mut() = Uri::from_static("*");
-    }
-    request
 }

@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use uuid::Uuid;
 
-use super::caller::{Authenticate, is_hyphenated_uuid};
+use super::caller::{Authenticate, hyphenated_uuid};
 use super::failure::Failure;
 
 /// The parameter that names the signing key.
@@ -34,8 +33,8 @@ pub fn sign(query: &[(String, String)], secret: &str) -> String {
 pub(super) fn signer(query: &[(String, String)], keys: &impl Authenticate) -> Result<Arc<str>, Failure> {
     let signature = only(query, SIGNATURE).ok_or_else(|| Failure::unauthorized("Signature is missing"))?;
     let verified = only(query, KEY_ID)
-        .filter(|id| is_hyphenated_uuid(id))
-        .and_then(|id| keys.signing_key(Uuid::try_parse(id).ok()?))
+        .and_then(hyphenated_uuid)
+        .and_then(|id| keys.signing_key(id))
         .filter(|_| !query.iter().any(|(_, value)| value.contains(char::is_control)))
         .filter(|key| mac(query, &key.secret).verify_slice(&bytes(signature).unwrap_or_default()).is_ok());
     verified.map(|key| key.partner).ok_or_else(|| Failure::unauthorized("Signature is invalid"))
@@ -65,6 +64,8 @@ fn bytes(hexadecimal: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::super::caller::{Principal, SigningKey, Token};
     use super::*;
 

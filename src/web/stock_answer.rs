@@ -8,7 +8,7 @@ use warp::reply::Response;
 use super::failure::Failure;
 
 /// Room for an answer's own headers and for those that it is sealed with, so that they are moved nowhere on the way.
-const HEADERS: usize = 12;
+pub(super) const HEADERS: usize = 12;
 
 /// What a failure is answered with, but for what each answer is sealed with.
 pub(super) struct StockAnswer {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::answer_meter::AnswerMeter;
+use super::elsewhere::Elsewhere;
 use super::gate::Gate;
 use super::handler::Handler;
 use super::router::Router;
@@ -18,6 +19,8 @@ pub struct Surface<A> {
     pub app: Arc<A>,
     /// The compiled route table.
     pub router: Router<Handler<A>>,
+    /// What the other listeners serve.
+    pub elsewhere: Arc<Elsewhere>,
     /// What it lets past.
     pub gate: Arc<Gate>,
     /// Who is welcome as of now; a request keeps to what it finds when it arrives.

@@ -1,10 +1,10 @@
-//! A socket on which the other side may not stop reading for ever.
+//! A socket on which the other side may not stop reading for ever, and may finish what it is saying when we close.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use super::activity::Activity;
+use super::lingering_close::LingeringClose;
 
 /// A stream whose writes fail once the socket has taken nothing for `patience`.
 ///
@@ -23,11 +24,13 @@ pub(super) struct Unstalled {
     activity: Arc<Activity>,
     /// Runs from the first write that found the socket full to the next that did not.
     stall: Option<Pin<Box<Sleep>>>,
+    /// From when our side is closed, if a body may still be coming.
+    lingering: Option<LingeringClose>,
 }
 
 impl Unstalled {
     pub(super) fn new(stream: TcpStream, patience: Duration, activity: Arc<Activity>) -> Self {
-        Self { stream, patience, activity, stall: None }
+        Self { stream, patience, activity, stall: None, lingering: None }
     }
 
     fn within_patience<T>(
@@ -86,6 +89,13 @@ impl AsyncWrite for Unstalled {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+        let Self { stream, activity, lingering, .. } = self.get_mut();
+        if lingering.is_none() {
+            ready!(Pin::new(&mut *stream).poll_shutdown(context))?;
+            if !activity.is_receiving() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        lingering.get_or_insert_with(LingeringClose::begin).poll(stream, context).map(Ok)
     }
 }

@@ -7,6 +7,6 @@ use super::cors::Cors;
 pub struct Welcome {
     /// Which origins may call from a browser.
     pub cors: Cors,
-    /// The vendor names that the v1 `Accept` type may carry.
+    /// The vendor names that the v1 `Accept` type may carry; with none, any.
     pub vendors: Vec<String>,
 }

@@ -130,7 +130,7 @@ impl Breaker {
         }
     }
 
-    /// A call has ended well or not. `room` is asked whether the panel can do without this lane.
+    /// A call has ended well or not. `room` is asked whether the panel can do without this endpoint.
     pub fn judge(&mut self, now: Instant, ok: bool, room: impl FnOnce() -> bool) -> Option<Turn> {
         match &mut self.stage {
             Stage::Closed if planted(Planted::BreakerStuck) => None,

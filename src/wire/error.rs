@@ -1,15 +1,14 @@
 //! Why a call has no reply.
 
 use std::error::Error;
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 /// Why a call has no reply. Shown, each is one sentence without anything of the payload or the URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CallError {
-    /// As many calls as the lane may have were already under way.
+    /// As many calls as the endpoint may have were already under way.
     Busy,
-    /// The lane's breaker keeps calls back.
+    /// The endpoint's breaker keeps calls back.
     BreakerOpen,
     /// The deadline had passed before anything was begun.
     NoTime,

@@ -1,4 +1,4 @@
-//! What is shown of a lane as metrics.
+//! What is shown of a endpoint as metrics.
 
 use metrics::{Counter, Gauge, counter, gauge};
 
@@ -6,7 +6,7 @@ use super::breaker::BreakerState;
 use super::error::CallError;
 use crate::telemetry::metrics::{WIRE_BREAKER_STATE, WIRE_ERRORS, WIRE_IN_FLIGHT, WIRE_RETRIES};
 
-/// The metrics of one lane, looked up once.
+/// The metrics of one endpoint, looked up once.
 pub(super) struct Figures {
     labels: [(&'static str, String); 2],
     in_flight: Gauge,
@@ -15,8 +15,8 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    pub(super) fn new(pool: &str, lane: &str) -> Self {
-        let labels = [("pool", pool.to_owned()), ("lane", lane.to_owned())];
+    pub(super) fn new(pool: &str, endpoint: &str) -> Self {
+        let labels = [("pool", pool.to_owned()), ("endpoint", endpoint.to_owned())];
         Self {
             in_flight: gauge!(WIRE_IN_FLIGHT, &labels),
             breaker_state: gauge!(WIRE_BREAKER_STATE, &labels),
@@ -51,7 +51,7 @@ impl Figures {
 
     /// A call has no reply.
     pub(super) fn error(&self, error: CallError) {
-        let [(_, pool), (_, lane)] = self.labels.clone();
-        counter!(WIRE_ERRORS, "pool" => pool, "lane" => lane, "cause" => error.label()).increment(1);
+        let [(_, pool), (_, endpoint)] = self.labels.clone();
+        counter!(WIRE_ERRORS, "pool" => pool, "endpoint" => endpoint, "cause" => error.label()).increment(1);
     }
 }

@@ -2,7 +2,7 @@
 //! deadline would have won.
 //!
 //! Whoever called has given up and was told so; of a late answer nothing is read but that its head came. At most one call
-//! of a lane is watched at a time, and only where the lane has a place for it, so that no far side is kept busier than it
+//! of a endpoint is watched at a time, and only where the endpoint has a place for it, so that no far side is kept busier than it
 //! may be.
 
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use crate::telemetry::metrics::WIRE_LATE_SECONDS;
 /// Calls that are told of, the last ones.
 const KEPT: usize = 200;
 
-/// Watches late answers of one lane. Cheap to clone.
+/// Watches late answers of one endpoint. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct LateWatch {
     /// How long an answer is waited for after its deadline.
@@ -31,8 +31,8 @@ pub(super) struct LateWatch {
 
 impl LateWatch {
     /// Waits `patience` for answers after their deadline; no time at all watches none.
-    pub(super) fn new(pool: &str, lane: &str, patience: Duration) -> Self {
-        let labels = [("pool", pool.to_owned()), ("lane", lane.to_owned())];
+    pub(super) fn new(pool: &str, endpoint: &str, patience: Duration) -> Self {
+        let labels = [("pool", pool.to_owned()), ("endpoint", endpoint.to_owned())];
         Self {
             patience,
             place: Arc::new(Semaphore::new(usize::from(!patience.is_zero()))),
@@ -41,7 +41,7 @@ impl LateWatch {
         }
     }
 
-    /// Goes on waiting for the head of an answer whose deadline has passed, unless another is waited for or the lane has no place:
+    /// Goes on waiting for the head of an answer whose deadline has passed, unless another is waited for or the endpoint has no place:
     /// `lane_places` are those for its calls.
     pub(super) fn watch<H>(&self, begun: Instant, lane_places: &Arc<Semaphore>, head: H)
     where

@@ -1,14 +1,14 @@
 //! How a request is sent to a far system within a deadline, and how that can fail. Knows no partner, lead or file.
 //!
 //! A [`Wire`] is what a process has one of; a [`Pool`] is how one far system is reached, and holds its connections; a
-//! [`Lane`] is one kind of traffic to it, with its own [`breaker`], concurrency limit and [`retry`] budget. A call:
+//! [`Endpoint`] is one kind of traffic to it, with its own [`breaker`], concurrency limit and [`retry`] budget. A call:
 //!
-//! 1. is refused at once if its deadline has passed, the lane is full or its breaker is open;
+//! 1. is refused at once if its deadline has passed, the endpoint is full or its breaker is open;
 //! 2. takes a pooled connection or makes one: the name is resolved, the addresses are held against the [`address`]
 //!    rules, and what passed is what is connected to, so that a name which resolves anew cannot lead elsewhere;
 //! 3. is sent, once; again only if it was certainly never sent or is declared idempotent, within the retry budget;
 //! 4. is read under the cap of the pool, which holds before and after gzip is undone;
-//! 5. ends in a [`Reply`], on which its reader passes judgement ([`Lane::judged`]), or in one [`CallError`].
+//! 5. ends in a [`Reply`], on which its reader passes judgement ([`Endpoint::judged`]), or in one [`CallError`].
 //!
 //! The deadline covers all of it. When it passes, the connection is dropped (with HTTP/2 the stream is reset), but for a
 //! sample of calls whose late answers are watched for (`late`).
@@ -20,9 +20,9 @@ mod body;
 pub mod breaker;
 mod call;
 mod connector;
+mod endpoint;
 mod error;
 mod figures;
-mod lane;
 mod late;
 mod panel;
 pub mod pinned;
@@ -38,8 +38,8 @@ use std::sync::Arc;
 
 pub use breaker::{BreakerRules, BreakerState};
 pub use call::{Call, Reply};
+pub use endpoint::{Endpoint, EndpointRules, EndpointState};
 pub use error::{CallError, Phase};
-pub use lane::{Lane, LaneRules, LaneState};
 pub use panel::PanelRules;
 pub use pool::{Pool, PoolRules};
 pub use retry::RetryRules;

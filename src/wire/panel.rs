@@ -1,11 +1,11 @@
-//! How much of all lanes may be kept out at once: when most of a panel fails, the cause is more likely on our side.
+//! How much of all endpoints may be kept out at once: when most of a panel fails, the cause is more likely on our side.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Limits of all breakers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PanelRules {
-    /// Share of all lanes that may be ejected at once. Unless it is 0, one always may: else a small panel had no breakers.
+    /// Share of all endpoints that may be ejected at once. Unless it is 0, one always may: else a small panel had no breakers.
     pub max_ejected_percent: u8,
     /// Breakers count and log, and refuse nothing.
     pub simulate_only: bool,
@@ -17,23 +17,23 @@ impl Default for PanelRules {
     }
 }
 
-/// All lanes, and how many of them are ejected.
+/// All endpoints, and how many of them are ejected.
 #[derive(Debug)]
 pub(super) struct Panel(Mutex<Count>);
 
 #[derive(Debug)]
 struct Count {
     rules: PanelRules,
-    lanes: u64,
+    endpoints: u64,
     ejected: u64,
 }
 
 impl Panel {
     pub(super) fn new(rules: PanelRules) -> Result<Self, String> {
-        checked(rules).map(|rules| Self(Mutex::new(Count { rules, lanes: 0, ejected: 0 })))
+        checked(rules).map(|rules| Self(Mutex::new(Count { rules, endpoints: 0, ejected: 0 })))
     }
 
-    /// Other limits from now on. Lanes that are ejected stay so, even where fewer may be now.
+    /// Other limits from now on. Endpoints that are ejected stay so, even where fewer may be now.
     pub(super) fn set_rules(&self, rules: PanelRules) -> Result<(), String> {
         self.count().rules = checked(rules)?;
         Ok(())
@@ -44,29 +44,29 @@ impl Panel {
         self.count().rules.simulate_only
     }
 
-    /// A lane has come.
+    /// A endpoint has come.
     pub(super) fn join(&self) {
-        self.count().lanes += 1;
+        self.count().endpoints += 1;
     }
 
-    /// A lane has gone.
+    /// A endpoint has gone.
     pub(super) fn leave(&self, ejected: bool) {
         let mut count = self.count();
-        count.lanes -= 1;
+        count.endpoints -= 1;
         count.ejected -= u64::from(ejected);
     }
 
-    /// Takes a lane out, if there is room.
+    /// Takes a endpoint out, if there is room.
     pub(super) fn eject(&self) -> bool {
         let mut count = self.count();
         let percent = u64::from(count.rules.max_ejected_percent);
-        let most = (count.lanes * percent / 100).max(percent.min(1));
+        let most = (count.endpoints * percent / 100).max(percent.min(1));
         let room = count.ejected < most;
         count.ejected += u64::from(room);
         room
     }
 
-    /// A lane that was taken out is back.
+    /// A endpoint that was taken out is back.
     pub(super) fn restore(&self) {
         self.count().ejected -= 1;
     }
@@ -88,9 +88,9 @@ fn checked(rules: PanelRules) -> Result<PanelRules, String> {
 mod tests {
     use super::*;
 
-    fn panel(max_ejected_percent: u8, lanes: usize) -> Panel {
+    fn panel(max_ejected_percent: u8, endpoints: usize) -> Panel {
         let panel = Panel::new(PanelRules { max_ejected_percent, simulate_only: false }).unwrap();
-        (0..lanes).for_each(|_| panel.join());
+        (0..endpoints).for_each(|_| panel.join());
         panel
     }
 

@@ -24,8 +24,8 @@ use super::address::AddressRules;
 use super::body::{self, BodyRules};
 use super::call::{Call, Reply};
 use super::connector::{Connector, literal_address};
+use super::endpoint::{Endpoint, EndpointRules};
 use super::error::{CallError, Failed, Phase};
-use super::lane::{Lane, LaneRules};
 use super::panel::Panel;
 use super::tls::{ClientIdentity, Trust};
 use crate::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
@@ -76,7 +76,7 @@ impl Default for PoolRules {
     }
 }
 
-/// The connections to one far system. Cheap to clone; all its lanes share them.
+/// The connections to one far system. Cheap to clone; all its endpoints share them.
 #[derive(Clone)]
 pub struct Pool(Arc<Inner>);
 
@@ -147,8 +147,8 @@ impl Pool {
     }
 
     /// A kind of traffic with limits of its own; `name` labels its metrics.
-    pub fn lane(&self, name: &str, rules: LaneRules) -> Lane {
-        Lane::new(self.clone(), Arc::clone(&self.0.panel), name, rules)
+    pub fn endpoint(&self, name: &str, rules: EndpointRules) -> Endpoint {
+        Endpoint::new(self.clone(), Arc::clone(&self.0.panel), name, rules)
     }
 
     /// What it is called.

@@ -13,7 +13,7 @@ pub struct RetryRules {
     pub percent: u8,
     /// Retries per minute beside them.
     pub per_minute: u32,
-    /// Retries that may be saved up; a new lane starts with as many.
+    /// Retries that may be saved up; a new endpoint starts with as many.
     pub reserve: u32,
 }
 

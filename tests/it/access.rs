@@ -116,6 +116,7 @@ const MATRIX: &[(&str, &str, Cells)] = &[
     ("get", "/offerPreview/savingsOffers", tokens([200; 5])),
     ("get", "/leads/universities", tokens([200; 5])),
     ("get", "/uiUtil/featuredFinancialInstitutions", tokens([200; 5])),
+    ("get", "/", everyone([200; 5])),
     ("get", "/openapi.json", everyone([200; 5])),
     ("get", "/docs", everyone([200; 5])),
     ("get", "/docs/{file}", everyone([200; 5])),

@@ -193,6 +193,58 @@ async fn every_fault_of_a_request_for_the_newer_form_is_told_at_once() {
     }
 }
 
+/// Who sends it believes to be heard.
+#[tokio::test]
+async fn what_only_the_newer_form_goes_by_must_be_right_beside_an_old_timestamp_too() {
+    let daemon = daemon().await;
+    for (more, named) in [
+        ("", None),
+        ("&eventType=funded,leadCreated&sinceTimestamp=2024-01-01T00:00:00Z", None),
+        ("&eventType=lost", Some("eventType")),
+        ("&sinceTimestamp=yesterday", Some("sinceTimestamp")),
+        ("&sinceTimestamp=2999-01-01T00:00:00Z", Some("sinceTimestamp")),
+        ("&untilTimestamp=tomorrow", Some("untilTimestamp")),
+    ] {
+        let path = format!("/supplyAnalytics/leadEvents?timestamp=2020-08-01T00:00:00Z{more}");
+        let answer = daemon.get(&path).await;
+        match named {
+            None => assert_eq!(answer.status, 200, "{more}"),
+            Some(named) => {
+                assert_eq!((answer.status, answer.attributes()), (422, vec![named.to_owned()]), "{more}");
+                assert_eq!(answer.json()[0]["type"], "malformed");
+            }
+        }
+    }
+}
+
+/// The document of the newer form requires these.
+#[tokio::test]
+async fn the_newer_form_tells_whose_a_record_is_and_when_it_arrived_and_the_older_form_does_not() {
+    let daemon = with_old_events().await;
+    let newer = prompt(&daemon, "leadEvents?sinceTimestamp=2020-08-01T00:00:00Z").await.json();
+    let token = newer["paginationToken"].as_str().unwrap();
+    assert!(newer["nextUrl"].as_str().unwrap().ends_with(&format!("?paginationToken={token}")));
+    let lead = daemon.submit("{}").await.json();
+    let lead = daemon.get(&format!("/leads/{}", lead["leadUuid"].as_str().unwrap())).await.json();
+    for event in newer["data"].as_array().unwrap() {
+        assert_eq!(event["supplySubAccountUuid"], lead["companyUUID"]);
+        assert_eq!(event["supplySubAccountName"], lead["leadProviderName"]);
+        assert!(event["paginationTimestamp"].as_str().unwrap().ends_with('Z'));
+    }
+    for feed in FEEDS {
+        let page = prompt(&daemon, &format!("{feed}?sinceTimestamp=2020-08-01T00:00:00Z")).await.json();
+        assert!(page["paginationToken"].is_string(), "{feed}");
+    }
+
+    let older = daemon.get("/supplyAnalytics/leadEvents?timestamp=2020-08-01T00:00:00Z").await.json();
+    assert!(older.get("paginationToken").is_none());
+    for event in older["data"].as_array().unwrap() {
+        for field in ["supplySubAccountUuid", "supplySubAccountName", "paginationTimestamp"] {
+            assert!(event.get(field).is_none(), "{event}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_time_within_the_last_five_minutes_is_told_the_latest_that_is_not() {
     let daemon = daemon().await;

@@ -112,7 +112,8 @@ async fn an_unknown_offer_is_not_found() {
     let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
     let table = daemon.submit("{}").await.json();
     let url = table["savingsOffers"][0]["url"].as_str().unwrap();
-    let beyond = format!("{}7", &url[..url.len() - 1]);
+    let other_digit = if url.ends_with('7') { '8' } else { '7' };
+    let beyond = format!("{}{other_digit}", &url[..url.len() - 1]);
     let whole_table = format!("{}/click/{}", daemon.api, table["uuid"].as_str().unwrap());
     let nonsense = format!("{}/click/nonsense", daemon.api);
     let stranger = format!("{}/click/0193a7b2-1c7e-7d5a-9c11-2f6c5a0e4b77", daemon.api);

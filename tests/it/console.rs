@@ -4,7 +4,7 @@ use hyper::Method;
 use offerd::telemetry::metrics::METRICS;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::kit::partners::prompt_partners;
+use crate::kit::partners::{partner, prompt_partners};
 use crate::kit::{Answer, Daemon, sample};
 
 /// A page with what the browser of somebody sends who is signed in.
@@ -217,6 +217,27 @@ async fn a_page_that_is_kept_open_is_sent_anew_and_does_not_hold_up_the_end() {
     assert!(received.contains("content-type: text/event-stream") && received.contains("data: <div"));
     let (status, _) = daemon.terminate();
     assert!(status.success());
+}
+
+#[tokio::test]
+async fn a_partner_is_told_by_its_rates_and_its_last_failures_the_newest_first() {
+    let lender = partner("lender").loan("").replaced("timeout = \"10s\"", "timeout = \"500ms\"");
+    let daemon = Daemon::with_partners(vec![lender]).start().await;
+    for tag in ["offers", "malformed", "timed_out"] {
+        let lead = format!(
+            r#"{{"productTypes": ["loan"], "loanInformation": {{"loanAmount": 10000}},
+                "creditInformation": {{"providedCreditRating": "good"}}, "clientTags": {{"sandbox": ["lender={tag}"]}}}}"#
+        );
+        assert_eq!(daemon.submit_blocking(&lead).await.status, 200);
+    }
+    let page = html(&daemon, "/console/partners/lender").await;
+    assert!(page.contains("3: 1 with offers, 0 without, 1 failed, 1 timed out"), "{page}");
+    assert!(page.contains("33.3 % of asks, 100 % of answers with offers"), "{page}");
+    let outcomes = page.split("data-label=\"Outcome\">").skip(1);
+    let outcomes: Vec<&str> = outcomes.filter_map(|rest| rest.split('<').next()).collect();
+    assert_eq!(outcomes, ["timed out", "bad answer"]);
+    let list = html(&daemon, "/console/partners").await;
+    assert!(list.contains("data-label=\"Answered\">33.3 %"), "{list}");
 }
 
 /// Fields of a form, or headers.

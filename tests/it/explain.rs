@@ -69,6 +69,12 @@ fn result<'d>(document: &'d Value, partner: &str) -> &'d Value {
     partners.iter().find(|one| one["partnerName"] == partner).unwrap_or_else(|| panic!("{partner}"))
 }
 
+/// The number of the line of a partner file that holds a text.
+fn line_of(daemon: &Daemon, file: &str, text: &str) -> usize {
+    let file = std::fs::read_to_string(daemon.partners().join(file)).unwrap();
+    file.lines().position(|line| line.contains(text)).unwrap() + 1
+}
+
 /// Holds the document against what `/openapi.json` says of it.
 async fn assert_conforms(daemon: &Daemon, document: &Value) {
     let mut schema = daemon.get("/openapi.json").await.json();
@@ -117,24 +123,19 @@ async fn every_partner_has_the_reason_that_was_recorded_or_is_found_again() {
     assert_eq!(seat(&explained, "rejecter")["rejectReason"], "low_fico");
     assert_eq!(why("silent"), "timed_out");
     assert!(seat(&explained, "silent")["endedAfterMs"].as_u64().unwrap() >= 300);
-    assert_eq!(
-        (why("failing"), cause("failing")),
-        ("bad_answer".to_owned(), "the answer has status 503".to_owned())
-    );
+    assert_eq!(why("failing"), "bad_answer");
+    assert_eq!(cause("failing"), "the answer has status 503");
 
     // A mapping that fails names its file, its line and its cause.
     assert_eq!(why("mistaken"), "bad_answer");
-    let file = std::fs::read_to_string(daemon.partners().join("mistaken.toml")).unwrap();
-    let line = file.lines().position(|line| line.contains("apr = \"offer.apr\"")).unwrap() + 1;
+    let line = line_of(&daemon, "mistaken.toml", "apr = \"offer.apr\"");
     let place = format!("mistaken.toml:{line}: `answer.offer.apr` must be a number");
     assert!(cause("mistaken").starts_with(&place), "{}", cause("mistaken"));
 
     assert_eq!(why("picky"), "unmet");
     let refusal = &seat(&explained, "picky")["refusals"][0];
-    assert_eq!(
-        (&refusal["attribute"], &refusal["found"]),
-        (&json!("personalInformation.state"), &json!("WA"))
-    );
+    assert_eq!(refusal["attribute"], "personalInformation.state");
+    assert_eq!(refusal["found"], "WA");
     // A partner that lives elsewhere is not sent a lead that none of its offers is for.
     let small = seat(&explained, "small");
     assert_eq!(small["why"], "unmet");
@@ -142,15 +143,27 @@ async fn every_partner_has_the_reason_that_was_recorded_or_is_found_again() {
     assert_eq!((why("saver"), why("resting")), ("not_wanted".to_owned(), "paused".to_owned()));
     assert_eq!(explained["rateTables"][0]["sameFiles"], true);
 
-    let by_table = self::explained(&daemon, uuid(&table, "uuid"));
-    assert_eq!(by_table, explained, "a rate table leads to the same");
-    let by_offer = self::explained(&daemon, uuid(&table["loanOffers"][0], "uuid"));
-    assert_eq!(by_offer, explained, "and so does an offer");
+    assert_found_by_table_and_by_offer(&daemon, &table, &explained);
     let page = daemon.command(&["explain", uuid(&table, "leadUuid")]);
     let page = String::from_utf8(page.stdout).unwrap();
     assert!(page.contains("rejected the person: low_fico") && !page.contains("536-22"), "{page}");
+    assert_document_tells_what_a_company_may_know(&daemon, uuid(&table, "leadUuid")).await;
 
-    let document = document(&daemon, uuid(&table, "leadUuid"), &daemon.confidential).await;
+    let (_, stopped) = daemon.terminate();
+    let again = stopped.plan.command(&["explain", uuid(&table, "leadUuid"), "--json"]).output().unwrap();
+    assert_eq!(told(&again), explained, "the store alone says the same");
+}
+
+fn assert_found_by_table_and_by_offer(daemon: &Daemon, table: &Value, explained: &Value) {
+    let by_table = self::explained(daemon, uuid(table, "uuid"));
+    assert_eq!(by_table, *explained, "a rate table leads to the same");
+    let by_offer = self::explained(daemon, uuid(&table["loanOffers"][0], "uuid"));
+    assert_eq!(by_offer, *explained, "and so does an offer");
+}
+
+/// That each partner has its result, and none of what lies behind it.
+async fn assert_document_tells_what_a_company_may_know(daemon: &Daemon, lead: &str) {
+    let document = document(daemon, lead, &daemon.confidential).await;
     assert_eq!(document.status, 200);
     let text = String::from_utf8_lossy(&document.body).into_owned();
     assert!(!text.contains("503") && !text.contains("toml") && !text.contains("536-22"), "{text}");
@@ -169,13 +182,9 @@ async fn every_partner_has_the_reason_that_was_recorded_or_is_found_again() {
     ] {
         assert_eq!(result(&document, partner)["result"], wanted, "{partner}");
     }
-    assert_conforms(&daemon, &document).await;
+    assert_conforms(daemon, &document).await;
     let condition = &result(&document, "picky")["conditions"][0];
     assert_eq!(condition["attribute"], "personalInformation.state");
-
-    let (_, stopped) = daemon.terminate();
-    let again = stopped.plan.command(&["explain", uuid(&table, "leadUuid"), "--json"]).output().unwrap();
-    assert_eq!(told(&again), explained, "the store alone says the same");
 }
 
 #[tokio::test]

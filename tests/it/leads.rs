@@ -133,3 +133,49 @@ async fn the_same_person_is_a_duplicate_within_the_companys_look_back() {
         "another company looks back for itself"
     );
 }
+
+/// What clients of newer versions send: everything is kept, and comes back as it was sent.
+#[tokio::test]
+async fn what_newer_clients_send_comes_back() {
+    let daemon = Daemon::with_partners(Vec::new()).start().await;
+    let sent = json!({
+        "legalInformation": {
+            "consentsToFcra": true, "fcraLanguage": "My report may be read.",
+            "batchConsentVersion": "v2", "batchConsentLanguage": "All partners may know."
+        },
+        "financialInformation": {"hasDirectDeposit": true, "totalUnsecuredDebt": 14_200},
+        "educationInformation": {
+            "universityOpeId": "00115400", "graduateUniversityOpeId": "001154A1", "undergraduateUniversityOpeId": "00115402"
+        },
+        "savingsInformation": {"minDepositAmount": 1000, "maxDepositAmount": 40_000},
+        "sessionInformation": {"browserFingerprint": "fp-4711"},
+        "mortgageInformation": {
+            "includeFhaLoans": true, "includeVaLoans": false, "mortechCreditRating": "Poor (Under 580)",
+            "requestedLoanTerms": ["ten_year_fixed", "seven_year_intro_30_year_adjustable"]
+        },
+        "autoInsuranceInformation": {
+            "numberOfVehicles": 2, "hasAutoInsurance": true, "policyEffectiveDate": "2027-01-01",
+            "priorCarrierInformation": {"name": "Alder Mutual", "since": {"year": 2021}},
+            "coverageInformation": {"liability": [100, 300.5, null]}, "garageInformation": {},
+            "vehiclesInformation": [{"make": "Aldine"}, {"year": 2014}], "driversInformation": [{"firstName": ""}]
+        },
+    });
+    let table = daemon.submit(sent.to_string()).await.json();
+    let lead = daemon.get(&format!("/leads/{}", table["leadUuid"].as_str().unwrap())).await.json();
+    for (section, fields) in sent.as_object().unwrap() {
+        assert_eq!(&lead[section], fields, "{section}");
+    }
+
+    let wrong = json!({
+        "legalInformation": {"batchConsentVersion": "v3"},
+        "educationInformation": {"universityOpeId": "1154"},
+        "autoInsuranceInformation": {"coverageInformation": "all", "driversInformation": [{}, "Jane"]},
+    });
+    let attributes = [
+        "legalInformation.batchConsentVersion",
+        "educationInformation.universityOpeId",
+        "autoInsuranceInformation.coverageInformation",
+        "autoInsuranceInformation.driversInformation[1]",
+    ];
+    assert_eq!(daemon.submit(wrong.to_string()).await.attributes(), attributes);
+}

@@ -90,7 +90,7 @@ async fn its_nouns_are_those_of_the_specification() {
     assert_eq!(required("LeadCreateData"), set(&[]));
     assert_eq!(
         required("SpecialOffer"),
-        set(&["uuid", "name", "desc", "url", "partnerName", "partnerImageUrl"])
+        set(&["uuid", "productSubType", "name", "desc", "url", "partnerName", "partnerImageUrl"])
     );
     assert_eq!(required("OfferDisplayNew"), set(&["leadUuid", "rateTableUuid", "offerUuid"]));
     assert_eq!(required("ApiError"), set(&[]));
@@ -105,6 +105,31 @@ async fn its_nouns_are_those_of_the_specification() {
     ] {
         assert_eq!(noun(noun_name)["properties"].get(field).is_some(), has, "{noun_name}.{field}");
     }
+}
+
+/// A field of a lead is of its type, or one of the two ways to give none: types made from the document refuse all else.
+#[tokio::test]
+async fn what_is_not_given_is_told_apart_from_any_text() {
+    let daemon = daemon().await;
+    let document = document(&daemon).await;
+    let mut lead = json!({"$ref": "#/components/schemas/LeadCreateData"});
+    lead["components"] = document["components"].clone();
+    let validator = jsonschema::validator_for(&lead).unwrap();
+    for (amount, fits) in [
+        (json!(15_000), true),
+        (json!(""), true),
+        (json!(null), true),
+        (json!("lots"), false),
+        (json!("15000"), false),
+        (json!(true), false),
+    ] {
+        let body = json!({"loanInformation": {"loanAmount": amount}});
+        assert_eq!(validator.is_valid(&body), fits, "{body}");
+        let status = daemon.submit(body.to_string()).await.status;
+        assert_eq!(status, if fits { 200 } else { 422 }, "{body}");
+    }
+    // Kinder than it says.
+    assert_eq!(daemon.submit(r#"{"loanInformation":{"loanAmount":" "}}"#).await.status, 200);
 }
 
 /// The page loads only what the daemon has, and the browser is told to load nothing else.

@@ -1,8 +1,9 @@
 //! What partners report, and what becomes of it.
 
 use hyper::Method;
-use offerd::analytics::{Events, Payouts};
-use offerd::model::{EventType, LeadEvent, ProductType};
+use offerd::analytics::{ArrivalTime, Events, Feeds, Horizon, PageRequest, Payouts};
+use offerd::model::{EventType, LeadEvent, ProductType, Viewer};
+use offerd::store::{Clock, Store};
 use offerd::web::signature;
 use serde_json::{Value, json};
 
@@ -346,4 +347,43 @@ async fn a_report_stands_in_the_feeds_and_what_is_taken_back_is_a_payout_of_less
     // The second click earns nothing more.
     let cents: Vec<f64> = payouts.iter().map(|payout| payout.payout_in_cents).collect();
     assert_eq!(cents, [125.0, 10_000.0, 10_000.0, -10_000.0]);
+}
+
+/// The newer form has no payouts of less than nothing: what was taken back comes again, under the same id, with the time.
+#[tokio::test]
+async fn what_is_taken_back_comes_again_in_the_newer_form_with_the_time() {
+    let world = World::new().await;
+    let report = json!({
+        "transactionId": "T-1", "eventType": "funded", "clickId": world.offer(),
+        "amountInCents": 1_000_000, "occurredAt": "2026-11-20T10:00:00Z",
+    });
+    assert_eq!(world.report(&report).await.status, 201);
+    let revoked = world.report(&json!({"transactionId": "T-1", "revoked": true})).await;
+    let revoked_at = revoked.json()["revokedAt"].clone();
+    let company = world.lead().await["companyUUID"].as_str().unwrap().parse().unwrap();
+    let (_, stopped) = world.daemon.terminate();
+    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let feeds = Feeds::new(store, "https://offers.example".to_owned(), usize::MAX);
+    let later = Horizon::at(ArrivalTime(Clock::system().now_us() + 7_200_000_000));
+    let asked = PageRequest::prompt(ArrivalTime::FIRST);
+
+    let events = feeds.page::<Events>(Viewer::of_all(company), asked, later).unwrap().data;
+    let funded: Vec<&LeadEvent> =
+        events.iter().filter(|event| event.event_type == EventType::Funded).collect();
+    assert_eq!((funded.len(), &funded[0].id), (2, &funded[1].id));
+    assert_eq!(funded[0].event_deleted_at, None);
+    let again = serde_json::to_value(funded[1]).unwrap();
+    assert_eq!((&again["eventDeletedAt"], &again["amountInCents"]), (&revoked_at, &json!(1_000_000)));
+    assert_eq!(again["eventCreatedAt"], "2026-11-20T10:00:00.000Z");
+    assert!(funded[0].pagination_timestamp < funded[1].pagination_timestamp);
+
+    let payouts = feeds.page::<Payouts>(Viewer::of_all(company), asked, later).unwrap().data;
+    let payouts = serde_json::to_value(&payouts).unwrap();
+    let [earned, again] = &payouts.as_array().unwrap()[..] else { panic!("{payouts}") };
+    for field in ["uuid", "leadUuid", "bookedAt", "payoutInCents", "productType", "supplySubAccountUuid"] {
+        assert!(earned[field] == again[field] && !earned[field].is_null(), "{field}: {payouts}");
+    }
+    assert_eq!((&again["payoutInCents"], &again["deletedAt"]), (&json!(10_000), &revoked_at));
+    assert!(earned.get("deletedAt").is_none());
+    assert_eq!(again["financialInstitutionName"], "lender");
 }

@@ -373,3 +373,39 @@ async fn each_table_is_its_own_and_each_offer_has_one_uuid() {
     distinct.dedup();
     assert_eq!(distinct.len(), 30);
 }
+
+const AGENCY: &str = r#"
+[products.insurance]
+timeout = "2s"
+
+[[products.insurance.offers]]
+key = "home"
+sub_type = "home_owners_insurance"
+name = "A home insured"
+description = "Rebuilt as it was."
+landing_url = "https://agency.example/home?click={clickId}"
+payout = { on = "click", fixed = 9.0 }
+conversion_probability = 1.0
+disclaimer = "Not in all states."
+
+[[products.insurance.offers]]
+key = "else"
+name = "Something else insured"
+description = "Ask us."
+landing_url = "https://agency.example/else?click={clickId}"
+payout = { on = "click", fixed = 5.0 }
+conversion_probability = 1.0
+"#;
+
+/// Clients that refuse an answer without it raise on the whole table.
+#[tokio::test]
+async fn a_special_offer_has_its_sub_type_and_what_must_be_said_with_it() {
+    let daemon = Daemon::with_partners(vec![partner("agency").and(AGENCY)]).start().await;
+    let table = daemon.submit_blocking(r#"{"productTypes":["insurance"]}"#).await.json();
+    let told = |nth: usize| {
+        let offer = &table["specialOffers"][nth];
+        (offer["productSubType"].clone(), offer.get("disclaimer").cloned())
+    };
+    assert_eq!(told(0), (json!("home_owners_insurance"), Some(json!("Not in all states."))));
+    assert_eq!(told(1), (json!("uncategorized"), None));
+}

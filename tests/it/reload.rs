@@ -130,7 +130,7 @@ async fn one_fault_anywhere_keeps_everything_as_it_was() {
 async fn reloadable_settings_are_in_force_at_once_and_the_others_are_said_to_wait() {
     let two = partner("two").loan("").replaced("terms = [36]", "terms = [24, 36]");
     let plan = Daemon::with_partners(vec![two]);
-    plan.write_settings("");
+    plan.write_settings("[api]\nvendor = 'offerd'\n");
     let daemon = plan.start().await;
     let loans =
         async || daemon.submit(sample("personal_loan")).await.json()["loanOffers"].as_array().unwrap().len();

@@ -4,12 +4,11 @@ use std::path::Path;
 use std::process::Output;
 
 use hyper::Method;
-use offerd::matching::replay::STEP;
+use offerd::hindsight::replay::STEP;
 use serde_json::{Value, json};
 
 use crate::kit::far_side::{Deed, FarSide};
-use crate::kit::partners::far_lender;
-use crate::kit::partners::{PartnerFile, partner};
+use crate::kit::partners::{PartnerFile, far_lender, partner};
 use crate::kit::{Daemon, sample};
 
 const LEAD: &str = r#"{

@@ -91,7 +91,7 @@ async fn the_catalogue_covers_what_the_specification_names() {
     assert_eq!(kinds.len(), 6, "{kinds:?}");
     let mortgages = tables.iter().flat_map(|table| &table.mortgage_offers);
     let kinds: BTreeSet<MortgageLoanType> = mortgages.map(|offer| offer.details.loan_type).collect();
-    assert_eq!(kinds.len(), MortgageLoanType::ALL.len(), "{kinds:?}");
+    assert!(kinds.iter().eq(&MortgageLoanType::ALL[..5]), "those of the specification: {kinds:?}");
     let cards = tables.iter().flat_map(|table| &table.credit_card_offers);
     let networks: BTreeSet<CardType> = cards.clone().map(|offer| offer.details.card_type).collect();
     assert_eq!(networks.len(), CardType::ALL.len());

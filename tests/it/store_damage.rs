@@ -82,8 +82,11 @@ async fn what_is_not_needed_is_made_anew_where_it_is_damaged() {
         for _ in 0..4 {
             let file = store.join(name);
             let mut damaged = fs::read(&file).unwrap();
-            let place = rng.usize(..damaged.len());
-            damaged[place] ^= 1 << rng.u8(..8);
+            // An index that was only begun has nothing in it yet.
+            match damaged.len() {
+                0 => damaged.push(rng.u8(..)),
+                length => damaged[rng.usize(..length)] ^= 1 << rng.u8(..8),
+            }
             fs::write(&file, damaged).unwrap();
             let output = check(&stopped);
             assert!(output.status.success(), "{name}: {}", text(&output.stdout));

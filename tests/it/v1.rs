@@ -381,12 +381,90 @@ async fn who_is_pending_is_the_same_in_both_editions() {
     assert_eq!(v1_get(&daemon, &path).await.json()["pendingOriginators"], json!([]));
 }
 
-/// All that the current edition says is in v1 too, but for the fees of cards and what is open; v1 adds to cards only.
+/// A partner whose offer is of a type that v1 lacks.
+fn insurer(simulate: &str) -> PartnerFile {
+    let product = r#"
+[products.insurance]
+timeout = "8s"
+SIMULATE
+
+[[products.insurance.offers]]
+key = "cover"
+name = "Cover"
+description = "Covers what happens."
+landing_url = "https://insurer.example/apply?click={clickId}"
+payout = { on = "applied", fixed = 10.0 }
+conversion_probability = 0.1
+"#;
+    partner("insurer").and(&product.replace("SIMULATE", simulate))
+}
+
+#[tokio::test]
+async fn a_lead_that_names_no_product_type_asks_for_those_of_v1_and_not_for_second_look() {
+    let partners = vec![partner("saver").savings(""), insurer(""), partner("other").second_look(2.0, "")];
+    let daemon = Daemon::with_partners(partners).start().await;
+    for lead in ["{}", r#"{"productTypes":[]}"#, r#"{"productTypes":null}"#] {
+        let current = daemon.submit_blocking(lead).await.json();
+        assert_eq!(current["specialOffers"].as_array().unwrap().len(), 2, "{lead}");
+        let table = v1_submit(&daemon, lead).await.json();
+        let path = format!("/originator/rateTables/{}", table["uuid"].as_str().unwrap());
+        // Even in the current edition there is nothing that v1 does not ask for.
+        let table = daemon.get(&path).await.json();
+        assert_eq!(table["specialOffers"], json!([]), "{lead}");
+        assert_eq!(table["savingsOffers"].as_array().unwrap().len(), 1, "{lead}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_of_a_type_that_v1_lacks_is_neither_shown_nor_pending_there() {
+    let slow = partner("lender").loan(r#"simulate = { delay = "2s" }"#);
+    let daemon = Daemon::with_partners(vec![slow, insurer(r#"simulate = { delay = "2s" }"#)]).start().await;
+    let lead = r#"{"productTypes":["loan","insurance"],"loanInformation":{"loanAmount":5000},
+        "creditInformation":{"providedCreditRating":"good"}}"#;
+    let table = daemon.submit(lead).await.json();
+    assert_eq!(table["pendingResponses"].as_array().unwrap().len(), 2);
+    let uuid = table["uuid"].as_str().unwrap();
+    let path = format!("/originator/rateTables/{uuid}");
+    let in_v1 = v1_get(&daemon, &path).await.json();
+    let pending = in_v1["pendingResponses"].as_array().unwrap();
+    assert_eq!((pending.len(), &pending[0]["productTypes"]), (1, &json!(["loan"])));
+
+    let complete = daemon.complete(uuid).await;
+    assert_eq!(complete["specialOffers"].as_array().unwrap().len(), 1);
+    let in_v1 = v1_get(&daemon, &path).await.json();
+    assert_eq!((&in_v1["specialOffers"], &in_v1["pendingResponses"]), (&json!([]), &json!([])));
+    assert_eq!(in_v1["loanOffers"].as_array().unwrap().len(), 1);
+}
+
+/// Whatever vendor stands in `Accept`, unless the setting names some.
+#[tokio::test]
+async fn v1_is_whoevers_unless_the_setting_narrows_it() {
+    let statuses = async |daemon: &Daemon| {
+        let mut statuses = Vec::new();
+        for vendor in ["offerd", "acme", "shop", "Somebody-Else"] {
+            let accept = format!("application/vnd.{vendor}.v1+json");
+            let url = format!("{}/leads/rateTables", daemon.api);
+            let headers = [("accept", accept.as_str())];
+            let answer = daemon.request_with(Method::POST, &url, &daemon.publishable, &headers, "{}").await;
+            statuses.push(answer.status);
+        }
+        statuses
+    };
+    let daemon = daemon().await;
+    assert_eq!(statuses(&daemon).await, [201, 201, 201, 201]);
+    let plan = Daemon::with_partners(vec![partner("card").and(CARD)]);
+    let narrowed = plan.setting("api.vendor", "acme,shop").start().await;
+    assert_eq!(statuses(&narrowed).await, [200, 201, 201, 200]);
+}
+
+/// All that the current edition says is in v1 too, but for special offers, the fees of cards and what is open; v1 adds to cards only.
 fn assert_same_facts(at: &str, current: &Value, v1: &Value) {
     match (current, v1) {
         (Value::Object(current), Value::Object(v1)) => {
             for (key, value) in current {
-                if !["maxAnnualFee", "minAnnualFee"].contains(&key.as_str()) {
+                if key == "specialOffers" {
+                    assert_eq!(v1[key], json!([]), "{at}: all of them are of types that v1 lacks");
+                } else if !["maxAnnualFee", "minAnnualFee"].contains(&key.as_str()) {
                     assert_same_facts(&format!("{at}.{key}"), value, v1.get(key).unwrap_or(&Value::Null));
                 }
             }
@@ -431,7 +509,7 @@ async fn a_client_of_the_current_edition_is_never_affected() {
     assert_eq!(daemon.request_with(Method::GET, &url, &daemon.publishable, &held, "").await.status, 304);
 
     let others =
-        ["*/*", "application/json", "application/json, text/plain, */*", "application/vnd.acme.v1+json"];
+        ["*/*", "application/json", "application/json, text/plain, */*", "application/vnd.acme.v2+json"];
     for accept in others {
         let headers = [("accept", accept)];
         let answer = daemon.request_with(Method::GET, &url, &daemon.publishable, &headers, "").await;

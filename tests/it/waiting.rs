@@ -74,8 +74,38 @@ async fn a_stream_tells_every_version_and_ends_with_the_complete_table() {
     let resume = async |id: &str| {
         let headers = [("last-event-id", id)];
         let rest = daemon.request_with(Method::GET, &url, &daemon.publishable, &headers, "").await;
-        String::from_utf8(rest.body.to_vec()).unwrap()
+        (rest.status, String::from_utf8(rest.body.to_vec()).unwrap())
     };
-    assert!(resume("2").await.contains("id: 3"));
-    assert_eq!(resume("3").await, "", "nothing is left to tell");
+    let (status, rest) = resume("2").await;
+    assert!(status == 200 && rest.contains("id: 3"));
+    assert_eq!(resume("3").await, (204, String::new()), "nothing is left to tell");
+}
+
+/// What a standard `EventSource` does: it comes back after every end with the last id that it has seen, unless it is told not to
+/// by a status other than 200.
+#[tokio::test]
+async fn a_client_that_always_reconnects_stops_once_the_table_is_complete() {
+    let daemon = daemon().await;
+    let table = daemon.submit(LOAN).await.json();
+    let url = format!("{}/originator/rateTables/{}/events", daemon.api, table["uuid"].as_str().unwrap());
+    let mut last_id: Option<String> = None;
+    let mut streams = 0;
+    let stopped = loop {
+        let held: Vec<(&str, &str)> = last_id.iter().map(|id| ("last-event-id", id.as_str())).collect();
+        let headers = [&[("accept", "text/event-stream"), ("origin", "https://shop.example")], &held[..]];
+        let answer = daemon.request_with(Method::GET, &url, &daemon.publishable, &headers.concat(), "").await;
+        if answer.status != 200 {
+            break answer;
+        }
+        streams += 1;
+        assert!(streams < 3, "it comes back for ever");
+        let text = String::from_utf8(answer.body.to_vec()).unwrap();
+        let mut ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
+        last_id = ids.next_back().map(str::to_owned).or(last_id);
+    };
+    assert_eq!((stopped.status, stopped.body.len()), (204, 0));
+    assert_eq!(stopped.header("access-control-allow-origin"), Some("https://shop.example"));
+
+    let anew = daemon.get(url.strip_prefix(&daemon.api).unwrap()).await;
+    assert_eq!(anew.status, 200, "who has seen nothing of a complete table is shown it");
 }

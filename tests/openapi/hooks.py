@@ -1,14 +1,31 @@
 """What a schema cannot say about requests that are to be accepted."""
 
 import uuid
+from datetime import date
 
 import schemathesis
 from schemathesis import GenerationMode
+
+
+FIRST_BIRTH = "1900-01-01"
+
+
+def plausible_births(lead):
+    """Nobody is born before 1900 or tomorrow: no schema says so of a date."""
+    for section in ("personalInformation", "coApplicantInformation"):
+        person = lead.get(section)
+        born = person.get("dateOfBirth") if isinstance(person, dict) else None
+        if born and not FIRST_BIRTH <= born <= date.today().isoformat():
+            person["dateOfBirth"] = FIRST_BIRTH
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
     """A key belongs to one body: another body under it is refused, as it should be, so every good submit has its own."""
     generation = case.meta.generation if case.meta else None
-    if generation and generation.mode == GenerationMode.POSITIVE and "Idempotency-Key" in (case.headers or {}):
+    if not generation or generation.mode != GenerationMode.POSITIVE:
+        return
+    if "Idempotency-Key" in (case.headers or {}):
         case.headers["Idempotency-Key"] = str(uuid.uuid4())
+    if isinstance(case.body, dict):
+        plausible_births(case.body)

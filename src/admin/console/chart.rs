@@ -65,7 +65,7 @@ pub(super) struct Chart {
     pub(super) id: String,
     /// What it shows.
     pub(super) title: String,
-    /// What it tells, in a sentence.
+    /// The same in a sentence.
     pub(super) description: String,
     /// The metric or the records that its figures are from.
     pub(super) source: String,
@@ -111,7 +111,7 @@ fn drawing(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>) 
     Ok(Value::from_safe_string(inside.to_owned()))
 }
 
-/// A line of a chart; where it breaks there was nothing to tell.
+/// A line of a chart; it breaks where there was no value.
 pub(super) struct Line {
     /// Its name.
     pub(super) name: &'static str,
@@ -119,7 +119,7 @@ pub(super) struct Line {
     pub(super) points: Vec<(f64, Option<f64>)>,
 }
 
-/// Lines over minutes up to now. `chart` tells of them; its table is made of their points.
+/// Lines over minutes up to now. `chart` has their title; its table is made of their points.
 pub(super) fn lines(
     mut chart: Chart,
     size: (u32, u32),

@@ -17,7 +17,7 @@ pub(super) struct Plot {
     pub(super) values: Vec<f64>,
 }
 
-/// Draws lines over `days`, which are written as they are. `chart` tells of them; its table is made of their values.
+/// Draws lines over `days`, which are written as they are. `chart` has their title; its table is made of their values.
 ///
 /// # Errors
 /// Our fault.

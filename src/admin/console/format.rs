@@ -12,7 +12,7 @@ pub(super) fn count(value: &Value) -> String {
     number(value).map_or_else(unknown, |number| grouped(number.round() as i64))
 }
 
-/// A number with as many decimals as tell something: `0.02`, `3.4`, `120`.
+/// A number with as many decimals as matter: `0.02`, `3.4`, `120`.
 pub(super) fn rate(value: &Value) -> String {
     number(value).map_or_else(unknown, |number| match number.abs() {
         0.0 => "0".to_owned(),

@@ -1,6 +1,6 @@
 //! `GET /console/funnel`: how many leads get how far, and what is paid for them.
 //!
-//! Every figure is a sum of stored tallies ([`crate::matching::funnel`]), which are counted from the feeds.
+//! Every figure is a sum of stored tallies ([`crate::hindsight::funnel`]), which are counted from the feeds.
 
 use std::sync::Arc;
 
@@ -15,8 +15,9 @@ use super::format;
 use super::section::Section;
 use super::view::{Page, View};
 use super::visit::Visit;
+use crate::hindsight::funnel;
+use crate::hindsight::funnel::{Grain, Scope, Span, Tally};
 use crate::matching::Engine;
-use crate::matching::funnel::{self, Grain, Scope, Span, Tally};
 use crate::model::ProductType;
 use crate::store::tokens::Tokens;
 use crate::web::Failure;
@@ -189,7 +190,7 @@ fn time(visit: &Visit) -> (&'static str, &'static str, Length) {
 
 impl Read {
     fn of(engine: &Engine, Wish { scope, span }: Wish) -> Self {
-        let store = &engine.store;
+        let store = &engine.records.store;
         let mut companies: Vec<(Uuid, String)> = Tokens::of(store.clone())
             .companies()
             .into_iter()

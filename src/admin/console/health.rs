@@ -7,14 +7,14 @@ use super::super::App;
 use super::format;
 use super::history::Reading;
 use crate::matching::limiter::State;
-use crate::matching::lines::BreakerState;
+use crate::matching::partner_clients::BreakerState;
 use crate::store::{self, ClockStanding};
 use crate::telemetry::metrics;
 
 /// Share of a limit from which on it is worth a look.
 const WORTH_A_LOOK: f64 = 0.8;
 
-/// Where it is told what cannot be read.
+/// The metrics of records that cannot be read.
 const RECORDS_FROM: &str = "offerd_store_broken_records_total, offerd_store_damage";
 
 /// Something that is well or not.
@@ -70,7 +70,7 @@ fn leads(app: &App) -> Check {
 }
 
 fn store(app: &App) -> Check {
-    let (class, state, figures) = match app.engine.store.health() {
+    let (class, state, figures) = match app.engine.records.store.health() {
         store::Health::Sound => ("good", "writes", "synced before it is acknowledged".to_owned()),
         store::Health::Short(reason) => ("warn", "short of room", reason),
         store::Health::Stalled(reason) => ("bad", "hangs", reason),
@@ -110,7 +110,7 @@ fn limited(name: &'static str, used: f64, limit: usize, what: &str, source: &'st
 }
 
 fn records(app: &App, last: &Reading) -> Check {
-    let damages = app.engine.store.damages();
+    let damages = app.engine.records.store.damages();
     let (class, state) = match (damages.is_empty(), last.broken > 0.0) {
         (false, _) => ("bad", "damaged"),
         (true, true) => ("bad", "broken ones"),
@@ -123,7 +123,7 @@ fn records(app: &App, last: &Reading) -> Check {
 }
 
 fn clock(app: &App) -> Check {
-    let (class, state) = match app.engine.store.clock_standing() {
+    let (class, state) = match app.engine.records.store.clock_standing() {
         ClockStanding::Followed => ("good", "believed"),
         ClockStanding::Ahead(_) => ("bad", "not believed"),
         ClockStanding::Behind(_) => ("warn", "behind"),
@@ -171,7 +171,7 @@ fn breakers(app: &App) -> Check {
         .book
         .seats()
         .iter()
-        .filter_map(|seat| Some(configuration.lines.of(seat)?.state().breaker))
+        .filter_map(|seat| Some(configuration.clients.of(seat)?.state().breaker))
         .collect();
     let of = |wanted: BreakerState| states.iter().filter(|state| **state == wanted).count();
     let (open, half) = (of(BreakerState::Open), of(BreakerState::HalfOpen));

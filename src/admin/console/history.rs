@@ -31,7 +31,7 @@ const SUBMIT_ROUTES: [&str; 3] =
 /// The route that shows a rate table to who waits for it.
 const POLL_ROUTE: &str = "/originator/rateTables/{uuid}";
 
-/// What the metrics said at a moment; what only grows is kept as it was, so that any two readings tell what was between them.
+/// The metrics at a moment; what only grows is kept as it was, so that any two readings show what was between them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reading {
     /// When, Unix milliseconds.
@@ -46,7 +46,7 @@ pub(super) struct Reading {
     pub(super) leads: f64,
     /// Requests and leads turned away.
     pub(super) refused: f64,
-    /// How long submits took, those that were refused too: the metric does not tell them apart.
+    /// How long submits took, those that were refused too: the metric does not separate them.
     pub(super) submits: Distribution,
     /// How long polls took, of the same kind.
     pub(super) polls: Distribution,
@@ -68,7 +68,7 @@ pub(super) struct Reading {
     pub(super) broken: f64,
     /// Reloads that changed nothing, because something was wrong.
     pub(super) reloads_refused: f64,
-    /// Whether the last reload was one of them, as far as readings tell.
+    /// Whether the last reload was one of them, as far as readings show.
     pub(super) refused_last: bool,
     /// When settings and partner files were last taken in, Unix seconds.
     pub(super) reloaded_at: Option<f64>,
@@ -111,7 +111,7 @@ impl History {
     }
 }
 
-/// Takes a reading now, and keeps it: what was just done is then told at once, and in its order.
+/// Takes a reading now, and keeps it: what was just done is then shown at once, and in its order.
 pub(in crate::admin) async fn read(app: Arc<App>) {
     let reader = Arc::clone(&app);
     // With many partners there is much to read.

@@ -5,9 +5,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{self, Chart, Fault, ink};
-use super::digest::Late;
 use super::format;
-use crate::matching::conduct::{Conduct, End};
+use super::other_timeouts::Late;
+use crate::matching::ask_statistics::{Ask, End};
 use crate::web::Failure;
 
 /// Bars of the chart.
@@ -34,11 +34,11 @@ struct Bar {
 pub(super) fn chart(
     id: String,
     title: String,
-    conduct: &Conduct,
+    asks: &[Ask],
     late: &Late,
     timeout: f64,
 ) -> Result<Value, Failure> {
-    let bars = bars(conduct, late, timeout);
+    let bars = bars(asks, late, timeout);
     let most = bars.iter().map(|bar| bar.counts.iter().sum::<usize>()).max().unwrap_or(0).max(1);
     let written = format::seconds(&Value::from(timeout));
     let chart = Chart {
@@ -85,8 +85,8 @@ fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &st
 }
 
 /// The asks by their time, in steps that grow with it.
-fn bars(conduct: &Conduct, late: &Late, timeout: f64) -> Vec<Bar> {
-    let in_time = conduct.asks.iter().filter_map(|ask| {
+fn bars(asks: &[Ask], late: &Late, timeout: f64) -> Vec<Bar> {
+    let in_time = asks.iter().filter_map(|ask| {
         let part = match ask.end {
             End::Offered => 0,
             End::Declined => 1,
@@ -124,15 +124,17 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::matching::conduct::Ask;
+
+    fn ask(elapsed_us: u32, end: End) -> Ask {
+        Ask { elapsed_us, end, test: false }
+    }
 
     #[test]
     fn every_answer_stands_in_one_bar() {
-        let mut conduct = Conduct::default();
         let times = [0, 9, 10, 999, 1_000, 250_000, 3_999_999, 4_000_000, 9_000_000];
-        conduct.asks.extend(times.map(|elapsed_us| Ask { elapsed_us, end: End::Offered }));
-        conduct.asks.push_back(Ask { elapsed_us: 7, end: End::Failed });
-        let bars = bars(&conduct, &[Some(Duration::from_secs(20)), None], 4.0);
+        let mut asks = times.map(|elapsed_us| ask(elapsed_us, End::Offered)).to_vec();
+        asks.push(ask(7, End::Failed));
+        let bars = bars(&asks, &[Some(Duration::from_secs(20)), None], 4.0);
         assert_eq!(bars.iter().map(|bar| bar.counts[0]).sum::<usize>(), times.len());
         assert_eq!(bars.iter().map(|bar| bar.counts[2]).sum::<usize>(), 1);
         assert!(bars[0].from <= SHORTEST && bars[BARS - 1].to > 20.0);
@@ -140,9 +142,8 @@ mod tests {
 
     #[test]
     fn one_ask_is_counted_in_whole_ticks_each_once() {
-        let mut conduct = Conduct::default();
-        conduct.asks.push_back(Ask { elapsed_us: 250_000, end: End::Offered });
-        let drawn = chart("id".to_owned(), "Answers".to_owned(), &conduct, &[], 5.0).unwrap().to_string();
+        let asks = [ask(250_000, End::Offered)];
+        let drawn = chart("id".to_owned(), "Answers".to_owned(), &asks, &[], 5.0).unwrap().to_string();
         let texts = drawn.split("<text ").skip(1).filter_map(|text| text.split(['>', '<']).nth(1));
         let ticks: Vec<&str> = texts.map(str::trim).filter(|text| text.parse::<f64>().is_ok()).collect();
         assert_eq!(ticks, ["0", "2", "4"], "{drawn}");
@@ -150,6 +151,6 @@ mod tests {
 
     #[test]
     fn a_seat_that_was_never_asked_can_be_drawn() {
-        assert!(chart("id".to_owned(), "Answers".to_owned(), &Conduct::default(), &[], 5.0).is_ok());
+        assert!(chart("id".to_owned(), "Answers".to_owned(), &[], &[], 5.0).is_ok());
     }
 }

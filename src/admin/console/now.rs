@@ -53,6 +53,15 @@ struct Tile {
     metric: &'static str,
 }
 
+/// The readings that tiles are made of.
+struct Lately<'r> {
+    /// The first and the last of a minute.
+    first: &'r Reading,
+    last: &'r Reading,
+    /// Those of a quarter of an hour.
+    quarter: &'r [Reading],
+}
+
 impl Page for Now {
     const SECTION: Section = Section::Now;
     const TEMPLATE: &'static str = "now.html";
@@ -70,114 +79,154 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
                 return Err(Failure::overloaded(1));
             };
             let limit = app.engine.configuration().rules.live_tables;
-            let tiles = tiles(first, last, &quarter, limit)?;
+            let tiles = tiles(&Lately { first, last, quarter: &quarter }, limit)?;
             Ok(Now { at: last.at, tiles, charts: charts(&hour)?, checks: checks(app, first, last) })
         })
         .await??;
     visit.view(&page)
 }
 
-fn tiles(first: &Reading, last: &Reading, quarter: &[Reading], limit: usize) -> Result<Vec<Tile>, Failure> {
-    let submits = last.submits.since(&first.submits);
-    let polls = last.polls.since(&first.polls);
-    let commits = last.commits.since(&first.commits);
-    let rate = |figure: fn(&Reading) -> f64| format::rate(&last.per_second(first, figure).into());
-    let grown = |figure: fn(&Reading) -> f64| format::count(&(figure(last) - figure(first)).into());
-    let answers = last.requests - first.requests;
-    let part = |figure: fn(&Reading) -> f64| match share(figure(last) - figure(first), answers) {
-        Some(share) => format!("{} of all answers", format::percent(&share.into())),
-        None => "nothing was answered".to_owned(),
-    };
-    let offered = share(last.offered - first.offered, last.asked - first.asked);
-    let spark = |points: Vec<(f64, Option<f64>)>| {
-        sparkline(&points.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
-    };
-    let spark_rate = |figure: fn(&Reading) -> f64| spark(trend::rate(quarter, SPARKS, figure));
-    let spark_level = |figure: fn(&Reading) -> f64| spark(trend::level(quarter, SPARKS, figure));
-    let spark_p99 =
-        |figure: fn(&Reading) -> &Distribution| spark(trend::quantile(quarter, SPARKS, 0.99, figure));
-    Ok(vec![
+/// The tiles, from the lead to the disk.
+fn tiles(lately: &Lately, limit: usize) -> Result<Vec<Tile>, Failure> {
+    let leads = tiles_of_leads(lately, limit)?;
+    let requests = tiles_of_requests(lately)?;
+    let commits = tiles_of_commits(lately)?;
+    Ok(leads.into_iter().chain(requests).chain(commits).collect())
+}
+
+fn tiles_of_leads(lately: &Lately, limit: usize) -> Result<[Tile; 4], Failure> {
+    let offered = share(lately.grown(|reading| reading.offered), lately.grown(|reading| reading.asked));
+    Ok([
         Tile {
             name: "Leads taken in",
-            figure: rate(|reading| reading.leads),
+            figure: lately.rate(|reading| reading.leads),
             unit: "a second",
-            note: format!("{} in the last minute", grown(|reading| reading.leads)),
-            spark: spark_rate(|reading| reading.leads)?,
+            note: format!("{} in the last minute", lately.count(|reading| reading.leads)),
+            spark: lately.spark_rate(|reading| reading.leads)?,
             metric: "offerd_http_requests_total, status 200",
         },
         Tile {
             name: "Submit, 99 of 100 within",
-            figure: format::seconds(&submits.quantile(0.99).into()),
-            unit: "",
-            note: halves_of_all(&submits),
-            spark: spark_p99(|reading| &reading.submits)?,
-            metric: metrics::HTTP_REQUEST_SECONDS,
+            note: halves_of_all(&lately.times(|reading| &reading.submits)),
+            ..lately.within(|reading| &reading.submits, metrics::HTTP_REQUEST_SECONDS)?
         },
         Tile {
             name: "Open rate tables",
-            figure: format::count(&last.open_tables.into()),
+            figure: format::count(&lately.last.open_tables.into()),
             unit: "",
             note: format!("of {} at most", format::count(&(limit as f64).into())),
-            spark: spark_level(|reading| reading.open_tables)?,
+            spark: lately.spark_level(|reading| reading.open_tables)?,
             metric: metrics::LIVE_TABLES,
         },
         Tile {
             name: "Asks of partners ended",
-            figure: rate(|reading| reading.asked),
+            figure: lately.rate(|reading| reading.asked),
             unit: "a second",
             note: format!("{} with offers", format::percent(&offered.into())),
-            spark: spark_rate(|reading| reading.asked)?,
+            spark: lately.spark_rate(|reading| reading.asked)?,
             metric: metrics::PARTNER_OUTCOMES,
         },
+    ])
+}
+
+fn tiles_of_requests(lately: &Lately) -> Result<[Tile; 4], Failure> {
+    Ok([
         Tile {
             name: "Requests",
-            figure: rate(|reading| reading.requests),
+            figure: lately.rate(|reading| reading.requests),
             unit: "a second",
-            note: format!("{} turned away in the last minute", grown(|reading| reading.refused)),
-            spark: spark_rate(|reading| reading.requests)?,
+            note: format!("{} turned away in the last minute", lately.count(|reading| reading.refused)),
+            spark: lately.spark_rate(|reading| reading.requests)?,
             metric: metrics::HTTP_REQUESTS,
         },
         Tile {
             name: "Answered 4xx",
-            figure: grown(|reading| reading.faulty),
+            figure: lately.count(|reading| reading.faulty),
             unit: "in a minute",
-            note: part(|reading| reading.faulty),
-            spark: spark_rate(|reading| reading.faulty)?,
+            note: lately.part_of_answers(|reading| reading.faulty),
+            spark: lately.spark_rate(|reading| reading.faulty)?,
             metric: "offerd_http_requests_total, status 4xx",
         },
         Tile {
             name: "Answered 5xx",
-            figure: grown(|reading| reading.failed),
+            figure: lately.count(|reading| reading.failed),
             unit: "in a minute",
-            note: part(|reading| reading.failed),
-            spark: spark_rate(|reading| reading.failed)?,
+            note: lately.part_of_answers(|reading| reading.failed),
+            spark: lately.spark_rate(|reading| reading.failed)?,
             metric: "offerd_http_requests_total, status 5xx",
         },
         Tile {
             name: "Poll, 99 of 100 within",
-            figure: format::seconds(&polls.quantile(0.99).into()),
-            unit: "",
-            note: halves_of_all(&polls),
-            spark: spark_p99(|reading| &reading.polls)?,
-            metric: metrics::HTTP_REQUEST_SECONDS,
+            note: halves_of_all(&lately.times(|reading| &reading.polls)),
+            ..lately.within(|reading| &reading.polls, metrics::HTTP_REQUEST_SECONDS)?
         },
+    ])
+}
+
+fn tiles_of_commits(lately: &Lately) -> Result<[Tile; 2], Failure> {
+    Ok([
         Tile {
             name: "Commit, 99 of 100 within",
-            figure: format::seconds(&commits.quantile(0.99).into()),
-            unit: "",
-            note: halves(&commits),
-            spark: spark_p99(|reading| &reading.commits)?,
-            metric: metrics::STORE_COMMIT_SECONDS,
+            note: halves(&lately.times(|reading| &reading.commits)),
+            ..lately.within(|reading| &reading.commits, metrics::STORE_COMMIT_SECONDS)?
         },
         Tile {
             name: "Commits waiting",
-            figure: format::count(&last.queue.into()),
+            figure: format::count(&lately.last.queue.into()),
             unit: "",
-            note: format!("{} written a second", rate(|reading| reading.commits.count())),
-            spark: spark_level(|reading| reading.queue)?,
+            note: format!("{} written a second", lately.rate(|reading| reading.commits.count())),
+            spark: lately.spark_level(|reading| reading.queue)?,
             metric: metrics::STORE_QUEUE_DEPTH,
         },
     ])
+}
+
+impl Lately<'_> {
+    /// By how much a figure has grown in the last minute.
+    fn grown(&self, figure: fn(&Reading) -> f64) -> f64 {
+        figure(self.last) - figure(self.first)
+    }
+
+    fn count(&self, figure: fn(&Reading) -> f64) -> String {
+        format::count(&self.grown(figure).into())
+    }
+
+    /// The same by the second.
+    fn rate(&self, figure: fn(&Reading) -> f64) -> String {
+        format::rate(&self.last.per_second(self.first, figure).into())
+    }
+
+    /// What part of all answers of the last minute a figure is.
+    fn part_of_answers(&self, figure: fn(&Reading) -> f64) -> String {
+        match share(self.grown(figure), self.grown(|reading| reading.requests)) {
+            Some(share) => format!("{} of all answers", format::percent(&share.into())),
+            None => "nothing was answered".to_owned(),
+        }
+    }
+
+    /// The times of the last minute.
+    fn times(&self, figure: fn(&Reading) -> &Distribution) -> Distribution {
+        figure(self.last).since(figure(self.first))
+    }
+
+    /// A tile of the time within which 99 of 100 were through, for who names it.
+    fn within(&self, figure: fn(&Reading) -> &Distribution, metric: &'static str) -> Result<Tile, Failure> {
+        let spark = spark(trend::quantile(self.quarter, SPARKS, 0.99, figure))?;
+        let figure = format::seconds(&self.times(figure).quantile(0.99).into());
+        Ok(Tile { name: "", figure, unit: "", note: String::new(), spark, metric })
+    }
+
+    fn spark_rate(&self, figure: fn(&Reading) -> f64) -> Result<Value, Failure> {
+        spark(trend::rate(self.quarter, SPARKS, figure))
+    }
+
+    fn spark_level(&self, figure: fn(&Reading) -> f64) -> Result<Value, Failure> {
+        spark(trend::level(self.quarter, SPARKS, figure))
+    }
+}
+
+fn spark(points: Vec<trend::Point>) -> Result<Value, Failure> {
+    sparkline(&points.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
 }
 
 fn halves(distribution: &Distribution) -> String {
@@ -187,7 +236,7 @@ fn halves(distribution: &Distribution) -> String {
     }
 }
 
-/// Of requests: the metric does not tell those apart that were refused.
+/// Of requests, those that were refused too: the metric does not separate them.
 fn halves_of_all(requests: &Distribution) -> String {
     let refused = if requests.count() > 0.0 { "; refusals included" } else { "" };
     format!("{}{refused}", halves(requests))

@@ -12,7 +12,7 @@ pub(super) async fn begin(_: Arc<Visit>) -> Result<View, Failure> {
     Ok(View::at(Section::Now.path().to_owned()))
 }
 
-/// Tells that there is no such page.
+/// Answers that there is no such page.
 pub(super) async fn show(_: Arc<Visit>) -> Result<View, Failure> {
     Err(Failure::unknown("There is no such page in the console"))
 }

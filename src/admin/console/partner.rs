@@ -7,13 +7,13 @@ use minijinja::value::Value;
 use serde::Serialize;
 
 use super::super::{App, pausing};
-use super::digest::{Digest, Other, others};
+use super::other_timeouts::{OtherTimeout, other_timeouts};
 use super::section::Section;
 use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
 use super::view::{Page, View, see};
 use super::visit::Visit;
 use super::{history, latency};
-use crate::matching::conduct::{Conduct, TROUBLES_KEPT};
+use crate::matching::ask_statistics::{Summary, TROUBLES_KEPT, Tally, Trouble};
 use crate::matching::pausing::Pausable;
 use crate::model::ProductType;
 use crate::store::pauses::Pauses;
@@ -48,19 +48,13 @@ struct SeatView {
     adapted: Option<f64>,
     breaker: Option<Breaker>,
     caps: Vec<Cap>,
-    digest: Digest,
+    summary: Summary,
     chart: Option<Value>,
-    others: Vec<Other>,
-    troubles: Vec<TroubleView>,
-}
-
-#[derive(Debug, Serialize)]
-struct TroubleView {
-    at: i64,
-    rate_table: String,
-    outcome: String,
-    cause: String,
-    elapsed: f64,
+    others: Vec<OtherTimeout>,
+    /// Late answers that were watched for.
+    watched: usize,
+    /// Oldest first.
+    troubles: Vec<Trouble>,
 }
 
 impl Page for PartnerPage {
@@ -118,7 +112,7 @@ fn page(app: &App, key: &str) -> Result<PartnerPage, Failure> {
     let seats: Vec<SeatLook> =
         of_seats(&app.engine).into_iter().filter(|look| look.seat.identity.key == key).collect();
     let Some(first) = seats.first() else { return Err(Failure::unknown("There is no such partner")) };
-    let pauses = Pauses::of(app.engine.store.clone()).list();
+    let pauses = Pauses::of(app.engine.records.store.clone()).list();
     let paused = |product: Option<ProductType>| {
         pauses.iter().any(|pause| pause.partner == key && pause.product_type == product)
     };
@@ -135,17 +129,15 @@ fn page(app: &App, key: &str) -> Result<PartnerPage, Failure> {
 
 fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failure> {
     let seat = &look.seat;
-    let conduct = app.engine.conducts.of(&seat.identity.key, seat.product_type);
+    let lately = app.engine.statistics.lately(&seat.identity.key, seat.product_type);
+    let tally: Tally = lately.asks.iter().copied().collect();
     let timeout = seat.timeout.as_secs_f64();
-    let adapted = seat.adaptive_timeout.map(|_| app.engine.paces.timeout(seat).as_secs_f64());
+    let adapted = seat.adaptive_timeout.map(|_| app.engine.statistics.timeout(seat).as_secs_f64());
     let title =
         format!("How long {} took to answer for {}", seat.identity.partner.name, seat.product_type.as_str());
     let id = format!("latency-{}", seat.product_type.as_str());
-    let chart = if conduct.asks.is_empty() {
-        None
-    } else {
-        Some(latency::chart(id, title, &conduct, &look.late, timeout)?)
-    };
+    let chart = || latency::chart(id, title, &lately.asks, &look.late, timeout);
+    let chart = (!lately.asks.is_empty()).then(chart).transpose()?;
     let asked_how = match (&seat.http, &seat.simulate) {
         (Some(_), _) => "over HTTP",
         (None, Some(_)) => "from its file, pretending to be far away",
@@ -163,21 +155,10 @@ fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failu
         adapted,
         breaker: look.breaker.clone(),
         caps: look.caps.clone(),
-        digest: Digest::of([&conduct]),
+        summary: tally.summary(),
         chart,
-        others: others(&conduct, &look.late, timeout),
-        troubles: troubles(&conduct),
+        others: other_timeouts(&tally, &look.late, seat.timeout),
+        watched: look.late.len(),
+        troubles: lately.troubles,
     })
-}
-
-/// The last failures, newest first.
-fn troubles(conduct: &Conduct) -> Vec<TroubleView> {
-    let view = |trouble: &crate::matching::conduct::Trouble| TroubleView {
-        at: trouble.at,
-        rate_table: trouble.rate_table.to_string(),
-        outcome: trouble.outcome.replace('_', " "),
-        cause: trouble.cause.as_ref().map(ToString::to_string).unwrap_or_default(),
-        elapsed: trouble.elapsed.as_secs_f64(),
-    };
-    conduct.troubles.iter().rev().map(view).collect()
 }

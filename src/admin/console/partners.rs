@@ -7,13 +7,12 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::super::App;
-use super::digest::Digest;
 use super::history;
 use super::section::Section;
-use super::standing::{Breaker, Cap, Pill, of_seats};
+use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
 use super::view::{Page, View};
 use super::visit::Visit;
-use crate::matching::conduct::ASKS_KEPT;
+use crate::matching::ask_statistics::{ASKS_SHOWN, Summary, Tally};
 use crate::web::Failure;
 
 #[derive(Debug, Serialize)]
@@ -25,7 +24,7 @@ struct Partners {
     /// How many stand how, in words.
     states: Vec<(Pill, usize)>,
     /// Asks that are looked back at, of each seat.
-    asks_kept: usize,
+    asks_shown: usize,
     rows: Vec<Row>,
 }
 
@@ -35,7 +34,7 @@ struct Row {
     name: String,
     products: Vec<&'static str>,
     states: Vec<Pill>,
-    digest: Digest,
+    summary: Summary,
     /// The worst of its breakers; nothing where nobody is called.
     breaker: Option<Breaker>,
     /// The cap that is used most.
@@ -65,7 +64,7 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     };
     let rows = all.into_iter().filter(fits).collect();
     let states = states.into_iter().collect();
-    visit.view(&Partners { wanted, partners, states, asks_kept: ASKS_KEPT, rows })
+    visit.view(&Partners { wanted, partners, states, asks_shown: ASKS_SHOWN, rows })
 }
 
 fn rows(app: &App) -> Vec<Row> {
@@ -73,10 +72,8 @@ fn rows(app: &App) -> Vec<Row> {
     let seats = of_seats(&app.engine);
     for of_partner in seats.chunk_by(|one, other| one.seat.identity.key == other.seat.identity.key) {
         let identity = &of_partner[0].seat.identity;
-        let conducts: Vec<_> = of_partner
-            .iter()
-            .map(|seat| app.engine.conducts.of(&identity.key, seat.seat.product_type))
-            .collect();
+        let asks_of =
+            |seat: &SeatLook| app.engine.statistics.lately(&identity.key, seat.seat.product_type).asks;
         let mut states: Vec<Pill> = of_partner.iter().map(|seat| seat.state.clone()).collect();
         states.sort();
         states.dedup();
@@ -86,7 +83,7 @@ fn rows(app: &App) -> Vec<Row> {
             name: identity.partner.name.clone(),
             products: of_partner.iter().map(|seat| seat.seat.product_type.as_str()).collect(),
             states,
-            digest: Digest::of(&conducts),
+            summary: of_partner.iter().flat_map(asks_of).collect::<Tally>().summary(),
             breaker: of_partner
                 .iter()
                 .filter_map(|seat| seat.breaker.clone())

@@ -22,7 +22,7 @@ const FILE: &str = "console.secret";
 /// Bytes of a secret.
 const BYTES: usize = 16;
 
-/// A new secret, as a command is told it.
+/// A new secret, as it is answered to a command.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub struct NewSecret {
     /// What one signs in to the console with.
@@ -43,7 +43,7 @@ pub fn find(store: &Path) -> Option<Password> {
 /// Makes a new one, in place of any before.
 ///
 /// # Errors
-/// What the file system said.
+/// The file system's error.
 pub fn make(store: &Path) -> io::Result<NewSecret> {
     let random = Sha256::digest(format!("{}{}", Uuid::new_v4(), Uuid::new_v4()));
     let secret: String = random[..BYTES].iter().map(|byte| format!("{byte:02x}")).collect();

@@ -28,7 +28,7 @@ const ATTEMPTS: usize = 10;
 /// How far back failed attempts count.
 const ATTEMPTS_SPAN: Duration = Duration::from_secs(60);
 
-/// A secret by its digest, so that looking it up tells nothing of it by the time that takes.
+/// A secret by its digest, so that the time of a look-up reveals nothing of it.
 type Hash = [u8; 32];
 
 /// Signs in whoever has a link or the password.

@@ -22,7 +22,7 @@ const HOME: &str = "/console";
 /// Where to sign in.
 pub(super) const PATH: &str = "/console/signIn";
 
-/// What `offerd console` is told.
+/// What `offerd console` is answered.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConsoleLink {
@@ -91,7 +91,7 @@ pub(super) async fn sign_out(visit: std::sync::Arc<Visit>) -> Result<Reply, Fail
     Ok(see(PATH)?.header(SET_COOKIE, cookie_of("", 0, visit.is_secure())?))
 }
 
-/// Tells where the console is, with a link to sign in where that is asked for.
+/// Answers where the console is, with a link to sign in where that is asked for.
 pub(super) async fn link(context: Context<App>) -> Result<Reply, Failure> {
     let link = link_of(&context.app, operator(&context.request.headers));
     if link.sign_in {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::matching::Engine;
 use crate::matching::limiter::{SeatStanding, State};
-use crate::matching::lines::{BreakerState, LaneState};
+use crate::matching::partner_clients::{BreakerState, EndpointState};
 use crate::partners::Seat;
 
 /// A word on a coloured ground.
@@ -75,7 +75,7 @@ pub(super) fn of_seats(engine: &Engine) -> Vec<SeatLook> {
         seat.identity.key == standing.partner && seat.product_type == standing.product_type
     });
     let look = |(seat, standing): (&Arc<Seat>, SeatStanding)| {
-        let line = configuration.lines.of(seat);
+        let line = configuration.clients.of(seat);
         SeatLook {
             state: pill(standing.state),
             breaker: line.as_ref().map(|line| Breaker::from(line.state())),
@@ -116,9 +116,9 @@ fn caps(standing: &SeatStanding) -> Vec<Cap> {
     caps.into_iter().flatten().collect()
 }
 
-impl From<LaneState> for Breaker {
-    fn from(lane: LaneState) -> Self {
-        let LaneState { breaker, simulated, in_flight, calls, failed, .. } = lane;
+impl From<EndpointState> for Breaker {
+    fn from(endpoint: EndpointState) -> Self {
+        let EndpointState { breaker, simulated, in_flight, calls, failed, .. } = endpoint;
         let (rank, class, words) = match (breaker, simulated) {
             (BreakerState::Closed, _) => (0, "good", "closed"),
             (BreakerState::HalfOpen, _) => (1, "warn", "half open"),

@@ -52,7 +52,7 @@ struct System {
     backup: Option<(i64, String, u64)>,
     log: Vec<LogView>,
     log_lines: usize,
-    /// What a reload said that was just asked for from this page.
+    /// What came of a reload that was just asked for from this page.
     reload: Option<ReloadView>,
 }
 
@@ -153,14 +153,14 @@ pub(super) async fn reload(visit: Arc<Visit>) -> Result<View, Failure> {
     visit.view(&System { reload: Some(told(outcome)), ..page })
 }
 
-/// Begins to read every record, unless that goes on already; the page tells how it ends.
+/// Begins to read every record, unless that goes on already; the page shows how it ends.
 pub(super) async fn check(visit: Arc<Visit>) -> Result<Reply, Failure> {
     if visit.app.chronicle.check_begins() {
         audit!(visit, "store.check", "check of the store asked for");
         let app = Arc::clone(&visit.app);
         // Not awaited: it takes as long as reading the whole store.
         drop(tokio::task::spawn_blocking(move || {
-            let report = app.engine.store.check().map(StoreReport::from).map_err(|error| {
+            let report = app.engine.records.store.check().map(StoreReport::from).map_err(|error| {
                 error!(%error, "the store could not be checked");
                 error.to_string()
             });
@@ -172,7 +172,7 @@ pub(super) async fn check(visit: Arc<Visit>) -> Result<Reply, Failure> {
 
 fn page(app: &App) -> System {
     let (tokens, tokens_in_all) = tokens(app);
-    // As of now: what was just done from here must be told.
+    // As of now: what was just done from here must be shown.
     let reading = Reading::of(app);
     let (settings_default, settings_set) = settings(app).into_iter().partition(|setting| setting.default);
     System {
@@ -251,15 +251,15 @@ fn store(app: &App, reading: &Reading) -> StoreView {
         };
         CheckView { at: check.at, class, words, records }
     });
-    let damages = app.engine.store.damages();
+    let damages = app.engine.records.store.damages();
     StoreView {
         damaged: damages.iter().take(DAMAGES_SHOWN).map(ToString::to_string).collect(),
         damaged_more: damages.len().saturating_sub(DAMAGES_SHOWN),
-        broken: app.engine.store.broken_records(),
+        broken: app.engine.records.store.broken_records(),
         path: path.display().to_string(),
         bytes: bytes_of(path),
         free_bytes: reading.free_bytes,
-        master_key: app.engine.store.master_key_id(),
+        master_key: app.engine.records.store.master_key_id(),
         check,
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn quantile(
     between(readings, points, |before, after| figure(after).since(figure(before)).quantile(share))
 }
 
-/// Tells of pairs of readings, one behind the other, so far apart that there are no more than `points` of them.
+/// A point for each pair of readings, one behind the other, so far apart that there are no more than `points` of them.
 fn between(
     readings: &[Reading],
     points: usize,

@@ -65,7 +65,7 @@ impl View {
         Ok(Self { title, section, status: StatusCode::OK, fresh: page.fresh(), main, elsewhere: None })
     }
 
-    /// A page that tells of a failure.
+    /// A page that shows a failure.
     pub(super) fn failure(section: Option<Section>, failure: &Failure) -> Result<Self, Failure> {
         let status = failure.status;
         let reason = status.canonical_reason().unwrap_or("Failure");
@@ -118,7 +118,7 @@ impl View {
             title,
             sections => visit.sees_all().then(|| Serde(Section::entries(section))),
             main => Value::from_safe_string(main),
-            // What tells of a failure, or asks to sign in, is not kept open.
+            // What shows a failure, or asks to sign in, is not kept open.
             beat => section.map(|_| live::BEAT.as_secs()),
             live => fresh.is_some(),
             standing => Value::from_safe_string(visit.standing()?),
@@ -137,7 +137,7 @@ pub(super) fn sealed(reply: Reply) -> Reply {
     reply
         .header(CONTENT_SECURITY_POLICY, fixed(POLICY))
         .header(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"))
-        // Nobody else is told where one was. Without any referrer a browser would not tell us either that a form is ours.
+        // Nobody else learns where one was. Without any referrer a browser would not show us either that a form is ours.
         .header(REFERRER_POLICY, fixed("same-origin"))
         .header(CACHE_CONTROL, fixed("no-store"))
         .header(HeaderName::from_static("x-frame-options"), fixed("DENY"))

@@ -93,7 +93,7 @@ impl Visit {
         value_of(self.form.as_deref()?, name)
     }
 
-    /// Whether leads are taken, as every page tells it at its top.
+    /// Whether leads are taken, as every page shows it at its top.
     ///
     /// # Errors
     /// Our fault.
@@ -122,7 +122,7 @@ impl Visit {
         self.session.is_some() || !self.app.console.sessions.required()
     }
 
-    /// Whether what is said is encrypted on its way.
+    /// Whether what is sent is encrypted on its way.
     pub(super) fn is_secure(&self) -> bool {
         self.app.run_file.admin.starts_with("https:")
     }
@@ -217,7 +217,7 @@ pub(super) async fn acting(context: Context<App>, act: Act) -> Result<Reply, Fai
 
 /// Lets a request in, or gives what it is answered instead: who has to sign in is sent to where that is done.
 async fn enter(context: Context<App>) -> Result<Visit, Result<Reply, Failure>> {
-    let wanted = context.request.path.clone();
+    let wanted = context.request.uri.path().to_owned();
     let wants_stream = wants_stream(&context.request.method, &context.request.headers);
     let visit = enter_unasked(context).await?;
     if visit.sees_all() {
@@ -238,9 +238,10 @@ pub(super) async fn enter_unasked(mut context: Context<App>) -> Result<Visit, Re
         let fields = context.request.read_form(FORM_BYTES, FORM_TIMEOUT).await;
         form = Some(fields.map_err(Err)?);
     }
-    let Context { app, request, params, .. } = context;
+    let Context { app, mut request, params, .. } = context;
     let session = cookie(&request.headers).and_then(|cookie| app.console.sessions.of(cookie));
-    let visit = Visit { app, query: request.query, params, form, session };
+    let query = std::mem::take(&mut request.query);
+    let visit = Visit { app, query, params, form, session };
     if !visit.app.console.sessions.required() && !is_local(&request.headers) {
         let failure = Failure::forbidden(
             "the console is open on loopback only by the names of loopback; \
@@ -260,7 +261,7 @@ impl Visit {
     /// Whether the form holds what only our own pages know.
     fn has_csrf(&self) -> bool {
         use sha2::{Digest, Sha256};
-        // By digest, so that the time tells nothing of it.
+        // By digest, so that the time reveals nothing of it.
         self.field("csrf").is_some_and(|csrf| Sha256::digest(csrf) == Sha256::digest(self.csrf()))
     }
 }

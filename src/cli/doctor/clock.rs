@@ -45,7 +45,7 @@ fn judged(now: SystemTime, newest: Option<SystemTime>, keeper: Option<String>) -
     }
 }
 
-/// Who keeps the clock, as far as files tell.
+/// Who keeps the clock, as far as files show.
 fn kept_by(there: impl Fn(&Path) -> bool) -> Option<String> {
     if SYNCHRONIZED.iter().any(|path| there(Path::new(path))) {
         return Some("systemd-timesyncd".to_owned());

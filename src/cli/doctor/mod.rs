@@ -57,7 +57,7 @@ enum State {
     /// It works, and somebody should look at it.
     Look,
     Wrong,
-    /// This machine does not tell.
+    /// It cannot be found out here.
     Unknown,
 }
 

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::Finding;
 use crate::cli::page;
 use crate::config::Settings;
-use crate::matching::lines::{Line, Lines};
+use crate::matching::partner_clients::{PartnerClient, PartnerClients};
 use crate::partners::Book;
 use crate::wire::{CallError, Phase};
 
@@ -17,8 +17,8 @@ const CHECK: &str = "partner";
 /// A connection to every host of every partner, by name, TCP and TLS, each within its `wire.connect_timeout`, all at once.
 /// Partners that are paused in their files are left alone.
 pub async fn reachable(settings: &Settings, book: &Book) -> Vec<Finding> {
-    let lines = match Lines::new(settings.wire).opened(book) {
-        Ok(lines) => lines,
+    let clients = match PartnerClients::new(settings.wire).opened(book) {
+        Ok(clients) => clients,
         Err(faults) => {
             let wrong = |fault| Finding::wrong(CHECK, fault, "mend its file; `offerd check` tells again");
             return faults.into_iter().map(wrong).collect();
@@ -27,12 +27,12 @@ pub async fn reachable(settings: &Settings, book: &Book) -> Vec<Finding> {
     let over_http = || book.seats().iter().filter(|seat| seat.http.is_some());
     let paused = over_http().filter(|seat| seat.paused).count();
     let mut seen = BTreeSet::new();
-    let mut asked: Vec<(String, String, Line)> = Vec::new();
+    let mut asked: Vec<(String, String, PartnerClient)> = Vec::new();
     for seat in over_http().filter(|seat| !seat.paused) {
-        let (Some(source), Some(line)) = (&seat.http, lines.of(seat)) else { continue };
+        let (Some(source), Some(client)) = (&seat.http, clients.of(seat)) else { continue };
         for (_, host) in &source.hosts {
             if seen.insert((seat.identity.key.clone(), host.clone())) {
-                asked.push((seat.identity.key.clone(), host.clone(), line.clone()));
+                asked.push((seat.identity.key.clone(), host.clone(), client.clone()));
             }
         }
     }
@@ -45,9 +45,9 @@ pub async fn reachable(settings: &Settings, book: &Book) -> Vec<Finding> {
     findings
 }
 
-async fn reach((partner, host, line): (String, String, Line)) -> Finding {
+async fn reach((partner, host, client): (String, String, PartnerClient)) -> Finding {
     let began = Instant::now();
-    match line.reach(&host).await {
+    match client.reach(&host).await {
         Ok(()) => {
             let took = began.elapsed().as_millis();
             Finding::good(CHECK, format!("`{partner}` at {host} was connected to in {took} ms"))

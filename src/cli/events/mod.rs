@@ -123,7 +123,7 @@ fn open(file: &Path) -> Result<Box<dyn Read>, String> {
 struct Importer(Option<AdminClient>);
 
 impl Importer {
-    /// Sends what is good of some records, and tells what became of each line.
+    /// Sends what is good of some records, and returns what became of each line.
     async fn send(&self, batch: Vec<Record>) -> Result<Vec<(u64, Outcome)>, String> {
         let good: Vec<Imported> =
             batch.iter().filter_map(|record| record.imported.as_ref().ok().cloned()).collect();
@@ -166,7 +166,7 @@ impl Tally {
         progress.tell(self);
     }
 
-    /// Tells what is wrong with a line.
+    /// Counts a bad line, and prints what is wrong with it.
     fn refuse(&mut self, progress: &Progress, line: u64, errors: &[ApiError]) {
         self.bad += 1;
         for error in errors {

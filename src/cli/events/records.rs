@@ -56,7 +56,7 @@ pub fn read<'f>(
     }
 }
 
-/// Whether the first line ends amid an object, or the file begins with an array: each of its lines would be told as bad for
+/// Whether the first line ends amid an object, or the file begins with an array: each of its lines would count as bad for
 /// the one mistake that it is.
 fn is_one_document(input: &mut impl BufRead) -> Result<bool, String> {
     let start = beginning(input)?;
@@ -145,7 +145,7 @@ impl<R: BufRead> Lines<R> {
         Self { input, goes_on, line: 0, broken: false }
     }
 
-    /// Reads one more line into a record; nothing of it that makes the record too long. Tells whether there was one.
+    /// Reads one more line into a record; nothing of it that makes the record too long. Returns whether there was one.
     fn read_line(&mut self, record: &mut Vec<u8>) -> std::io::Result<bool> {
         let mut found = false;
         loop {

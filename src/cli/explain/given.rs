@@ -12,8 +12,8 @@ use crate::cli::admin_client::AdminClient;
 use crate::cli::lead::read_lead;
 use crate::cli::page;
 use crate::config::Settings;
+use crate::hindsight::dry_run::{DryRunSeat, dry_run};
 use crate::matching::limiter::SeatStanding;
-use crate::matching::trial::{SeatTrial, trial};
 use crate::partners::Book;
 
 /// Explains the lead of a file.
@@ -24,9 +24,9 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) ->
         Some(daemon) => daemon.ask(Method::GET, "/partners").await?,
         None => Vec::new(),
     };
-    let seats = trial(book, &standings, &lead, Utc::now());
+    let seats = dry_run(book, &standings, settings.matching.partners_per_lead, &lead, Utc::now());
     if arguments.json {
-        let wanted: Vec<&SeatTrial> = wanted(&seats, arguments).collect();
+        let wanted: Vec<&DryRunSeat> = wanted(&seats, arguments).collect();
         page::print_json(&wanted)?;
     } else {
         print(&seats, arguments);
@@ -35,12 +35,12 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) ->
     Ok(())
 }
 
-fn wanted<'s>(seats: &'s [SeatTrial], arguments: &Arguments) -> impl Iterator<Item = &'s SeatTrial> {
+fn wanted<'s>(seats: &'s [DryRunSeat], arguments: &Arguments) -> impl Iterator<Item = &'s DryRunSeat> {
     seats.iter().filter(|seat| arguments.wants(&seat.partner))
 }
 
 /// Who is asked comes first.
-fn print(seats: &[SeatTrial], arguments: &Arguments) {
+fn print(seats: &[DryRunSeat], arguments: &Arguments) {
     let (asked, others): (Vec<_>, Vec<_>) = wanted(seats, arguments).partition(|seat| seat.asked);
     for seat in asked.into_iter().chain(others) {
         let section = section(seat, arguments.matched);
@@ -50,7 +50,7 @@ fn print(seats: &[SeatTrial], arguments: &Arguments) {
     }
 }
 
-fn section(seat: &SeatTrial, matched_only: bool) -> Section {
+fn section(seat: &DryRunSeat, matched_only: bool) -> Section {
     // Second look is asked only without a loan offer, and one offer per product sub-type wins.
     let (state, color) = match (seat.asked, seat.second_look) {
         (true, false) => ("asked", Color::Green),
@@ -73,8 +73,8 @@ fn section(seat: &SeatTrial, matched_only: bool) -> Section {
     section
 }
 
-fn summary(seats: &[SeatTrial]) -> String {
+fn summary(seats: &[DryRunSeat]) -> String {
     let asked = seats.iter().filter(|seat| seat.asked).count();
-    let matched: usize = seats.iter().map(SeatTrial::matched).sum();
+    let matched: usize = seats.iter().map(DryRunSeat::matched).sum();
     format!("{asked} of {} seats are asked, {matched} offers match", seats.len())
 }

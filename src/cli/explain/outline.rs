@@ -3,9 +3,9 @@
 use comfy_table::{Cell, Color, ColumnConstraint, Width};
 
 use crate::cli::page;
-use crate::partners::explain::Refusal;
+use crate::hindsight::judgement::Refusal;
 
-/// What is told of a seat.
+/// What is shown of a seat.
 #[derive(Debug)]
 pub struct Section {
     title: String,
@@ -13,7 +13,7 @@ pub struct Section {
     lines: Vec<Line>,
 }
 
-/// What is told of offers that fare alike.
+/// What is shown of offers that fare alike.
 #[derive(Debug, PartialEq, Eq)]
 struct Line {
     offers: Vec<String>,
@@ -30,7 +30,7 @@ impl Section {
         Self { title: format!("{partner}, {product}"), state: (state.into(), color), lines: Vec::new() }
     }
 
-    /// Tells why the seat is not asked.
+    /// Adds why the seat is not asked.
     pub fn refused(&mut self, refusals: &[Refusal]) {
         let reasons: Vec<String> = refusals.iter().map(reason).collect();
         match &reasons[..] {
@@ -40,7 +40,7 @@ impl Section {
         }
     }
 
-    /// Tells what becomes of an offer, and why.
+    /// Adds what becomes of an offer, and why.
     pub fn offer(&mut self, name: &str, state: (&str, Color), reasons: Vec<String>) {
         let state = (state.0.to_owned(), state.1);
         match self.lines.iter_mut().find(|line| line.state == state && line.reasons == reasons) {
@@ -49,12 +49,12 @@ impl Section {
         }
     }
 
-    /// Tells of an offer why it does not match.
+    /// Adds why an offer does not match.
     pub fn unmet(&mut self, name: &str, refusals: &[Refusal]) {
         self.offer(name, ("no match", Color::Red), refusals.iter().map(reason).collect());
     }
 
-    /// Whether any offer is told of.
+    /// Whether any offer was added.
     pub fn has_offers(&self) -> bool {
         self.lines.iter().any(|line| !line.offers.is_empty())
     }

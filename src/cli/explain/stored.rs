@@ -10,7 +10,9 @@ use crate::cli::admin_client::AdminClient;
 use crate::cli::trouble::Trouble;
 use crate::cli::{page, progress};
 use crate::config::Settings;
-use crate::matching::explanation::{LeadExplanation, OfferWhy, SeatExplanation, TableExplanation, Why};
+use crate::hindsight::explanation::{
+    LeadExplanation, OfferReason, Reason, SeatExplanation, TableExplanation,
+};
 
 /// Explains a stored lead, a rate table, or the one that shows an offer.
 pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> Result<(), Trouble> {
@@ -31,7 +33,7 @@ pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> 
     for table in &mut explained.rate_tables {
         table.seats.retain(|seat| arguments.wants(&seat.partner));
         if arguments.matched {
-            table.seats.retain(|seat| seat.why == Why::Offers);
+            table.seats.retain(|seat| seat.why == Reason::Offers);
         }
     }
     if arguments.json {
@@ -87,13 +89,13 @@ fn heading(explained: &LeadExplanation, table: &TableExplanation) -> String {
 fn section(seat: &SeatExplanation, matched_only: bool) -> Section {
     let mut section = opened(seat);
     for offer in &seat.offers {
-        if offer.why == OfferWhy::Shown {
+        if offer.why == OfferReason::Shown {
             let score = offer.score.map(|score| format!("score {score:.2}"));
-            section.offer(&offer.name, (offer.why.words(), Color::Green), score.into_iter().collect());
-        } else if !matched_only && offer.why == OfferWhy::Unmet {
+            section.offer(&offer.name, (offer.why.sentence(), Color::Green), score.into_iter().collect());
+        } else if !matched_only && offer.why == OfferReason::Unmet {
             section.unmet(&offer.name, &offer.refusals);
         } else if !matched_only {
-            section.offer(&offer.name, (offer.why.words(), Color::Yellow), Vec::new());
+            section.offer(&offer.name, (offer.why.sentence(), Color::Yellow), Vec::new());
         }
     }
     section
@@ -108,8 +110,10 @@ fn opened(seat: &SeatExplanation) -> Section {
         return section;
     }
     let color = match seat.why {
-        Why::Offers => Color::Green,
-        Why::Pending | Why::Held | Why::Declined | Why::Rejected | Why::NotNeeded => Color::Yellow,
+        Reason::Offers => Color::Green,
+        Reason::Pending | Reason::Held | Reason::Declined | Reason::Rejected | Reason::NotNeeded => {
+            Color::Yellow
+        }
         _ => Color::Red,
     };
     let took = seat.ended_after_ms.map(|took| format!(" after {took} ms")).unwrap_or_default();
@@ -120,6 +124,6 @@ fn opened(seat: &SeatExplanation) -> Section {
 fn summary(table: &TableExplanation) -> String {
     let asked = table.seats.iter().filter(|seat| seat.why.was_asked()).count();
     let offers = table.seats.iter().flat_map(|seat| &seat.offers);
-    let shown = offers.filter(|offer| offer.why == OfferWhy::Shown).count();
+    let shown = offers.filter(|offer| offer.why == OfferReason::Shown).count();
     format!("{asked} of {} seats were asked, {shown} offers are shown\n", table.seats.len())
 }

@@ -9,7 +9,7 @@ use crate::cli::admin_client::AdminClient;
 use crate::cli::trouble::Trouble;
 use crate::cli::{page, progress, values};
 use crate::config::Settings;
-use crate::matching::erasure::Erasure;
+use crate::persons::erasure::Erasure;
 
 /// `lead erase`
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ pub struct Erase {
     json: bool,
 }
 
-/// Erases a person, and tells what remains.
+/// Erases a person, and prints what remains.
 pub async fn run(settings: &Settings, arguments: &Erase) -> Result<(), Trouble> {
     let admin = AdminClient::find(settings).await?;
     let waiting = progress::waiting("erasing");

@@ -31,7 +31,7 @@ pub struct Export {
     out: Option<PathBuf>,
 }
 
-/// Tells everything that is held on a person.
+/// Prints everything that is held on a person, or writes it into a file.
 pub async fn run(settings: &Settings, arguments: &Export) -> Result<(), Trouble> {
     let admin = AdminClient::find(settings).await?;
     let waiting = progress::waiting("gathering all that is held");

@@ -18,11 +18,11 @@ use super::{known, page, product_type};
 use crate::cli::lead;
 use crate::config::Settings;
 use crate::ids;
-use crate::matching::lines::Lines;
+use crate::matching::partner_clients::PartnerClients;
 use crate::matching::question::Question;
 use crate::model::{CreditBands, Lead, ProductType, RateTable};
 use crate::partners::http::{Answered, Asked, Given, HttpRequest, HttpSource, MappingError, Secrets};
-use crate::partners::text::write_offer;
+use crate::partners::template::write_offer;
 use crate::partners::{Book, Facts, Quote, Seat, Terms};
 
 /// `partners try`
@@ -53,7 +53,7 @@ pub struct Try {
     reveal: bool,
 }
 
-/// What is told of a masked request, which looks real.
+/// What is printed with a masked request, which looks real.
 const STAND_INS: &str = "\
 (what identifies the person, and every other text and day of theirs, is not
  shown: `***`, `123-45-6780`, `1970-01-01` and the like stand in for it;
@@ -169,11 +169,11 @@ async fn send(
     asked: Asked,
     veil: &Veil,
 ) -> Result<(), String> {
-    let lines = Lines::new(settings.wire).opened(book).map_err(|faults| faults.join("\n"))?;
-    let line = lines.of(seat).ok_or("there is no line to the partner")?;
+    let clients = PartnerClients::new(settings.wire).opened(book).map_err(|faults| faults.join("\n"))?;
+    let client = clients.of(seat).ok_or("there is no client to the partner")?;
     let begun = Instant::now();
     let question = Question::new(lead, CreditBands::CURRENT, asked);
-    let reply = line
+    let reply = client
         .fetch(source, &question, begun + seat.timeout)
         .await
         .map_err(|cause| format!("no answer: {cause}"))?;
@@ -229,7 +229,7 @@ fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     serde_json::from_slice(json).map_err(|error| format!("an offer cannot be shown: {error}"))
 }
 
-/// Request line, headers and body. `bearer` tells that a token will be added.
+/// Request line, headers and body. With `bearer` a token will be added.
 fn request_text(request: &HttpRequest, bearer: bool) -> String {
     let mut text = format!("{} {}\n", request.method, request.url);
     for (name, value) in &request.headers {

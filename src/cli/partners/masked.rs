@@ -9,14 +9,31 @@ use crate::model::{Attribute, Lead};
 use crate::partners::http::HttpRequest;
 
 /// What stands for a personal value: the first of these that the attribute takes.
-const PLACEHOLDERS: [&str; 7] =
-    ["***", "masked@example.com", "2025550100", "123-45-6780", "192.0.2.1", "1970-01-01", "00000"];
+const PLACEHOLDERS: [&str; 8] = [
+    "***",
+    "masked@example.com",
+    "2025550100",
+    "123-45-6780",
+    "192.0.2.1",
+    "1970-01-01",
+    "00000",
+    "00000000",
+];
 
 /// What is masked within arrays of sections, which [`Attribute::all`] does not reach into, and what stands for it.
 const WITHIN_ARRAYS: [(&str, &str, &str); 3] = [
     ("/refinanceLoans", "accountNumber", "***"),
     ("/refinanceLoans", "loanServicer", "***"),
     ("/refinanceLoans", "nextPaymentDate", "1970-01-01"),
+];
+
+/// What may tell anything, and is left out.
+const UNSETTLED: [&str; 5] = [
+    "priorCarrierInformation",
+    "coverageInformation",
+    "garageInformation",
+    "vehiclesInformation",
+    "driversInformation",
 ];
 
 /// Texts shorter than this are masked as whole words only.
@@ -38,6 +55,9 @@ pub fn masked(lead: &Lead) -> Result<Lead, String> {
         for place in sections.into_iter().flatten().filter_map(|section| section.get_mut(name)) {
             *place = placeholder.into();
         }
+    }
+    if let Some(insurance) = shown.get_mut("autoInsuranceInformation").and_then(Value::as_object_mut) {
+        insurance.retain(|name, _| !UNSETTLED.contains(&name.as_str()));
     }
     Lead::read(shown.to_string().as_bytes()).map_err(|_| "the lead cannot be masked".to_owned())
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use comfy_table::{CellAlignment, Table};
 
 use crate::cli::{page, values};
-use crate::matching::timing::SeatTiming;
+use crate::hindsight::timing::SeatTiming;
 
 /// `partners timing`
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// What is told where there is nothing to show.
+    /// What is printed where nobody was asked.
     pub fn nobody(&self) -> String {
         let whom = self.partner.as_deref().unwrap_or("no partner");
         let verb = if self.partner.is_some() { "was not asked" } else { "was asked" };

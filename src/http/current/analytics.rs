@@ -15,7 +15,7 @@ use crate::analytics::{
     Payouts, bounds,
 };
 use crate::http::App;
-use crate::model::{ApiError, ErrorType, EventType};
+use crate::model::{AnsweredPage, ApiError, ErrorType, EventType};
 use crate::web::query::{self, Query};
 use crate::web::{Context, Failure, Reply, Request};
 
@@ -23,6 +23,11 @@ use crate::web::{Context, Failure, Reply, Request};
 pub const API_VERSION: &str = "API-Version";
 /// Its one value.
 pub const PROMPT_VERSION: &str = "2025-04-01";
+
+/// Where the first page of the newer form starts.
+const SINCE: &str = "sinceTimestamp";
+/// Where its last page ends.
+const UNTIL: &str = "untilTimestamp";
 
 /// Seconds after which a client may try again when the store cannot be read.
 const RETRY_AFTER_S: u32 = 5;
@@ -52,7 +57,8 @@ async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Re
     let reading = tokio::task::spawn_blocking(move || {
         let page =
             app.feeds.page::<F>(viewer, asked, horizon).map_err(|_| Failure::unreadable(RETRY_AFTER_S))?;
-        Reply::json(&page)
+        let token = page.next_url.split_once(&format!("?{PAGINATION_TOKEN}="));
+        Reply::json(&AnsweredPage { page: &page, pagination_token: token.map(|(_, token)| token) })
     });
     reading.await.unwrap_or_else(|error| {
         error!(%error, "feed page could not be read");
@@ -64,9 +70,7 @@ fn page_request<F: Feed>(request: &Request, horizon: Horizon) -> Result<PageRequ
     let form = form(&request.headers)?;
     query::read(request, |query| match (query.optional(PAGINATION_TOKEN, query::text), form) {
         (Some(token), _) => query.accept(Cursor::read::<F>(token)),
-        (None, Form::Hourly) => {
-            start(query, "timestamp", horizon.latest(Form::Hourly)).map(PageRequest::hourly)
-        }
+        (None, Form::Hourly) => hourly::<F>(query, horizon),
         (None, Form::Prompt) => prompt::<F>(query, horizon),
     })
 }
@@ -82,14 +86,30 @@ fn form(headers: &HeaderMap) -> Result<Form, Failure> {
     Err(Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Malformed, message)]))
 }
 
+/// What only the newer form goes by must be right here too: who sends it believes to be heard.
+fn hourly<F: Feed>(query: &mut Query<'_>, horizon: Horizon) -> Option<PageRequest> {
+    let start = start(query, "timestamp", horizon.latest(Form::Hourly));
+    let since = since_if_given(query, horizon);
+    until(query, UNTIL, since);
+    event_types::<F>(query);
+    start.map(PageRequest::hourly)
+}
+
+fn since_if_given(query: &mut Query<'_>, horizon: Horizon) -> Option<ArrivalTime> {
+    query.optional(SINCE, query::text)?;
+    start(query, SINCE, horizon.latest(Form::Prompt))
+}
+
+fn event_types<F: Feed>(query: &mut Query<'_>) -> Option<EventTypes> {
+    let chosen =
+        F::HAS_EVENT_TYPES.then(|| query.optional("eventType", query::choices::<EventType>)).flatten();
+    chosen.map(EventTypes::from_iter)
+}
+
 fn prompt<F: Feed>(query: &mut Query<'_>, horizon: Horizon) -> Option<PageRequest> {
-    let start = start(query, "sinceTimestamp", horizon.latest(Form::Prompt));
-    let until = until(query, "untilTimestamp", start);
-    let event_types = if F::HAS_EVENT_TYPES {
-        query.optional("eventType", query::choices::<EventType>).map(EventTypes::from_iter)
-    } else {
-        None
-    };
+    let start = start(query, SINCE, horizon.latest(Form::Prompt));
+    let until = until(query, UNTIL, start);
+    let event_types = event_types::<F>(query);
     let asked = PageRequest::prompt(start?);
     Some(PageRequest { until, event_types: event_types.unwrap_or(asked.event_types), ..asked })
 }

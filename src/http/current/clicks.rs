@@ -4,8 +4,8 @@ use hyper::StatusCode;
 use hyper::header::{HeaderValue, LOCATION};
 
 use crate::http::App;
-use crate::matching::Unavailable;
-use crate::matching::click::{Click, click};
+use crate::records::Unavailable;
+use crate::reports::click::{Click, click};
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a person may try again when the store cannot be read or written.

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use tracing::error;
 use uuid::Uuid;
 
+use crate::hindsight::explanation as stored;
+use crate::hindsight::explanation::{OfferReason, Refusal};
 use crate::http::App;
-use crate::matching::explanation::{self as stored, OfferWhy, Refusal, Why};
-use crate::matching::{Engine, Unavailable, reading};
+use crate::matching::Engine;
 use crate::model::{
-    LeadExplanation, OfferExplanation, OfferResult, PartnerExplanation, PartnerResult, RateTableExplanation,
-    UnmetCondition, Viewer,
+    LeadExplanation, OfferExplanation, OfferResult, PartnerExplanation, RateTableExplanation, UnmetCondition,
+    Viewer,
 };
+use crate::records::{Unavailable, reading};
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a client may try again when the store cannot be read.
@@ -35,11 +37,11 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 fn explain(engine: &Engine, viewer: Viewer, lead: Uuid) -> Result<Option<LeadExplanation>, Unavailable> {
-    let found = reading::lead(&engine.store, lead)?;
+    let found = reading::lead(&engine.records.store, lead)?;
     if !found.is_some_and(|record| viewer.sees(record.company, record.test)) {
         return Ok(None);
     }
-    let explained = stored::explanation(&engine.store, &engine.texts, &engine.book(), lead)?;
+    let explained = stored::explanation(&engine.records, &engine.book(), lead)?;
     Ok(explained.map(|explained| LeadExplanation {
         lead_uuid: explained.lead,
         rate_tables: explained.rate_tables.into_iter().map(table).collect(),
@@ -63,7 +65,7 @@ fn partner(seat: stored::SeatExplanation) -> PartnerExplanation {
         partner_uuid: seat.partner_uuid,
         partner_name: seat.name,
         product_type: seat.product_type,
-        result: result(seat.why),
+        result: seat.why.class(),
         conditions: of_lead.map(condition).collect(),
         offers: seat.offers.into_iter().map(offer).collect(),
         reject_reason: seat.reject_reason,
@@ -76,12 +78,12 @@ fn offer(offer: stored::OfferExplanation) -> OfferExplanation {
     OfferExplanation {
         name: offer.name,
         result: match offer.why {
-            OfferWhy::Shown => OfferResult::Shown,
-            OfferWhy::Waiting => OfferResult::Pending,
-            OfferWhy::Outbid => OfferResult::Outbid,
-            OfferWhy::NotAnswered => OfferResult::NotOffered,
-            OfferWhy::Unmet => OfferResult::ConditionsNotMet,
-            OfferWhy::NotAsked => OfferResult::PartnerNotAsked,
+            OfferReason::Shown => OfferResult::Shown,
+            OfferReason::Waiting => OfferResult::Pending,
+            OfferReason::Outbid => OfferResult::Outbid,
+            OfferReason::NotAnswered => OfferResult::NotOffered,
+            OfferReason::Unmet => OfferResult::ConditionsNotMet,
+            OfferReason::NotAsked => OfferResult::PartnerNotAsked,
         },
         conditions: offer.refusals.into_iter().map(condition).collect(),
         uuid: offer.uuid,
@@ -91,30 +93,4 @@ fn offer(offer: stored::OfferExplanation) -> OfferExplanation {
 fn condition(refusal: Refusal) -> UnmetCondition {
     let Refusal { attribute, wanted, found } = refusal;
     UnmetCondition { attribute, wanted, found }
-}
-
-/// What a client may know.
-fn result(why: Why) -> PartnerResult {
-    match why {
-        Why::Offers => PartnerResult::Offers,
-        Why::Pending | Why::Held => PartnerResult::Pending,
-        Why::Declined => PartnerResult::Declined,
-        Why::Rejected => PartnerResult::Rejected,
-        Why::TimedOut | Why::NoTime => PartnerResult::TimedOut,
-        Why::NotNeeded => PartnerResult::NotNeeded,
-        Why::NoSandbox => PartnerResult::NoSandbox,
-        Why::Schedule => PartnerResult::Schedule,
-        Why::PerMinute | Why::PerDay | Why::Budget | Why::Exclusive | Why::NoRoom => PartnerResult::Limit,
-        Why::NotWanted => PartnerResult::NotAskedFor,
-        Why::Unmet => PartnerResult::ConditionsNotMet,
-        Why::Refused
-        | Why::Panicked
-        | Why::Gone
-        | Why::BadRequest
-        | Why::Unreachable
-        | Why::KeptOut
-        | Why::BadAnswer
-        | Why::Paused
-        | Why::Unlisted => PartnerResult::Unavailable,
-    }
 }

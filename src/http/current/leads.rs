@@ -5,8 +5,9 @@ use hyper::header::{HeaderValue, LOCATION};
 
 use super::submission::{read_lead, read_lead_or_nothing, refused, submission};
 use crate::http::App;
-use crate::matching::{Growth, Unavailable, history, reading};
+use crate::matching::Growth;
 use crate::model::{LeadView, Timestamp, TokenKind};
+use crate::records::{Unavailable, history, reading};
 use crate::store::entities::LeadRecord;
 use crate::store::{ReadError, Tree};
 use crate::web::{Caller, Context, Failure, Reply};
@@ -28,7 +29,7 @@ pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let caller = context.caller()?;
-    let store = &context.app.matchmaker.engine().store;
+    let store = &context.app.matchmaker.engine().records.store;
     let found = reading::lead(store, uuid).map_err(|unread| match store.get(Tree::Leads, uuid) {
         // It is lost, as one is of which nothing is left.
         Err(ReadError::Broken(_)) => Failure::unknown_uuid("Lead", uuid),
@@ -54,7 +55,7 @@ pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
 }
 
 fn view(app: &App, caller: &Caller, record: LeadRecord) -> Result<Reply, Failure> {
-    let actions = history::lead_actions(app.matchmaker.engine(), &record).map_err(unavailable)?;
+    let actions = history::lead_actions(&app.matchmaker.engine().records, &record).map_err(unavailable)?;
     let LeadRecord { uuid, company, test, created_at, updated_at, lead, .. } = record;
     let instant = |millis| Timestamp::from_millis(millis).unwrap_or_default();
     let provider = caller.company_name.to_string();

@@ -1,11 +1,13 @@
 //! The current edition's handlers, a file a resource.
 
 pub mod analytics;
+pub mod bodies;
 pub mod clicks;
 pub mod demo;
 pub mod docs;
 pub mod explanations;
 pub mod featured_institutions;
+pub mod home;
 pub mod leads;
 pub mod offer_previews;
 pub mod partner_events;

@@ -42,7 +42,7 @@ pub async fn savings(context: Context<App>) -> Result<Reply, Failure> {
     let (lead, max_deposit) = query::read(&context.request, |query| {
         let max_deposit = query.optional("maxDepositAmount", query::integer(0..=i64::MAX));
         let min_deposit_amount = query.optional("minDepositAmount", query::integer(0..=i64::MAX));
-        let savings = LeadSavingsInformation { min_deposit_amount };
+        let savings = LeadSavingsInformation { min_deposit_amount, ..Default::default() };
         Some((Lead { savings_information: Some(savings), ..person(query) }, max_deposit))
     })?;
     Ok(reply(&context.app, Preview { product_type: ProductType::Savings, lead, max_deposit }))

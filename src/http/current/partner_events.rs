@@ -2,9 +2,11 @@
 
 use hyper::{Method, StatusCode};
 
+use super::bodies;
 use crate::http::App;
-use crate::matching::partner_events::{self, Recorded, ReportRefused};
 use crate::model::{PartnerReport, Unreadable};
+use crate::reports::partner_events;
+use crate::reports::partner_events::{Recorded, ReportRefused};
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a partner may try again when the store cannot be read or written.
@@ -13,7 +15,8 @@ const RETRY_AFTER_S: u32 = 5;
 /// Takes in a report: 201, or 200 when it had been taken in before.
 pub async fn report(mut context: Context<App>) -> Result<Reply, Failure> {
     let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
-    let report = PartnerReport::read(&body).map_err(unreadable)?;
+    let known = &context.app.known_keys.partner_report;
+    let report = bodies::read(&context.request, known, &body, PartnerReport::read)?;
     take_in(context, &report).await
 }
 

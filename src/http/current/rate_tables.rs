@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::submission::{RETRY_AFTER_OVERLOAD_S, read_lead_or_nothing, read_submission, refused};
 use super::waiting::{held_versions, preferred_wait};
 use crate::http::App;
-use crate::matching::{Growth, Moment, Polled, Snapshot, Until};
+use crate::matching::{Growth, Moment, Polled, Snapshot, Until, showing};
 use crate::model::Timestamp;
 use crate::telemetry::traces::TraceContext;
 use crate::web::{Context, Failure, Rendition, Renditions, Reply};
@@ -62,10 +62,10 @@ pub async fn show_for(context: Context<App>, mark: &str) -> Result<Reply, Failur
     let uuid = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
     let Context { app, request, .. } = context;
-    let held = held_versions(&request.headers, app.fingerprint, mark);
+    let held = held_versions(&request.headers, &app.fingerprint, mark);
     let wait = preferred_wait(&request.headers).unwrap_or_default();
     let since = app.matchmaker.engine().kept.moment();
-    let found = app.matchmaker.poll(viewer, uuid, &held, wait).await;
+    let found = showing::poll(app.matchmaker.engine(), viewer, uuid, &held, wait).await;
     let found = found.map_err(|_| Failure::unreadable(RETRY_AFTER_OVERLOAD_S))?;
     match found.ok_or_else(|| Failure::unknown_uuid("RateTable", uuid))? {
         Polled::Shown(snapshot) => Ok(reply(&app, snapshot, since)),
@@ -103,8 +103,7 @@ fn pending(reply: Reply, deadline: i64) -> Reply {
 
 /// A rate table of a version, kept by the client alone and asked about each time.
 fn tagged(app: &App, reply: Reply, version: u32) -> Reply {
-    let tag = format!("{version}-{:08x}", app.fingerprint);
-    let reply = reply.etag(tag).compressible();
+    let reply = reply.etag(format_args!("{version}-{}", app.fingerprint)).compressible();
     reply.header(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"))
 }
 

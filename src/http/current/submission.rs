@@ -1,10 +1,13 @@
 //! What the endpoints that take a lead have in common: reading it, and why it is refused.
 
+use chrono::Utc;
+
+use super::bodies;
 use crate::http::{App, v1};
 use crate::load_shedder::Permit;
-use crate::matching::repeat::Repeat;
+use crate::matching::idempotency::IdempotencyKey;
 use crate::matching::{Refused, Submission};
-use crate::model::{ApiError, ErrorType, Lead, Unreadable};
+use crate::model::{ApiError, ErrorType, Lead};
 use crate::telemetry::traces::TraceContext;
 use crate::web::{Context, Failure};
 
@@ -23,48 +26,47 @@ pub const KEY_BYTES: usize = 255;
 /// The lead in the request's body.
 pub(super) async fn read_lead(context: &mut Context<App>) -> Result<Lead, Failure> {
     let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
-    lead_of(&body)
+    lead_of(context, &body)
 }
 
 /// The lead in the request's body, with whose it is and the client's key for sending it.
 pub(super) async fn read_submission(context: &mut Context<App>) -> Result<Submission, Failure> {
     let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
-    let lead = lead_of(&body)?;
+    let lead = lead_of(context, &body)?;
     let key = context.request.headers.get("idempotency-key");
     let key = key.map(|key| key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= KEY_BYTES));
     let Ok(key) = key.map(|key| key.ok_or(())).transpose() else {
         let message = format!("Idempotency-Key must be 1 to {KEY_BYTES} visible characters");
         return Err(Failure::bad_attribute("Idempotency-Key", message));
     };
-    let repeat =
-        key.map(|key| context.caller().map(|caller| Repeat::new(caller.viewer(), key, &body))).transpose()?;
+    let idempotency_key = key
+        .map(|key| context.caller().map(|caller| IdempotencyKey::new(caller.viewer(), key, &body)))
+        .transpose()?;
     let permit = std::mem::take(&mut context.request.permit);
-    Ok(Submission { repeat, permit, ..submission(context, lead)? })
+    Ok(Submission { idempotency_key, permit, ..submission(context, lead)? })
 }
 
 /// Like [`read_lead`], but no body is an empty lead.
 pub(super) async fn read_lead_or_nothing(context: &mut Context<App>) -> Result<Lead, Failure> {
     let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
-    if body.is_empty() { Ok(Lead::default()) } else { lead_of(&body) }
+    if body.is_empty() { Ok(Lead::default()) } else { lead_of(context, &body) }
 }
 
-fn lead_of(body: &[u8]) -> Result<Lead, Failure> {
-    Lead::read(body).map_err(|unreadable| match unreadable {
-        Unreadable::NotJson(error) => Failure::not_json(error),
-        Unreadable::Faults(faults) => Failure::malformed(faults),
+fn lead_of(context: &Context<App>, body: &[u8]) -> Result<Lead, Failure> {
+    bodies::read(&context.request, &context.app.known_keys.lead, body, |body| {
+        Lead::read_on(Utc::now().date_naive(), body)
     })
 }
 
 /// A lead with whose it is; the leave to take it in stays with the request.
 pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submission, Failure> {
     let caller = context.caller()?;
-    let company = context.app.tokens.company(caller.company);
     Ok(Submission {
         company: caller.company,
         test: caller.test,
-        look_back_minutes: company.and_then(|company| company.duplicate_look_back_minutes),
+        look_back_minutes: caller.duplicate_look_back_minutes,
         bands: v1::bands(context.edition),
-        repeat: None,
+        idempotency_key: None,
         trace: TraceContext::of_request(&context.request.headers),
         permit: Permit::default(),
         lead,
@@ -74,7 +76,7 @@ pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submissio
 /// What a client is told when its lead is not taken in.
 pub(super) fn refused(refused: Refused) -> Failure {
     match refused {
-        Refused::Duplicate(lead) => Failure::conflict(lead),
+        Refused::Duplicate(lead) | Refused::Erased(lead) => Failure::conflict(lead),
         Refused::OtherBody => Failure::malformed(vec![ApiError::at(
             "Idempotency-Key",
             ErrorType::Duplicate,

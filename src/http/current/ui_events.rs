@@ -8,12 +8,12 @@ use serde::Serialize;
 use tracing::warn;
 use uuid::Uuid;
 
+use super::bodies;
 use crate::http::App;
 use crate::ids;
-use crate::matching::shown::{self, Shown, Unknown};
-use crate::model::{
-    ApiError, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, Unreadable,
-};
+use crate::model::{ApiError, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp};
+use crate::records::shown;
+use crate::records::shown::{Shown, Unknown};
 use crate::store::{Commit, CommitError, Tree, codec};
 use crate::web::{Context, Failure, Params, Reply};
 
@@ -28,7 +28,8 @@ const PIXEL: &[u8] =
 /// Records the start of a visit.
 pub async fn init_session(mut context: Context<App>) -> Result<Reply, Failure> {
     let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
-    let new = SessionInitNew::read(&body).map_err(refusal)?;
+    let known = &context.app.known_keys.session_init;
+    let new = bodies::read(&context.request, known, &body, SessionInitNew::read).map_err(refusal)?;
     let created_by = context.caller()?.company;
     let session_uuid = new.session_uuid.unwrap_or_else(ids::random);
     let make = |id| SessionInit { id, uuid: ids::random(), session_uuid, created_at: now(), created_by };
@@ -39,10 +40,12 @@ pub async fn init_session(mut context: Context<App>) -> Result<Reply, Failure> {
 /// Records that an offer was seen.
 pub async fn display_offer(mut context: Context<App>) -> Result<Reply, Failure> {
     let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
-    let new = OfferDisplayNew::read(&body).map_err(refusal)?;
+    let known = &context.app.known_keys.offer_display;
+    let new = bodies::read(&context.request, known, &body, OfferDisplayNew::read).map_err(refusal)?;
     let viewer = context.caller()?.viewer();
     let shown = Shown { lead: new.lead_uuid, rate_table: new.rate_table_uuid, offer: new.offer_uuid };
-    let unknown = shown::unknown(context.app.matchmaker.engine(), viewer, shown).map_err(unavailable)?;
+    let unknown =
+        shown::unknown(&context.app.matchmaker.engine().records, viewer, shown).map_err(unavailable)?;
     if !unknown.is_empty() {
         let errors = unknown.into_iter().map(|unknown| names_nothing(unknown, shown)).collect();
         return Err(Failure::malformed(errors).with_status(StatusCode::BAD_REQUEST));
@@ -69,7 +72,7 @@ async fn record_pixel(app: &App, params: &Params) {
         return;
     };
     let shown = Shown { lead, rate_table, offer };
-    let Ok(Some(company)) = shown::owner(app.matchmaker.engine(), shown) else { return };
+    let Ok(Some(company)) = shown::owner(&app.matchmaker.engine().records, shown) else { return };
     if let Err(failure) = write_display(app, company, shown).await {
         warn!(%rate_table, %failure, "the display of an offer could not be stored");
     }
@@ -110,11 +113,8 @@ async fn write<R: Serialize>(
 }
 
 /// Whatever is wrong with the body is a 400 here (facts, Settled where the specification is silent).
-fn refusal(unreadable: Unreadable) -> Failure {
-    match unreadable {
-        Unreadable::NotJson(error) => Failure::not_json(error),
-        Unreadable::Faults(faults) => Failure::malformed(faults).with_status(StatusCode::BAD_REQUEST),
-    }
+fn refusal(failure: Failure) -> Failure {
+    failure.with_status(StatusCode::BAD_REQUEST)
 }
 
 fn names_nothing(unknown: Unknown, shown: Shown) -> ApiError {

@@ -8,13 +8,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use hyper::{HeaderMap, Method};
+use hyper::header::HeaderName;
+use hyper::{HeaderMap, Method, StatusCode};
 use uuid::Uuid;
 
 use crate::http::App;
-use crate::matching::{Polled, Snapshot};
+use crate::matching::{Polled, Snapshot, showing};
 use crate::model::Viewer;
 use crate::web::{Context, Failure, HeldTags, Reply};
+
+/// What a client would rather have (RFC 7240).
+const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// Longest wait that a client may ask for; a rate table is complete long before.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -24,35 +28,46 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// The wait that a request prefers (RFC 7240, `wait`), capped; `None` when it prefers none.
 pub fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
-    let lists = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
-    let mut preferences = lists.flat_map(|list| list.split([',', ';'])).map(str::trim);
-    let seconds = preferences.find_map(|one| one.strip_prefix("wait=")?.trim_matches('"').parse().ok())?;
+    let wait = |one: &str| one.strip_prefix("wait=")?.trim_matches('"').parse().ok();
+    let seconds = preferences(headers).find_map(wait)?;
     Some(Duration::from_secs(seconds).min(LONGEST_WAIT))
 }
 
+/// What a request prefers, one by one.
+pub(super) fn preferences(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let lists = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
+    lists.flat_map(|list| list.split([',', ';'])).map(str::trim)
+}
+
 /// The versions of the table that a client holds, by its entity tags, in the words that a `mark` tells.
-pub fn held_versions(headers: &HeaderMap, fingerprint: u32, mark: &str) -> Vec<u32> {
+pub fn held_versions(headers: &HeaderMap, fingerprint: &str, mark: &str) -> Vec<u32> {
     let held = HeldTags::of(&Method::GET, headers);
     let versions = held.opaque().filter_map(|tag| {
         let (version, made_with) = tag.split_once('-')?;
         let made_with = made_with.strip_suffix(mark)?;
-        (made_with == format!("{fingerprint:08x}")).then(|| version.parse().ok())?
+        (made_with == fingerprint).then(|| version.parse().ok())?
     });
     versions.collect()
 }
 
 /// Streams a rate table, as it is and whenever it changes, until it is complete. An event's id is the table's version,
-/// so a client that reconnects with `Last-Event-ID` gets only what it has not seen.
+/// so a client that reconnects with `Last-Event-ID` gets only what it has not seen. One that has seen the complete table gets 204,
+/// which tells an `EventSource` that there is nothing to come back for.
 pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
     let table = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
     let app = Arc::clone(&context.app);
-    let now = app.matchmaker.rate_table(viewer, table).await.map_err(|_| Failure::unreadable(1))?;
+    let now = showing::rate_table(app.matchmaker.engine(), viewer, table)
+        .await
+        .map_err(|_| Failure::unreadable(1))?;
     let now = now.ok_or_else(|| Failure::unknown_uuid("RateTable", table))?;
 
     let last_seen = context.request.headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let seen = last_seen.and_then(|id| id.parse().ok());
     let start = Next::Show(now).unless_seen(seen);
+    if matches!(start, Next::End) {
+        return Ok(Reply::empty(StatusCode::NO_CONTENT));
+    }
     let events = stream::unfold(start, move |next| step(Arc::clone(&app), viewer, table, next));
     Ok(Reply::stream("text/event-stream", events))
 }
@@ -87,7 +102,7 @@ async fn step(app: Arc<App>, viewer: Viewer, table: Uuid, next: Next) -> Option<
         Next::End => return None,
         Next::Show(snapshot) => snapshot,
         Next::Wait(version) => {
-            let changed = app.matchmaker.poll(viewer, table, &[version], HEARTBEAT).await;
+            let changed = showing::poll(app.matchmaker.engine(), viewer, table, &[version], HEARTBEAT).await;
             match changed.ok().flatten() {
                 Some(Polled::Shown(snapshot)) => snapshot,
                 Some(Polled::Unchanged(unchanged)) if !unchanged.pending => return None,
@@ -132,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_held_versions_are_those_of_tags_of_ours() {
-        let held_in = |words, value| held_versions(&headers("if-none-match", value), 0xab, words);
+        let held_in = |words, value| held_versions(&headers("if-none-match", value), "000000ab", words);
         let held = |value| held_in("", value);
         assert_eq!(held("\"3-000000ab\""), [3]);
         assert_eq!(held("\"x\", W/\"3-000000ab\", \"4-000000ab-gzip\""), [3, 4]);

@@ -115,7 +115,10 @@ impl Draft {
         let content = ContentBuilder::new().schema(Some(schema::reference::<T>(components)));
         let content = content.examples_from_iter(examples).build();
         self.body = Some(RequestBodyBuilder::new().content(JSON, content).required(Some(required)).build());
-        self
+        self.header(
+            "Prefer",
+            "`handling=strict` refuses keys of the body that mean nothing, and names the likely ones.",
+        )
     }
 
     /// Answers with a noun.
@@ -190,6 +193,7 @@ impl Draft {
     ) -> Operation {
         schema::reference::<ApiError>(components);
         let draft = self.with_path_parameters().with_usual_refusals(route);
+        let takes_body = draft.body.is_some();
         let mut operation = OperationBuilder::new()
             .operation_id(Some(draft.id))
             .tag(draft.tag)
@@ -203,7 +207,12 @@ impl Draft {
             ));
         for (status, answer) in draft.answers {
             let (name, id) = headers::described("Request-Id");
-            operation = operation.response(status.as_str(), answer.header(name, id).build());
+            let mut answer = answer.header(name, id);
+            if takes_body && status.is_success() {
+                let (name, unknown) = headers::described("Unknown-Keys");
+                answer = answer.header(name, unknown);
+            }
+            operation = operation.response(status.as_str(), answer.build());
         }
         operation.build()
     }

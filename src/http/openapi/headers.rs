@@ -29,6 +29,11 @@ pub fn described(name: &str) -> (&'static str, Header) {
             let about = "When the rate table will be complete at the latest, while it is pending.";
             ("Table-Deadline", about, schema::text("date-time"))
         }
+        "unknown-keys" => {
+            let about = "How many keys of the body mean nothing, where some do.";
+            ("Unknown-Keys", about, integer(1, i32::MAX.into()))
+        }
+        "accept-encoding" => ("Accept-Encoding", "The codings that a body may come in: none.", text()),
         "www-authenticate" => ("WWW-Authenticate", "The scheme of the token: `Bearer`.", text()),
         "allow" => ("Allow", "The methods that the path has.", text()),
         _ => ("", "", text()),

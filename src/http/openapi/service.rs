@@ -16,6 +16,7 @@ pub const TAG: &str = "Documentation";
 /// The operations.
 pub fn operations(_: &mut Components) -> Vec<Draft> {
     vec![
+        Draft::new(Method::GET, "/", TAG, "showHome").answers_type("text/html", "The page."),
         Draft::new(Method::GET, "/openapi.json", TAG, "getOpenApi").answers_object("This document."),
         Draft::new(Method::GET, "/docs", TAG, "showDocs").answers_type("text/html", "The page."),
         Draft::new(Method::GET, "/docs/{file}", TAG, "getDocsFile")

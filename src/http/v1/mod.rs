@@ -7,6 +7,9 @@
 //! | status of a malformed lead | 422 | 400 | [`rate_tables`] |
 //! | what a card is wanted for | `cardPurposes` | `cardBenefits` | [`submission`], [`leads`] |
 //! | kind of bank account | `bankAccountType` (both are read) | `backAccountType` | [`leads`] |
+//! | a lead without `productTypes` | asks for all | asks for v1's four, without second look | [`submission`] |
+//! | `specialOffers` | those of types that v1 lacks | none | [`rate_tables`] |
+//! | `pendingResponses` | name all product types | name v1's | [`rate_tables`] |
 //! | values of a lead | all | fewer | [`values`], [`leads`] |
 //! | band of a fair credit score | from 620 | from 600 | [`bands`] |
 //! | annual fee of a card | `minAnnualFee`, `maxAnnualFee` | `annualFee` | [`cards`] |
@@ -16,9 +19,8 @@
 //! | status of a preview's faults | 422 | 400 | [`offer_previews`] |
 //! | product type of an event | all | fewer, else left out | [`analytics`] |
 //!
-//! What the specification does not mark as different is the same: product sub-types, `specialOffers`, and
-//! `pendingResponses` beside the `pendingOriginators` that v1 clients go by. [`crate::web`] answers 415 where a path came
-//! after v1.
+//! What the specification does not mark as different is the same: product sub-types, and `pendingResponses` beside the
+//! `pendingOriginators` that v1 clients go by. [`crate::web`] answers 415 where a path came after v1.
 
 pub mod analytics;
 pub mod cards;

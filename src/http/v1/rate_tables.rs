@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{Object, cards, submission, terms};
 use crate::http::{App, current};
+use crate::model::ProductType;
 use crate::web::{Context, Failure, Reply};
 
 /// Takes a lead; answers 201 with the partners that answer at once.
@@ -40,11 +41,31 @@ fn created(answer: Result<Reply, Failure>) -> Result<Reply, Failure> {
 fn reword(table: &mut Object) {
     offers(table, "creditCardOffers").for_each(cards::reword_offer);
     offers(table, "loanOffers").for_each(terms::reword);
+    if let Some(special_offers) = list(table, "specialOffers") {
+        // All of them are of types that v1 lacks; see the test.
+        special_offers.clear();
+    }
+    if let Some(pending) = list(table, "pendingResponses") {
+        pending.retain_mut(|response| response.as_object_mut().is_none_or(is_of_v1));
+    }
+}
+
+/// Leaves the product types of a pending response that v1 has; tells whether there are any.
+fn is_of_v1(response: &mut Object) -> bool {
+    let Some(types) = list(response, "productTypes") else { return true };
+    types.retain(|one| {
+        let known = one.as_str().and_then(ProductType::from_wire);
+        known.is_some_and(|known| ProductType::V1.contains(&known))
+    });
+    !types.is_empty()
+}
+
+fn list<'o>(object: &'o mut Object, name: &str) -> Option<&'o mut Vec<Value>> {
+    object.get_mut(name).and_then(Value::as_array_mut)
 }
 
 fn offers<'t>(table: &'t mut Object, array: &str) -> impl Iterator<Item = &'t mut Object> {
-    let offers = table.get_mut(array).and_then(Value::as_array_mut);
-    offers.into_iter().flatten().filter_map(Value::as_object_mut)
+    list(table, array).into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
 #[cfg(test)]
@@ -53,10 +74,10 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_cards_and_terms_are_reworded() {
+    fn terms_are_reworded_and_what_v1_has_stays() {
         let mut table = json!({
-            "uuid": "u", "specialOffers": [{"termUnit": "open"}], "pendingOriginators": [{"key": "k"}],
-            "pendingResponses": [{"productTypes": ["loan", "other"]}],
+            "uuid": "u", "pendingOriginators": [{"key": "k"}],
+            "pendingResponses": [{"partner": {"name": "n"}, "productTypes": ["loan", "credit_card"]}],
         });
         let same = table.clone();
         reword(table.as_object_mut().unwrap());
@@ -65,5 +86,20 @@ mod tests {
         let mut table = json!({"loanOffers": [{"termLength": 0, "termUnit": "open", "minApr": 7.25}]});
         reword(table.as_object_mut().unwrap());
         assert_eq!(table, json!({"loanOffers": [{"termLength": 0, "termUnit": "month", "minApr": 7.25}]}));
+    }
+
+    #[test]
+    fn what_is_of_types_that_v1_lacks_is_left_out() {
+        assert!(ProductType::V1.iter().all(|of_v1| !of_v1.is_special()));
+        let mut table = json!({
+            "specialOffers": [{"uuid": "u"}],
+            "pendingResponses": [
+                {"partner": {"name": "both"}, "productTypes": ["loan", "other"]},
+                {"partner": {"name": "none"}, "productTypes": ["insurance", "life_insurance"]},
+            ],
+        });
+        reword(table.as_object_mut().unwrap());
+        let pending = json!([{"partner": {"name": "both"}, "productTypes": ["loan"]}]);
+        assert_eq!(table, json!({"specialOffers": [], "pendingResponses": pending}));
     }
 }

@@ -1,15 +1,18 @@
 //! A lead on its way in, and why it is refused.
 
 use bytes::Bytes;
+use chrono::Utc;
 use hyper::StatusCode;
 use serde_json::Value;
 
 use super::{Object, values};
-use crate::model::{ApiError, Lead, LoanPurpose, Unreadable, parse_document};
+use crate::model::{ApiError, Lead, LoanPurpose, ProductType, Unreadable, parse_document};
 use crate::web::Failure;
 
 /// The section of a lead that is about cards.
 pub(super) const CARD: &str = "creditCardInformation";
+/// What a lead asks for.
+const PRODUCT_TYPES: &str = "productTypes";
 /// What a card is wanted for, in v1.
 pub(super) const CARD_BENEFITS: &str = "cardBenefits";
 /// What a card is wanted for, in the current edition.
@@ -29,7 +32,7 @@ pub fn translate(body: &[u8]) -> Result<Bytes, Failure> {
     if faults.is_empty() {
         return Ok(translated.into());
     }
-    if let Err(Unreadable::Faults(others)) = Lead::read(&translated) {
+    if let Err(Unreadable::Faults(others)) = Lead::read_on(Utc::now().date_naive(), &translated) {
         faults.extend(others);
         faults.truncate(values::MAX_FAULTS);
     }
@@ -54,6 +57,9 @@ pub fn refused(mut failure: Failure) -> Failure {
 }
 
 fn reword(lead: &mut Object) {
+    if lead.get(PRODUCT_TYPES).is_none_or(names_none) {
+        lead.insert(PRODUCT_TYPES.to_owned(), values::wire(ProductType::V1).into());
+    }
     if let Some(card) = values::section(lead, CARD) {
         // The current name means nothing in v1.
         card.remove(CARD_PURPOSES);
@@ -64,6 +70,16 @@ fn reword(lead: &mut Object) {
     let purpose = values::section(lead, "loanInformation").and_then(|loan| loan.get_mut("purpose"));
     if let Some(purpose) = purpose.filter(|purpose| *purpose == LoanPurpose::V1_AUTO) {
         *purpose = Value::from(LoanPurpose::AutoPurchase.as_str());
+    }
+}
+
+/// Whether no product type is named: what the current edition takes for all of them, v1 takes for all of its own.
+fn names_none(product_types: &Value) -> bool {
+    match product_types {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(types) => types.is_empty(),
+        _ => false,
     }
 }
 
@@ -98,9 +114,26 @@ mod tests {
             "creditCardInformation": {"cardPurposes": ["improve_credit"]},
         });
         assert_eq!(translated(&lead), current);
-        for same in [json!({}), json!([1]), json!({"creditCardInformation": null, "loanInformation": 7})] {
+        for same in [
+            json!([1]),
+            json!({"productTypes": ["loan"], "creditCardInformation": null, "loanInformation": 7}),
+        ] {
             assert_eq!(translated(&same), same);
         }
+    }
+
+    #[test]
+    fn a_lead_that_names_no_product_type_asks_for_those_of_v1() {
+        for none in [
+            json!({}),
+            json!({"productTypes": null}),
+            json!({"productTypes": " "}),
+            json!({"productTypes": []}),
+        ] {
+            let expected = json!({"productTypes": ["credit_card", "loan", "mortgage", "savings"]});
+            assert_eq!(translated(&none), expected, "{none}");
+        }
+        assert_eq!(translated(&json!({"productTypes": 7})), json!({"productTypes": 7}));
     }
 
     #[test]
@@ -124,9 +157,12 @@ mod tests {
         let lead = format!(r#"{{"unknown":{deep},"huge":1e400,"productTypes":["loan"]}}"#);
         let translated = translate(lead.as_bytes()).unwrap();
         assert!(Lead::read(&translated).is_ok_and(|lead| lead.product_types.is_some()));
-        for refused in
-            ["{", r#"{"monthlyHoaFee":1e400"#, r#"{"mortgageInformation":{"monthlyHoaFee":1e400}}"#]
-        {
+        let huge = translate(br#"{"mortgageInformation":{"monthlyHoaFee":1e400}}"#).unwrap();
+        assert!(
+            matches!(Lead::read(&huge), Err(Unreadable::Faults(_))),
+            "however it is spelt, it is too much"
+        );
+        for refused in ["{", r#"{"monthlyHoaFee":1e400"#] {
             let as_it_was = translate(refused.as_bytes()).unwrap();
             assert_eq!(as_it_was, refused.as_bytes(), "the current edition says what is wrong");
             assert!(matches!(Lead::read(&as_it_was), Err(Unreadable::NotJson(_))), "{refused}");

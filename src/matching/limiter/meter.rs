@@ -32,7 +32,7 @@ pub struct Meter {
     pub paused_since: Option<i64>,
     minutes: Tally,
     quarters: Tally,
-    owed: Tally,
+    posted: Tally,
     /// The local day that was looked at last.
     day: Option<(Tz, Range<i64>)>,
 }
@@ -69,7 +69,7 @@ impl Meter {
 
     /// Books cents at a time; less than none are taken back.
     pub fn book(&mut self, at: i64, cents: f64) {
-        self.owed.add(at.div_euclid(QUARTER), (cents * PER_CENT).round() as i64, DAY_KEPT / QUARTER);
+        self.posted.add(at.div_euclid(QUARTER), (cents * PER_CENT).round() as i64, DAY_KEPT / QUARTER);
     }
 
     /// Asks in the minute of a time.
@@ -85,7 +85,7 @@ impl Meter {
 
     /// Cents booked in a local day.
     pub fn owed_in(&self, day: &Range<i64>) -> f64 {
-        self.owed.sum(quarters(day)) as f64 / PER_CENT
+        self.posted.sum(quarters(day)) as f64 / PER_CENT
     }
 
     /// The local day of a time.

@@ -17,14 +17,15 @@ use metrics::counter;
 use meter::Meter;
 pub use standing::{SeatStanding, State};
 
-use super::owed::Owed;
-use super::texts::Texts;
 use crate::model::ProductType;
 use crate::partners::Seat;
-use crate::partners::displaced::displaced;
 use crate::rate_table::denied::Denied;
+use crate::rate_table::reason::Reason;
+use crate::rate_table::seating::{Verdict, verdicts};
+use crate::records::Records;
+use crate::records::postings::Posting;
+use crate::store::Clock;
 use crate::store::pauses::{Pause, Pauses};
-use crate::store::{Clock, Store};
 use crate::telemetry::metrics::SEATS_HELD_BACK;
 
 /// Counts what seats are asked and what their leads earn. Shared by everything that asks.
@@ -43,28 +44,6 @@ pub struct Round {
     pub test: bool,
 }
 
-/// Whether a seat is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is, and was counted.
-    Asked,
-    /// It is not, for this reason.
-    Denied(Denied),
-    /// It is not, since as many others are as may be.
-    NoRoom,
-}
-
-impl Verdict {
-    /// What keeps a seat from being asked, if it is not; `Some(None)` when no place is left for it.
-    pub fn against(self) -> Option<Option<Denied>> {
-        match self {
-            Self::Asked => None,
-            Self::Denied(denied) => Some(Some(denied)),
-            Self::NoRoom => Some(None),
-        }
-    }
-}
-
 /// What is counted, by partner.
 #[derive(Debug, Default)]
 struct Counts(HashMap<String, OfPartner>);
@@ -79,11 +58,11 @@ struct OfPartner {
 
 impl Limiter {
     /// A limiter that has counted what a store holds.
-    pub fn of(store: &Store, texts: &Texts, clock: Clock) -> Self {
+    pub fn of(records: &Records, clock: Clock) -> Self {
         let limiter = Self { counts: Mutex::default(), clock };
-        let counts = recount::recount(store, texts, limiter.now());
+        let counts = recount::recount(records, limiter.now());
         *limiter.counts() = counts;
-        limiter.set_pauses(&Pauses::of(store.clone()).list());
+        limiter.set_pauses(&Pauses::of(records.store.clone()).list());
         limiter
     }
 
@@ -98,26 +77,14 @@ impl Limiter {
         let mut counts = self.counts();
         // The time is read under the lock, so that no minute is counted from after the next has begun.
         let round = Round { at: self.now(), test };
-        let mut denials: Vec<Option<Denied>> = seats.iter().map(|seat| counts.denial(seat, round)).collect();
-        let taken = displaced(seats, |nth| denials[nth].is_none());
-        taken.iter().for_each(|(seat, _)| denials[*seat] = Some(Denied::Exclusive));
-        let mut left = most;
-        let mut verdict = |denial: &Option<Denied>| match denial {
-            Some(denied) => Verdict::Denied(*denied),
-            None if left == 0 => Verdict::NoRoom,
-            None => {
-                left -= 1;
-                Verdict::Asked
-            }
-        };
-        let verdicts: Vec<Verdict> = denials.iter().map(&mut verdict).collect();
+        let verdicts = verdicts(seats, most, |seat| counts.denial(seat, round));
         if !test {
             let asked = seats.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Asked);
             asked
                 .for_each(|(seat, _)| counts.meter(&seat.identity.key, seat.product_type).count(round.at, 1));
         }
         drop(counts);
-        seats.iter().zip(&denials).for_each(|(seat, denial)| tell(seat, *denial));
+        seats.iter().zip(&verdicts).for_each(|(seat, verdict)| count_held_back(seat, *verdict));
         (round, verdicts)
     }
 
@@ -133,15 +100,15 @@ impl Limiter {
     }
 
     /// Books a payout that was recorded.
-    pub fn book(&self, owed: &Owed) {
-        let at = self.known(owed.at);
-        self.counts().meter(&owed.partner, owed.product_type).book(at, owed.cents);
+    pub fn book(&self, posting: &Posting) {
+        let at = self.known(posting.at);
+        self.counts().meter(&posting.partner, posting.product_type).book(at, posting.cents);
     }
 
     /// Takes a payout back, on the day on which it was booked.
-    pub fn take_back(&self, owed: &Owed) {
-        let at = self.known(owed.at);
-        self.counts().meter(&owed.partner, owed.product_type).book(at, -owed.cents);
+    pub fn take_back(&self, posting: &Posting) {
+        let at = self.known(posting.at);
+        self.counts().meter(&posting.partner, posting.product_type).book(at, -posting.cents);
     }
 
     /// Whether a seat is paused from the command line.
@@ -209,12 +176,12 @@ impl OfPartner {
     }
 }
 
-fn tell(seat: &Seat, denial: Option<Denied>) {
-    if let Some(denial) = denial {
+fn count_held_back(seat: &Seat, verdict: Verdict) {
+    if let Verdict::Denied(by) = verdict {
         let labels = [
             ("partner", seat.identity.key.clone()),
             ("product_type", seat.product_type.as_str().to_owned()),
-            ("reason", denial.word().to_owned()),
+            ("reason", Reason::from(by).word().to_owned()),
         ];
         counter!(SEATS_HELD_BACK, &labels).increment(1);
     }

@@ -7,32 +7,32 @@ use uuid::Uuid;
 
 use super::Counts;
 use super::meter::DAY_KEPT;
-use crate::matching::owed::Owed;
-use crate::matching::reading::made_since;
-use crate::matching::texts::Texts;
 use crate::rate_table::asks::Asks;
 use crate::rate_table::progress::Standing;
 use crate::rate_table::record::TableHead;
-use crate::store::{Store, Tree};
+use crate::records::Records;
+use crate::records::postings::Posting;
+use crate::records::reading::made_since;
+use crate::store::Tree;
 
 /// How much older than its first ask a table's uuid may be: its longest deadline, and clocks that stepped back.
 const SLACK: i64 = 60 * 60 * 1000;
 
 /// Counts what lies no longer back than a local day can have begun. A record that cannot be read counts nothing.
-pub fn recount(store: &Store, texts: &Texts, now: i64) -> Counts {
+pub fn recount(records: &Records, now: i64) -> Counts {
     let since = now - DAY_KEPT;
     // What a clock of the future told is of no day that there has been.
     let lately = since..=now + SLACK;
-    let differing: HashMap<Uuid, Asks> = made_since(store, Tree::Asks, since - SLACK).collect();
+    let differing: HashMap<Uuid, Asks> = made_since(&records.store, Tree::Asks, since - SLACK).collect();
     let mut counts = Counts::default();
     let mut unknown = 0_usize;
-    for (table, head) in made_since::<TableHead>(store, Tree::RateTables, since - SLACK) {
+    for (table, head) in made_since::<TableHead>(&records.store, Tree::RateTables, since - SLACK) {
         if head.test {
             continue;
         }
         let asks = differing.get(&table);
         for (nth, fingerprint) in head.seats.iter().enumerate() {
-            let Ok(seat) = texts.seat(*fingerprint) else {
+            let Ok(seat) = records.templates.seat(*fingerprint) else {
                 unknown += 1;
                 continue;
             };
@@ -45,9 +45,9 @@ pub fn recount(store: &Store, texts: &Texts, now: i64) -> Counts {
             }
         }
     }
-    for (_, owed) in made_since::<Owed>(store, Tree::Owed, since - SLACK) {
-        if lately.contains(&owed.at) {
-            counts.meter(&owed.partner, owed.product_type).book(owed.at, owed.cents);
+    for (_, posting) in made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
+        if lately.contains(&posting.at) {
+            counts.meter(&posting.partner, posting.product_type).book(posting.at, posting.cents);
         }
     }
     if unknown > 0 {

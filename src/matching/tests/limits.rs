@@ -8,9 +8,10 @@ use chrono::{DateTime, Utc};
 use futures_util::future::join_all;
 
 use super::*;
-use crate::matching::limiter::{SeatStanding, State, Verdict};
+use crate::matching::limiter::{SeatStanding, State};
 use crate::matching::pausing::{self, Pausable};
 use crate::matching::preview::{self, Preview};
+use crate::rate_table::seating::Verdict;
 
 /// A clock in the past, where it can be moved on without overtaking the uuids that tables are given.
 #[derive(Clone)]

@@ -39,7 +39,7 @@ mod tests {
             Gender GraduateDegreeType IdType IntroOfferType LeadBestTimeToCall LeadActionType LoanPurpose
             MortgageAdjustmentType MortgageLoanType MortgageType OccupancyType PersonalReferenceRelationType
             PropertySearchStatus PropertyStatus PropertyType PurchaseStatus RefinanceLoanType RefinanceType
-            RejectReason State TermUnit PartnerResult OfferResult
+            RejectReason State TermUnit BatchConsentVersion MortechCreditRating PartnerResult OfferResult
         }
     }
 
@@ -47,7 +47,7 @@ mod tests {
     fn the_lists_have_the_length_of_the_specification() {
         assert_eq!(State::ALL.len(), 53);
         assert_eq!(LoanPurpose::ALL.len(), 29);
-        assert_eq!(ProductSubType::ALL.len(), 19);
+        assert_eq!(ProductSubType::ALL.len(), 19 + 35, "those of special offers with them");
         assert_eq!(GraduateDegreeType::ALL.len(), 27);
         assert_eq!(LeadActionType::ALL.len(), 16);
     }

@@ -11,13 +11,21 @@ enumeration! {
 }
 
 enumeration! {
-    /// Term and rate behaviour of an offered mortgage.
+    /// Term and rate behaviour of a mortgage.
     MortgageLoanType {
         FifteenYearFixed = "fifteen_year_fixed",
         ThirtyYearFixed = "thirty_year_fixed",
         FiveOneAdjustable = "five_one_adjustable",
         SevenOneAdjustable = "seven_one_adjustable",
         TenOneAdjustable = "ten_one_adjustable",
+        // From here on not in the specification: clients ask for them.
+        TenYearFixed = "ten_year_fixed",
+        TwentyYearFixed = "twenty_year_fixed",
+        FortyYearFixed = "forty_year_fixed",
+        ThreeYearIntro = "three_year_intro_30_year_adjustable",
+        FiveYearIntro = "five_year_intro_30_year_adjustable",
+        SevenYearIntro = "seven_year_intro_30_year_adjustable",
+        TenYearIntro = "ten_year_intro_30_year_adjustable",
     }
 }
 
@@ -85,5 +93,22 @@ enumeration! {
     RefinanceType {
         CashOut = "cash_out",
         RateTerm = "rate_term",
+    }
+}
+
+enumeration! {
+    /// Credit in the bands of a pricing engine for mortgages; not in the specification.
+    MortechCreditRating {
+        From780 = "Excellent (780-850)",
+        From760 = "Excellent (760-779)",
+        From740 = "Excellent (740-759)",
+        From720 = "Good (720-739)",
+        From700 = "Good (700-719)",
+        From680 = "Fair (680-699)",
+        From660 = "Fair (660-679)",
+        From640 = "Poor (640-659)",
+        From620 = "Poor (620-639)",
+        From580 = "Poor (580-619)",
+        Under580 = "Poor (Under 580)",
     }
 }

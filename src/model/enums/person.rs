@@ -199,3 +199,11 @@ enumeration! {
         Wy = "WY",
     }
 }
+
+enumeration! {
+    /// Wordings of the consent for all partners at once; not in the specification.
+    BatchConsentVersion {
+        V1 = "v1",
+        V2 = "v2",
+    }
+}

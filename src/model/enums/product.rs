@@ -23,7 +23,7 @@ impl ProductType {
 }
 
 enumeration! {
-    /// The finer kind of an offered product.
+    /// The finer kind of an offered product. Those after `whole_life` stand at special offers only.
     ProductSubType {
         CreditCard = "credit_card",
         SecuredCard = "secured_card",
@@ -44,6 +44,42 @@ enumeration! {
         TermLife = "term_life",
         TermLifeInstant = "term_life_instant",
         WholeLife = "whole_life",
+        // From here on of special offers only, and not in the specification.
+        AutomobileRefinance = "automobile_refinance",
+        HomeEquityLineOfCredit = "home_equity_line_of_credit",
+        Checking = "checking",
+        DebtRelief = "debt_relief",
+        InstallmentLoans = "installment_loans",
+        CreditBuilder = "credit_builder",
+        CashAdvance = "cash_advance",
+        CreditRepair = "credit_repair",
+        EducationOffers = "education_offers",
+        EmploymentOpportunity = "employment_opportunity",
+        FinancialWellness = "financial_wellness",
+        DirectAffiliate = "direct_affiliate",
+        OverdraftProtection = "overdraft_protection",
+        RevenueBasedFinancing = "revenue_based_financing",
+        Uncategorized = "uncategorized",
+        StudentCard = "student_card",
+        BillReduction = "bill_reduction",
+        InstallmentLoanMoreOffers = "installment_loan_more_offers",
+        CreditCardMoreOffers = "credit_card_more_offers",
+        CreditRepairMoreOffers = "credit_repair_more_offers",
+        StudentLoan = "student_loan",
+        Health = "health",
+        AutoAndVehicle = "auto_and_vehicle",
+        Games = "games",
+        Home = "home",
+        Rewards = "rewards",
+        LifeInsurance = "life_insurance",
+        AutoInsurance = "auto_insurance",
+        SpecialtyVehicleInsurance = "specialty_vehicle_insurance",
+        HomeOwnersInsurance = "home_owners_insurance",
+        RentersInsurance = "renters_insurance",
+        BuyNowPayLater = "buy_now_pay_later",
+        HomeEquityAgreements = "home_equity_agreements",
+        CashAdvanceMoneylion = "cash_advance_moneylion",
+        Unknown = "unknown",
     }
 }
 

@@ -22,9 +22,9 @@ section! {
         /// Postal code of residence; some clients spell it without the capital.
         zip_code: Zipcode = "zipCode" | "zipcode",
         /// Day of birth.
-        date_of_birth: NaiveDate = "dateOfBirth" as personal,
+        date_of_birth: NaiveDate = "dateOfBirth" within BIRTH as personal,
         /// Income of a year before taxes, in dollars.
-        annual_income: i32 = "annualIncome",
+        annual_income: i32 = "annualIncome" within DOLLARS,
         /// State of residence.
         state: State = "state",
     }

@@ -9,6 +9,6 @@ section! {
         /// Credit in a word.
         provided_credit_rating: ProvidedCreditRating = "providedCreditRating",
         /// Credit as a FICO score.
-        provided_numeric_credit_score: i32 = "providedNumericCreditScore",
+        provided_numeric_credit_score: i32 = "providedNumericCreditScore" within SCORE,
     }
 }

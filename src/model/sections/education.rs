@@ -3,6 +3,7 @@
 use chrono::NaiveDate;
 
 use crate::model::enums::{EducationLevel, GraduateDegreeType};
+use crate::model::ope_id::OpeId;
 use crate::model::section::section;
 
 section! {
@@ -28,5 +29,11 @@ section! {
         undergraduate_graduation_date: NaiveDate = "undergraduateGraduationDate",
         /// The last day as an undergraduate.
         undergraduate_last_attended_date: NaiveDate = "undergraduateLastAttendedDate",
+        /// The same university as `universityAttended`, by its federal number; not in the specification, as what follows.
+        university_ope_id: OpeId = "universityOpeId",
+        /// The same university as `graduateUniversityAttended`, by its federal number.
+        graduate_university_ope_id: OpeId = "graduateUniversityOpeId",
+        /// The same university as `undergraduateUniversityAttended`, by its federal number.
+        undergraduate_university_ope_id: OpeId = "undergraduateUniversityOpeId",
     }
 }

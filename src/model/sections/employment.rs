@@ -26,7 +26,7 @@ section! {
         /// What the lead is called there.
         job_title: String = "jobTitle",
         /// How many months the lead has worked there.
-        months_employed: i32 = "monthsEmployed",
+        months_employed: i32 = "monthsEmployed" within COUNT,
         /// Whether the wage goes straight to the bank account.
         direct_deposit: bool = "directDeposit",
         /// The next pay day.

@@ -15,28 +15,32 @@ section! {
         /// How often the additional income comes.
         additional_income_frequency: EmploymentPayFrequency = "additionalIncomeFrequency",
         /// Income of a year before taxes.
-        annual_income: i32 = "annualIncome",
+        annual_income: i32 = "annualIncome" within DOLLARS,
         /// Income of a month after taxes.
-        monthly_net_income: i32 = "monthlyNetIncome",
+        monthly_net_income: i32 = "monthlyNetIncome" within DOLLARS,
         /// What is owed on credit cards.
-        credit_card_debt: i32 = "creditCardDebt",
+        credit_card_debt: i32 = "creditCardDebt" within DOLLARS,
         /// How many months the account has been open.
-        months_at_bank: i32 = "monthsAtBank",
+        months_at_bank: i32 = "monthsAtBank" within COUNT,
         /// What goes to debts each month.
-        monthly_debt: i32 = "monthlyDebt",
+        monthly_debt: i32 = "monthlyDebt" within DOLLARS,
         /// What the lead owns altogether.
-        total_assets: i32 = "totalAssets",
+        total_assets: i32 = "totalAssets" within DOLLARS,
         /// Rent or mortgage instalment of a month.
-        monthly_housing_payment: i32 = "monthlyHousingPayment",
+        monthly_housing_payment: i32 = "monthlyHousingPayment" within DOLLARS,
         /// What could be turned into cash at once.
-        available_assets: i32 = "availableAssets",
+        available_assets: i32 = "availableAssets" within DOLLARS,
         /// Income beside the main one.
-        additional_income: i32 = "additionalIncome",
+        additional_income: i32 = "additionalIncome" within DOLLARS,
         /// Name of the bank.
         bank_name: String = "bankName",
         /// Routing number of the bank.
         bank_routing_number: String = "bankRoutingNumber" as personal,
         /// Number of the account.
         bank_account_number: String = "bankAccountNumber" as personal,
+        /// Whether any income goes straight to the bank account; not in the specification, as what follows.
+        has_direct_deposit: bool = "hasDirectDeposit",
+        /// What is owed without anything pledged for it.
+        total_unsecured_debt: i32 = "totalUnsecuredDebt" within DOLLARS,
     }
 }

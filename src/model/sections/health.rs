@@ -9,9 +9,9 @@ section! {
         /// Gender to rate by.
         gender: Gender = "gender",
         /// Height.
-        height_in_inches: i32 = "heightInInches",
+        height_in_inches: i32 = "heightInInches" within COUNT,
         /// Weight.
-        weight_in_pounds: i32 = "weightInPounds",
+        weight_in_pounds: i32 = "weightInPounds" within COUNT,
         /// Whether the lead smokes.
         tobacco_smoker: bool = "tobaccoSmoker",
     }

@@ -1,5 +1,6 @@
 //! What the lead has agreed to.
 
+use crate::model::enums::BatchConsentVersion;
 use crate::model::section::section;
 
 section! {
@@ -13,5 +14,11 @@ section! {
         consents_to_sms: bool = "consentsToSms",
         /// The consent text, word for word as it was shown.
         tcpa_language: String = "tcpaLanguage",
+        /// The FCRA consent text, word for word as it was shown; not in the specification, as all that follows.
+        fcra_language: String = "fcraLanguage",
+        /// Which wording of the consent for all partners at once was shown.
+        batch_consent_version: BatchConsentVersion = "batchConsentVersion",
+        /// The consent text for all partners at once, word for word as it was shown.
+        batch_consent_language: String = "batchConsentLanguage",
     }
 }

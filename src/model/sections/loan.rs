@@ -9,6 +9,6 @@ section! {
         /// What the money is for.
         purpose: LoanPurpose = "purpose",
         /// How many dollars to borrow.
-        loan_amount: i32 = "loanAmount",
+        loan_amount: i32 = "loanAmount" within DOLLARS,
     }
 }

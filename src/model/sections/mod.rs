@@ -1,5 +1,6 @@
 //! The sections of a lead, in the order of the specification.
 
+mod auto_insurance;
 mod co_applicant;
 mod credit;
 mod credit_card;
@@ -17,6 +18,7 @@ mod refinance_loan;
 mod savings;
 mod session;
 
+pub use auto_insurance::LeadAutoInsuranceInformation;
 pub use co_applicant::LeadCoApplicantInformation;
 pub use credit::LeadCreditInformation;
 pub use credit_card::LeadCreditCardInformation;

@@ -3,8 +3,8 @@
 use chrono::NaiveDate;
 
 use crate::model::enums::{
-    MortgageType, OccupancyType, PropertySearchStatus, PropertyStatus, PropertyType, PurchaseStatus,
-    RefinanceType,
+    MortechCreditRating, MortgageLoanType, MortgageType, OccupancyType, PropertySearchStatus, PropertyStatus,
+    PropertyType, PurchaseStatus, RefinanceType,
 };
 use crate::model::section::section;
 use crate::model::zipcode::Zipcode;
@@ -27,19 +27,19 @@ section! {
         /// How far the purchase has come.
         purchase_status: PurchaseStatus = "purchaseStatus",
         /// What the property is worth.
-        property_value: i32 = "propertyValue",
+        property_value: i32 = "propertyValue" within DOLLARS,
         /// What is still owed on it.
-        mortgage_balance: i32 = "mortgageBalance",
+        mortgage_balance: i32 = "mortgageBalance" within DOLLARS,
         /// What is to be borrowed.
-        mortgage_amount: i32 = "mortgageAmount",
+        mortgage_amount: i32 = "mortgageAmount" within DOLLARS,
         /// What the lead pays themselves.
-        down_payment_amount: i32 = "downPaymentAmount",
+        down_payment_amount: i32 = "downPaymentAmount" within DOLLARS,
         /// How much of the present mortgage is to be replaced.
-        refinance_amount: i32 = "refinanceAmount",
+        refinance_amount: i32 = "refinanceAmount" within DOLLARS,
         /// What is borrowed on top against equity.
-        cash_out_amount: i32 = "cashOutAmount",
+        cash_out_amount: i32 = "cashOutAmount" within DOLLARS,
         /// How many legal units the property has.
-        num_units: i32 = "numUnits",
+        num_units: i32 = "numUnits" within COUNT,
         /// Who lent the present mortgage.
         lender_name: String = "lenderName",
         /// State in which the property lies.
@@ -65,8 +65,16 @@ section! {
         /// When the property was bought.
         purchase_date: NaiveDate = "purchaseDate",
         /// What the owners' association takes each month.
-        monthly_hoa_fee: f64 = "monthlyHoaFee",
+        monthly_hoa_fee: f64 = "monthlyHoaFee" within DOLLARS_AND_CENTS,
         /// What goes into escrow each month.
-        mortgage_escrow_amount: f64 = "mortgageEscrowAmount",
+        mortgage_escrow_amount: f64 = "mortgageEscrowAmount" within DOLLARS_AND_CENTS,
+        /// Whether loans insured by the FHA are welcome; not in the specification, as all that follows.
+        include_fha_loans: bool = "includeFhaLoans",
+        /// Whether loans guaranteed by the VA are welcome.
+        include_va_loans: bool = "includeVaLoans",
+        /// The terms wanted.
+        requested_loan_terms: Vec<MortgageLoanType> = "requestedLoanTerms",
+        /// Credit in the bands of a pricing engine.
+        mortech_credit_rating: MortechCreditRating = "mortechCreditRating",
     }
 }

@@ -42,7 +42,7 @@ section! {
         /// Postal code of residence.
         zipcode: Zipcode = "zipcode",
         /// How many months the lead has lived there.
-        months_at_address: i32 = "monthsAtAddress",
+        months_at_address: i32 = "monthsAtAddress" within COUNT,
         /// Number on the driving licence.
         drivers_license_number: String = "driversLicenseNumber" as personal,
         /// State that issued the driving licence.
@@ -54,7 +54,7 @@ section! {
         /// Whether the lead has served; not given together with active service.
         military_veteran: bool = "militaryVeteran",
         /// Day of birth.
-        date_of_birth: NaiveDate = "dateOfBirth" as personal,
+        date_of_birth: NaiveDate = "dateOfBirth" within BIRTH as personal,
         /// Highest level of education, free text; v1 takes only some values of `EducationLevel`.
         education_level: String = "educationLevel",
         /// Social security number.

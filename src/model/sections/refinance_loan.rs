@@ -15,15 +15,15 @@ section! {
         /// Whether instalments follow the income.
         income_based_repayment: bool = "incomeBasedRepayment",
         /// Present interest rate, in percent.
-        interest_rate: f64 = "interestRate",
+        interest_rate: f64 = "interestRate" within RATE,
         /// How many dollars are still owed.
-        loan_amount: i32 = "loanAmount",
+        loan_amount: i32 = "loanAmount" within DOLLARS,
         /// Who collects the instalments.
         loan_servicer: String = "loanServicer",
         /// Who stands behind the loan.
         loan_type: RefinanceLoanType = "loanType",
         /// The next instalment, in dollars.
-        next_payment_amount: f64 = "nextPaymentAmount",
+        next_payment_amount: f64 = "nextPaymentAmount" within DOLLARS_AND_CENTS,
         /// When it is due.
         next_payment_date: NaiveDate = "nextPaymentDate",
     }

@@ -9,5 +9,7 @@ section! {
         ip_address: String = "ipAddress" as personal,
         /// What the browser calls itself.
         user_agent: String = "userAgent",
+        /// What tells the browser apart from others; not in the specification.
+        browser_fingerprint: String = "browserFingerprint" as personal,
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::RATE_TABLE;
 use crate::partners::http::{Answered, MappingError, Reading};
-use crate::partners::text::write_offer;
+use crate::partners::template::write_offer;
 use crate::partners::{Quote, Seat};
 
 /// `response`

@@ -89,7 +89,7 @@ impl CaseFile {
         Ok(files)
     }
 
-    /// All that is not as the case says; `leads` is where the leads are that it names. Tells values of the case, which are
+    /// All that is not as the case says; `leads` is where the leads are that it names. Shows values of the case, which are
     /// nobody's.
     pub fn differences(&self, book: &Book, leads: &Path) -> Vec<String> {
         self.run(book, leads).unwrap_or_else(|fault| vec![fault])

@@ -1,4 +1,4 @@
-//! Offers whose figures a partner answers: the catalog has their texts, the partner says what they are for one person.
+//! Offers whose figures a partner answers: the catalog has their templates, the partner says what they are for one person.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ const FIGURES: &[Figure] = &[
     Figure { name: "pre_approved", kind: Kind::Flag, of: FIRM },
     Figure { name: "pre_qualified", kind: Kind::Flag, of: FIRM },
     Figure { name: "pre_selected", kind: Kind::Flag, of: CARD },
-    // Dollars that are lent; what the lead asks for where only one or none is said.
+    // Dollars that are lent; what the lead asks for where only one or none is given.
     Figure { name: "min_amount", kind: DOLLARS, of: LOAN },
     Figure { name: "max_amount", kind: DOLLARS, of: LOAN },
     // APR in percent: one figure, or its ends.
@@ -59,7 +59,7 @@ const FIGURES: &[Figure] = &[
     // Origination fee, percent of the amount, and dollars.
     Figure { name: "fee_rate", kind: Kind::Number(0, 50), of: LOAN },
     Figure { name: "fee_fixed", kind: DOLLARS, of: LOAN },
-    // Dollars a month; computed from the APR where it is not said.
+    // Dollars a month; computed from the APR where it is not given.
     Figure { name: "monthly_payment", kind: DOLLARS, of: LENT },
     // Percent a year.
     Figure { name: "interest_rate", kind: PERCENT, of: MORTGAGE },

@@ -6,7 +6,7 @@ use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
 use super::super::identity::Identity;
 use super::super::quote::CardTerms;
-use super::super::text::{Ending, OfferText, Text};
+use super::super::template::{Ending, OfferText, Template};
 use super::{
     PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, PRE_SELECTED_SUITABILITY, Personal,
     STATIC_SUITABILITY,
@@ -17,7 +17,7 @@ use crate::model::{CardPurpose, CreditCardOfferDetails, ProductSubType, ProductT
 #[derive(Debug)]
 pub struct Card {
     sub_type: ProductSubType,
-    /// The declared details; the three firmness flags are told by the quote.
+    /// The declared details; the three firmness flags are in the quote.
     details: Box<CreditCardOfferDetails>,
     /// Bit per ordinal of its purposes.
     purposes: u64,
@@ -70,13 +70,13 @@ impl Card {
     }
 
     /// What does not depend on the lead.
-    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Text {
+    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Template {
         let mut details = serde_json::to_value(&self.details).unwrap_or_default();
         if let Some(details) = details.as_object_mut() {
             DECIDED.iter().for_each(|decided| drop(details.remove(*decided)));
         }
         let text = OfferText::new(ProductType::CreditCard, self.sub_type, offer, identity, Some(details));
-        Text::new(Ending::Details, &text, Some(offer.imprint(None)))
+        Template::new(Ending::Details, &text, Some(offer.imprint(None)))
     }
 
     /// Firmness, and how well the card's purposes cover those asked for.
@@ -121,7 +121,7 @@ impl Card {
     }
 }
 
-/// Whether the lead tells what personalised cards need: name, address, income and date of birth (facts, Required fields
+/// Whether the lead has what personalised cards need: name, address, income and date of birth (facts, Required fields
 /// belong to the partner).
 fn knows_person(facts: &Facts) -> bool {
     let person = facts.lead().personal_information.as_ref();

@@ -9,7 +9,7 @@ use super::super::facts::{Facts, Subject};
 use super::super::finance;
 use super::super::identity::Identity;
 use super::super::quote::{LoanTerms, Spread};
-use super::super::text::{Ending, Text, money};
+use super::super::template::{Ending, Template, money};
 use super::{
     Band, FiguresBy, PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, Personal, STATIC_SUITABILITY,
     at_standing, hundredths, rated, rating_bit, standing,
@@ -123,8 +123,8 @@ impl Loan {
     }
 
     /// What does not depend on the lead.
-    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Text {
-        Text::new(
+    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Template {
+        Template::new(
             Ending::Offer,
             &LoanText {
                 product_type: ProductType::Loan,

@@ -19,7 +19,7 @@ use super::eligibility::{Condition, Rule};
 use super::facts::Facts;
 use super::identity::Identity;
 use super::quote::{Quote, Terms};
-use super::text::Text;
+use super::template::Template;
 use crate::model::{ProductSubType, ProductType};
 
 /// One offer of a catalog, checked. An offer with several terms stands here once per term.
@@ -32,7 +32,7 @@ pub struct CatalogOffer {
     /// Which leads it is for, the product's own rule included.
     pub rule: Rule,
     /// What does not depend on the lead.
-    pub text: Text,
+    pub text: Template,
     /// What is earned, and when.
     pub payout: declared::Payout,
     /// Share of shown offers that earn it.

@@ -3,13 +3,12 @@
 use serde::Serialize;
 
 use super::super::checker::Checker;
-use super::super::declared;
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
-use super::super::finance;
 use super::super::identity::Identity;
 use super::super::quote::MortgageTerms;
-use super::super::text::{Ending, OfferText, Text};
+use super::super::template::{Ending, OfferText, Template};
+use super::super::{declared, finance};
 use super::{Band, FiguresBy, at_standing, hundredths, rated, rating_bit, standing, thousandths};
 use crate::model::{MortgageAdjustmentType, MortgageLoanType, MortgageType, ProductSubType, ProductType};
 
@@ -70,8 +69,8 @@ impl Mortgage {
     }
 
     /// What does not depend on the lead.
-    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Text {
-        Text::new(
+    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Template {
+        Template::new(
             Ending::Offer,
             &OfferText::new(ProductType::Mortgage, self.sub_type, offer, identity, None::<NoDetails>),
             Some(offer.imprint(None)),
@@ -125,7 +124,10 @@ impl Mortgage {
 
     fn months(&self) -> u32 {
         match self.loan_type {
+            MortgageLoanType::TenYearFixed => 120,
             MortgageLoanType::FifteenYearFixed => 180,
+            MortgageLoanType::TwentyYearFixed => 240,
+            MortgageLoanType::FortyYearFixed => 480,
             _ => 360,
         }
     }

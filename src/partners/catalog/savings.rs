@@ -3,13 +3,12 @@
 use serde::Serialize;
 
 use super::super::checker::Checker;
-use super::super::declared;
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
-use super::super::finance;
 use super::super::identity::Identity;
 use super::super::quote::SavingsTerms;
-use super::super::text::{Ending, OfferText, Text, money, percent};
+use super::super::template::{Ending, OfferText, Template, money, percent};
+use super::super::{declared, finance};
 use super::{Band, FiguresBy, hundredths, rated, rating_bit, thousandths};
 use crate::model::{
     AttributeValue, CompoundingMethod, Money, Percent, ProductSubType, ProductType, Timestamp,
@@ -65,7 +64,7 @@ impl Savings {
     }
 
     /// What does not depend on the lead.
-    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Text {
+    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Template {
         let details = SavingsText {
             name: offer.name.as_deref(),
             description: offer.description.as_deref(),
@@ -80,7 +79,7 @@ impl Savings {
             effective_as_of: self.effective_as_of,
         };
         let text = OfferText::new(ProductType::Savings, self.sub_type, offer, identity, Some(details));
-        Text::new(Ending::Details, &text, Some(offer.imprint(None)))
+        Template::new(Ending::Details, &text, Some(offer.imprint(None)))
     }
 
     /// How interest is compounded.

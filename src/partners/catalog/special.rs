@@ -6,7 +6,7 @@ use super::super::checker::Checker;
 use super::super::declared;
 use super::super::identity::Identity;
 use super::super::quote::SpecialTerms;
-use super::super::text::{Ending, Text};
+use super::super::template::{Ending, Template};
 use crate::model::{ProductSubType, ProductType};
 
 /// A special offer.
@@ -40,10 +40,12 @@ pub(super) fn declared(
 
 impl Special {
     /// What does not depend on the lead.
-    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Text {
-        Text::new(
+    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Template {
+        Template::new(
             Ending::Offer,
             &SpecialText {
+                product_sub_type: self.sub_type.unwrap_or(ProductSubType::Uncategorized),
+                disclaimer: offer.disclaimer.as_deref(),
                 name: offer.name.as_deref().unwrap_or_default(),
                 desc: offer.description.as_deref().unwrap_or_default(),
                 partner_name: &identity.partner.name,
@@ -63,6 +65,9 @@ impl Special {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SpecialText<'a> {
+    product_sub_type: ProductSubType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disclaimer: Option<&'a str>,
     name: &'a str,
     desc: &'a str,
     partner_name: &'a str,

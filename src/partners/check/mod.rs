@@ -2,6 +2,7 @@
 
 mod limits;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use super::eligibility::{Condition, Rule, Test};
 use super::facts::Subject;
 use super::http::HttpSource;
 use super::identity::Identity;
-use super::partner::{AdaptiveTimeout, Seat, SeatText, Simulate};
-use super::text::{Ending, Text};
+use super::partner::{AdaptiveTimeout, Seat, SeatTemplate, Simulate};
+use super::template::{Ending, Template};
 use crate::declaration::{Fault, FileReading, HumanDuration, Source};
 use crate::model::{Originator, OriginatorImage, Partner, ProductType};
 
@@ -41,7 +42,7 @@ pub fn seats(key: &str, source: &Source) -> Result<Vec<Seat>, Vec<Fault>> {
     if declared.products.is_empty() {
         check.at("products", "must have at least one product type");
     }
-    // Where something could not be read there are stand-ins, of which nothing is to be told.
+    // Where something could not be read there are stand-ins, whose faults are left out.
     let stands_in = |fault: &Fault| {
         let mut places = unread.iter().map(|known| &known.key).chain(&implied);
         places.any(|place| within(&fault.key, place) || within(place, &fault.key))
@@ -116,25 +117,7 @@ impl Checker<'_> {
         let rule = self.needs(&product.needs).and_all(&[asks_for(product_type)]);
         let rule = self.rule(&product.eligibility).map(|own| rule.and(&own));
 
-        let mut offers = Vec::new();
-        let mut keys = std::collections::BTreeSet::new();
-        for (nth, offer) in product.offers.iter().enumerate() {
-            self.within(&format!("offers[{nth}]"), |check| {
-                if !keys.insert(offer.key.as_str()) {
-                    check.at("key", format!("`{}` stands twice", offer.key));
-                }
-                let rule = rule.clone().unwrap_or_else(Rule::always);
-                let figures = if product.http.is_some() { FiguresBy::Partner } else { FiguresBy::Catalog };
-                offers.extend(CatalogOffer::declared(offer, product_type, identity, &rule, figures, check));
-            });
-        }
-        if product.offers.is_empty() {
-            self.at("offers", "must have at least one offer");
-        }
-        if offers.len() > MAX_OFFERS {
-            self.at("offers", format!("must be at most {MAX_OFFERS}, terms counted, got {}", offers.len()));
-        }
-
+        let offers = self.offers(identity, product_type, product, rule.as_ref());
         let adaptive_timeout = product.adaptive_timeout.as_ref().map(|declared| {
             self.within("adaptive_timeout", |check| check.adaptive_timeout(declared, product.timeout))
         });
@@ -146,7 +129,7 @@ impl Checker<'_> {
             self.at("simulate", "is for partners that are not asked over HTTP; use their sandbox");
         }
 
-        let text = SeatText {
+        let text = SeatTemplate {
             key: identity.key.clone(),
             product_type,
             second_look: product.second_look,
@@ -168,9 +151,38 @@ impl Checker<'_> {
             simulate,
             http: http.flatten(),
             offers,
-            text: Text::new(Ending::Whole, &text, None),
+            text: Template::new(Ending::Whole, &text, None),
             known_as: Arc::new(text),
         })
+    }
+
+    /// The offers of a seat, each under the rule of them all.
+    fn offers(
+        &mut self,
+        identity: &Identity,
+        product_type: ProductType,
+        product: &declared::Product,
+        rule: Option<&Rule>,
+    ) -> Vec<CatalogOffer> {
+        let rule = rule.cloned().unwrap_or_else(Rule::always);
+        let figures = if product.http.is_some() { FiguresBy::Partner } else { FiguresBy::Catalog };
+        let mut offers = Vec::new();
+        let mut keys = BTreeSet::new();
+        for (nth, offer) in product.offers.iter().enumerate() {
+            self.within(&format!("offers[{nth}]"), |check| {
+                if !keys.insert(offer.key.as_str()) {
+                    check.at("key", format!("`{}` stands twice", offer.key));
+                }
+                offers.extend(CatalogOffer::declared(offer, product_type, identity, &rule, figures, check));
+            });
+        }
+        if product.offers.is_empty() {
+            self.at("offers", "must have at least one offer");
+        }
+        if offers.len() > MAX_OFFERS {
+            self.at("offers", format!("must be at most {MAX_OFFERS}, terms counted, got {}", offers.len()));
+        }
+        offers
     }
 
     fn adaptive_timeout(

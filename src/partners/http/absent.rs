@@ -1,4 +1,4 @@
-//! What a mapping looked for in an answer and did not find. Tells names of the answer, and no values.
+//! What a mapping looked for in an answer and did not find. Shows names of the answer, and no values.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::expression::Expression;
 
-/// Most names that are told of what is there instead.
+/// Most names that are shown of what is there instead.
 const NAMES_MAX: usize = 12;
 
-/// Longest name that is told, letters.
+/// Longest name that is shown whole, letters.
 const NAME_MAX: usize = 40;
 
 /// A mapping that found nothing.
@@ -28,7 +28,7 @@ pub struct Absent {
 }
 
 impl Absent {
-    /// What is told of a mapping that found nothing in `context`.
+    /// What a mapping that found nothing in `context` met there.
     pub(super) fn of(key: &str, expression: &Expression, context: &Mapped) -> Self {
         let of_answer = |path: &String| path.starts_with("response") || path.starts_with("offer");
         let path = expression.path().map(str::to_owned);

@@ -57,7 +57,7 @@ impl From<Answered> for Reading {
 }
 
 impl HttpSource {
-    /// Tells what an answer means, of a lead that mappings see as `given` and rules as `facts`. `offers` are those of the
+    /// What an answer means, of a lead that mappings see as `given` and rules as `facts`. `offers` are those of the
     /// catalog whose rules fit the lead. A figure that cannot be used costs its offer, and no other.
     ///
     /// # Errors

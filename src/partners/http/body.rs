@@ -24,7 +24,7 @@ pub enum Body {
 pub enum Shape {
     /// As it stands.
     Fixed(Value),
-    /// What an expression gives; left out when undefined. The key is told when it fails.
+    /// What an expression gives; left out when undefined. The key is named when it fails.
     Of(String, Expression),
     /// An object.
     Object(Vec<(String, Shape)>),

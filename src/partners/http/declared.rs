@@ -9,7 +9,7 @@ use crate::declaration::HumanDuration;
 
 /// `[products.<type>.http]`: how a partner is asked over HTTP, and what its answers mean.
 ///
-/// Texts are expressions of the mapping language unless it says otherwise, so a fixed text stands in quotes of its own:
+/// Templates are expressions of the mapping language unless it says otherwise, so a fixed text stands in quotes of its own:
 /// `channel = "'web'"`. They may use `lead` (the API's own attribute paths), `lead_uuid`, `rate_table_uuid`, `test`,
 /// `now` (ISO 8601, UTC), `age`, `credit_score`, `credit_rating`, and `secret.<name>`.
 #[derive(Debug, Deserialize)]
@@ -117,7 +117,7 @@ pub struct Answer {
     pub declined: Option<String>,
     /// The list of offers; `response.offers` when absent, which a partner that is sent XML cannot mean.
     pub offers: Option<String>,
-    /// The figures of each offer, which may use `offer` too. `src/partners/catalog/answered.rs` tells which there are.
+    /// The figures of each offer, which may use `offer` too. `src/partners/catalog/answered.rs` lists them.
     pub offer: BTreeMap<String, String>,
 }
 

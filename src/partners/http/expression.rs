@@ -71,7 +71,7 @@ const FILTERS: &[&str] = &[
     "zip",
 ];
 
-/// What is told of a format that no date can be written in.
+/// What is wrong with a format that no date can be written in.
 const NO_FORMAT: &str = "has a format that no date can be written in; `'%m/%d/%Y'` is one";
 
 /// An expression: `lead.financialInformation.annualIncome / 12`.
@@ -106,7 +106,7 @@ impl Expression {
         sorted(self.compiled.undeclared_variables(true))
     }
 
-    /// Runs it. `key` is told when it fails.
+    /// Runs it. `key` is named when it fails.
     ///
     /// # Errors
     /// [`MappingError`]
@@ -167,7 +167,7 @@ impl Template {
         template.map(|template| sorted(template.undeclared_variables(true))).unwrap_or_default()
     }
 
-    /// Fills it in. `key` is told when that fails.
+    /// Fills it in. `key` is named when that fails.
     ///
     /// # Errors
     /// [`MappingError`]

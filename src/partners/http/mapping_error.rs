@@ -18,7 +18,7 @@ pub struct MappingError {
 }
 
 impl MappingError {
-    /// A failure that tells nothing of what was being mapped.
+    /// A failure whose cause holds nothing of what was being mapped.
     pub fn new(key: &str, cause: impl Into<String>) -> Self {
         let cause = cause.into();
         Self { key: key.to_owned(), detail: cause.clone(), cause }
@@ -40,13 +40,13 @@ impl MappingError {
         }
     }
 
-    /// All that can be told, for whoever may see the values at hand.
+    /// All that is known, for whoever may see the values at hand.
     pub fn in_full(&self) -> String {
         format!("`{}`: {}", self.key, self.detail)
     }
 }
 
-/// What is told of variables that a run lacked.
+/// Names the variables that a run lacked.
 fn missing(not_given: &[String]) -> String {
     let named = || not_given.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match not_given {

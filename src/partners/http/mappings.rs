@@ -1,4 +1,4 @@
-//! The mappings of a declared HTTP source, compiled one by one; what is wrong with each is told with its key.
+//! The mappings of a declared HTTP source, compiled one by one; what is wrong with one is reported with its key.
 
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@
 //! times that.
 //!
 //! # The way of a call
-//! [`declared`] is what `[products.<type>.http]` may say; [`check`] compiles it to an [`HttpSource`], or tells every fault
+//! [`declared`] is what `[products.<type>.http]` may say; [`check`] compiles it to an [`HttpSource`], or gives every fault
 //! with file, line and key: syntax, unknown attributes of the lead, unknown filters. [`HttpSource::request`] makes a request
 //! of a lead, [`document`] reads the body of an answer, [`HttpSource::answer`] makes [`Answered`] of it. All three are
 //! pure: who sends the request, and how long that may take, is the caller's.

@@ -1,4 +1,4 @@
-//! What mappings may name, and what is told of a name that there is not.
+//! What mappings may name, and what is wrong with a name that there is not.
 
 use crate::declaration::{did_you_mean, nearest};
 use crate::model::Attribute;
@@ -13,7 +13,7 @@ const OF_ANSWERS: [&str; 3] = ["status", "header", "response"];
 /// Tables whose mappings are not repeated: what is put in the wrong place there may be a secret.
 const KEPT: [&str; 4] = ["secrets", "auth", "headers", "query"];
 
-/// What is told to whoever forgot the inner quotes.
+/// The hint for whoever forgot the inner quotes.
 const QUOTES: &str = "a text needs quotes of its own: `\"'abc'\"`";
 
 /// Parts of a lead that have no list of attributes: `refinanceLoans.0.interestRate`, `clientTags.source`.
@@ -44,7 +44,7 @@ fn is_kept(key: &str) -> bool {
     key.split('.').next().is_some_and(|table| KEPT.contains(&table))
 }
 
-/// A fault of a mapping that cannot be compiled, as far as it may be told.
+/// A fault of a mapping that cannot be compiled, as far as it may be shown.
 pub(super) fn no_mapping(key: &str, fault: String) -> String {
     if is_kept(key) { format!("is no mapping, or names what there is not; {QUOTES}") } else { fault }
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// `[products.<type>.limits]`: when and how often the partner is asked.
 ///
 /// Asks are counted when a lead's rate table is stored with the partner among those who are asked, and for second look
-/// when it begins. Leads of test tokens are not counted, and only a pause keeps them from a partner.
+/// when it begins. Leads of test tokens are not counted, and only a pause or an exclusive partner keeps them from one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {

@@ -1,6 +1,6 @@
-//! What an operator allows a seat: asks a minute and a day, payouts owed a day, hours, and leads for itself alone.
+//! What an operator allows a seat: asks a minute and a day, payouts a day, hours, and leads for itself alone.
 //!
-//! Pure: [`crate::matching::limiter`] counts, this tells what the counts may be.
+//! Pure: [`crate::matching::limiter`] counts, this says what the counts may be.
 
 pub mod declared;
 mod exclusive;

@@ -30,10 +30,12 @@
 //! keys     kind 'K'  body = sealed file `keys`
 //! end      kind '.'  body = sealed count of the blocks before it u64 BE
 //! ```
-//! In version 1 changes did not tell a volume, since there was only the base; up to version 2 the volumes were among the records. Each backup has a key of its own, sealed by the master key; a block
-//! is sealed for its place, so that none can be changed, moved, left out or put in by who does not have the master key.
+//! In version 1 changes did not name a volume, since there was only the base; up to version 2 the volumes were among the records.
+//!
+//! Each backup has a key of its own, sealed by the master key; a block is sealed for its place, so that none can be changed,
+//! moved, left out or put in by who does not have the master key.
 //! A store that is damaged is backed up too: what cannot be read is carried as it lies there, and counted in the clear.
-//! The checksums find accidents without any key, and tell where.
+//! The checksums find accidents, and where they are, without any key.
 //!
 //! A [`Restore`] builds the store beside its place and moves it there when all of it was read, found sound and synced.
 

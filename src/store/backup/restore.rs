@@ -111,7 +111,7 @@ impl Restore {
     }
 
     /// Opens the store, reads every record of it and moves it to its place. Once this returns, it survives a power cut
-    /// there. Records that were broken when the backup was taken still are; they are told.
+    /// there. Records that were broken when the backup was taken still are; the report lists them.
     ///
     /// # Errors
     /// That the backup is not whole, or what is wrong with the disk.

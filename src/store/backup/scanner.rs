@@ -79,7 +79,7 @@ pub struct Scanner {
     master: Option<MasterKey>,
     key: Option<Key>,
     arrived: Vec<u8>,
-    /// The version that the first line tells, once it was read.
+    /// The version in the first line, once that was read.
     version: Option<u32>,
     ended: bool,
     summary: Summary,
@@ -149,7 +149,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Reads the first line. Tells whether it has arrived.
+    /// Reads the first line. True if it has arrived.
     fn begin(&mut self) -> Result<bool, BackupFault> {
         let magic = MAGIC.as_bytes();
         let shared = magic.len().min(self.arrived.len());

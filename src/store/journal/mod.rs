@@ -96,7 +96,7 @@ impl Journal {
     /// Begins the next segment, and gives this one. To be called when every group was appended to the record files, which are
     /// written up to these positions then.
     pub(super) fn roll(&mut self, positions: &[Position]) -> io::Result<Closed> {
-        // Its end is on the disk before there is a next one, so that what is missing behind a crash is told.
+        // Its end is on the disk before there is a next one, so that what is missing behind a crash is noticed.
         self.segment.append(&[])?;
         self.sync()?;
         let full = Closed(path_of(&self.directory, self.segment.number()));

@@ -77,7 +77,7 @@ impl Replay {
         Ok(contents)
     }
 
-    /// Hands over each group that they hold, in its order, and tells which files are damaged. Nothing is changed.
+    /// Hands over each group that they hold, in its order, and names the damaged files. Nothing is changed.
     pub(in crate::store) fn read(
         &self,
         mut take: impl FnMut(Vec<Change>) -> DiskResult<()>,
@@ -93,8 +93,8 @@ impl Replay {
         Ok(damaged)
     }
 
-    /// Hands over each group that they hold, in its order, and tells how many there are. What is damaged is told, and set
-    /// aside for whoever wants to look at it.
+    /// Hands over each group that they hold, in its order, and counts them. What is damaged is logged, and a copy set aside
+    /// for whoever wants to look at it.
     pub(in crate::store) fn apply(
         &self,
         version: Version,

@@ -6,9 +6,11 @@
 //! body    00  { volume u32 BE  file u32 BE  bytes u64 BE }…      up to where each volume was written when the segment began
 //!         01  changes
 //! ```
-//! A group of length 0 closes the segment. In version 1, of before there were record files, a body was changes alone. Files are used again, since overwriting is cheaper to sync than growing. What
-//! an earlier use has left is told from what belongs there by the mark, which is the checksum of the segment's number,
-//! and by the checksum, which covers the number and the place beside the body.
+//! A group of length 0 closes the segment. In version 1, of before there were record files, a body was changes alone.
+//!
+//! Files are used again, since overwriting is cheaper to sync than growing. What an earlier use has left is distinguished by the
+//! mark, which is the checksum of the segment's number, and by the checksum, which covers the number and the place beside the
+//! body.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -307,7 +309,7 @@ mod tests {
 
     proptest! {
         /// Whatever one flipped byte or cut does, what is read is a part of what was written, in its order, and what is
-        /// missing in the middle is told.
+        /// missing in the middle is noticed.
         #[test]
         fn damage_costs_the_group_it_is_in_and_is_told(
             old in prop::collection::vec("[a-z]{0,40}", 1..8),
@@ -330,7 +332,7 @@ mod tests {
                 let mut rest = read.iter().peekable();
                 old.iter().for_each(|text| { rest.next_if_eq(&text); });
                 prop_assert!(rest.next().is_none(), "in order: {:?} of {:?}", read, old);
-                // The closing group tells that the one before it is missing, whichever it is.
+                // The closing group shows that the one before it is missing, whichever it is.
                 prop_assert!(!contents.damaged_at.is_empty() || !contents.closed);
             }
         }

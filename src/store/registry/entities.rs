@@ -1,4 +1,4 @@
-//! What more than one module keeps and reads: companies, tokens, leads, and what the feeds tell of.
+//! What more than one module keeps and reads: companies, tokens, leads, and what the feeds list.
 //!
 //! A feed is appended to by lists: the records of one list arrived at one instant. They are postcard.
 
@@ -88,7 +88,7 @@ pub struct Happening {
     pub amount_in_cents: Option<i32>,
     /// Whether the lead is a test.
     pub test: bool,
-    /// What told of it, where the same may be told of twice in one instant: a click, a partner's report.
+    /// What caused it, where the same may come twice in one instant: a click, a partner's report.
     pub cause: Option<Uuid>,
 }
 
@@ -103,13 +103,63 @@ pub struct Payout {
     pub cents: f64,
 }
 
-/// Payouts that arrived together, and what was paid for. Records of earlier builds end after the payouts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What happened to leads and arrived together, and what of it was taken back at that instant. What nothing of was taken back ends
+/// after the happenings, as records of earlier builds do; they in turn read no more than those.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HappeningRecord {
+    /// What happened.
+    pub happenings: Vec<Happening>,
+    /// What did not, after all, and when that was said, Unix milliseconds.
+    pub taken_back: Vec<(Happening, i64)>,
+}
+
+impl HappeningRecord {
+    /// Reads a record, whichever way it ends.
+    ///
+    /// # Errors
+    /// That it is none.
+    pub fn read(payload: &[u8]) -> Result<Self, CodecError> {
+        codec::decode(payload)
+            .or_else(|_| codec::decode(payload).map(|happenings| Self { happenings, ..Self::default() }))
+    }
+
+    /// Each happening, with when it was taken back if it was.
+    pub fn each(self) -> impl Iterator<Item = (Happening, Option<i64>)> {
+        let taken_back = self.taken_back.into_iter().map(|(happening, at)| (happening, Some(at)));
+        self.happenings.into_iter().map(|happening| (happening, None)).chain(taken_back)
+    }
+}
+
+/// Payouts that arrived together, and what was paid for. Records of earlier builds end after the payouts, or after their product
+/// types.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PayoutRecord {
     /// The payouts.
     pub payouts: Vec<Payout>,
     /// Of each payout, in the same order, the product type of the offer.
     pub product_types: Vec<Option<ProductType>>,
+    /// Of each payout, in the same order, where it comes from.
+    pub sources: Vec<PayoutSource>,
+}
+
+/// A record of payouts, as it ended before it told where they come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PayoutRecordWithoutSources {
+    /// The payouts.
+    pub payouts: Vec<Payout>,
+    /// Of each payout, in the same order, the product type of the offer.
+    pub product_types: Vec<Option<ProductType>>,
+}
+
+/// Where a payout comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PayoutSource {
+    /// The payout's id; that of the one that is taken back, for what takes one back.
+    pub uuid: Uuid,
+    /// The institution: uuid and name.
+    pub institution: Option<(Uuid, String)>,
+    /// When the payout that is taken back was booked, Unix milliseconds.
+    pub takes_back: Option<i64>,
 }
 
 impl PayoutRecord {
@@ -119,13 +169,30 @@ impl PayoutRecord {
     /// That it is none.
     pub fn read(payload: &[u8]) -> Result<Self, CodecError> {
         codec::decode(payload)
-            .or_else(|_| codec::decode(payload).map(|payouts| Self { payouts, product_types: Vec::new() }))
+            .or_else(|_| codec::decode::<PayoutRecordWithoutSources>(payload).map(Self::from))
+            .or_else(|_| codec::decode(payload).map(|payouts| Self { payouts, ..Self::default() }))
     }
 
     /// Each payout, with its product type where that is recorded.
     pub fn each(self) -> impl Iterator<Item = (Payout, Option<ProductType>)> {
+        self.each_with_source().map(|(payout, product_type, _)| (payout, product_type))
+    }
+
+    /// Each payout, with its product type and its source where they are recorded.
+    pub fn each_with_source(
+        self,
+    ) -> impl Iterator<Item = (Payout, Option<ProductType>, Option<PayoutSource>)> {
         let product_types = self.product_types.into_iter().chain(std::iter::repeat(None));
-        self.payouts.into_iter().zip(product_types)
+        let sources = self.sources.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
+        let payouts = self.payouts.into_iter().zip(product_types).zip(sources);
+        payouts.map(|((payout, product_type), source)| (payout, product_type, source))
+    }
+}
+
+impl From<PayoutRecordWithoutSources> for PayoutRecord {
+    fn from(record: PayoutRecordWithoutSources) -> Self {
+        let PayoutRecordWithoutSources { payouts, product_types } = record;
+        Self { payouts, product_types, sources: Vec::new() }
     }
 }
 
@@ -152,10 +219,42 @@ mod tests {
         let earlier = PayoutRecord::read(&codec::encode(&payouts)).unwrap();
         assert_eq!(earlier.each().collect::<Vec<_>>(), [(payouts[0].clone(), None)]);
         let product_types = vec![Some(ProductType::Loan)];
-        let stored = codec::encode(&PayoutRecord { payouts: payouts.clone(), product_types });
-        assert_eq!(codec::decode(&stored), Ok(payouts.clone()));
-        let read = PayoutRecord::read(&stored).unwrap();
-        assert_eq!(read.each().collect::<Vec<_>>(), [(payouts[0].clone(), Some(ProductType::Loan))]);
+        let stored = codec::encode(&PayoutRecordWithoutSources {
+            payouts: payouts.clone(),
+            product_types: product_types.clone(),
+        });
+        let without_sources = PayoutRecord::read(&stored).unwrap();
+        let of_loan = [(payouts[0].clone(), Some(ProductType::Loan))];
+        assert_eq!(without_sources.each().collect::<Vec<_>>(), of_loan);
+
+        let source = PayoutSource { uuid: Uuid::from_u128(2), institution: None, takes_back: Some(4) };
+        let record = PayoutRecord { payouts: payouts.clone(), product_types, sources: vec![source] };
+        let stored = codec::encode(&record);
+        assert_eq!(codec::decode(&stored), Ok(payouts));
+        assert!(codec::decode::<PayoutRecordWithoutSources>(&stored).is_ok());
+        assert_eq!(PayoutRecord::read(&stored), Ok(record));
+    }
+
+    #[test]
+    fn what_is_taken_back_is_nothing_new_to_earlier_builds() {
+        let happening = Happening {
+            event_type: EventType::Funded,
+            lead: Uuid::from_u128(1),
+            lead_created_at: 5,
+            at: 7,
+            institution: None,
+            product_type: None,
+            amount_in_cents: None,
+            test: false,
+            cause: None,
+        };
+        let earlier = HappeningRecord::read(&codec::encode(&vec![happening.clone()])).unwrap();
+        assert_eq!(earlier.each().collect::<Vec<_>>(), [(happening.clone(), None)]);
+        let taken_back = vec![(happening.clone(), 9)];
+        let stored = codec::encode(&HappeningRecord { happenings: Vec::new(), taken_back });
+        assert_eq!(codec::decode::<Vec<Happening>>(&stored), Ok(Vec::new()));
+        let read = HappeningRecord::read(&stored).unwrap();
+        assert_eq!(read.each().collect::<Vec<_>>(), [(happening, Some(9))]);
     }
 
     #[test]

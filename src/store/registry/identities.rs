@@ -40,9 +40,9 @@ impl Known {
 }
 
 impl Store {
-    /// Destroys the key that the identity of a lead of a company was hashed with, when the others that it has hashed are hashed anew;
-    /// tells how many records named it. `identity` is what it most likely is; a lead may have grown since. Once this returns, no copy
-    /// of the disk made from now on can tell that it was here.
+    /// Destroys the key that the identity of a lead of a company was hashed with, when the others that it has hashed are hashed
+    /// anew; gives how many records named it. `identity` is what it most likely is; a lead may have grown since. Once this
+    /// returns, no copy of the disk made from now on shows that it was here.
     ///
     /// # Errors
     /// Why it could not be done whole. Trying again goes on with it.
@@ -76,8 +76,8 @@ impl Store {
         Ok(named.len() as u64)
     }
 
-    /// Destroys the keys of identities that no look-back reaches any more, with what they have hashed, and goes on with what a crash
-    /// has left half-way; tells how many keys that were. `now_ms` is Unix milliseconds.
+    /// Destroys the keys of identities that no look-back reaches any more, with what they have hashed, goes on with what a crash
+    /// has left half-way, and counts these keys. `now_ms` is Unix milliseconds.
     ///
     /// # Errors
     /// Why it could not be done whole. Trying again goes on with it.
@@ -164,7 +164,7 @@ impl Store {
         places.take_while(is_hashed).map(|place| place.map(|place| place[1..].to_vec()))
     }
 
-    /// Whether an identity is kept there that is a lead's; told without opening it.
+    /// Whether an identity is kept there that is a lead's. It is not opened.
     fn is_about(&self, place: &[u8], lead: Uuid) -> bool {
         let stored = read_clear(&*self.shared.records, Tree::Identities, place);
         matches!(stored, Ok(Ok(Some(stored))) if owner(&stored) == Some(lead))

@@ -1,4 +1,4 @@
-//! What the store is told of by name: companies and their tokens, keys and pauses of partners, and whom leads are about.
+//! What the store keeps by name: companies and their tokens, keys and pauses of partners, and whom leads are about.
 //!
 //! Each file reads and writes records of its own trees through a [`Store`](super::Store), as any caller does. The engine knows nothing
 //! of them, but for `migration`, which knows what older stores kept, and `salvage`, which looks for the tables of a lead. Only

@@ -66,10 +66,10 @@ impl PartnerKeys {
         Self { store }
     }
 
-    /// Makes a key; once this returns it is accepted, now and after a crash. The returned secret is told nowhere else.
+    /// Makes a key; once this returns it is accepted, now and after a crash. The returned secret is shown nowhere else.
     ///
     /// # Errors
-    /// What the store said.
+    /// Why the store did not take it.
     pub async fn create(&self, new: NewPartnerKey) -> Result<(String, PartnerKeyRecord), CommitError> {
         let secret = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
         let id = ids::timed();
@@ -101,10 +101,10 @@ impl PartnerKeys {
         keys
     }
 
-    /// Ends a key by its id; once this returns it is refused, now and after a crash. Tells whether there was one.
+    /// Ends a key by its id; once this returns it is refused, now and after a crash. True if there was one.
     ///
     /// # Errors
-    /// What the store said.
+    /// Why the store did not take it.
     pub async fn revoke(&self, id: Uuid) -> Result<bool, CommitError> {
         let Some((key, _)) = self.records().find(|(_, record)| record.id == id) else { return Ok(false) };
         self.store.commit(Commit::new().remove(Tree::PartnerKeys, key)).await?;

@@ -46,7 +46,7 @@ impl Pauses {
     /// Pauses a partner, or one product type of it. One that is paused already stays so since then.
     ///
     /// # Errors
-    /// What the store said.
+    /// Why the store did not take it.
     pub async fn pause(
         &self,
         partner: &str,
@@ -65,7 +65,7 @@ impl Pauses {
     /// Ends the pause of one product type of a partner, or every pause of it.
     ///
     /// # Errors
-    /// What the store said.
+    /// Why the store did not take it.
     pub async fn resume(
         &self,
         partner: &str,

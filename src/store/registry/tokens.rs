@@ -62,10 +62,10 @@ impl Tokens {
         (!fits).then(|| format!("the company's name must be a text of 1 to {COMPANY_NAME_BYTES} bytes"))
     }
 
-    /// Makes a token; once this returns it is accepted, now and after a crash. The returned text is told nowhere else.
+    /// Makes a token; once this returns it is accepted, now and after a crash. The returned text is shown nowhere else.
     ///
     /// # Errors
-    /// What the store said.
+    /// Why the store did not take it.
     pub async fn create(&self, new: NewToken) -> Result<(String, TokenRecord), CommitError> {
         let token = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
         let existing = self.companies().into_iter().find(|company| company.name == new.company);
@@ -91,7 +91,7 @@ impl Tokens {
     }
 
     /// The record and the company of a token, looked up by its hash. What the look-up compares byte by byte is the hash, which
-    /// nobody can choose, so the time that it takes tells nothing of how near a guess came.
+    /// nobody can choose, so the time that it takes does not show how near a guess came.
     pub fn find(&self, token: &str) -> Option<(TokenRecord, CompanyRecord)> {
         let digest = digest(token);
         // Asked first: what is read then is at least as new.
@@ -142,10 +142,10 @@ impl Tokens {
         tokens
     }
 
-    /// Ends a token by its id; once this returns it is refused, now and after a crash. Tells whether there was one.
+    /// Ends a token by its id; once this returns it is refused, now and after a crash. True if there was one.
     ///
     /// # Errors
-    /// What the store said.
+    /// Why the store did not take it.
     pub async fn revoke(&self, id: Uuid) -> Result<bool, CommitError> {
         let records = self.store.scan(Tree::Tokens, []).filter_map(Result::ok);
         let named = |bytes: &[u8]| codec::decode_json::<TokenRecord>(bytes).is_ok_and(|token| token.id == id);

@@ -5,13 +5,13 @@
 //! 2. Its keys go along as they are. Where they are lost, those of the backup are taken.
 //! 3. The backup is restored into a store of its own, for as long as it takes. What of a lead cannot be read is taken from there
 //!    (`rescue.rs`).
-//! 4. What still cannot be read is left out, and told. The new store is checked, and moved to its place.
+//! 4. What still cannot be read is left out, and reported. The new store is checked, and moved to its place.
 //!
 //! # Who was erased does not come back
-//! The newest word on a lead is the record of its data key. Where that is damaged too, it is told from the wrapping keys: each
+//! The newest word on a lead is the record of its data key. Where that is damaged too, it follows from the wrapping keys: each
 //! erasure gives those of a slot a new generation. A lead comes back from a backup only if its slot has the generation that it
 //! had then, or if the data key that is left is of the newest one. Of the others it cannot be known: they are
-//! [held back](Salvaged::held_back), and told.
+//! [held back](Salvaged::held_back), and reported.
 
 mod rescue;
 mod source;

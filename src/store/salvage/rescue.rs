@@ -1,38 +1,32 @@
 //! What a backup has of what was lost.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::super::{
-    broken::ReadError,
-    changes::Change,
-    commit::Commit,
-    disk::DiskError,
-    error::StoreError,
-    frame::{Frame, framed},
-    open::Opened,
-    raw::read_clear,
-    records::{Records, Scan},
-    registry::entities::LeadRecord,
-    sealing::{
-        data_key::{self, DataKey},
-        owner,
-    },
-    trees::{Seal, Tree},
-    volume_number::{BASE, Number},
-    volumes::time_ms,
-};
+use super::super::broken::ReadError;
+use super::super::changes::Change;
+use super::super::commit::Commit;
+use super::super::disk::DiskError;
+use super::super::error::StoreError;
+use super::super::frame::{Frame, framed};
+use super::super::open::Opened;
+use super::super::raw::read_clear;
+use super::super::records::{Records, Scan};
+use super::super::registry::entities::LeadRecord;
+use super::super::sealing::data_key::{self, DataKey};
+use super::super::sealing::owner;
+use super::super::trees::{Seal, Tree};
+use super::super::volume_number::{BASE, Number};
+use super::super::volumes::time_ms;
 use super::{SalvageError, Salvaged};
 
 /// How many commits are written at once.
 const AT_ONCE: usize = 128;
 
 /// What is only ever added to in the base, and may come back: what is not there was not removed.
-const ADDED_TO: [Tree; 4] = [Tree::Companies, Tree::Texts, Tree::PaidClicks, Tree::PartnerEvents];
+const ADDED_TO: [Tree; 4] = [Tree::Companies, Tree::Templates, Tree::PaidClicks, Tree::PartnerEvents];
 
 /// Takes what is missing from the store of a backup into the new one.
 pub(super) struct Rescue<'a> {
@@ -40,7 +34,7 @@ pub(super) struct Rescue<'a> {
     new: &'a mut Opened,
     damaged: &'a BTreeSet<Number>,
     keys_are_old: bool,
-    /// Of how many generations the wrapping keys of a slot are, as far as the data keys that are left tell.
+    /// The newest generation of wrapping key in each slot, as far as the data keys that are left show.
     generations: HashMap<u16, u32>,
     waiting: Vec<Commit>,
 }
@@ -51,7 +45,7 @@ enum Fate {
     There,
     /// It was erased, or dropped with its time.
     Gone,
-    /// Nobody can tell.
+    /// It cannot be known.
     Unknown,
 }
 
@@ -95,7 +89,7 @@ impl<'a> Rescue<'a> {
         self.write()
     }
 
-    /// Tells what became of a lead, and sees to it that one that is there has its data key.
+    /// What became of a lead. One that is there, or can be, is given its data key.
     fn fate(&mut self, lead: Uuid, kept_then: &[u8]) -> Result<Fate, StoreError> {
         let records = Arc::clone(&self.new.records);
         let (old, new) = (self.old.sealing(), records.sealing());

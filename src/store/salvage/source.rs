@@ -28,7 +28,7 @@ const AT_ONCE: usize = 1024 * 1024;
 pub(super) struct Source {
     store: PathBuf,
     manifest: Manifest,
-    /// As the manifest had it, before the journal told more.
+    /// As the manifest had it, before the journal raised it.
     since: BTreeMap<Number, Vec<super::super::manifest::FileRow>>,
     replay: Replay,
     looked: Looked,

@@ -48,7 +48,7 @@ pub(in crate::store) fn destroyed(at_ms: i64, volume: Number) -> Vec<u8> {
     [&at_ms.to_be_bytes()[..], &volume.to_be_bytes()].concat()
 }
 
-/// The volume of the lead's records; told without opening a key.
+/// The volume of the lead's records, read without opening a key.
 pub(in crate::store) fn volume_of(kept: &[u8]) -> Number {
     match kept.len() {
         KEPT_NOW | DESTROYED_NOW => kept.last_chunk().map_or(BASE, |volume| u32::from_be_bytes(*volume)),
@@ -61,7 +61,7 @@ pub(in crate::store) fn generation_of(kept: &[u8]) -> Option<u32> {
     kept.first_chunk().filter(|_| !is_destroyed(kept)).map(|generation| u32::from_be_bytes(*generation))
 }
 
-/// Whether that is what is kept; told without opening a key.
+/// Whether the key was destroyed, read without opening one.
 pub(in crate::store) fn is_destroyed(kept: &[u8]) -> bool {
     matches!(kept.len(), DESTROYED | DESTROYED_NOW)
 }

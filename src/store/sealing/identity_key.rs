@@ -26,7 +26,7 @@ const SPAN_MS: std::ops::RangeInclusive<i64> = 3_600_000..=7 * 24 * 3_600_000;
 pub(in crate::store) struct IdentityKey {
     /// Whose leads it is for.
     pub(in crate::store) company: Uuid,
-    /// Tells it from all others.
+    /// No other has it.
     pub(in crate::store) id: u64,
     /// From when to when identities are hashed with it, Unix milliseconds.
     pub(in crate::store) begins_ms: i64,

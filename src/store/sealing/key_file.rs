@@ -65,7 +65,8 @@ impl KeyFile {
         }
     }
 
-    /// Makes the file and its copy the same again, where the master key opens one of them, and tells which was damaged or lost.
+    /// Makes the file and its copy the same again, where the master key opens one of them, and names the one that was damaged. A
+    /// file that is lost counts as damaged, a copy does not: older stores have none.
     pub(in crate::store) fn mend(&self, master: &MasterKey) -> Result<Option<&'static str>, SealingError> {
         let copy = self.copy();
         match (self.opened_text(master), copy.opened_text(master)) {

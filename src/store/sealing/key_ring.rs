@@ -16,10 +16,10 @@ use super::{
 
 const ENTRY: usize = 2 + 4 + KEY_LEN;
 
-/// A wrapping key, and how many its slot had before it.
+/// A wrapping key of a slot.
 #[derive(Clone)]
 pub(in crate::store) struct WrappingKey {
-    /// Tells it from the others of its slot.
+    /// How many its slot had before it.
     pub(in crate::store) generation: u32,
     /// The key.
     pub(in crate::store) key: Key,
@@ -32,7 +32,7 @@ pub(in crate::store) struct KeyRing {
     pub(in crate::store) own: Key,
     /// Keys the hashes of what must not be guessed.
     pub(in crate::store) blinding: Key,
-    /// Tells the slot of a lead.
+    /// How the slot of a lead is chosen.
     pub(in crate::store) slots: Slots,
     /// By slot, oldest first: the last seals, those before it are about to be destroyed.
     wrapping: Vec<Vec<WrappingKey>>,

@@ -34,7 +34,7 @@ pub enum MasterKeyError {
     Io {
         /// Where.
         place: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// It is not 64 hexadecimal digits.
@@ -63,7 +63,7 @@ impl MasterKey {
         let credentials = env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
         let credential = credentials.map(|directory| directory.join(CREDENTIAL));
         let mut files = credential.into_iter().chain([beside(store)]);
-        // One that may not even be looked for is there: reading it tells why.
+        // One that may not even be looked for counts as there: reading it gives the error.
         let given = files.find(|file| file.try_exists().unwrap_or(true));
         given.map(|file| Self::read(&file)).transpose()
     }
@@ -91,7 +91,7 @@ impl MasterKey {
     /// file survives a power cut.
     ///
     /// # Errors
-    /// What the file system said.
+    /// Why the file could not be written.
     pub fn create(file: &Path) -> Result<Self, MasterKeyError> {
         let made = Self { key: Key::random(), place: format!("`{}`", file.display()) };
         made.write(file).map_err(|source| MasterKeyError::Io { place: made.place.clone(), source })?;
@@ -159,7 +159,7 @@ impl MasterKey {
     }
 }
 
-/// Where the master key of a store lies that none was given for: not in its directory, so that a copy of that tells nothing.
+/// Where the master key of a store lies that none was given for: not in its directory, so that a copy of that opens nothing.
 fn beside(store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or("offerd".as_ref()).to_owned();
     name.push(".key");

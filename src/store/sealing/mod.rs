@@ -165,7 +165,7 @@ impl Sealing {
         }
     }
 
-    /// Tells the slot of a lead.
+    /// How the slot of a lead is chosen.
     pub(super) fn slots(&self) -> &Slots {
         &self.slots
     }
@@ -338,7 +338,7 @@ pub(super) fn sealed(owner: Uuid, with: &Key, tree: Tree, key: &[u8], payload: &
     [owner.as_bytes(), &with.seal(&context(tree, owner, key), payload)[..]].concat()
 }
 
-/// The lead that a sealed payload is about, told without opening it.
+/// The lead that a sealed payload is about, read without opening it.
 pub(super) fn owner(stored: &[u8]) -> Option<Uuid> {
     stored.first_chunk::<OWNER_LEN>().map(|owner| Uuid::from_bytes(*owner))
 }

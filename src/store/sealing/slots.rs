@@ -9,7 +9,7 @@ use super::key::Key;
 /// again: one in so many.
 pub(in crate::store) const SLOTS: u16 = 1024;
 
-/// Tells the slot of a lead.
+/// How the slot of a lead is chosen.
 #[derive(Clone)]
 pub(in crate::store) enum Slots {
     /// By a checksum of its uuid, as up to format 3: who chose the uuids of leads could put many into one slot.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use proptest::{collection::vec, prelude::*};
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 use super::*;
 use crate::store::backup::{BackupError, BackupFault, Damage, Restore, RestoreError, Scanner};
@@ -44,7 +45,7 @@ fn contents(store: &Store) -> BTreeMap<(&'static str, Vec<u8>), Vec<u8>> {
 fn backed_up(directory: &Directory) -> Vec<u8> {
     let store = inline(directory);
     let commit = Commit::new().about(LEAD).put(Tree::Leads, LEAD, vec![7; 20_000]);
-    store.commit_now(commit.put(Tree::Texts, "text", "a text").put(Tree::Owed, "owed", "1")).unwrap();
+    store.commit_now(commit.put(Tree::Templates, "text", "a text").put(Tree::Postings, "owed", "1")).unwrap();
     taken(&store, || ())
 }
 
@@ -57,7 +58,8 @@ struct Write {
 }
 
 fn write() -> impl Strategy<Value = Write> {
-    let trees = prop_oneof![Just(Tree::Leads), Just(Tree::Texts), Just(Tree::Answers), Just(Tree::Owed)];
+    let trees =
+        prop_oneof![Just(Tree::Leads), Just(Tree::Templates), Just(Tree::Answers), Just(Tree::Postings)];
     let length = prop_oneof![3 => (0..20_000_usize).prop_map(Some), 1 => Just(None)];
     (trees, any::<u8>(), length).prop_map(|(tree, key, length)| Write { tree, key, length })
 }

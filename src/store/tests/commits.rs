@@ -2,7 +2,7 @@
 
 use super::*;
 
-const TREE: Tree = Tree::Texts;
+const TREE: Tree = Tree::Templates;
 
 #[test]
 fn a_commit_writes_all_its_trees() {
@@ -10,12 +10,12 @@ fn a_commit_writes_all_its_trees() {
     let store = inline(&directory);
     let company = Uuid::from_u128(1);
     let commit = Commit::new()
-        .absent(Tree::Texts, "lead")
-        .put(Tree::Texts, "lead", "a lead")
+        .absent(Tree::Templates, "lead")
+        .put(Tree::Templates, "lead", "a lead")
         .put(Tree::RateTables, "table", "a table")
         .append(Tree::LeadEvents, company, "leadCreated");
     assert_eq!(store.commit_now(commit), Ok(()));
-    assert_eq!(store.payload(Tree::Texts, "lead"), Some(b"a lead".to_vec()));
+    assert_eq!(store.payload(Tree::Templates, "lead"), Some(b"a lead".to_vec()));
     assert_eq!(store.payload(Tree::RateTables, "table"), Some(b"a table".to_vec()));
     assert_eq!(store.feed(company).len(), 1);
 }

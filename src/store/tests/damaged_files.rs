@@ -218,7 +218,7 @@ fn what_the_journal_has_lost_is_not_undone_by_what_it_still_has() {
     let directory = directory();
     let store = inline(&directory);
     for nth in 0..9_u8 {
-        store.commit_now(Commit::new().put(Tree::Texts, "often", [nth])).unwrap();
+        store.commit_now(Commit::new().put(Tree::Templates, "often", [nth])).unwrap();
     }
     let copy = copied(&directory);
     drop(store);
@@ -229,7 +229,7 @@ fn what_the_journal_has_lost_is_not_undone_by_what_it_still_has() {
     for lost in [1, used / 3, used / 2] {
         fs::write(&segment, &bytes[..used - lost]).unwrap();
         let again = copied(&copy);
-        assert_eq!(inline(&again).payload(Tree::Texts, "often"), Some(vec![8]), "{lost} bytes lost");
+        assert_eq!(inline(&again).payload(Tree::Templates, "often"), Some(vec![8]), "{lost} bytes lost");
     }
 }
 
@@ -237,17 +237,21 @@ fn what_the_journal_has_lost_is_not_undone_by_what_it_still_has() {
 fn a_segment_that_a_cut_off_close_has_left_does_not_bring_old_values_back() {
     let directory = directory();
     let store = inline(&directory);
-    store.commit_now(Commit::new().put(Tree::Texts, "often", "old").put(Tree::Texts, "gone", "old")).unwrap();
+    store
+        .commit_now(Commit::new().put(Tree::Templates, "often", "old").put(Tree::Templates, "gone", "old"))
+        .unwrap();
     let copy = copied(&directory);
-    store.commit_now(Commit::new().put(Tree::Texts, "often", "new").remove(Tree::Texts, "gone")).unwrap();
+    store
+        .commit_now(Commit::new().put(Tree::Templates, "often", "new").remove(Tree::Templates, "gone"))
+        .unwrap();
     drop(store);
     let left = fs::read_dir(copy.path().join("journal")).unwrap().map(|entry| entry.unwrap().path());
     for segment in left {
         fs::copy(&segment, directory.path().join("journal").join(segment.file_name().unwrap())).unwrap();
     }
     let store = inline(&directory);
-    assert_eq!(store.payload(Tree::Texts, "often"), Some(b"new".to_vec()));
-    assert_eq!(store.payload(Tree::Texts, "gone"), None);
+    assert_eq!(store.payload(Tree::Templates, "often"), Some(b"new".to_vec()));
+    assert_eq!(store.payload(Tree::Templates, "gone"), None);
 }
 
 /// Which of the base's files may be emptied is told by what lives in them; of what is damaged nobody knows.
@@ -258,7 +262,7 @@ fn a_file_of_the_base_that_is_damaged_is_not_emptied_and_removed() {
     options.volume_bytes = 64 * 1024;
     let fill = |store: &Store, times: u8| {
         for nth in 0..times {
-            let commit = Commit::new().put(Tree::Texts, [nth % 3], [nth; 900]);
+            let commit = Commit::new().put(Tree::Templates, [nth % 3], [nth; 900]);
             store.commit_now(commit).unwrap();
         }
     };
@@ -267,7 +271,7 @@ fn a_file_of_the_base_that_is_damaged_is_not_emptied_and_removed() {
         (0..200).for_each(|_| writer.lock().unwrap().as_mut().expect("open").tidy());
     };
     let store = Store::open_inline_with(&options).unwrap();
-    store.commit_now(Commit::new().put(Tree::Texts, "old", [1; 900])).unwrap();
+    store.commit_now(Commit::new().put(Tree::Templates, "old", [1; 900])).unwrap();
     fill(&store, 6);
     drop(store);
     let first = directory.path().join("base/00000001.records");
@@ -286,7 +290,7 @@ fn a_file_of_the_base_that_is_damaged_is_not_emptied_and_removed() {
     let store = Store::open_inline_with(&options).unwrap();
     tidy(&store);
     assert!(!first.exists(), "a sound one is");
-    assert_eq!(store.payload(Tree::Texts, "old"), Some(vec![1; 900]));
+    assert_eq!(store.payload(Tree::Templates, "old"), Some(vec![1; 900]));
 }
 
 #[test]
@@ -328,14 +332,14 @@ fn a_volume_that_cannot_be_opened_is_told_and_the_others_go_on() {
 fn records_that_cannot_be_read_are_counted_in_a_backup() {
     let directory = directory();
     let store = inline(&directory);
-    let fill = ["a", "b"].iter().fold(Commit::new(), |commit, key| commit.put(Tree::Texts, key, "text"));
+    let fill = ["a", "b"].iter().fold(Commit::new(), |commit, key| commit.put(Tree::Templates, key, "text"));
     store.commit_now(fill).unwrap();
     drop(store);
-    tamper(directory.path(), &Tree::Texts.sled_key(b"b"), |raw| raw[6] ^= 1);
+    tamper(directory.path(), &Tree::Templates.sled_key(b"b"), |raw| raw[6] ^= 1);
     let file = super::backup::taken(&inline(&directory), || ());
     let mut scanner = crate::store::backup::Scanner::new(None);
     scanner.push(&file).unwrap();
-    assert_eq!(scanner.finish().unwrap().broken, [(Tree::Texts, 1)]);
+    assert_eq!(scanner.finish().unwrap().broken, [(Tree::Templates, 1)]);
 }
 
 /// Who reads a damaged record has found the place: it is known at the next start, before anything is read.

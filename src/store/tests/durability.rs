@@ -1,18 +1,14 @@
 //! What is still there, and what is said, after a restart, a crash or a fault.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use super::*;
 
-const TREE: Tree = Tree::Texts;
+const TREE: Tree = Tree::Templates;
 
 const LEAD: Uuid = Uuid::from_u128(0x1EAD);
 

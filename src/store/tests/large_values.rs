@@ -3,7 +3,7 @@
 use super::*;
 use crate::store::changes::Change;
 
-const TREE: Tree = Tree::Texts;
+const TREE: Tree = Tree::Templates;
 
 fn large(seed: usize) -> Vec<u8> {
     (0..300_000).map(|i| (i * 31 + i / 255 + seed) as u8).collect()

@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::model::EventType;
-use crate::store::entities::{Happening, Tag};
-use crate::store::{
-    changes::Change,
-    entities::CompanyRecord,
-    older::Older,
-    sealing::{data_key, key::Key, key_file::KeyFile, sealed, slots::Slots},
-};
+use crate::store::changes::Change;
+use crate::store::entities::{CompanyRecord, Happening, Tag};
+use crate::store::older::Older;
+use crate::store::sealing::key::Key;
+use crate::store::sealing::key_file::KeyFile;
+use crate::store::sealing::slots::Slots;
+use crate::store::sealing::{data_key, sealed};
 
 const LEAD: Uuid = Uuid::from_u128(0x11);
 const TABLE: Uuid = Uuid::from_u128(0x7000);
@@ -156,7 +156,7 @@ fn a_store_of_format_3_keeps_every_record_and_whom_its_leads_are_about() {
         let store = inline(&directory);
         assert_eq!(store.payload(Tree::Leads, LEAD).as_deref(), Some(&b"the lead"[..]));
         assert_eq!(store.volumes()[0].number, 1);
-        let again = Commit::new().unknown(COMPANY, [7; 32], 5).put(Tree::Texts, "again", "again");
+        let again = Commit::new().unknown(COMPANY, [7; 32], 5).put(Tree::Templates, "again", "again");
         let found = [&5_i64.to_be_bytes()[..], LEAD.as_bytes()].concat();
         assert_eq!(store.commit_now(again), Err(CommitError::Guard { index: 0, found }));
         let report = store.check().unwrap();

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use proptest::{collection::vec, prelude::*};
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 use super::*;
 
-const TREES_USED: [Tree; 2] = [Tree::Texts, Tree::Companies];
+const TREES_USED: [Tree; 2] = [Tree::Templates, Tree::Companies];
 const COMPANY: Uuid = Uuid::from_u128(9);
 
 /// A record by its place in [`TREES_USED`] and its key.

@@ -85,7 +85,7 @@ fn of_a_store_that_is_whole_nothing_is_lost() {
 fn of_a_store_that_was_killed_what_the_journal_alone_has_is_there() {
     let drill = drill();
     let store = drill.hourly.open();
-    store.commit_now(Commit::new().put(Tree::Texts, "late", "text")).unwrap();
+    store.commit_now(Commit::new().put(Tree::Templates, "late", "text")).unwrap();
     let copy = copied(&drill.directory);
     drop(store);
     // As a power cut may leave it.
@@ -96,7 +96,7 @@ fn of_a_store_that_was_killed_what_the_journal_alone_has_is_there() {
     let killed = Drill { hourly: Hourly::of(&copy), directory: copy, ..drill };
     let salvaged = killed.salvage(None).unwrap();
     assert!(salvaged.is_all(), "{salvaged:?}");
-    assert_eq!(killed.salvaged().payload(Tree::Texts, "late"), Some(b"text".to_vec()));
+    assert_eq!(killed.salvaged().payload(Tree::Templates, "late"), Some(b"text".to_vec()));
 }
 
 #[test]

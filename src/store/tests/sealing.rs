@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use proptest::{collection::vec, prelude::*};
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 use super::*;
 use crate::store::raw::RawValues;
-use crate::store::sealing::{data_key, slots::Slots};
+use crate::store::sealing::data_key;
+use crate::store::sealing::slots::Slots;
 
 /// A text that is looked for where it must not be.
 const CANARY: &[u8] = b"078-05-1120 wren.canary@example.com";
@@ -58,7 +60,7 @@ fn every_sealed_tree_is_read_as_it_was_written_and_told_by_no_file() {
     let sealed =
         || TREES.iter().filter(|row| row.seal != Seal::Open).map(|row| row.tree).filter(|tree| is_put(*tree));
     let store = inline(&directory);
-    let commit = Commit::new().about(LEAD).put(Tree::Texts, "open", "there it is");
+    let commit = Commit::new().about(LEAD).put(Tree::Templates, "open", "there it is");
     let feed = Tree::LeadClientTags;
     let commit =
         sealed().fold(commit, |commit, tree| commit.put(tree, "key", CANARY)).append(feed, LEAD, CANARY);

@@ -1,18 +1,16 @@
 //! Records that lie in several volumes: found, scanned and kept as if they lay in one, and dropped by their age.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{backup::taken, *};
-use crate::store::{backup::Restore, changes::Change};
+use super::backup::taken;
+use super::*;
+use crate::store::backup::Restore;
+use crate::store::changes::Change;
 
 pub(super) const COMPANY: Uuid = Uuid::from_u128(0xC0);
 
@@ -65,7 +63,7 @@ pub(super) fn submit(store: &Store, hourly: &Hourly, nth: u32) -> (Uuid, Uuid) {
         .put(Tree::Answers, [table.as_bytes(), &[0, 0][..]].concat(), vec![nth as u8; 9_000])
         .identify(COMPANY, [nth as u8; 32], at, 1)
         .put(Tree::PartnerEvents, nth.to_be_bytes(), "report")
-        .put(Tree::Texts, "shared", "text")
+        .put(Tree::Templates, "shared", "text")
         .append(Tree::LeadEvents, COMPANY, nth.to_be_bytes());
     store.commit_now(commit).unwrap();
     (lead, table)
@@ -208,12 +206,12 @@ fn readers_see_all_of_a_group_or_nothing() {
             for n in 1..=ROUNDS {
                 let n = n.to_be_bytes();
                 store
-                    .commit_now(Commit::new().put(Tree::Companies, "n", n).put(Tree::Texts, "n", n))
+                    .commit_now(Commit::new().put(Tree::Companies, "n", n).put(Tree::Templates, "n", n))
                     .unwrap();
             }
         });
-        while number(Tree::Texts) < ROUNDS {
-            for (one, other) in [(Tree::Companies, Tree::Texts), (Tree::Texts, Tree::Companies)] {
+        while number(Tree::Templates) < ROUNDS {
+            for (one, other) in [(Tree::Companies, Tree::Templates), (Tree::Templates, Tree::Companies)] {
                 let seen = number(one);
                 assert!(number(other) >= seen, "{other:?} is behind {one:?}");
             }

@@ -1,18 +1,14 @@
 //! The queue and the thread behind it. A clock that waits for the test holds the writer inside a group.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use super::*;
 
-const TREE: Tree = Tree::Texts;
+const TREE: Tree = Tree::Templates;
 
 /// Holds the writer whenever it asks for the time, from when it is to be held on, until it is dropped.
 struct Gate {

@@ -28,10 +28,10 @@ struct Part {
 }
 
 impl Volume {
-    /// Reads all of the files, tells of each entry how long it is, notes what is damaged, and tells how many records there are that
-    /// the index does not find, or finds as they were before. Others may write meanwhile.
+    /// Reads all of the files, gives `read` the length of each entry, notes what is damaged, and counts the records that the
+    /// index does not find, or finds as they were before. Others may write meanwhile.
     pub(in crate::store) fn unfound(&self, damages: &Damages, read: &mut dyn FnMut(u64)) -> DiskResult<u64> {
-        // Behind it lies what the index was not told of yet.
+        // Behind it lies what the index does not know yet.
         let until = self.found_until();
         let mut of = 1;
         loop {

@@ -28,7 +28,7 @@ pub(in crate::store) struct Files {
     volume: Number,
     directory: PathBuf,
     files: RwLock<BTreeMap<FileNumber, Arc<RecordFile>>>,
-    /// Those that there must be, and are not. They stay in the manifest, so that it is told at each start.
+    /// Those that there must be, and are not. They stay in the manifest, so that each start notes them as damage.
     missing: Vec<FileRow>,
 }
 
@@ -134,7 +134,7 @@ impl Files {
         Ok(())
     }
 
-    /// Writes changes behind the others, and tells where each lies. After an error nothing was written.
+    /// Writes changes behind the others, and gives the place of each. After an error nothing was written.
     pub(in crate::store) fn append(&self, changes: &[Change]) -> io::Result<Vec<Locator>> {
         self.last().append(changes)
     }

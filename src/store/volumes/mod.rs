@@ -1,7 +1,7 @@
-//! Volumes: what belongs to a span of time lies in a database of its own, which is dropped as a whole.
+//! Volumes: what belongs to a span of time lies in files of its own, which are dropped as a whole.
 //!
 //! ```text
-//! store/base        the base: who may come in, what must be found without knowing when it was, and a line for each lead
+//! store/base        the base: who may come in, what must be found without knowing when it was, and the data key of each lead
 //! store/volumes/1   leads, rate tables and feeds of the first span
 //! store/volumes/2   … of the next; the last one grows
 //! ```
@@ -13,8 +13,8 @@
 //! next is begun. A start opens the base and the last volume; the others are opened after it, aside, or when somebody asks
 //! for what is in them.
 //!
-//! Where a record lies is told by its key ([`Kept`](super::Kept)): by the time in the key of a rate table or of a feed, which are
-//! the store's own, or by the lead, whose volume is kept with its data key, since a client may choose a lead's uuid.
+//! Where a record lies follows from its key ([`Kept`](super::Kept)): from the time in the key of a rate table or of a feed, which
+//! are the store's own, or from the lead, whose volume is kept with its data key, since a client may choose a lead's uuid.
 //! A commit may write to several volumes; the [journal](super::journal) makes that atomic.
 //!
 //! The base does not go with time. When more than half of its oldest files is of records that there are no more, the oldest is
@@ -189,7 +189,7 @@ impl Volumes {
         self.dated_mut().insert(number, Dated { begins, place: Arc::new(place) });
         let written = self.write_manifest();
         if written.is_err() {
-            // Nothing may be written to what the manifest does not tell of.
+            // Nothing may be written to what the manifest does not list.
             self.dated_mut().remove(&number);
         }
         Ok(written?)
@@ -205,7 +205,7 @@ impl Volumes {
         disk::remove_directory(&directory_of(self.store(), number))
     }
 
-    /// Writes the manifest anew. Once this returns, it tells of every file there is.
+    /// Writes the manifest anew. Once this returns, it lists every file there is.
     pub(super) fn write_manifest(&self) -> io::Result<()> {
         let mut manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
         let base = VolumeRow { number: BASE, begins: Begins::default(), files: self.base.files().rows() };
@@ -304,7 +304,7 @@ impl Volumes {
         }
         let closed = place.iter().flat_map(|place| place.rows.iter().map(|row| (&place.directory, row)));
         let open = |(directory, row): (&PathBuf, &FileRow)| {
-            // One that is not there is told where the volume is opened, or was dropped with it.
+            // One that is not there is noted when the volume is opened, or was dropped with it.
             let file = RecordFile::open(directory, number, row.number, row.bytes).ok()?;
             Some((files::name(number, row.number), Arc::new(file)))
         };
@@ -444,7 +444,7 @@ impl Volumes {
         self.base.files().begin()?;
         let written = self.write_manifest();
         if written.is_err() {
-            // Nothing may be written to what the manifest does not tell of.
+            // Nothing may be written to what the manifest does not list.
             self.base.files().take_out(self.base.files().last().number());
         }
         written

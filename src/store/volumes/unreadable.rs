@@ -1,4 +1,4 @@
-//! What the disk cannot read just now: told as long as it lasts, and no longer. It is no damage to a record, which may be sound.
+//! What the disk cannot read just now: noted as damage while it lasts, and no longer. The record itself may be sound.
 
 use std::{
     collections::BTreeSet,
@@ -45,7 +45,7 @@ impl Unreadable {
             damages.can_be_read(&name, locator.at);
             locked(&failing).remove(&locator.file);
         };
-        // Without a thread it is told until the file is read through.
+        // Without a thread it stays noted until the file is read through.
         let _ = thread::Builder::new().name("store-unreadable".to_owned()).spawn(until_it_can_be_read);
     }
 }

@@ -37,7 +37,7 @@ pub(in crate::store) struct Volume {
     /// Whether the index was made while something of the files was damaged. Where that comes back it would not be found: it is not
     /// kept either.
     partial: bool,
-    /// The file and the place in it up to which the index was told of what lies there.
+    /// The file and the place in it up to which the index knows what lies there.
     found_until: Mutex<(FileNumber, u64)>,
     /// What the disk could not read just now.
     unread: Unreadable,
@@ -148,7 +148,7 @@ impl Volume {
         Ok(())
     }
 
-    /// The file and the place in it up to which the index was told of what lies there.
+    /// The file and the place in it up to which the index knows what lies there.
     pub(super) fn found_until(&self) -> (FileNumber, u64) {
         *self.found_until.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -156,7 +156,9 @@ async fn only_an_allowed_origin_is_echoed() {
     let exposed = allowed.header("access-control-expose-headers");
     assert_eq!(
         exposed,
-        Some("ETag, Retry-After, RateLimit, RateLimit-Policy, Request-Id, Location, Table-Deadline")
+        Some(
+            "ETag, Retry-After, RateLimit, RateLimit-Policy, Request-Id, Location, Table-Deadline, Unknown-Keys"
+        )
     );
     let preflight = [("Origin", "https://b.example"), ("Access-Control-Request-Method", "GET")];
     for (request_line, headers) in [("GET /hello", &preflight[..1]), ("OPTIONS /hello", &preflight[..])] {

@@ -1,7 +1,11 @@
 //! How connections begin and end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use http_body_util::Empty;
+use hyper::{Request, StatusCode, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 
 use super::kit::{Client, Server, bind, limits, serve, start, start_with};
@@ -22,8 +26,42 @@ async fn a_head_that_stops_half_way_is_closed() {
 #[tokio::test]
 async fn a_head_beyond_its_limit_is_431() {
     let server = start();
-    let long = "x".repeat(limits().head_bytes);
-    assert_eq!(server.ask("GET /hello", &[("X-Long", &long)]).await.status, 431);
+    for times in [1, 100] {
+        let long = "x".repeat(times * limits().head_bytes);
+        let answer = server.ask("GET /hello", &[("X-Long", &long)]).await;
+        assert_eq!((answer.status, answer.header("connection")), (431, Some("close")));
+        let message = "Request head must be at most 4096 bytes, with at most 100 headers";
+        assert_eq!(answer.fault(), ("tooLarge".to_owned(), message.to_owned()));
+        assert!(answer.header("request-id").is_some());
+    }
+}
+
+/// As a client that knows beforehand begins, and as one does that knows nothing of HTTP/2.
+#[tokio::test]
+async fn http_2_is_spoken_in_the_clear_with_who_begins_with_it() {
+    let server = start();
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+    let (requests, connection) = handshake.await.unwrap();
+    let connection = tokio::spawn(connection);
+    let ask = |path: &str| {
+        let request = Request::get(format!("http://localhost{path}")).body(Empty::<bytes::Bytes>::new());
+        requests.clone().send_request(request.unwrap())
+    };
+    let gated = tokio::spawn(ask("/gated"));
+    server.app.entered.acquire().await.unwrap().forget();
+    let answer = ask("/query").await.unwrap();
+    assert_eq!((answer.status(), answer.version()), (StatusCode::OK, Version::HTTP_2));
+    assert_eq!(server.ask("GET /hello", &[]).await.status, 200, "beside it HTTP/1.1 is spoken");
+
+    // A drain finishes what is under way.
+    let app = Arc::clone(&server.app);
+    let serving = server.stop();
+    app.gate.add_permits(1);
+    assert_eq!(gated.await.unwrap().unwrap().status(), StatusCode::OK);
+    drop(requests);
+    connection.await.unwrap().unwrap();
+    assert_eq!(serving.await.unwrap().unwrap().cut, 0);
 }
 
 #[tokio::test]

@@ -54,7 +54,13 @@ impl Authenticate for App {
             _ => return None,
         };
         let company = if another { Uuid::max() } else { Uuid::nil() };
-        let caller = Caller { company, company_name: "Acme".into(), kind, test: true };
+        let caller = Caller {
+            company,
+            company_name: "Acme".into(),
+            kind,
+            test: true,
+            duplicate_look_back_minutes: None,
+        };
         Some(Principal::Company(caller))
     }
 }
@@ -199,6 +205,7 @@ pub(super) fn serve(listener: Listener, gate: Gate, body_timeout: Duration, orig
         meter: AnswerMeter::of("test"),
         app: Arc::clone(&app),
         router: Router::new(ROUTES),
+        elsewhere: Arc::default(),
         gate: Arc::new(gate),
         welcome: watch::channel(Arc::new(Welcome { cors: Cors::new(&origins), vendors })).1,
     };

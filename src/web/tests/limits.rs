@@ -196,7 +196,7 @@ async fn a_company_has_a_part_of_the_room_for_bodies_and_leaves_the_rest_to_othe
     assert_eq!(ask(PUBLISHABLE).await.status, 201, "the room is given back");
 }
 
-/// Two requests with new work are in flight at most, and one waits in line.
+/// Two requests with new work are in flight at most, and one waits in the queue.
 fn two_and_one() -> GateRules {
     let rules = ShedderRules {
         queueing_target: Duration::from_millis(5),
@@ -216,7 +216,7 @@ async fn until(recorder: &metrics_exporter_prometheus::PrometheusRecorder, figur
     }
 }
 
-/// Sends new work on two connections, while two are in flight; gives the one that waits in line, and the answer to the other.
+/// Sends new work on two connections, while two are in flight; gives the one that waits in the queue, and the answer to the other.
 async fn one_waits(server: &Server) -> (Client, Answer) {
     let mut clients = [server.connect().await, server.connect().await];
     for client in &mut clients {
@@ -265,7 +265,7 @@ async fn a_company_has_a_place_in_a_line_that_others_fill() {
         other.send(NEW_WORK).await;
     }
     until(&recorder, "offerd_new_work_waiting 2").await;
-    assert_eq!(server.ask("POST /gated", &[]).await.status, 503, "who fills the line has no more of it");
+    assert_eq!(server.ask("POST /gated", &[]).await.status, 503, "who fills the queue has no more of it");
 
     let mut company = server.connect().await;
     let head =

@@ -9,7 +9,7 @@ use hyper::StatusCode;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING};
 use tokio::io::AsyncWriteExt;
 
-use super::kit::{Server, answer, closed_port, far, lane, near, post, request, send};
+use super::kit::{Server, answer, closed_port, endpoint, far, near, post, request, send};
 use crate::wire::{CallError, PoolRules};
 
 fn gzipped(body: &[u8], more_headers: &str) -> Vec<u8> {
@@ -29,9 +29,9 @@ fn gzip_answer(body: &[u8], more_headers: &str) -> Vec<u8> {
 #[tokio::test]
 async fn a_reply_comes_whole_and_the_connection_is_used_again() {
     let server = Server::always(answer("201 Created", "{\"offers\":[]}")).await;
-    let lane = lane(near());
+    let endpoint = endpoint(near());
     for _ in 0..3 {
-        let reply = send(&lane, server.url()).await.unwrap();
+        let reply = send(&endpoint, server.url()).await.unwrap();
         assert_eq!(
             (reply.status, &*reply.body, reply.sent),
             (StatusCode::CREATED, &b"{\"offers\":[]}"[..], 1)
@@ -51,7 +51,7 @@ async fn what_is_sent_is_framed_by_the_wire() {
     call.headers.insert(CONTENT_LENGTH, HeaderValue::from_static("3"));
     call.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     call.headers.insert("x-key", HeaderValue::from_static("7"));
-    let reply = lane(near()).call(call, far()).await.unwrap();
+    let reply = endpoint(near()).call(call, far()).await.unwrap();
     let seen = String::from_utf8(reply.body.to_vec()).unwrap().to_ascii_lowercase();
     assert!(seen.starts_with("post /offers?ssn=123456789 http/1.1\r\n"), "{seen}");
     assert!(seen.contains(&format!("host: 127.0.0.1:{}\r\n", server.port)), "{seen}");
@@ -63,7 +63,7 @@ async fn what_is_sent_is_framed_by_the_wire() {
 #[tokio::test]
 async fn a_redirect_is_an_answer_like_any_other() {
     let server = Server::always("HTTP/1.1 302 Found\r\nlocation: /other\r\ncontent-length: 0\r\n\r\n").await;
-    let reply = send(&lane(near()), server.url()).await.unwrap();
+    let reply = send(&endpoint(near()), server.url()).await.unwrap();
     assert_eq!(reply.status, StatusCode::FOUND);
     assert_eq!(reply.headers["location"], "/other");
     assert_eq!(server.connections(), 1);
@@ -80,13 +80,13 @@ async fn an_answer_that_drips_is_read_to_its_end() {
         }
     })
     .await;
-    assert_eq!(send(&lane(near()), server.url()).await.unwrap().body, "slowly but surely");
+    assert_eq!(send(&endpoint(near()), server.url()).await.unwrap().body, "slowly but surely");
 }
 
 #[tokio::test]
 async fn garbage_is_malformed() {
     let server = Server::always("SSH-2.0-OpenSSH_9.9\r\n\r\n").await;
-    assert_eq!(send(&lane(near()), server.url()).await.unwrap_err(), CallError::Malformed);
+    assert_eq!(send(&endpoint(near()), server.url()).await.unwrap_err(), CallError::Malformed);
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn an_answer_that_ends_early_is_broken() {
             stream.write_all(answer.as_bytes()).await.unwrap();
         })
         .await;
-        assert_eq!(send(&lane(near()), server.url()).await.unwrap_err(), CallError::Broken, "{answer:?}");
+        assert_eq!(send(&endpoint(near()), server.url()).await.unwrap_err(), CallError::Broken, "{answer:?}");
     }
 }
 
@@ -109,13 +109,13 @@ async fn a_reset_is_broken() {
         stream.set_zero_linger().unwrap();
     })
     .await;
-    assert_eq!(send(&lane(near()), server.url()).await.unwrap_err(), CallError::Broken);
+    assert_eq!(send(&endpoint(near()), server.url()).await.unwrap_err(), CallError::Broken);
 }
 
 #[tokio::test]
 async fn nobody_there_is_a_failed_connection() {
     let url = format!("http://127.0.0.1:{}/", closed_port().await);
-    assert_eq!(send(&lane(near()), url).await.unwrap_err(), CallError::Connect);
+    assert_eq!(send(&endpoint(near()), url).await.unwrap_err(), CallError::Connect);
 }
 
 #[tokio::test]
@@ -128,19 +128,19 @@ async fn a_body_beyond_the_cap_is_too_large_whether_announced_or_not() {
     let endless = format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(100_000));
     for answer in [announced, chunked, endless] {
         let server = Server::always(answer).await;
-        let lane = lane(PoolRules { max_response_bytes: 100, ..near() });
-        assert_eq!(send(&lane, server.url()).await.unwrap_err(), CallError::TooLarge);
+        let endpoint = endpoint(PoolRules { max_response_bytes: 100, ..near() });
+        assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::TooLarge);
     }
     let server = Server::always(answer("200 OK", &"x".repeat(100))).await;
-    let lane = lane(PoolRules { max_response_bytes: 100, ..near() });
-    assert_eq!(send(&lane, server.url()).await.unwrap().body.len(), 100);
+    let endpoint = endpoint(PoolRules { max_response_bytes: 100, ..near() });
+    assert_eq!(send(&endpoint, server.url()).await.unwrap().body.len(), 100);
 }
 
 #[tokio::test]
 async fn a_head_without_end_is_too_large() {
     let endless = format!("HTTP/1.1 200 OK\r\nx-filler: {}\r\n\r\n", "x".repeat(200_000));
     let server = Server::always(endless).await;
-    assert_eq!(send(&lane(near()), server.url()).await.unwrap_err(), CallError::TooLarge);
+    assert_eq!(send(&endpoint(near()), server.url()).await.unwrap_err(), CallError::TooLarge);
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn gzip_is_asked_for_and_undone() {
         stream.write_all(&gzipped(b"{\"offers\":[]}", "")).await.unwrap();
     })
     .await;
-    let reply = send(&lane(PoolRules { gzip: true, ..near() }), server.url()).await.unwrap();
+    let reply = send(&endpoint(PoolRules { gzip: true, ..near() }), server.url()).await.unwrap();
     assert_eq!(reply.body, "{\"offers\":[]}");
     assert!(!reply.headers.contains_key(CONTENT_ENCODING) && !reply.headers.contains_key(CONTENT_LENGTH));
 }
@@ -161,71 +161,72 @@ async fn a_gzip_bomb_is_too_large() {
     let bomb = gzipped(&vec![0; 64 * 1024 * 1024], "");
     assert!(bomb.len() < 128 * 1024, "{}", bomb.len());
     let server = Server::always(bomb).await;
-    let lane = lane(PoolRules { gzip: true, max_response_bytes: 128 * 1024, ..near() });
-    assert_eq!(send(&lane, server.url()).await.unwrap_err(), CallError::TooLarge);
+    let endpoint = endpoint(PoolRules { gzip: true, max_response_bytes: 128 * 1024, ..near() });
+    assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::TooLarge);
 }
 
 #[tokio::test]
 async fn an_encoding_that_was_not_asked_for_is_malformed() {
     let server = Server::always(gzipped(b"{}", "")).await;
-    assert_eq!(send(&lane(near()), server.url()).await.unwrap_err(), CallError::Malformed);
-    let lane = lane(PoolRules { gzip: true, ..near() });
+    assert_eq!(send(&endpoint(near()), server.url()).await.unwrap_err(), CallError::Malformed);
+    let endpoint = endpoint(PoolRules { gzip: true, ..near() });
     let twice = Server::always(gzipped(b"{}", "content-encoding: gzip\r\n")).await;
-    assert_eq!(send(&lane, twice.url()).await.unwrap_err(), CallError::Malformed);
+    assert_eq!(send(&endpoint, twice.url()).await.unwrap_err(), CallError::Malformed);
     let brotli =
         Server::always("HTTP/1.1 200 OK\r\ncontent-encoding: br\r\ncontent-length: 2\r\n\r\n{}").await;
-    assert_eq!(send(&lane, brotli.url()).await.unwrap_err(), CallError::Malformed);
+    assert_eq!(send(&endpoint, brotli.url()).await.unwrap_err(), CallError::Malformed);
 }
 
 #[tokio::test]
 async fn broken_gzip_is_malformed_and_nothing_gzipped_is_nothing() {
-    let lane = lane(PoolRules { gzip: true, ..near() });
+    let endpoint = endpoint(PoolRules { gzip: true, ..near() });
     let garbage = Server::always(gzip_answer(b"no gzip at all, really", "")).await;
-    assert_eq!(send(&lane, garbage.url()).await.unwrap_err(), CallError::Malformed);
+    assert_eq!(send(&endpoint, garbage.url()).await.unwrap_err(), CallError::Malformed);
     let whole = gzipped(b"{\"offers\":[]}", "");
     let body = whole.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
     let cut = Server::always(gzip_answer(&whole[body..whole.len() - 6], "")).await;
-    assert_eq!(send(&lane, cut.url()).await.unwrap_err(), CallError::Malformed);
+    assert_eq!(send(&endpoint, cut.url()).await.unwrap_err(), CallError::Malformed);
     let nothing = Server::always(gzip_answer(b"", "")).await;
-    assert_eq!(send(&lane, nothing.url()).await.unwrap().body, "");
+    assert_eq!(send(&endpoint, nothing.url()).await.unwrap().body, "");
 }
 
 #[tokio::test]
 async fn inward_addresses_are_refused_however_they_are_written() {
     let server = Server::always(answer("200 OK", "secret")).await;
-    let lane = lane(PoolRules::default());
+    let endpoint = endpoint(PoolRules::default());
     for host in
         ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "127.1", "2130706433", "0x7f.1", "[::1]", "0.0.0.0"]
     {
-        let refused = send(&lane, format!("http://{host}:{}/", server.port)).await.unwrap_err();
+        let refused = send(&endpoint, format!("http://{host}:{}/", server.port)).await.unwrap_err();
         assert_eq!(refused, CallError::ForbiddenAddress, "{host}");
     }
     assert_eq!(server.connections(), 0);
-    assert_eq!(lane.state().calls, 0, "what we refuse does not speak against the far side");
+    assert_eq!(endpoint.state().calls, 0, "what we refuse does not speak against the far side");
 }
 
 #[tokio::test]
 async fn an_address_is_allowed_by_the_name_it_goes_by() {
     let server = Server::always(answer("200 OK", "sandbox")).await;
-    let by_name = lane(PoolRules { allow_addresses: vec!["LocalHost".to_owned()], ..PoolRules::default() });
+    let by_name =
+        endpoint(PoolRules { allow_addresses: vec!["LocalHost".to_owned()], ..PoolRules::default() });
     assert_eq!(send(&by_name, format!("http://localhost:{}/", server.port)).await.unwrap().body, "sandbox");
     assert_eq!(send(&by_name, server.url()).await.unwrap_err(), CallError::ForbiddenAddress);
     let by_network =
-        lane(PoolRules { allow_addresses: vec!["127.0.0.0/8".to_owned()], ..PoolRules::default() });
+        endpoint(PoolRules { allow_addresses: vec!["127.0.0.0/8".to_owned()], ..PoolRules::default() });
     assert_eq!(send(&by_network, server.url()).await.unwrap().body, "sandbox");
 }
 
 #[tokio::test]
 async fn a_name_without_address_is_unresolved() {
     // However long the system takes to find that out.
-    let patient = lane(PoolRules { connect_timeout: Duration::from_secs(3_600), ..near() });
+    let patient = endpoint(PoolRules { connect_timeout: Duration::from_secs(3_600), ..near() });
     let unresolved = send(&patient, "http://no-such-host.invalid/").await.unwrap_err();
     assert_eq!(unresolved, CallError::Unresolved);
 }
 
 #[tokio::test]
 async fn a_url_must_be_absolute_http_without_a_user() {
-    let lane = lane(near());
+    let endpoint = endpoint(near());
     for url in [
         "",
         "/offers",
@@ -235,7 +236,7 @@ async fn a_url_must_be_absolute_http_without_a_user() {
         "http://me:pass@127.0.0.1/",
         "a b",
     ] {
-        let refused = send(&lane, url).await.unwrap_err();
+        let refused = send(&endpoint, url).await.unwrap_err();
         assert_eq!(refused, CallError::BadUrl, "{url}");
     }
 }

@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::kit::{Server, answer, far, lane, near, once, pool, post, request, send};
-use crate::wire::{CallError, LaneRules, Phase, PoolRules};
+use super::kit::{Server, answer, endpoint, far, near, once, pool, post, request, send};
+use crate::wire::{CallError, EndpointRules, Phase, PoolRules};
 
 /// More than the socket buffers of both sides hold.
 const MORE_THAN_BUFFERED: usize = 24 * 1024 * 1024;
@@ -28,19 +28,19 @@ async fn a_far_side_that_never_answers_is_left_at_the_deadline() {
         }
     })
     .await;
-    let lane = lane(near());
+    let endpoint = endpoint(near());
     let deadline = far();
     let calling = tokio::spawn({
-        let (lane, call) = (lane.clone(), post(server.url()));
-        async move { lane.call(call, deadline).await }
+        let (endpoint, call) = (endpoint.clone(), post(server.url()));
+        async move { endpoint.call(call, deadline).await }
     });
     asked.notified().await;
-    assert_eq!(lane.state().in_flight, 1);
+    assert_eq!(endpoint.state().in_flight, 1);
     tokio::time::pause();
     let timed_out = calling.await.unwrap().unwrap_err();
     assert_eq!(timed_out, CallError::TimedOut { during: Phase::Head });
     left.notified().await;
-    let state = lane.state();
+    let state = endpoint.state();
     assert_eq!((state.in_flight, state.calls, state.failed), (0, 1, 1));
 }
 
@@ -60,9 +60,9 @@ async fn a_body_without_end_is_left_at_the_deadline() {
         }
     })
     .await;
-    let lane = lane(PoolRules { max_response_bytes: usize::MAX, ..near() });
+    let endpoint = endpoint(PoolRules { max_response_bytes: usize::MAX, ..near() });
     let url = server.url();
-    let calling = tokio::spawn(async move { send(&lane, url).await });
+    let calling = tokio::spawn(async move { send(&endpoint, url).await });
     under_way.notified().await;
     tokio::time::pause();
     assert_eq!(calling.await.unwrap().unwrap_err(), CallError::TimedOut { during: Phase::Body });
@@ -95,10 +95,10 @@ async fn handshake_without_end(connect_timeout: Duration) -> Duration {
         }
     })
     .await;
-    let lane = lane(PoolRules { connect_timeout, ..near() });
+    let endpoint = endpoint(PoolRules { connect_timeout, ..near() });
     let url = format!("https://127.0.0.1:{}/", server.port);
     let begun = Instant::now();
-    let calling = tokio::spawn(async move { (send(&lane, url).await, Instant::now()) });
+    let calling = tokio::spawn(async move { (send(&endpoint, url).await, Instant::now()) });
     greeted.notified().await;
     tokio::time::pause();
     let (result, ended) = calling.await.unwrap();
@@ -109,10 +109,10 @@ async fn handshake_without_end(connect_timeout: Duration) -> Duration {
 #[tokio::test]
 async fn a_deadline_that_has_passed_sends_nothing() {
     let server = Server::always(answer("200 OK", "")).await;
-    let lane = lane(near());
-    assert_eq!(lane.call(post(server.url()), Instant::now()).await.unwrap_err(), CallError::NoTime);
+    let endpoint = endpoint(near());
+    assert_eq!(endpoint.call(post(server.url()), Instant::now()).await.unwrap_err(), CallError::NoTime);
     assert_eq!(server.connections(), 0);
-    assert_eq!(lane.state().calls, 0);
+    assert_eq!(endpoint.state().calls, 0);
 }
 
 #[tokio::test]
@@ -129,23 +129,23 @@ async fn a_late_answer_is_watched_for_and_no_more() {
         }
     })
     .await;
-    let rules = LaneRules { concurrency: 2, late_patience: Duration::from_secs(3600), ..once() };
-    let lane = pool(near()).lane("loan", rules);
+    let rules = EndpointRules { concurrency: 2, late_patience: Duration::from_secs(3600), ..once() };
+    let endpoint = pool(near()).endpoint("loan", rules);
     let deadline = Instant::now() + Duration::from_millis(50);
-    let timed_out = lane.call(post(server.url()), deadline).await.unwrap_err();
+    let timed_out = endpoint.call(post(server.url()), deadline).await.unwrap_err();
     assert_eq!(timed_out, CallError::TimedOut { during: Phase::Head });
     asked.notified().await;
-    let state = lane.state();
+    let state = endpoint.state();
     assert_eq!(
         (state.in_flight, state.calls, state.failed),
         (1, 1, 1),
         "watching takes a place, and judges nothing"
     );
-    assert!(lane.late().is_empty());
+    assert!(endpoint.late().is_empty());
     answer_now.notify_one();
-    while lane.late().is_empty() {
+    while endpoint.late().is_empty() {
         tokio::task::yield_now().await;
     }
-    assert!(lane.late()[0].is_some_and(|took| took >= Duration::from_millis(50)));
-    assert_eq!((lane.state().in_flight, lane.state().calls), (0, 1));
+    assert!(endpoint.late()[0].is_some_and(|took| took >= Duration::from_millis(50)));
+    assert_eq!((endpoint.state().in_flight, endpoint.state().calls), (0, 1));
 }

@@ -10,7 +10,7 @@ use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::kit::{Server, lane, near, send};
+use super::kit::{Server, endpoint, near, send};
 use crate::wire::PoolRules;
 
 /// Answers with what was asked.
@@ -27,9 +27,9 @@ pub(super) async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + '
 #[tokio::test]
 async fn calls_share_one_connection() {
     let server = Server::run(|stream, _| serve(stream)).await;
-    let lane = lane(PoolRules { http2: true, ..near() });
+    let endpoint = endpoint(PoolRules { http2: true, ..near() });
     for _ in 0..2 {
-        let calls = (0..8).map(|_| send(&lane, server.url()));
+        let calls = (0..8).map(|_| send(&endpoint, server.url()));
         for reply in futures_util::future::join_all(calls).await {
             assert_eq!(reply.unwrap().body, "{\"amount\":5000}");
         }

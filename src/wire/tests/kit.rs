@@ -1,4 +1,4 @@
-//! Small servers, and lanes that reach them.
+//! Small servers, and endpoints that reach them.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
-use crate::wire::{Call, CallError, Lane, LaneRules, PanelRules, Pool, PoolRules, Reply, Wire};
+use crate::wire::{Call, CallError, Endpoint, EndpointRules, PanelRules, Pool, PoolRules, Reply, Wire};
 
 /// A server on a port of its own.
 pub(super) struct Server {
@@ -99,8 +99,8 @@ pub(super) fn near() -> PoolRules {
 }
 
 /// Rules by which nothing is sent twice.
-pub(super) fn once() -> LaneRules {
-    let mut rules = LaneRules::default();
+pub(super) fn once() -> EndpointRules {
+    let mut rules = EndpointRules::default();
     rules.retry.attempts = 1;
     rules
 }
@@ -109,8 +109,8 @@ pub(super) fn pool(rules: PoolRules) -> Pool {
     Wire::new(PanelRules::default()).unwrap().pool("lender", rules).unwrap()
 }
 
-pub(super) fn lane(rules: PoolRules) -> Lane {
-    pool(rules).lane("loan", once())
+pub(super) fn endpoint(rules: PoolRules) -> Endpoint {
+    pool(rules).endpoint("loan", once())
 }
 
 pub(super) fn post(url: impl Into<String>) -> Call {
@@ -129,6 +129,6 @@ pub(super) fn far() -> Instant {
 }
 
 /// Sends a call that is to be answered in time.
-pub(super) async fn send(lane: &Lane, url: impl Into<String>) -> Result<Reply, CallError> {
-    lane.call(post(url), far()).await
+pub(super) async fn send(endpoint: &Endpoint, url: impl Into<String>) -> Result<Reply, CallError> {
+    endpoint.call(post(url), far()).await
 }

@@ -1,8 +1,8 @@
 mod answers;
 mod breaker;
 mod deadlines;
+mod endpoints;
 mod http2;
 mod kit;
-mod lanes;
 mod retries;
 mod tls;

@@ -8,12 +8,12 @@ use tokio::time::Instant;
 
 use super::kit::{Server, answer, far, near, pool, post, request, send};
 use crate::wire::retry::RetryBudget;
-use crate::wire::{Call, CallError, Lane, LaneRules, RetryRules};
+use crate::wire::{Call, CallError, Endpoint, EndpointRules, RetryRules};
 
 const TWICE: RetryRules = RetryRules { attempts: 2, percent: 0, per_minute: 0, reserve: 1 };
 
-fn retrying(retry: RetryRules) -> Lane {
-    pool(near()).lane("loan", LaneRules { retry, ..LaneRules::default() })
+fn retrying(retry: RetryRules) -> Endpoint {
+    pool(near()).endpoint("loan", EndpointRules { retry, ..EndpointRules::default() })
 }
 
 /// Takes the request and hangs up, on every connection but those of an odd number.
@@ -56,13 +56,13 @@ async fn the_budget_and_the_attempts_are_the_limit() {
         request(&mut stream).await.unwrap();
     })
     .await;
-    let lane = retrying(RetryRules { attempts: 3, reserve: 3, ..TWICE });
+    let endpoint = retrying(RetryRules { attempts: 3, reserve: 3, ..TWICE });
     for connections in [3, 5, 6] {
-        assert_eq!(lane.call(idempotent(&server), far()).await.unwrap_err(), CallError::Broken);
+        assert_eq!(endpoint.call(idempotent(&server), far()).await.unwrap_err(), CallError::Broken);
         assert_eq!(server.connections(), connections);
     }
     // A call that was sent thrice has failed once.
-    assert_eq!(lane.state().failed, 3);
+    assert_eq!(endpoint.state().failed, 3);
 }
 
 #[tokio::test]
@@ -73,12 +73,12 @@ async fn a_connection_that_was_closed_while_idle_costs_no_call() {
     })
     .await;
     let elsewhere = Server::always(answer("200 OK", "")).await;
-    let lane = retrying(TWICE);
+    let endpoint = retrying(TWICE);
     for _ in 0..5 {
-        assert!(send(&lane, server.url()).await.is_ok());
+        assert!(send(&endpoint, server.url()).await.is_ok());
         // Goes through the reactor, which by then knows of the end of the other connection.
         for _ in 0..3 {
-            assert!(send(&lane, elsewhere.url()).await.is_ok());
+            assert!(send(&endpoint, elsewhere.url()).await.is_ok());
         }
     }
     assert_eq!(server.connections(), 5);
@@ -88,27 +88,27 @@ async fn a_connection_that_was_closed_while_idle_costs_no_call() {
 async fn what_happens_is_counted() {
     let metrics = crate::telemetry::metrics::install();
     let wire = crate::wire::Wire::new(crate::wire::PanelRules::default()).unwrap();
-    let lane = wire
+    let endpoint = wire
         .pool("counted", near())
         .unwrap()
-        .lane("loan", LaneRules { retry: TWICE, ..LaneRules::default() });
+        .endpoint("loan", EndpointRules { retry: TWICE, ..EndpointRules::default() });
     let server = Server::run(|mut stream, number| async move {
         while request(&mut stream).await.is_some() && number > 0 {
             stream.write_all(answer("200 OK", "").as_bytes()).await.unwrap();
         }
     })
     .await;
-    lane.call(idempotent(&server), far()).await.unwrap();
-    send(&lane, server.url()).await.unwrap();
-    assert_eq!(lane.call(post("nowhere"), far()).await.unwrap_err(), CallError::BadUrl);
+    endpoint.call(idempotent(&server), far()).await.unwrap();
+    send(&endpoint, server.url()).await.unwrap();
+    assert_eq!(endpoint.call(post("nowhere"), far()).await.unwrap_err(), CallError::BadUrl);
     let rendered = metrics.render();
     for line in [
         "offerd_wire_connections_total{pool=\"counted\"} 2",
         "offerd_wire_requests_total{pool=\"counted\"} 3",
-        "offerd_wire_retries_total{pool=\"counted\",lane=\"loan\"} 1",
-        "offerd_wire_in_flight{pool=\"counted\",lane=\"loan\"} 0",
-        "offerd_wire_breaker_state{pool=\"counted\",lane=\"loan\"} 0",
-        "offerd_wire_errors_total{pool=\"counted\",lane=\"loan\",cause=\"bad_url\"} 1",
+        "offerd_wire_retries_total{pool=\"counted\",endpoint=\"loan\"} 1",
+        "offerd_wire_in_flight{pool=\"counted\",endpoint=\"loan\"} 0",
+        "offerd_wire_breaker_state{pool=\"counted\",endpoint=\"loan\"} 0",
+        "offerd_wire_errors_total{pool=\"counted\",endpoint=\"loan\",cause=\"bad_url\"} 1",
     ] {
         assert!(rendered.lines().any(|other| other == line), "{line} is not in\n{rendered}");
     }

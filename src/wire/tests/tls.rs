@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt;
 use tokio_rustls::TlsAcceptor;
 
 use super::http2;
-use super::kit::{Server, answer, lane, near, request, send};
+use super::kit::{Server, answer, endpoint, near, request, send};
 use crate::wire::{CallError, ClientIdentity, PanelRules, PoolRules, Wire};
 
 struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -86,16 +86,16 @@ fn trusting(authority: &Authority) -> PoolRules {
 async fn a_private_authority_is_trusted_where_it_is_declared() {
     let authority = Authority::new();
     let server = authority.serve("localhost", None, &[]).await;
-    assert_eq!(send(&lane(trusting(&authority)), url(&server)).await.unwrap().body, "secured");
-    assert_eq!(send(&lane(near()), url(&server)).await.unwrap_err(), CallError::Tls);
-    assert_eq!(send(&lane(trusting(&Authority::new())), url(&server)).await.unwrap_err(), CallError::Tls);
+    assert_eq!(send(&endpoint(trusting(&authority)), url(&server)).await.unwrap().body, "secured");
+    assert_eq!(send(&endpoint(near()), url(&server)).await.unwrap_err(), CallError::Tls);
+    assert_eq!(send(&endpoint(trusting(&Authority::new())), url(&server)).await.unwrap_err(), CallError::Tls);
 }
 
 #[tokio::test]
 async fn a_certificate_of_another_name_is_not_accepted() {
     let authority = Authority::new();
     let server = authority.serve("lender.example", None, &[]).await;
-    assert_eq!(send(&lane(trusting(&authority)), url(&server)).await.unwrap_err(), CallError::Tls);
+    assert_eq!(send(&endpoint(trusting(&authority)), url(&server)).await.unwrap_err(), CallError::Tls);
 }
 
 #[tokio::test]
@@ -103,11 +103,11 @@ async fn we_show_who_we_are_where_it_is_asked() {
     let (authority, clients) = (Authority::new(), Authority::new());
     let server = authority.serve("localhost", Some(&clients), &[]).await;
     let known = PoolRules { identity: Some(clients.identity()), ..trusting(&authority) };
-    assert_eq!(send(&lane(known), url(&server)).await.unwrap().body, "secured");
+    assert_eq!(send(&endpoint(known), url(&server)).await.unwrap().body, "secured");
     let stranger = PoolRules { identity: Some(authority.identity()), ..trusting(&authority) };
     let nobody = trusting(&authority);
     for refused in [stranger, nobody] {
-        let error = send(&lane(refused), url(&server)).await.unwrap_err();
+        let error = send(&endpoint(refused), url(&server)).await.unwrap_err();
         // The refusal comes as an alert, or the connection is gone before we have read it.
         assert!(matches!(error, CallError::Tls | CallError::Broken), "{error:?}");
     }
@@ -118,11 +118,11 @@ async fn the_two_sides_agree_on_http2_or_on_less() {
     let authority = Authority::new();
     let both = authority.serve("localhost", None, &["h2", "http/1.1"]).await;
     let rules = PoolRules { http2: true, ..trusting(&authority) };
-    assert_eq!(send(&lane(rules.clone()), url(&both)).await.unwrap().body, "{\"amount\":5000}");
+    assert_eq!(send(&endpoint(rules.clone()), url(&both)).await.unwrap().body, "{\"amount\":5000}");
     let without = trusting(&authority);
-    assert_eq!(send(&lane(without), url(&both)).await.unwrap().body, "secured");
+    assert_eq!(send(&endpoint(without), url(&both)).await.unwrap().body, "secured");
     let older = authority.serve("localhost", None, &["http/1.1"]).await;
-    assert_eq!(send(&lane(rules), url(&older)).await.unwrap().body, "secured");
+    assert_eq!(send(&endpoint(rules), url(&older)).await.unwrap().body, "secured");
 }
 
 #[test]

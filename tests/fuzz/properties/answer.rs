@@ -9,7 +9,7 @@ use hyper::{HeaderMap, StatusCode};
 use offerd::model::{CreditBands, Lead};
 use offerd::partners::http::{Answered, Asked, Given};
 use offerd::partners::quote::Spread;
-use offerd::partners::{Book, Facts, Quote, Seat, SeatText, Terms};
+use offerd::partners::{Book, Facts, Quote, Seat, SeatTemplate, Terms};
 use uuid::Uuid;
 
 /// Stands in the corpus for what an answer says of a person: no cause and no reason repeats it.
@@ -107,7 +107,7 @@ fn facts(lead: &Lead) -> Facts<'_> {
 }
 
 /// What tables know of a seat of the sample catalogue.
-pub fn a_seat() -> &'static SeatText {
+pub fn a_seat() -> &'static SeatTemplate {
     &SAMPLE.seats[0].known_as
 }
 

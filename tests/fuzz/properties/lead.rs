@@ -115,6 +115,7 @@ fn sentences() -> BTreeSet<String> {
         json!({"?": {}}),
         json!("?".repeat(100_000)),
         json!("000-00-0000"),
+        json!("1000-01-01"),
         json!(u64::MAX),
         json!(i64::MIN),
         json!(900),

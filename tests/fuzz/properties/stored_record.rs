@@ -3,13 +3,13 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use offerd::matching::owed::Owed;
-use offerd::matching::partner_events::ReportRecord;
 use offerd::model::{LeadAction, ProductType};
-use offerd::partners::{Fingerprint, SeatText};
+use offerd::partners::{Fingerprint, SeatTemplate};
 use offerd::rate_table::asks::Asks;
 use offerd::rate_table::record::{Answer, TableHead};
 use offerd::rate_table::table::Table;
+use offerd::records::postings::Posting;
+use offerd::reports::partner_events::ReportRecord;
 use offerd::store::codec;
 use offerd::store::entities::{CompanyRecord, Happening, LeadRecord, Payout, Tag, TokenRecord};
 use serde::Serialize;
@@ -26,11 +26,11 @@ pub fn holds(bytes: &[u8]) {
         2 => json::<TokenRecord>(payload),
         3 => json::<LeadAction>(payload),
         4 => json::<ReportRecord>(payload),
-        5 => json::<SeatText>(payload),
+        5 => json::<SeatTemplate>(payload),
         6 => compact::<TableHead>(payload),
         7 => compact::<Vec<Answer>>(payload),
         8 => compact::<Asks>(payload),
-        9 => compact::<Owed>(payload),
+        9 => compact::<Posting>(payload),
         10 => compact::<Vec<Happening>>(payload),
         11 => compact::<Vec<Payout>>(payload),
         12 => compact::<Vec<Tag>>(payload),
@@ -109,8 +109,8 @@ fn head(seats: usize, wants_loans: bool) -> TableHead {
 }
 
 /// Seats of several kinds in turn.
-fn seat(nth: usize) -> Arc<SeatText> {
+fn seat(nth: usize) -> Arc<SeatTemplate> {
     let (product_type, second_look) =
         [(ProductType::Loan, false), (ProductType::Savings, false), (ProductType::Other, true)][nth % 3];
-    Arc::new(SeatText { product_type, second_look, ..super::answer::a_seat().clone() })
+    Arc::new(SeatTemplate { product_type, second_look, ..super::answer::a_seat().clone() })
 }

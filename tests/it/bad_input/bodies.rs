@@ -109,25 +109,26 @@ async fn numbers_are_read_by_their_value_and_refused_beyond_their_range() {
     let deposit = |text: &str| format!(r#"{{"savingsInformation":{{"minDepositAmount":{text}}}}}"#);
     let rate = |text: &str| format!(r#"{{"refinanceLoans":[{{"interestRate":{text}}}]}}"#);
     let mut cases = Vec::new();
-    for taken in ["0", "-0", "-0.0", "1e2", "1E+2", "100.0", "1000e-1", "2147483647", "-2147483648"] {
+    for taken in ["0", "-0", "-0.0", "1e2", "1E+2", "100.0", "1000e-1", "2147483647"] {
         cases.push(case(taken, amount(taken), 200, &[]));
     }
     let digits = "9".repeat(30);
     let long = format!("1{}", "0".repeat(400));
-    for refused in ["2147483648", "-2147483649", "0.1", "1e-1", "1e30", &digits, "1e400", "-1e400", &long] {
+    for refused in
+        ["2147483648", "-1", "-2147483649", "0.1", "1e-1", "1e30", &digits, "1e400", "-1e400", &long]
+    {
         cases.push(case(refused, amount(refused), 422, &["loanInformation.loanAmount"]));
     }
     for refused in ["9223372036854775808", "-9300000000000000000", "1e19", "1e400"] {
         cases.push(case(refused, deposit(refused), 422, &["savingsInformation.minDepositAmount"]));
     }
-    for taken in ["0", "1e-400", "1e300", &digits] {
+    for taken in ["0", "1e-400", "399.99"] {
         cases.push(case(taken, rate(taken), 200, &[]));
     }
-    cases.push(case("a text", rate("\"7.5\""), 422, &["refinanceLoans[0].interestRate"]));
-    // Beyond what any number can be: no wanted range says so, the place in the body does.
-    for refused in ["1e400", "-1e400", &long] {
-        cases.push(case(refused, rate(refused), 400, &[]));
+    for refused in ["-0.1", "1e300", &digits, "1e400", "-1e400", &long] {
+        cases.push(case(refused, rate(refused), 422, &["refinanceLoans[0].interestRate"]));
     }
+    cases.push(case("a text", rate("\"7.5\""), 422, &["refinanceLoans[0].interestRate"]));
     cases.push(case("unknown", r#"{"unknown":1e400}"#, 200, &[]));
     cases.push(case(
         "unknown, and a fault",

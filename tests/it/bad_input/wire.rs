@@ -11,25 +11,25 @@ use crate::kit::Daemon;
 use crate::kit::partners::prompt_partners;
 
 /// Longest wait for the end of a connection; only a hanging daemon reaches it.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What came back over a connection until it was closed.
-struct Received(String);
+pub(super) struct Received(pub(super) String);
 
 impl Received {
     /// The status of the first answer; none when the connection was closed without.
-    fn status(&self) -> Option<u16> {
+    pub(super) fn status(&self) -> Option<u16> {
         let rest = self.0.strip_prefix("HTTP/1.1 ")?;
         rest.split(' ').next()?.parse().ok()
     }
 
     /// The body of the only answer.
-    fn body(&self) -> &str {
+    pub(super) fn body(&self) -> &str {
         self.0.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default()
     }
 
     /// How many answers there are.
-    fn answers(&self) -> usize {
+    pub(super) fn answers(&self) -> usize {
         self.0.matches("HTTP/1.1 ").count()
     }
 }

@@ -74,6 +74,9 @@ fn a_lead_takes_enumerations_in_these_places() {
         "mortgageInformation.refinanceType",
         "mortgageInformation.propertySearchStatus",
         "mortgageInformation.purchaseStatus",
+        "mortgageInformation.requestedLoanTerms[0]",
+        "mortgageInformation.mortechCreditRating",
+        "legalInformation.batchConsentVersion",
         "creditCardInformation.cardPurposes[0]",
         "creditInformation.providedCreditRating",
         "financialInformation.employmentStatus",
@@ -175,7 +178,7 @@ async fn a_list_of_values_is_an_array() {
     let daemon = daemon().await;
     for edition in Edition::BOTH {
         let elements: Vec<_> = places(edition).into_iter().filter(Place::is_element).collect();
-        assert_eq!(elements.len(), 2, "product types, and what a card is wanted for");
+        assert_eq!(elements.len(), 3, "product types, what a card is wanted for, and terms of a mortgage");
         for other in [json!("loan"), json!(1), json!(false), json!({"0": "loan"})] {
             let mut lead = json!({});
             for place in &elements {

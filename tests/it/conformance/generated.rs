@@ -34,10 +34,14 @@ pub fn of(edition: Edition, schema: &'static Value) -> BoxedStrategy<Value> {
         Some("integer") => {
             let bound = |name: &str| schema[name].as_i64().unwrap();
             let any = bound("minimum")..=bound("maximum");
-            prop_oneof![0_i64..200_000, any].prop_map(Value::from).boxed()
+            let usual = bound("minimum").max(0)..=bound("maximum").min(200_000);
+            prop_oneof![usual, any].prop_map(Value::from).boxed()
         }
         // A quarter: written alike on the way in and out.
-        Some("number") => any::<i32>().prop_map(|whole| json!(f64::from(whole) + 0.25)).boxed(),
+        Some("number") => {
+            let most = schema["maximum"].as_i64().unwrap();
+            (0..most).prop_map(|whole| json!(whole as f64 + 0.25)).boxed()
+        }
         Some("string") => text(schema["format"].as_str()),
         Some("array") => array(edition, &schema["items"]),
         Some("object") => {

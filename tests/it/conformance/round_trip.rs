@@ -5,7 +5,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::places::{Place, places};
-use super::schema::{Edition, assert_conforms};
+use super::schema::{Edition, assert_conforms, faults};
 use super::{OFFERS, ask, generated, lead_path, uuid_of};
 use crate::kit::{Daemon, sample};
 
@@ -137,6 +137,11 @@ async fn extreme_values_anywhere_are_answered_in_shape() {
     leads.extend(together);
     for lead in leads {
         let answer = daemon.submit(lead.to_string()).await;
+        if !faults(Edition::Current, "LeadCreateData", &lead).is_empty() {
+            assert_eq!(answer.status, 422, "{lead}: {answer:?}");
+            assert_conforms(Edition::Current, "ApiErrors", &answer.json());
+            continue;
+        }
         assert_eq!(answer.status, 200, "{lead}: {answer:?}");
         assert_conforms(Edition::Current, "RateTable", &answer.json());
         let back = daemon.get(&lead_path(&answer.json())).await.json();

@@ -125,7 +125,9 @@ pub fn body() -> impl Strategy<Value = Value> {
         |names: &'static [&'static str]| maybe(subsequence(names, 0..=names.len()).prop_map(Value::from));
     let dollars = || maybe(select(DOLLARS).prop_map(Value::from));
     let near = |bounds: &'static [f64]| {
-        maybe((select(bounds), -1..2_i64).prop_map(|(bound, off)| Value::from(bound as i64 + off)))
+        let least = bounds[0] as i64; // less is implausible
+        let near = (select(bounds), -1..2_i64).prop_map(move |(bound, off)| (bound as i64 + off).max(least));
+        maybe(near.prop_map(Value::from))
     };
     let loans = maybe((0..4_usize).prop_map(|count| vec![json!({}); count].into()));
     let person =

@@ -145,6 +145,8 @@ fn it_says_what_each_failure_means() {
         ("unauthorized", Failure::unauthorized(""), !of_its_own),
         ("unknown_uuid", Failure::unknown_uuid("RateTable", uuid), of_its_own),
         ("not_found_path", Failure::not_found_path(), of_its_own),
+        ("path_without_slash", Failure::path_without_slash("/leads/{uuid}"), of_its_own),
+        ("path_elsewhere", Failure::path_elsewhere("integrations", "/blocking/leads/rateTables"), of_its_own),
         ("unknown", Failure::unknown(""), !of_its_own),
         ("gone", Failure::gone(""), !of_its_own),
         ("method_not_allowed", Failure::method_not_allowed("GET".parse().unwrap()), of_its_own),
@@ -154,6 +156,8 @@ fn it_says_what_each_failure_means() {
         ("too_large", Failure::too_large(7), of_its_own),
         ("unsupported_media", Failure::unsupported_media(), of_its_own),
         ("unsupported_form", Failure::unsupported_form(), of_its_own),
+        ("unsupported_coding", Failure::unsupported_coding(), of_its_own),
+        ("head_too_large", Failure::head_too_large(7), of_its_own),
         ("forbidden", Failure::forbidden(""), !of_its_own),
         ("unsupported_edition", Failure::unsupported_edition(), of_its_own),
         ("too_many_requests", Failure::too_many_requests(1), of_its_own),
@@ -189,10 +193,14 @@ fn it_says_what_each_failure_means() {
 
 #[test]
 fn it_says_how_each_ask_ends() {
-    let source = clone("src/rate_table/outcome.rs");
-    let words =
-        source.split("pub fn word(&self)").nth(1).and_then(|rest| rest.split("\n    }\n").next()).unwrap();
-    let words: Vec<&str> = words.split('"').skip(1).step_by(2).collect();
+    let source = clone("src/rate_table/reason.rs");
+    let of_outcomes =
+        source.split("impl From<&Outcome> for Reason").nth(1).unwrap().split("\n}\n").next().unwrap();
+    let word = |row: &str| {
+        let (reason, rest) = row.trim().split_once(" \"")?;
+        of_outcomes.contains(&format!("Self::{reason},")).then(|| rest.split('"').next().unwrap().to_owned())
+    };
+    let words: Vec<String> = source.lines().filter_map(word).collect();
     assert!(words.len() > 10);
     let chapter = text("errors");
     for word in words {

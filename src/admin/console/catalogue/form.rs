@@ -167,7 +167,7 @@ fn beside(fault: ApiError, sections: &mut [Section]) -> Option<String> {
     }
 }
 
-/// Puts a value at a path, as its attribute is written in JSON. What is not of its kind stays text, so that reading it tells
+/// Puts a value at a path, as its attribute is written in JSON. What is not of its kind stays text, so that reading it reports
 /// what is wrong.
 fn put(body: &mut Map<String, Value>, path: &str, value: String) {
     let kind = Attribute::named(path).map(|attribute| attribute.kind);

@@ -1,4 +1,4 @@
-//! `GET /console/catalogue`: all offers of the partner files in force. [`trial`] tells which of them match a lead.
+//! `GET /console/catalogue`: all offers of the partner files in force. [`trial`] shows which of them match a lead.
 
 mod form;
 pub(super) mod trial;

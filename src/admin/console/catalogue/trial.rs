@@ -10,7 +10,7 @@ use super::{Choice, choices};
 use crate::admin::console::section::Section;
 use crate::admin::console::view::{Page, View};
 use crate::admin::console::visit::Visit;
-use crate::matching::trial::{SeatTrial, trial};
+use crate::hindsight::dry_run::{DryRunSeat, dry_run};
 use crate::model::ProductType;
 use crate::web::Failure;
 
@@ -91,8 +91,9 @@ pub(in crate::admin::console) async fn show(visit: Arc<Visit>) -> Result<View, F
         Ok(lead) => {
             let seats = visit
                 .reading(move |app| {
-                    let (book, standings) = (app.engine.book(), app.engine.standings());
-                    trial(&book, &standings, &lead, Utc::now())
+                    let (configuration, standings) = (app.engine.configuration(), app.engine.standings());
+                    let most = configuration.rules.partners_per_lead;
+                    dry_run(&configuration.book, &standings, most, &lead, Utc::now())
                 })
                 .await?;
             (Some(Verdict::of(seats)), Vec::new())
@@ -117,7 +118,7 @@ fn product(name: Option<&str>) -> Result<ProductType, Failure> {
 }
 
 impl Verdict {
-    fn of(seats: Vec<SeatTrial>) -> Self {
+    fn of(seats: Vec<DryRunSeat>) -> Self {
         let (wanted, others): (Vec<_>, Vec<_>) = seats.into_iter().partition(|seat| seat.wanted);
         let mut matched: Vec<Match> = wanted.iter().flat_map(Match::of).collect();
         matched.sort_by(|one, other| {
@@ -135,7 +136,7 @@ impl Verdict {
 }
 
 impl Match {
-    fn of(seat: &SeatTrial) -> Vec<Self> {
+    fn of(seat: &DryRunSeat) -> Vec<Self> {
         let matched = seat.offers.iter().filter(|offer| offer.matched);
         let told = matched.map(|offer| Self {
             partner: seat.name.clone(),
@@ -148,8 +149,8 @@ impl Match {
 }
 
 impl Against {
-    fn of(seat: &SeatTrial) -> Vec<Self> {
-        let reasons = |refusals: &[crate::matching::explanation::Refusal]| {
+    fn of(seat: &DryRunSeat) -> Vec<Self> {
+        let reasons = |refusals: &[crate::hindsight::explanation::Refusal]| {
             refusals.iter().map(|refusal| (refusal.wanted.clone(), refusal.found.clone())).collect()
         };
         if !seat.asked {

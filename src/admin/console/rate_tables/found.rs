@@ -6,8 +6,9 @@ use chrono::Utc;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::matching::{Engine, Unavailable, reading};
+use crate::matching::Engine;
 use crate::rate_table::record::TableHead;
+use crate::records::{Unavailable, reading};
 use crate::store::Tree;
 use crate::store::tokens::Tokens;
 
@@ -56,7 +57,7 @@ pub(super) struct Row {
 /// # Errors
 /// [`Unavailable`], once reported, when a record cannot be read.
 pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
-    let store = &engine.store;
+    let store = &engine.records.store;
     if let Some(record) = reading::lead(store, uuid)? {
         let tables = reading::tables_of(store, &record);
         return Ok(match tables[..] {
@@ -64,9 +65,9 @@ pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
             _ => Found::Lead(rows(engine, tables)),
         });
     }
-    let offer = reading::offer(store, &engine.texts.ids, uuid)?;
+    let offer = reading::offer(&engine.records, uuid)?;
     let (table, number) = offer.map_or((uuid, None), |(table, number)| (table, Some(number)));
-    if let Some(found) = reading::table(engine, table)? {
+    if let Some(found) = reading::table(&engine.records, table)? {
         return Ok(match number {
             None => Found::Table(table),
             Some(number) if found.offer(number).is_some() => Found::Offer { table, offer: uuid },
@@ -81,7 +82,7 @@ pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
 /// moment is looked for since which there are enough.
 pub(super) fn latest(engine: &Engine) -> Vec<Row> {
     let since = |since| {
-        let made = reading::made_since::<TableHead>(&engine.store, Tree::RateTables, since);
+        let made = reading::made_since::<TableHead>(&engine.records.store, Tree::RateTables, since);
         made.map(|(table, _)| table)
     };
     let (mut enough, mut too_few) = (0, Utc::now().timestamp_millis() + CLOCK_STEPS_MS);
@@ -105,9 +106,9 @@ pub(super) fn latest(engine: &Engine) -> Vec<Row> {
 
 /// A table that cannot be read was reported, and is left out.
 fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> Vec<Row> {
-    let tokens = Tokens::of(engine.store.clone());
+    let tokens = Tokens::of(engine.records.store.clone());
     let row = |uuid| {
-        let table = reading::table(engine, uuid).ok().flatten()?;
+        let table = reading::table(&engine.records, uuid).ok().flatten()?;
         let head = table.head();
         let mut products: Vec<&str> = table.seats().iter().map(|seat| seat.product_type.as_str()).collect();
         products.sort_unstable();

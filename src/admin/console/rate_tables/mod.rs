@@ -1,7 +1,7 @@
 //! `GET /console/rateTables`, `GET /console/rateTables/{uuid}` and the form that reveals what a lead says of a person.
 //!
-//! Found by the uuid of a lead, a rate table or an offer. What is shown is told from the stored records, as
-//! `offerd explain` tells it.
+//! Found by the uuid of a lead, a rate table or an offer. What is shown is read from the stored records, as
+//! `offerd explain` shows it.
 
 mod found;
 mod offers;
@@ -79,7 +79,7 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     visit.view(&page(&visit, uuid, Vec::new()).await?)
 }
 
-/// The table, with nothing revealed: what an address tells that was meant for a form.
+/// Leads to the table, with nothing revealed, whoever opens the form's address as a page.
 pub(super) async fn masked(visit: Arc<Visit>) -> Result<View, Failure> {
     Ok(View::at(path_of(visit.params.uuid("uuid")?)))
 }

@@ -1,4 +1,4 @@
-//! The offers of a rate table, as a client sees them: told from the very JSON that it is answered.
+//! The offers of a rate table, as a client sees them: read from the very JSON that it is answered.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -15,7 +15,7 @@ const ARRAYS: [(&str, &str); 5] = [
 ];
 
 /// What is shown of an offer, if it has it: its least and its most (or the one figure, twice), name, and unit. The first of
-/// a name that an offer has is told.
+/// a name that an offer has is shown.
 const TERMS: &[([&str; 2], &str, Unit)] = &[
     (["apr", "apr"], "APR", Unit::Percent),
     (["minApr", "maxApr"], "APR", Unit::Percent),
@@ -31,7 +31,7 @@ const TERMS: &[([&str; 2], &str, Unit)] = &[
     (["monthlyFee", "monthlyFee"], "monthly fee", Unit::Dollars),
 ];
 
-/// In what a figure is told.
+/// The unit of a figure.
 #[derive(Clone, Copy)]
 enum Unit {
     Percent,

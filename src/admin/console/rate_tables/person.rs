@@ -1,4 +1,4 @@
-//! What a lead says, section by section. What tells of a person is masked, but for the attributes that are revealed.
+//! What a lead says, section by section. Personal values are masked, but for the attributes that are revealed.
 
 use serde::Serialize;
 

@@ -11,8 +11,10 @@ use super::person::{self, Told};
 use super::timeline::{Timeline, time};
 use crate::admin::console::section::Section;
 use crate::admin::console::view::Page;
-use crate::matching::explanation::{OfferWhy, SeatExplanation, TableExplanation, Why, explanation};
-use crate::matching::{Engine, Unavailable, reading};
+use crate::hindsight::explanation::{OfferReason, SeatExplanation, TableExplanation, explanation};
+use crate::matching::Engine;
+use crate::rate_table::reason::Reason;
+use crate::records::{Unavailable, reading};
 use crate::store::tokens::Tokens;
 
 /// How often an open table is shown anew: it is open for seconds.
@@ -71,12 +73,12 @@ struct Without {
     about: String,
     cause: Option<String>,
     tone: &'static str,
-    reasons: Vec<Reason>,
+    reasons: Vec<Against>,
 }
 
 /// Something that is against a partner, or against some of its offers.
 #[derive(Debug, PartialEq, Serialize)]
-struct Reason {
+struct Against {
     /// The offers; none where it is the partner.
     offers: Vec<String>,
     wanted: String,
@@ -104,20 +106,20 @@ impl TablePage {
     /// # Errors
     /// [`Unavailable`], once reported, when a record cannot be read.
     pub(super) fn read(engine: &Engine, uuid: Uuid, revealed: &[&str]) -> Result<Option<Self>, Unavailable> {
-        let offer = reading::offer(&engine.store, &engine.texts.ids, uuid)?;
+        let offer = reading::offer(&engine.records, uuid)?;
         let uuid = offer.map_or(uuid, |(table, _)| table);
-        let Some(table) = reading::table(engine, uuid)? else { return Ok(None) };
-        let explained = explanation(&engine.store, &engine.texts, &engine.book(), uuid)?;
+        let Some(table) = reading::table(&engine.records, uuid)? else { return Ok(None) };
+        let explained = explanation(&engine.records, &engine.book(), uuid)?;
         let explained = explained.and_then(|explained| explained.rate_tables.into_iter().next());
         let Some(explained) = explained else { return Ok(None) };
         let head = table.head();
-        let Some(record) = reading::lead(&engine.store, head.lead)? else { return Ok(None) };
+        let Some(record) = reading::lead(&engine.records.store, head.lead)? else { return Ok(None) };
         let snapshot = engine.snapshot(&table).ok_or(Unavailable)?;
 
-        let company = Tokens::of(engine.store.clone()).company(head.company);
+        let company = Tokens::of(engine.records.store.clone()).company(head.company);
         let timeline = Timeline::of(&explained, Utc::now().timestamp_millis());
         let (not_wanted, judged): (Vec<_>, Vec<_>) =
-            explained.seats.iter().partition(|seat| seat.why == Why::NotWanted);
+            explained.seats.iter().partition(|seat| seat.why == Reason::NotWanted);
         Ok(Some(Self {
             uuid,
             lead: head.lead,
@@ -138,7 +140,7 @@ impl TablePage {
             not_wanted: not_wanted.len(),
             told: person::told(&record.lead, revealed),
             revealed: revealed.iter().map(ToString::to_string).collect(),
-            others: reading::tables_of(&engine.store, &record)
+            others: reading::tables_of(&engine.records.store, &record)
                 .into_iter()
                 .filter(|other| *other != uuid)
                 .collect(),
@@ -148,7 +150,7 @@ impl TablePage {
 
 /// Whether at least one offer of a partner is shown.
 fn shows(seat: &SeatExplanation) -> bool {
-    seat.offers.iter().any(|offer| offer.why == OfferWhy::Shown)
+    seat.offers.iter().any(|offer| offer.why == OfferReason::Shown)
 }
 
 fn complete_after(table: &TableExplanation) -> Option<String> {
@@ -179,7 +181,7 @@ fn asks(table: &TableExplanation) -> Vec<Ask> {
 fn about(seat: &SeatExplanation) -> String {
     let mut answered = seat.offers.iter().filter(|offer| offer.uuid.is_some());
     match (seat.why, answered.next()) {
-        (Why::Offers, Some(offer)) => offer.why.words().to_owned(),
+        (Reason::Offers, Some(offer)) => offer.why.sentence().to_owned(),
         _ => seat.about.clone(),
     }
 }
@@ -187,8 +189,8 @@ fn about(seat: &SeatExplanation) -> String {
 impl Without {
     fn of(seat: &SeatExplanation) -> Self {
         let tone = match seat.why {
-            Why::Offers | Why::Declined | Why::Rejected => "warn",
-            why if why.was_asked() && why != Why::Pending => "bad",
+            Reason::Offers | Reason::Declined | Reason::Rejected => "warn",
+            why if why.was_asked() && why != Reason::Pending => "bad",
             _ => "idle",
         };
         Self {
@@ -203,9 +205,9 @@ impl Without {
     }
 }
 
-/// What is against the partner or, where nothing is, against each of its offers; what is against several is told once.
-fn reasons(seat: &SeatExplanation) -> Vec<Reason> {
-    let mut reasons: Vec<Reason> = Vec::new();
+/// What is against the partner or, where nothing is, against each of its offers; what is against several is shown once.
+fn reasons(seat: &SeatExplanation) -> Vec<Against> {
+    let mut reasons: Vec<Against> = Vec::new();
     let mut note = |offer: Option<&String>, wanted: &str, found: &str| match reasons
         .iter_mut()
         .find(|known| known.wanted == wanted && known.found == found)
@@ -213,7 +215,7 @@ fn reasons(seat: &SeatExplanation) -> Vec<Reason> {
         Some(known) => known.offers.extend(offer.cloned()),
         None => {
             let (wanted, found) = (wanted.to_owned(), found.to_owned());
-            reasons.push(Reason { offers: offer.cloned().into_iter().collect(), wanted, found });
+            reasons.push(Against { offers: offer.cloned().into_iter().collect(), wanted, found });
         }
     };
     for refusal in &seat.refusals {
@@ -227,7 +229,7 @@ fn reasons(seat: &SeatExplanation) -> Vec<Reason> {
             note(Some(&offer.name), &refusal.wanted, &refusal.found);
         }
         if offer.uuid.is_some() {
-            note(Some(&offer.name), "a place among the offers shown", offer.why.words());
+            note(Some(&offer.name), "a place among the offers shown", offer.why.sentence());
         }
     }
     reasons

@@ -5,8 +5,9 @@
 
 use serde::Serialize;
 
-use crate::matching::explanation::{SeatExplanation, TableExplanation, Why};
+use crate::hindsight::explanation::{SeatExplanation, TableExplanation};
 use crate::model::Timestamp;
+use crate::rate_table::reason::Reason;
 
 /// Size and places of the drawing, in its own units.
 const WIDTH: f64 = 1100.0;
@@ -39,7 +40,7 @@ pub(super) struct Timeline {
     deadline: Option<Mark>,
     second_look: Option<Mark>,
     lanes: Vec<Lane>,
-    /// What it tells, in a sentence.
+    /// What it shows, in words.
     description: String,
 }
 
@@ -107,7 +108,7 @@ impl Timeline {
         });
 
         let last = seats.iter().filter_map(|seat| spans(seat)).map(|span| span.ended).fold(0.0, f64::max);
-        // The deadline is drawn where it is near, and told where it is far.
+        // A deadline that is far is not drawn: the description has it.
         let near = last * 2.0 >= deadline;
         let end = if near { last.max(deadline) * 1.03 } else { last * 1.08 };
         let scale = Scale { last_ms: end.max(SHORTEST_MS) };
@@ -208,32 +209,32 @@ impl Scale {
 fn words(seat: &SeatExplanation, span: Option<Span>) -> String {
     let offers = seat.offers.iter().filter(|offer| offer.uuid.is_some()).count();
     let ended = match seat.why {
-        Why::Offers if offers == 1 => "1 offer".to_owned(),
-        Why::Offers => format!("{offers} offers"),
-        Why::Pending => "no answer yet".to_owned(),
-        Why::Declined => "nothing for this lead".to_owned(),
-        Why::Rejected => match seat.reject_reason {
+        Reason::Offers if offers == 1 => "1 offer".to_owned(),
+        Reason::Offers => format!("{offers} offers"),
+        Reason::Pending => "no answer yet".to_owned(),
+        Reason::Declined => "nothing for this lead".to_owned(),
+        Reason::Rejected => match seat.reject_reason {
             Some(reason) => format!("rejected: {reason}"),
             None => "rejected".to_owned(),
         },
-        Why::TimedOut => "timed out".to_owned(),
-        Why::Refused => "answered with an error".to_owned(),
-        Why::BadAnswer => "unusable answer".to_owned(),
-        Why::Unreachable => "not reached".to_owned(),
-        Why::KeptOut => "not called: breaker or full".to_owned(),
-        why => why.words().to_owned(),
+        Reason::TimedOut => "timed out".to_owned(),
+        Reason::Refused => "answered with an error".to_owned(),
+        Reason::BadAnswer => "unusable answer".to_owned(),
+        Reason::Unreachable => "not reached".to_owned(),
+        Reason::KeptOut => "not called: breaker or full".to_owned(),
+        why => why.sentence().to_owned(),
     };
     match span {
-        Some(span) if seat.why != Why::Pending => format!("{ended} · {}", time(span.ended - span.asked)),
+        Some(span) if seat.why != Reason::Pending => format!("{ended} · {}", time(span.ended - span.asked)),
         _ => ended,
     }
 }
 
-fn tone(why: Why) -> &'static str {
+fn tone(why: Reason) -> &'static str {
     match why {
-        Why::Offers => "good",
-        Why::Declined | Why::Rejected => "warn",
-        Why::Pending | Why::Held | Why::NotNeeded | Why::NoSandbox => "idle",
+        Reason::Offers => "good",
+        Reason::Declined | Reason::Rejected => "warn",
+        Reason::Pending | Reason::Held | Reason::NotNeeded | Reason::NoSandbox => "idle",
         _ => "bad",
     }
 }
@@ -246,7 +247,7 @@ fn description(
     second_look: Option<f64>,
 ) -> String {
     let asked = seats.iter().filter(|seat| seat.why.was_asked()).count();
-    let offered = seats.iter().filter(|seat| seat.why == Why::Offers).count();
+    let offered = seats.iter().filter(|seat| seat.why == Reason::Offers).count();
     let ended = if table.pending { "still open after" } else { "complete after" };
     let second_look =
         second_look.map(|at| format!(" Second look began after {}.", time(at))).unwrap_or_default();
@@ -288,7 +289,7 @@ mod tests {
     use crate::model::ProductType;
     use uuid::Uuid;
 
-    fn seat(name: &str, why: Why, asked: i64, took: Option<u64>, second_look: bool) -> SeatExplanation {
+    fn seat(name: &str, why: Reason, asked: i64, took: Option<u64>, second_look: bool) -> SeatExplanation {
         SeatExplanation {
             partner: name.to_owned(),
             partner_uuid: Uuid::nil(),
@@ -297,7 +298,7 @@ mod tests {
             seated: why.was_seated(),
             second_look,
             why,
-            about: why.words().to_owned(),
+            about: why.sentence().to_owned(),
             cause: None,
             reject_reason: None,
             asked_at: why.was_asked().then(|| Timestamp::from_millis(1_000 + asked).unwrap()),
@@ -325,10 +326,10 @@ mod tests {
     #[test]
     fn bars_stand_in_the_order_in_which_they_were_asked_and_ended_second_look_last() {
         let seats = vec![
-            seat("second", Why::Offers, 900, Some(50), true),
-            seat("slow", Why::Declined, 2, Some(800), false),
-            seat("fast", Why::Offers, 1, Some(20), false),
-            seat("kept out", Why::Paused, 0, None, false),
+            seat("second", Reason::Offers, 900, Some(50), true),
+            seat("slow", Reason::Declined, 2, Some(800), false),
+            seat("fast", Reason::Offers, 1, Some(20), false),
+            seat("kept out", Reason::Paused, 0, None, false),
         ];
         let drawn = Timeline::of(&table(seats, Some(900)), 20_000);
         let names: Vec<&str> = drawn.lanes.iter().map(|lane| lane.name.as_str()).collect();
@@ -347,8 +348,8 @@ mod tests {
     #[test]
     fn a_deadline_that_is_near_is_drawn_and_nothing_leaves_the_drawing() {
         let seats = vec![
-            seat("silent", Why::TimedOut, 0, Some(14_900), false),
-            seat("fast", Why::Offers, 0, Some(0), false),
+            seat("silent", Reason::TimedOut, 0, Some(14_900), false),
+            seat("fast", Reason::Offers, 0, Some(0), false),
         ];
         let drawn = Timeline::of(&table(seats, None), 20_000);
         let deadline = drawn.deadline.as_ref().unwrap();
@@ -366,7 +367,7 @@ mod tests {
     fn an_open_table_is_drawn_up_to_now() {
         let pending = TableExplanation {
             pending: true,
-            ..table(vec![seat("late", Why::Pending, 0, None, false)], None)
+            ..table(vec![seat("late", Reason::Pending, 0, None, false)], None)
         };
         let early = Timeline::of(&pending, 1_000 + 300).lanes[0].words.clone();
         assert_eq!(early, "no answer yet");

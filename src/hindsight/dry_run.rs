@@ -1,0 +1,111 @@
+//! A dry run: what would become of a lead that is not submitted. Nobody is asked, and nothing is written.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::judgement::{OfferJudgement, Refusal, SeatJudgement, judge};
+use crate::matching::limiter::{SeatStanding, State};
+use crate::model::{CreditBands, Lead, ProductType};
+use crate::partners::{Book, Facts, Seat};
+
+/// What would become of a seat.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DryRunSeat {
+    /// Key of the partner.
+    pub partner: String,
+    /// Its name.
+    #[serde(skip)]
+    pub name: String,
+    /// What it is asked about.
+    pub product_type: ProductType,
+    /// Whether it is asked only when no first-look partner had a loan offer.
+    pub second_look: bool,
+    /// Whether the lead asks for the product type.
+    #[serde(skip)]
+    pub wanted: bool,
+    /// Whether it would be asked.
+    pub asked: bool,
+    /// What is against that.
+    pub refusals: Vec<Refusal>,
+    /// Its offers.
+    pub offers: Vec<DryRunOffer>,
+}
+
+/// What would become of an offer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DryRunOffer {
+    /// Its name in the partner's file.
+    pub name: String,
+    /// Whether the lead matches it, and its partner would be asked.
+    pub matched: bool,
+    /// What it is worth; nothing where it does not match, or the partner says what it costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// What is against it, beside what is against its seat.
+    pub refusals: Vec<Refusal>,
+}
+
+/// Judges a lead by a book, as of a moment, with what is counted against its seats by now; `most` of them are asked at most.
+pub fn dry_run(
+    book: &Book,
+    standings: &[SeatStanding],
+    most: usize,
+    lead: &Lead,
+    now: DateTime<Utc>,
+) -> Vec<DryRunSeat> {
+    let facts = Facts::new(lead, now.date_naive(), CreditBands::CURRENT);
+    let judged = judge(book, &facts, Some(now), most, &|seat| counted_against(standings, seat));
+    judged.into_iter().map(DryRunSeat::of).collect()
+}
+
+/// What is counted against a seat. [`judge`] itself finds what its file says: a pause, a schedule.
+fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Refusal> {
+    let of_seat = |standing: &&SeatStanding| {
+        standing.partner == seat.identity.key && standing.product_type == seat.product_type
+    };
+    let standing = standings.iter().find(of_seat)?;
+    let wanted = match standing.state {
+        State::Active | State::PausedByFile | State::OutsideSchedule => return None,
+        State::PausedByCommand => "not paused",
+        State::Capped => "fewer asks than its cap",
+        State::OverBudget => "payouts below its budget",
+        State::BreakerOpen => "a partner that has not failed too often lately",
+    };
+    Some(Refusal::new(wanted, standing.told()))
+}
+
+impl DryRunSeat {
+    fn of(judged: SeatJudgement<'_>) -> Self {
+        let SeatJudgement { seat, refusals, wanted, offers } = judged;
+        Self {
+            partner: seat.identity.key.clone(),
+            name: seat.identity.partner.name.clone(),
+            product_type: seat.product_type,
+            second_look: seat.second_look,
+            wanted,
+            asked: refusals.is_empty(),
+            refusals,
+            offers: offers.into_iter().map(DryRunOffer::of).collect(),
+        }
+    }
+
+    /// How many of its offers match.
+    pub fn matched(&self) -> usize {
+        self.offers.iter().filter(|offer| offer.matched).count()
+    }
+}
+
+impl DryRunOffer {
+    fn of(judged: OfferJudgement<'_>) -> Self {
+        let name = judged.name.to_owned();
+        match judged.outcome {
+            Ok(quote) => {
+                let score = quote.map(|quote| quote.score);
+                Self { name, matched: true, score, refusals: Vec::new() }
+            }
+            Err(refusals) => Self { name, matched: false, score: None, refusals },
+        }
+    }
+}

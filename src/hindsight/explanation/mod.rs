@@ -1,0 +1,174 @@
+//! Why a stored lead has the offers that it has: of each of its rate tables who was asked and what came of it, and what
+//! kept the others from being asked.
+//!
+//! What was recorded is shown as it was: outcomes with their causes, and what limits kept out. Which condition kept a
+//! partner from being asked is not recorded, but found again, in the partner files of now and with the lead as it is now;
+//! [`TableExplanation::same_files`] and [`TableExplanation::same_lead`] show whether those are still the same.
+
+mod offer_reason;
+mod seats;
+
+use chrono::DateTime;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+pub use self::offer_reason::OfferReason;
+pub use crate::hindsight::judgement::Refusal;
+use crate::model::{ProductType, RejectReason, Timestamp};
+use crate::partners::Book;
+pub use crate::rate_table::reason::Reason;
+use crate::rate_table::table::Table;
+use crate::records::{Records, Unavailable, reading};
+use crate::store::entities::LeadRecord;
+
+/// What became of a lead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeadExplanation {
+    /// The lead.
+    pub lead: Uuid,
+    /// Whose it is.
+    pub company: Uuid,
+    /// Made with a test token.
+    pub test: bool,
+    /// Its rate tables, oldest first; only the one that was asked about, if it was.
+    pub rate_tables: Vec<TableExplanation>,
+}
+
+/// Why a rate table is as it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TableExplanation {
+    /// The table.
+    pub uuid: Uuid,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it had to be complete.
+    pub deadline: Timestamp,
+    /// When second look began, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_look_at: Option<Timestamp>,
+    /// Whether a partner is still outstanding.
+    pub pending: bool,
+    /// Whether the partner files are still those that it was made with, so that conditions are those of then.
+    pub same_files: bool,
+    /// Whether the lead is still what it was then.
+    pub same_lead: bool,
+    /// Those who had a place at it, then everybody else.
+    pub seats: Vec<SeatExplanation>,
+}
+
+/// What became of a partner's seat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeatExplanation {
+    /// Key of the partner.
+    pub partner: String,
+    /// The partner as clients know it.
+    pub partner_uuid: Uuid,
+    /// Its name.
+    pub name: String,
+    /// What it is asked about.
+    pub product_type: ProductType,
+    /// Whether it had a place at the table.
+    #[serde(default)]
+    pub seated: bool,
+    /// Whether it has second look.
+    #[serde(default)]
+    pub second_look: bool,
+    /// What became of it.
+    pub why: Reason,
+    /// The same in words.
+    pub about: String,
+    /// What a mapping or the wire reported, of an ask that came to nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// Why it rejected the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reject_reason: Option<RejectReason>,
+    /// When it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<Timestamp>,
+    /// How long it had, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_ms: Option<u32>,
+    /// After how many milliseconds its outcome was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_after_ms: Option<u64>,
+    /// What is against asking it, of one that was not.
+    pub refusals: Vec<Refusal>,
+    /// Its offers.
+    pub offers: Vec<OfferExplanation>,
+}
+
+/// What became of an offer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfferExplanation {
+    /// Its name in the partner's file.
+    pub name: String,
+    /// Its uuid, when the partner answered with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<Uuid>,
+    /// Its score then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// What became of it.
+    pub why: OfferReason,
+    /// What is against it.
+    pub refusals: Vec<Refusal>,
+}
+
+/// Explains a lead by its uuid, or one rate table by its own uuid or that of an offer in it; `None` when there is none of
+/// these.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a record cannot be read.
+pub fn explanation(
+    records: &Records,
+    book: &Book,
+    uuid: Uuid,
+) -> Result<Option<LeadExplanation>, Unavailable> {
+    if let Some(record) = reading::lead(&records.store, uuid)? {
+        let mut rate_tables = Vec::new();
+        for table in reading::tables_of(&records.store, &record) {
+            let Some(table) = reading::table(records, table)? else { continue };
+            rate_tables.push(of_table(records, book, &record, &table)?);
+        }
+        return Ok(Some(of_lead(&record, rate_tables)));
+    }
+    let offer = reading::offer(records, uuid)?;
+    let (table, number) = offer.map_or((uuid, None), |(table, number)| (table, Some(number)));
+    let table = reading::table(records, table)?;
+    let is_shown = |table: &Table| number.is_none_or(|number| table.offer(number).is_some());
+    let Some(table) = table.filter(is_shown) else { return Ok(None) };
+    let Some(record) = reading::lead(&records.store, table.head().lead)? else { return Ok(None) };
+    let explained = of_table(records, book, &record, &table)?;
+    Ok(Some(of_lead(&record, vec![explained])))
+}
+
+fn of_lead(record: &LeadRecord, rate_tables: Vec<TableExplanation>) -> LeadExplanation {
+    let LeadRecord { uuid, company, test, .. } = *record;
+    LeadExplanation { lead: uuid, company, test, rate_tables }
+}
+
+fn of_table(
+    records: &Records,
+    book: &Book,
+    record: &LeadRecord,
+    table: &Table,
+) -> Result<TableExplanation, Unavailable> {
+    let head = table.head();
+    Ok(TableExplanation {
+        uuid: head.uuid,
+        created_at: DateTime::from_timestamp_millis(head.created_at).unwrap_or_default().into(),
+        deadline: DateTime::from_timestamp_millis(head.deadline).unwrap_or_default().into(),
+        second_look_at: reading::asks(&records.store, head.uuid)?
+            .second_look_at
+            .and_then(Timestamp::from_millis),
+        pending: !table.progress().settled(),
+        same_files: head.book == book.fingerprint(),
+        same_lead: record.updated_at <= head.created_at,
+        seats: seats::of_table(records, book, record, table)?,
+    })
+}

@@ -1,0 +1,261 @@
+//! What became of each seat of a rate table, and of each seat of the book that has no place at it.
+
+use chrono::{DateTime, Utc};
+
+use super::super::judgement::{OfferJudgement, Refusal, SeatJudgement, judge};
+use super::{OfferExplanation, OfferReason, SeatExplanation};
+use crate::model::{ProductType, Timestamp};
+use crate::partners::{Book, Facts, Quote, Seat, SeatTemplate};
+use crate::rate_table::asks::Asks;
+use crate::rate_table::denied::Denied;
+use crate::rate_table::progress::Standing;
+use crate::rate_table::reason::Reason;
+use crate::rate_table::record::{Answer, Ask, KeptOut};
+use crate::rate_table::table::Table;
+use crate::records::templates::Templates;
+use crate::records::{Records, Unavailable, reading};
+use crate::store::entities::LeadRecord;
+
+/// What is known of a table, gathered.
+struct Told<'a> {
+    table: &'a Table,
+    templates: &'a Templates,
+    book: &'a Book,
+    asks: Asks,
+    /// The answers in the order in which they were recorded.
+    answers: Vec<Recorded>,
+    /// Those whom limits kept out.
+    kept_out: Vec<(std::sync::Arc<SeatTemplate>, KeptOut)>,
+}
+
+/// An answer of a table.
+struct Recorded {
+    answer: Answer,
+    /// How it was asked for, where that is recorded.
+    ask: Option<Ask>,
+    /// The number of its first offer.
+    first_number: u16,
+}
+
+/// Every seat: those of the table, then the others of the book, then those whom limits kept out and that have left it.
+pub fn of_table(
+    records: &Records,
+    book: &Book,
+    record: &LeadRecord,
+    table: &Table,
+) -> Result<Vec<SeatExplanation>, Unavailable> {
+    let told = Told::of(records, book, table)?;
+    let created_at = DateTime::from_timestamp_millis(table.head().created_at).unwrap_or_default();
+    let at = (!table.head().test).then_some(created_at);
+    let facts = Facts::new(&record.lead, created_at.date_naive(), record.bands);
+    let counted = |seat: &Seat| {
+        let by = told.kept_out(&seat.identity.key, seat.product_type)?;
+        // A schedule that the file shows closed is named once.
+        let told_by_file = by == Some(Denied::Schedule) && !seat.limits.open_at(created_at);
+        (!told_by_file).then(|| told.refusal(by, seat.product_type))
+    };
+    // Whom limits left no room is recorded.
+    let judged = judge(book, &facts, at, usize::MAX, &counted);
+
+    let mut seats: Vec<SeatExplanation> =
+        (0..table.seats().len()).map(|seat| told.seated(seat, &judged)).collect();
+    let seated = |judged: &&SeatJudgement| {
+        let (key, product_type) = (&judged.seat.identity.key, judged.seat.product_type);
+        !table.seats().iter().any(|seat| seat.key == *key && seat.product_type == product_type)
+    };
+    seats.extend(judged.iter().filter(seated).map(|judged| told.unseated(judged, &facts, at)));
+    let left =
+        told.kept_out.iter().filter(|(text, _)| judged_seat(&judged, &text.key, text.product_type).is_none());
+    seats.extend(left.map(|(text, kept_out)| {
+        let refusals = vec![told.refusal(kept_out.by, text.product_type)];
+        SeatExplanation { refusals, ..bare(text, Reason::from(kept_out.by)) }
+    }));
+    Ok(seats)
+}
+
+impl<'a> Told<'a> {
+    fn of(
+        Records { store, templates }: &'a Records,
+        book: &'a Book,
+        table: &'a Table,
+    ) -> Result<Self, Unavailable> {
+        let head = table.head();
+        let mut answers = Vec::new();
+        let mut number = 1;
+        for recorded in reading::answer_records(store, head.uuid) {
+            for (answer, ask) in recorded?.each() {
+                let offers = answer.outcome.quotes().len();
+                answers.push(Recorded { answer, ask, first_number: number });
+                number += offers as u16;
+            }
+        }
+        // A live table may have had an answer more since it was read.
+        answers.truncate(table.answers() as usize);
+        // A seat whose template is lost has been reported, and is left out.
+        let known = |kept_out: &KeptOut| Some((templates.seat(kept_out.seat).ok()?, *kept_out));
+        let kept_out = head.kept_out.iter().filter_map(known).collect();
+        Ok(Self { table, templates, book, asks: reading::asks(store, head.uuid)?, answers, kept_out })
+    }
+
+    /// What kept a seat out, if it is recorded that something did.
+    fn kept_out(&self, partner: &str, product_type: ProductType) -> Option<Option<Denied>> {
+        let is_it = |text: &SeatTemplate| text.key == partner && text.product_type == product_type;
+        self.kept_out.iter().find(|(text, _)| is_it(text)).map(|(_, kept_out)| kept_out.by)
+    }
+
+    /// A seat of the table.
+    fn seated(&self, seat: usize, judged: &[SeatJudgement]) -> SeatExplanation {
+        let text = &self.table.seats()[seat];
+        let judged = judged_seat(judged, &text.key, text.product_type);
+        let mut answers = self.answers.iter();
+        let Some(Recorded { answer, ask, first_number }) =
+            answers.find(|recorded| usize::from(recorded.answer.seat) == seat)
+        else {
+            let held = self.table.progress().standing(Standing::Held).any(|held| held == seat)
+                && !self.asks.is_released(seat);
+            let why = if held { Reason::Held } else { Reason::Pending };
+            let asked_at = why.was_asked().then(|| self.asked_at(seat, None));
+            return SeatExplanation {
+                seated: true,
+                asked_at,
+                offers: unanswered(judged, &[]),
+                ..bare(text, why)
+            };
+        };
+
+        let held_back = self.asks.held_back.iter().find(|(held, _)| usize::from(*held) == seat);
+        let why = held_back.map_or_else(|| Reason::from(&answer.outcome), |(_, by)| Reason::from(*by));
+        let asked_at = why.was_asked().then(|| self.asked_at(seat, *ask));
+        let mut offers = self.answered(text, answer.outcome.quotes(), *first_number);
+        offers.extend(unanswered(judged, &offers));
+        let told = bare(text, why);
+        SeatExplanation {
+            seated: true,
+            about: match answer.outcome.reject_reason() {
+                Some(reason) => format!("{}: {reason}", told.about),
+                None => told.about,
+            },
+            cause: answer.cause.as_ref().map(ToString::to_string),
+            reject_reason: answer.outcome.reject_reason(),
+            asked_at,
+            budget_ms: ask.map(|ask| ask.budget_ms),
+            ended_after_ms: asked_at.and_then(|asked_at| u64::try_from(answer.at - asked_at.millis()).ok()),
+            refusals: held_back.map(|(_, by)| self.refusal(*by, text.product_type)).into_iter().collect(),
+            offers,
+            ..told
+        }
+    }
+
+    /// What a limit wanted and found.
+    fn refusal(&self, by: Option<Denied>, product_type: ProductType) -> Refusal {
+        let (wanted, found) = match by {
+            None => ("a place at the rate table", "as many partners were asked as may be"),
+            Some(Denied::Paused) => ("not paused", "paused by command"),
+            Some(Denied::Schedule) => ("hours of its schedule", "closed then"),
+            Some(Denied::PerMinute) => ("fewer asks in the minute than its cap", "the cap was reached"),
+            Some(Denied::PerDay) => ("fewer asks in the day than its cap", "the cap was reached"),
+            Some(Denied::Budget) => ("payouts of the day below its budget", "the budget was reached"),
+            Some(Denied::Exclusive) => {
+                let taker = self.exclusive(product_type).unwrap_or("another one");
+                ("no exclusive partner that takes the lead", taker)
+            }
+        };
+        Refusal::new(wanted, found)
+    }
+
+    /// Who of the table is exclusive in its file.
+    fn exclusive(&self, product_type: ProductType) -> Option<&str> {
+        let mut seats = self.book.seats().iter().filter(|seat| seat.exclusive.is_some());
+        let at_table = |seat: &Seat| {
+            let mut templates = self.table.seats().iter().filter(|text| text.product_type == product_type);
+            seat.product_type == product_type && templates.any(|text| text.key == seat.identity.key)
+        };
+        seats.find(|seat| at_table(seat)).map(|seat| seat.identity.key.as_str())
+    }
+
+    /// When a seat was asked; where that is not recorded, when the table was made or second look began.
+    fn asked_at(&self, seat: usize, ask: Option<Ask>) -> Timestamp {
+        let made_at = self.table.head().created_at;
+        let recorded = ask.map(|ask| made_at + i64::from(ask.after_ms));
+        let at = recorded.or(self.asks.released_at(seat)).unwrap_or(made_at);
+        Timestamp::from_millis(at).unwrap_or_default()
+    }
+
+    /// The offers of an answer.
+    fn answered(&self, seat: &SeatTemplate, quotes: &[Quote], first_number: u16) -> Vec<OfferExplanation> {
+        let auction_open =
+            self.table.progress().pending().any(|pending| self.table.seats()[pending].second_look);
+        let offers = quotes.iter().zip(first_number..).map(|(quote, number)| OfferExplanation {
+            name: self.templates.offer_name(quote.text),
+            uuid: Some(self.templates.ids.uuid(self.table.head().uuid, number)),
+            score: Some(quote.score),
+            why: match self.table.offer(number) {
+                Some(_) => OfferReason::Shown,
+                None if seat.second_look && auction_open => OfferReason::Waiting,
+                None => OfferReason::Outbid,
+            },
+            refusals: Vec::new(),
+        });
+        offers.collect()
+    }
+
+    /// A seat of the book that has no place at the table.
+    fn unseated(&self, judged: &SeatJudgement, facts: &Facts, at: Option<DateTime<Utc>>) -> SeatExplanation {
+        let seat = judged.seat;
+        let why = match self.kept_out(&seat.identity.key, seat.product_type) {
+            Some(by) => Reason::from(by),
+            None if !judged.wanted => Reason::NotWanted,
+            None if judged.refusals.iter().any(|refusal| refusal.attribute.is_some()) => Reason::Unmet,
+            None if seat.fits_nothing(facts) => Reason::Unmet,
+            None if seat.paused => Reason::Paused,
+            None if at.is_some_and(|at| !seat.limits.open_at(at)) => Reason::Schedule,
+            None if judged.refusals.is_empty() => Reason::Unlisted,
+            None => Reason::Exclusive,
+        };
+        let offers = judged.offers.iter().map(|offer| offer_of_file(offer, OfferReason::NotAsked)).collect();
+        SeatExplanation { refusals: judged.refusals.clone(), offers, ..bare(&seat.known_as, why) }
+    }
+}
+
+/// The offers of a file that are in no answer.
+fn unanswered(judged: Option<&SeatJudgement>, answered: &[OfferExplanation]) -> Vec<OfferExplanation> {
+    let offers = judged.into_iter().flat_map(|judged| &judged.offers);
+    let others = offers.filter(|offer| !answered.iter().any(|answered| answered.name == offer.name));
+    others.map(|offer| offer_of_file(offer, OfferReason::NotAnswered)).collect()
+}
+
+/// An offer of a file, with what is against it; `otherwise` when nothing is.
+fn offer_of_file(offer: &OfferJudgement, otherwise: OfferReason) -> OfferExplanation {
+    let refusals = offer.outcome.as_ref().err().cloned().unwrap_or_default();
+    let why = if refusals.is_empty() { otherwise } else { OfferReason::Unmet };
+    OfferExplanation { name: offer.name.to_owned(), uuid: None, score: None, why, refusals }
+}
+
+fn judged_seat<'e, 'b>(
+    judged: &'e [SeatJudgement<'b>],
+    partner: &str,
+    product_type: ProductType,
+) -> Option<&'e SeatJudgement<'b>> {
+    let mut seats = judged.iter();
+    seats.find(|judged| judged.seat.identity.key == partner && judged.seat.product_type == product_type)
+}
+
+fn bare(text: &SeatTemplate, why: Reason) -> SeatExplanation {
+    SeatExplanation {
+        partner: text.key.clone(),
+        partner_uuid: text.partner.uuid,
+        name: text.partner.name.clone(),
+        product_type: text.product_type,
+        seated: false,
+        second_look: text.second_look,
+        why,
+        about: why.sentence().to_owned(),
+        cause: None,
+        reject_reason: None,
+        asked_at: None,
+        budget_ms: None,
+        ended_after_ms: None,
+        refusals: Vec::new(),
+        offers: Vec::new(),
+    }
+}

@@ -1,0 +1,177 @@
+//! What the partner files say of a lead: why each seat, and each of its offers, does or does not answer it.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::model::ProductType;
+use crate::partners::catalog::CatalogOffer;
+use crate::partners::eligibility::Rule;
+use crate::partners::{Book, Facts, Fit, Quote, Seat};
+use crate::rate_table::seating::{SeatingPlan, verdicts};
+
+/// What becomes of one seat.
+#[derive(Debug)]
+pub struct SeatJudgement<'a> {
+    /// The seat.
+    pub seat: &'a Seat,
+    /// Why it is not asked; empty when it is.
+    pub refusals: Vec<Refusal>,
+    /// Whether the lead asks for the product type at all; else no offer is judged.
+    pub wanted: bool,
+    /// Every offer; of a seat that is not asked, with what else is against it.
+    pub offers: Vec<OfferJudgement<'a>>,
+}
+
+/// What becomes of one offer.
+#[derive(Debug)]
+pub struct OfferJudgement<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it quotes, or why it does not; nothing where the partner, who lives elsewhere, is asked for its terms.
+    pub outcome: Result<Option<Quote>, Vec<Refusal>>,
+}
+
+/// One reason against.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Refusal {
+    /// The attribute or derived name that a condition is about; `None` when it is no condition on the lead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribute: Option<String>,
+    /// What is wanted.
+    pub wanted: String,
+    /// What was found instead; never a personal value.
+    pub found: String,
+}
+
+impl Refusal {
+    /// A reason that is no condition on the lead.
+    pub fn new(wanted: impl Into<String>, found: impl Into<String>) -> Self {
+        Self { attribute: None, wanted: wanted.into(), found: found.into() }
+    }
+}
+
+/// Judges a lead by the whole book, seat by seat, by walking the rules one by one, as of a moment; without one no schedule is
+/// kept, as of test leads. `counted` gives what counts against a seat that no file says: a cap, a budget, a pause. So many as
+/// may be asked are, `most`.
+pub fn judge<'a>(
+    book: &'a Book,
+    facts: &Facts,
+    at: Option<DateTime<Utc>>,
+    most: usize,
+    counted: &dyn Fn(&Seat) -> Option<Refusal>,
+) -> Vec<SeatJudgement<'a>> {
+    let against = book.seats().iter().map(|seat| against(seat, facts, at, counted));
+    let mut against: Vec<Vec<Refusal>> = against.collect();
+    seat(book, facts, most, &mut against);
+    book.seats().iter().zip(against).map(|(seat, against)| of_seat(seat, facts, against)).collect()
+}
+
+/// Seats those whom nothing is against, as a table is seated, and notes who is left out. Second look comes when the others had
+/// nothing, and is judged for itself.
+fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<Refusal>]) {
+    let fits = book.seats().iter().enumerate().filter(|(nth, _)| against[*nth].is_empty());
+    let fits = fits.map(|(position, seat)| Fit { position, seat: Arc::clone(seat), offers: Vec::new() });
+    let judge = |seats: &[&Seat]| verdicts(seats, most, |_| None);
+    let wants_loans = facts.lead().asks_for(ProductType::Loan);
+    let SeatingPlan { fits, mut kept_out } = SeatingPlan::new(fits.collect(), wants_loans, most, judge);
+
+    let (held, mut asked): (Vec<Fit>, Vec<Fit>) =
+        fits.into_iter().partition(|fit| fit.seat.second_look && wants_loans);
+    let verdicts = judge(&held.iter().map(|fit| &*fit.seat).collect::<Vec<_>>());
+    for (fit, verdict) in held.into_iter().zip(verdicts) {
+        match verdict.against() {
+            None => asked.push(fit),
+            Some(by) => kept_out.push((fit, by)),
+        }
+    }
+    for (fit, by) in kept_out {
+        against[fit.position].push(match by {
+            None => Refusal::new("a place at the rate table", "as many partners are asked as may be"),
+            Some(_) => {
+                let taker = asked.iter().find(|other| other.seat.takes_from(&fit.seat));
+                let taker = taker.map_or("another one", |taker| &taker.seat.identity.key);
+                Refusal::new("no exclusive partner that takes the lead", taker)
+            }
+        });
+    }
+}
+
+/// Why a seat is not asked, as far as no other seat is the reason.
+fn against(
+    seat: &Seat,
+    facts: &Facts,
+    at: Option<DateTime<Utc>>,
+    counted: &dyn Fn(&Seat) -> Option<Refusal>,
+) -> Vec<Refusal> {
+    let wanted = facts.lead().asks_for(seat.product_type);
+    let mut against_seat = Vec::new();
+    if seat.paused {
+        against_seat.push(Refusal::new("not paused", "paused in its file"));
+    }
+    if let Some(at) = at.filter(|at| !seat.limits.open_at(*at)) {
+        let opens = seat.limits.next_change(at);
+        let opens = opens.map(|opens| format!("closed until {}", opens.format("%Y-%m-%d %H:%M UTC")));
+        let wanted = format!("hours of its schedule in {}", seat.limits.time_zone);
+        against_seat.push(Refusal::new(wanted, opens.unwrap_or_else(|| "closed".to_owned())));
+    }
+    against_seat.extend(counted(seat));
+    if wanted {
+        let unmet = refusals(&seat.rule, facts);
+        if unmet.is_empty() && seat.fits_nothing(facts) {
+            against_seat.push(Refusal::new("an offer of its file that is for the lead", "none is"));
+        }
+        against_seat.extend(unmet);
+    } else {
+        let asked_for = facts.lead().product_types.iter().flatten();
+        let names: Vec<&str> = asked_for.map(|product| product.as_str()).collect();
+        let asks = format!("a lead that asks for {}", seat.product_type);
+        against_seat.push(Refusal::new(asks, names.join(", ")));
+    }
+    against_seat
+}
+
+fn of_seat<'a>(seat: &'a Seat, facts: &Facts, against_seat: Vec<Refusal>) -> SeatJudgement<'a> {
+    let wanted = facts.lead().asks_for(seat.product_type);
+    let offers = if wanted { &seat.offers[..] } else { &[] };
+    let offers = offers.iter().map(|offer| OfferJudgement {
+        name: &offer.name,
+        outcome: of_offer(seat, offer, &against_seat, facts),
+    });
+    SeatJudgement { seat, wanted, offers: offers.collect(), refusals: against_seat }
+}
+
+/// What an offer quotes, or what is against it beside what is against its seat.
+fn of_offer(
+    seat: &Seat,
+    offer: &CatalogOffer,
+    against_seat: &[Refusal],
+    facts: &Facts,
+) -> Result<Option<Quote>, Vec<Refusal>> {
+    let mut against = refusals(&offer.rule, facts);
+    if against.is_empty() && against_seat.is_empty() {
+        if seat.http.is_some() {
+            return Ok(None);
+        }
+        return offer.quote(facts).map(Some).map_err(|_| vec![no_band()]);
+    }
+    against.retain(|refusal| !against_seat.contains(refusal));
+    Err(against)
+}
+
+fn refusals(rule: &Rule, facts: &Facts) -> Vec<Refusal> {
+    let failures = rule.failures(facts).into_iter();
+    failures
+        .map(|condition| Refusal {
+            attribute: Some(condition.subject.path().to_owned()),
+            wanted: condition.to_string(),
+            found: condition.found(facts),
+        })
+        .collect()
+}
+
+fn no_band() -> Refusal {
+    Refusal::new("a band of terms for this rating, amount and term", "none fits")
+}

@@ -1,0 +1,13 @@
+//! What the records of leads show, while nobody waits: an [`explanation`] shows of a stored lead who was asked, with what
+//! outcome and [`cause`](crate::rate_table::cause), and who was not and why; a [`dry_run`] what would become of one that is not
+//! submitted, both by the [`judgement`] of the partner files; a [`replay`] runs stored leads against other partner files; [`timing`] shows how long partners took, and a
+//! [`funnel`] how far leads come.
+
+pub mod dry_run;
+pub mod explanation;
+pub mod funnel;
+pub mod judgement;
+pub mod replay;
+#[cfg(test)]
+mod tests;
+pub mod timing;

@@ -1,0 +1,167 @@
+//! A stored rate table once more, with other partner files, as far as that can be known without asking anyone.
+//!
+//! The same plan seats it and the same machine builds it, second look and its auction included. What a catalog prices is priced
+//! anew. A partner that is asked over HTTP is taken to answer as it did then; one that was not asked then, to have nothing. An
+//! ask that failed, or that the lead's `sandbox` tag decided, ends as it did. Who was out of room, over a cap or a budget, or
+//! paused from the command line then, still is; schedules and exclusive partners are judged by the files.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use super::report::{Place, Told};
+use crate::matching::partner_actor::highest;
+use crate::matching::trigger::Trigger;
+use crate::model::ProductType;
+use crate::partners::{Book, Facts, Fit, Quote, Seat};
+use crate::rate_table::asks::Asks;
+use crate::rate_table::denied::Denied;
+use crate::rate_table::machine::{Beginning, Effect, Event, RateTable};
+use crate::rate_table::outcome::{NoOfferReason, Outcome};
+use crate::rate_table::record::{Answer, TableHead};
+use crate::rate_table::seating::{SeatingPlan, Verdict, verdicts};
+use crate::rate_table::table::Table;
+use crate::store::entities::LeadRecord;
+
+/// What the store has of a table.
+pub struct Stored<'a> {
+    /// The lead.
+    pub record: &'a LeadRecord,
+    /// The table, complete.
+    pub table: &'a Table,
+    /// Its answers.
+    pub answers: &'a [Answer],
+    /// Whom second look asked.
+    pub asks: &'a Asks,
+    /// Whom limits kept out when it was made.
+    pub kept_out: &'a [(Place, Option<Denied>)],
+}
+
+/// The most that a table may have.
+#[derive(Debug, Clone, Copy)]
+pub struct Most {
+    /// Seats.
+    pub seats: usize,
+    /// Offers of one answer.
+    pub offers: usize,
+}
+
+impl Stored<'_> {
+    /// Who was asked then.
+    pub fn asked(&self) -> impl Iterator<Item = Place> {
+        let asked = self.answers.iter().filter(|answer| answer.outcome.was_asked());
+        asked.map(|answer| {
+            let seat = &self.table.seats()[usize::from(answer.seat)];
+            (seat.key.clone(), seat.product_type)
+        })
+    }
+
+    /// The table as it would be with a book.
+    pub fn again(&self, book: &Book, most: Most) -> Told {
+        let head = self.table.head();
+        let created_at = DateTime::from_timestamp_millis(head.created_at).unwrap_or_default();
+        let facts = Facts::new(&self.record.lead, created_at.date_naive(), self.record.bands);
+        let judge = |seats: &[&Seat]| verdicts(seats, most.seats, |seat| self.denied(seat, created_at));
+        let plan = SeatingPlan::new(book.fitting(&facts), head.wants_loans, most.seats, judge);
+
+        let fits = plan.fits;
+        let seats: Vec<_> = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
+        let (at_once, asks) = (vec![true; seats.len()], Asks::default());
+        let table = Table::new(Arc::new(anew(head, &fits)), seats);
+        let mut table = RateTable::new(Beginning { table, at_once, asks, sequence: None });
+        let at = head.created_at;
+        let mut asked = Vec::new();
+        while let Some(effect) = table.poll(at) {
+            match effect {
+                Effect::Ask(seats) => {
+                    for seat in seats {
+                        let fit = &fits[seat];
+                        let outcome = self.outcome(&facts, fit, most);
+                        asked.extend(outcome.was_asked().then(|| place(&fit.seat)));
+                        table.handle(Event::Answered { seat, end: outcome.into(), at });
+                    }
+                }
+                Effect::Admit(held) => {
+                    let verdicts = judge(&held.iter().map(|seat| &*fits[*seat].seat).collect::<Vec<_>>());
+                    let against = verdicts.into_iter().map(Verdict::against);
+                    table.handle(Event::Admitted { at, verdicts: held.into_iter().zip(against).collect() });
+                }
+                Effect::Write => table.handle(Event::Written),
+                Effect::GiveBack(_) | Effect::Show | Effect::Settle => {}
+            }
+        }
+        let offers = table.table().shown().map(|(seat, quote)| {
+            let place = (seat.key.clone(), seat.product_type);
+            let name = name_in(&fits, &place, quote).unwrap_or_else(|| format!("{:?}", quote.text));
+            (place, name, quote.clone())
+        });
+        Told { offers: offers.collect(), asked: asked.into_iter().collect() }
+    }
+
+    /// What would keep a seat from being asked: what no file says as it was then, its schedule as its file has it.
+    fn denied(&self, seat: &Seat, at: DateTime<Utc>) -> Option<Denied> {
+        let is_closed = !self.table.head().test && !seat.limits.open_at(at);
+        is_closed.then_some(Denied::Schedule).or(self.kept_out_then(seat))
+    }
+
+    /// How an ask would end.
+    fn outcome(&self, facts: &Facts, fit: &Fit, most: Most) -> Outcome {
+        let (seat, test) = (&fit.seat, self.table.head().test);
+        match test.then(|| Trigger::of(&self.record.lead, &seat.identity.key)).flatten() {
+            Some(Trigger::Ends(outcome)) => return outcome,
+            Some(Trigger::Silence) => return Outcome::TimedOut,
+            Some(Trigger::Slow) | None => {}
+        }
+        let then = self.answer_of(&seat.identity.key, seat.product_type).map(|answer| &answer.outcome);
+        match (then, &seat.http) {
+            (Some(failed @ (Outcome::Failed(_) | Outcome::TimedOut)), _) => failed.clone(),
+            (Some(Outcome::NoOffers(NoOfferReason::NoTime)), _) => Outcome::NoOffers(NoOfferReason::NoTime),
+            (_, Some(http)) if test && !http.has_sandbox() => Outcome::NoOffers(NoOfferReason::NoSandbox),
+            (Some(answered), Some(_)) if answered.was_asked() => answered.clone(),
+            (_, Some(_)) => Outcome::NoOffers(NoOfferReason::Declined),
+            (_, None) => {
+                let quotes = fit.offers.iter().filter_map(|offer| seat.offers[*offer].quote(facts).ok());
+                Outcome::Offers(highest(quotes.collect(), most.offers))
+            }
+        }
+    }
+
+    fn answer_of(&self, partner: &str, product_type: ProductType) -> Option<&Answer> {
+        self.answers.iter().find(|answer| {
+            let seat = &self.table.seats()[usize::from(answer.seat)];
+            seat.key == partner && seat.product_type == product_type
+        })
+    }
+
+    /// What kept a seat out then that no file says. Places are dealt anew.
+    fn kept_out_then(&self, seat: &Seat) -> Option<Denied> {
+        let is_seat =
+            |partner: &str, product_type| partner == seat.identity.key && product_type == seat.product_type;
+        let at_first =
+            self.kept_out.iter().filter(|((partner, product_type), _)| is_seat(partner, *product_type));
+        let held_back = self.asks.held_back.iter().filter(|(held, _)| {
+            let seat = &self.table.seats()[usize::from(*held)];
+            is_seat(&seat.key, seat.product_type)
+        });
+        let mut reasons = at_first.map(|(_, by)| *by).chain(held_back.map(|(_, by)| *by));
+        reasons.find(|by| !matches!(by, None | Some(Denied::Schedule | Denied::Exclusive)))?
+    }
+}
+
+fn place(seat: &Seat) -> Place {
+    (seat.identity.key.clone(), seat.product_type)
+}
+
+/// The head of a table of the same lead, with other seats.
+fn anew(head: &TableHead, fits: &[Fit]) -> TableHead {
+    let seats = fits.iter().map(|fit| fit.seat.text.fingerprint).collect();
+    TableHead { seats, kept_out: Vec::new(), ..head.clone() }
+}
+
+/// The name of an offer in the files.
+fn name_in(fits: &[Fit], (partner, product_type): &Place, quote: &Quote) -> Option<String> {
+    let is_seat = |fit: &&Fit| fit.seat.identity.key == *partner && fit.seat.product_type == *product_type;
+    let seat = &fits.iter().find(is_seat)?.seat;
+    let offer = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text)?;
+    Some(offer.name.clone())
+}

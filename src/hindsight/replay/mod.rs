@@ -1,0 +1,169 @@
+//! Replay: stored leads once more with other partner files, to see which offers would be won and lost. Nobody is called,
+//! and nothing is written.
+//!
+//! It goes step by step, so that whoever runs it can report how far it is, rest between the steps, or give up.
+
+mod again;
+mod report;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use self::again::{Most, Stored};
+pub use self::report::{Named, OfferCount, ReplayReport, SeatReplay, Skipped};
+use self::report::{Place, Tally, Told};
+use crate::matching::configuration::Rules;
+use crate::partners::Book;
+use crate::rate_table::record::TableHead;
+use crate::records::{Records, Unavailable, reading};
+use crate::store::tokens::Tokens;
+use crate::store::{Store, Tree};
+
+/// Rate tables of one step.
+pub const STEP: usize = 64;
+
+/// Which rate tables are replayed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wish {
+    /// Those made since, Unix milliseconds.
+    pub since: i64,
+    /// Those of this company only, by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub company: Option<String>,
+    /// This many at most, the newest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+}
+
+/// How far a replay is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// Rate tables that are done.
+    pub done: usize,
+    /// All of them.
+    pub total: usize,
+}
+
+/// A replay under way.
+#[derive(Debug)]
+pub struct Replay {
+    records: Records,
+    book: Book,
+    most: Most,
+    tables: Vec<Uuid>,
+    done: usize,
+    tally: Tally,
+}
+
+impl Replay {
+    /// Looks up the tables that are wished for.
+    ///
+    /// # Errors
+    /// What is wrong with the wish.
+    pub fn new(records: &Records, book: Book, rules: &Rules, wish: &Wish) -> Result<Self, String> {
+        let company = wish.company.as_deref().map(|name| company(&records.store, name)).transpose()?;
+        let made = reading::made_since::<TableHead>(&records.store, Tree::RateTables, wish.since);
+        let wished = made.filter(|(_, head)| company.is_none_or(|company| head.company == company));
+        let mut tables: Vec<Uuid> = wished.map(|(table, _)| table).collect();
+        if let Some(limit) = wish.limit {
+            tables.drain(..tables.len().saturating_sub(limit));
+        }
+        Ok(Self {
+            records: records.clone(),
+            book,
+            most: Most { seats: rules.partners_per_lead, offers: rules.offers_per_partner },
+            tables,
+            done: 0,
+            tally: Tally::default(),
+        })
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        Progress { done: self.done, total: self.tables.len() }
+    }
+
+    /// Replays the next few tables; `false` when there are no more.
+    pub fn step(&mut self) -> bool {
+        let end = self.tables.len().min(self.done + STEP);
+        for nth in self.done..end {
+            // A record that cannot be read has been reported.
+            if let Err(Unavailable) = self.replay(self.tables[nth]) {
+                self.tally.skip(|skipped| &mut skipped.gone);
+            }
+        }
+        self.done = end;
+        self.done < self.tables.len()
+    }
+
+    /// What was found so far.
+    pub fn report(&self) -> ReplayReport {
+        let over_http: BTreeSet<Place> = self
+            .book
+            .seats()
+            .iter()
+            .filter(|seat| seat.http.is_some())
+            .map(|seat| (seat.identity.key.clone(), seat.product_type))
+            .collect();
+        self.tally.report(|place| over_http.contains(place))
+    }
+
+    fn replay(&mut self, uuid: Uuid) -> Result<(), Unavailable> {
+        let table = reading::table(&self.records, uuid)?.ok_or(Unavailable)?;
+        let head = table.head();
+        let record = reading::lead(&self.records.store, head.lead)?.ok_or(Unavailable)?;
+        if !table.progress().settled() {
+            self.tally.skip(|skipped| &mut skipped.pending);
+            return Ok(());
+        }
+        if record.updated_at > head.created_at {
+            self.tally.skip(|skipped| &mut skipped.grown);
+            return Ok(());
+        }
+        let answers: Vec<_> = reading::answers(&self.records.store, uuid).collect::<Result<Vec<_>, _>>()?;
+        let kept_out = head.kept_out.iter().filter_map(|kept_out| {
+            let seat = self.records.templates.seat(kept_out.seat).ok()?;
+            Some(((seat.key.clone(), seat.product_type), kept_out.by))
+        });
+        let stored = Stored {
+            record: &record,
+            table: &table,
+            answers: &answers.concat(),
+            asks: &reading::asks(&self.records.store, uuid)?,
+            kept_out: &kept_out.collect::<Vec<_>>(),
+        };
+        let offers = table.shown().map(|(seat, quote)| {
+            (
+                (seat.key.clone(), seat.product_type),
+                self.records.templates.offer_name(quote.text),
+                quote.clone(),
+            )
+        });
+        let then = Told { asked: stored.asked().collect(), offers: offers.collect() };
+        self.tally.add(head.lead, &then, &stored.again(&self.book, self.most));
+        Ok(())
+    }
+}
+
+/// The book of partner files that are given as name and text.
+///
+/// # Errors
+/// Every fault of every file, one a line.
+pub fn book_of(files: Vec<(String, String)>) -> Result<Book, String> {
+    let texts = files.into_iter().map(|(name, text)| (PathBuf::from(name), text));
+    Book::from_texts(texts).map_err(|faults| {
+        let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        lines.join("\n")
+    })
+}
+
+fn company(store: &Store, name: &str) -> Result<Uuid, String> {
+    let companies = Tokens::of(store.clone()).companies();
+    let found = companies.into_iter().find(|company| company.name == name);
+    found.map(|company| company.uuid).ok_or_else(|| format!("there is no company `{name}`"))
+}

@@ -1,0 +1,26 @@
+//! `GET /`: where a person who opens the address begins.
+
+use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
+
+use crate::http::App;
+use crate::web::{Context, Failure, Reply};
+
+/// The page, but for what only a sandbox has.
+const PAGE: &str = include_str!("home/page.html");
+
+/// Where the page tells of what only a sandbox has.
+const SANDBOX: &str = "<!-- sandbox -->";
+
+/// What it tells there.
+const DEMO: &str = "<li><a href=\"demo\">/demo</a>: send a lead by hand, and watch its offers arrive</li>";
+
+/// The page has no script and loads nothing.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+
+/// Shows the page.
+pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+    let page = PAGE.replace(SANDBOX, if context.app.demo { DEMO } else { "" });
+    Ok(Reply::bytes("text/html; charset=utf-8", page).header(CONTENT_SECURITY_POLICY, POLICY))
+}

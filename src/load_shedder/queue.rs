@@ -1,0 +1,229 @@
+//! The queue in front: who waits to be let in. It is bounded in length, and in time as far as it is known how fast it moves.
+//! Companies take turns. One that comes when it is full displaces the last waiter of the company that has most, unless it has as
+//! many itself: so no company fills the queue where others wait.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use uuid::Uuid;
+
+/// Steps of the queue over which its pace is taken: more than are made at once because the disk has taken many together.
+const PACED: u32 = 64;
+
+/// Who waits, each with a ticket that whoever lets it in is given.
+#[derive(Debug)]
+pub(super) struct Queue<T> {
+    most: usize,
+    longest_wait: Duration,
+    waiting: HashMap<Uuid, VecDeque<(u64, T)>>,
+    /// Companies that have somebody in the queue, the next first.
+    turns: VecDeque<Uuid>,
+    length: usize,
+    next: u64,
+    pace: Pace,
+}
+
+/// Somebody in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Waiter {
+    company: Uuid,
+    nth: u64,
+}
+
+/// How fast the queue moves while there is one.
+#[derive(Debug, Default)]
+struct Pace {
+    begun: Duration,
+    steps: u32,
+    /// Time of a step; unknown at first.
+    step: Option<Duration>,
+}
+
+impl<T> Queue<T> {
+    pub(super) fn new(most: usize, longest_wait: Duration) -> Self {
+        Self {
+            most,
+            longest_wait,
+            waiting: HashMap::new(),
+            turns: VecDeque::new(),
+            length: 0,
+            next: 0,
+            pace: Pace::default(),
+        }
+    }
+
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Whether one more would make it too long, or wait too long. A queue of `least` is never too long for its time.
+    pub(super) fn is_full(&self, least: usize) -> bool {
+        let in_time = self.pace.step.map_or(usize::MAX, |step| {
+            (self.longest_wait.as_nanos() / step.as_nanos().max(1)).try_into().unwrap_or(usize::MAX)
+        });
+        self.length >= in_time.max(least).min(self.most)
+    }
+
+    /// Whether a company has so many in a full queue that one more of it displaces nobody.
+    pub(super) fn has_its_share(&self, company: Uuid) -> bool {
+        let own = self.waiting.get(&company).map_or(0, VecDeque::len);
+        self.waiting.values().all(|others| own + 1 >= others.len())
+    }
+
+    /// Somebody comes, at a time.
+    pub(super) fn push(&mut self, company: Uuid, now: Duration, ticket: T) -> Waiter {
+        if self.length == 0 {
+            self.pace.begin(now);
+        }
+        let nth = self.next;
+        self.next += 1;
+        let waiting = self.waiting.entry(company).or_default();
+        if waiting.is_empty() {
+            self.turns.push_back(company);
+        }
+        waiting.push_back((nth, ticket));
+        self.length += 1;
+        Waiter { company, nth }
+    }
+
+    /// The next one leaves, at a time, to be let in.
+    pub(super) fn pop(&mut self, now: Duration) -> Option<T> {
+        let company = self.turns.pop_front()?;
+        let waiting = self.waiting.get_mut(&company)?;
+        let (_, ticket) = waiting.pop_front()?;
+        if waiting.is_empty() {
+            self.waiting.remove(&company);
+        } else {
+            self.turns.push_back(company);
+        }
+        self.length -= 1;
+        self.pace.step(now);
+        Some(ticket)
+    }
+
+    /// The last one of the company that has most leaves.
+    pub(super) fn displace(&mut self) -> Option<T> {
+        let (&company, waiting) = self.waiting.iter().max_by_key(|(_, waiting)| waiting.len())?;
+        let &(nth, _) = waiting.back()?;
+        self.remove(Waiter { company, nth })
+    }
+
+    /// Somebody leaves; `None` when it has left before.
+    pub(super) fn remove(&mut self, Waiter { company, nth }: Waiter) -> Option<T> {
+        let waiting = self.waiting.get_mut(&company)?;
+        let position = waiting.binary_search_by_key(&nth, |(nth, _)| *nth).ok()?;
+        let (_, ticket) = waiting.remove(position)?;
+        if waiting.is_empty() {
+            self.waiting.remove(&company);
+            self.turns.retain(|turn| *turn != company);
+        }
+        self.length -= 1;
+        Some(ticket)
+    }
+}
+
+impl Pace {
+    fn begin(&mut self, now: Duration) {
+        (self.begun, self.steps) = (now, 0);
+    }
+
+    fn step(&mut self, now: Duration) {
+        self.steps += 1;
+        if self.steps == PACED {
+            let step = now.saturating_sub(self.begun) / PACED;
+            self.step = Some(self.step.map_or(step, |before| (before + step) / 2));
+            self.begin(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ONE: Uuid = Uuid::from_u128(1);
+    const OTHER: Uuid = Uuid::from_u128(2);
+
+    fn queue(most: usize) -> Queue<&'static str> {
+        Queue::new(most, Duration::from_secs(1))
+    }
+
+    #[test]
+    fn companies_take_turns_and_each_is_served_in_its_order() {
+        let mut queue = queue(9);
+        for (company, ticket) in [(ONE, "a"), (ONE, "b"), (ONE, "c"), (OTHER, "x"), (OTHER, "y")] {
+            queue.push(company, Duration::ZERO, ticket);
+        }
+        let served: Vec<_> = std::iter::from_fn(|| queue.pop(Duration::ZERO)).collect();
+        assert_eq!(served, ["a", "x", "b", "y", "c"]);
+        assert!(queue.waiting.is_empty() && queue.turns.is_empty() && queue.length() == 0);
+    }
+
+    #[test]
+    fn the_company_that_has_most_makes_room_for_one_that_has_less() {
+        let mut queue = queue(3);
+        for ticket in ["a", "b", "c"] {
+            queue.push(ONE, Duration::ZERO, ticket);
+        }
+        assert!(queue.is_full(1) && queue.has_its_share(ONE) && !queue.has_its_share(OTHER));
+        assert_eq!(queue.displace(), Some("c"), "its last one");
+        queue.push(OTHER, Duration::ZERO, "x");
+        assert!(queue.has_its_share(OTHER), "of three, one has two and one has one");
+    }
+
+    #[test]
+    fn a_line_that_moves_slowly_is_full_when_its_last_would_wait_too_long() {
+        let mut queue = queue(1000);
+        for _ in 0..200 {
+            queue.push(ONE, Duration::ZERO, "");
+        }
+        assert!(!queue.is_full(1), "as long as nobody knows how fast it is");
+        let slowly = Duration::from_millis(50);
+        for nth in 1..=PACED {
+            queue.pop(slowly * nth);
+        }
+        assert!(queue.is_full(1), "20 a second, and 136 wait");
+        assert!(!queue.is_full(200), "so many may wait however slow it is");
+        for nth in 1..=PACED {
+            queue.pop(slowly * PACED + Duration::from_micros(1) * nth);
+        }
+        while queue.length() > 30 {
+            queue.displace();
+        }
+        assert!(!queue.is_full(1), "it is faster now: 40 a second, smoothed");
+    }
+
+    proptest! {
+        /// Whoever comes, is let in, displaced or leaves in whatever order: each ticket comes out once, and a company's are
+        /// let in in their order.
+        #[test]
+        fn nobody_is_lost_or_served_twice(steps in prop::collection::vec((0_u8..5, 0_u128..4), 1..300)) {
+            let mut queue = Queue::new(usize::MAX, Duration::from_secs(1));
+            let (mut inside, mut came) = (Vec::<(Waiter, u64)>::new(), 0);
+            for (step, company) in steps {
+                let before = queue.length();
+                let out = match step {
+                    0..=1 => {
+                        came += 1;
+                        inside.push((queue.push(Uuid::from_u128(company), Duration::ZERO, came), came));
+                        None
+                    }
+                    2 => queue.pop(Duration::ZERO),
+                    3 => queue.displace(),
+                    _ => inside.get(company as usize).copied().and_then(|(waiter, _)| queue.remove(waiter)),
+                };
+                prop_assert_eq!(out.is_some(), queue.length() + 1 == before);
+                if let Some(out) = out {
+                    let at = inside.iter().position(|(_, ticket)| *ticket == out).unwrap();
+                    let (waiter, _) = inside.remove(at);
+                    let earlier = inside.iter().any(|(other, ticket)| other.company == waiter.company && *ticket < out);
+                    prop_assert!(step != 2 || !earlier, "in order");
+                }
+                prop_assert_eq!(queue.length(), inside.len());
+                prop_assert_eq!(queue.turns.len(), queue.waiting.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! An ask that has ended: how, and how long that took. Whoever counts asks counts these.
+
+use std::time::Duration;
+
+use crate::rate_table::outcome::Outcome;
+
+/// An ask that has ended, in eight bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ask {
+    /// How long it took, microseconds; an hour at most, and all that is longer than `u32::MAX` as long as that.
+    pub elapsed_us: u32,
+    /// How it ended.
+    pub end: End,
+    /// Whether its lead is a test.
+    pub test: bool,
+}
+
+/// How an ask ended, as far as its time is of interest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// With offers.
+    Offered,
+    /// With an answer that holds none.
+    Declined,
+    /// With an error.
+    Failed,
+    /// Without an answer in its time.
+    TimedOut,
+    /// With an answer, after its time was over; it has been counted as timed out before.
+    Late,
+}
+
+impl Ask {
+    /// The ask that came to an outcome, in its time; `None` when the seat was not asked after all.
+    pub fn in_time(outcome: &Outcome, elapsed: Duration, test: bool) -> Option<Self> {
+        if !outcome.was_asked() {
+            return None;
+        }
+        let end = match outcome {
+            Outcome::Offers(_) => End::Offered,
+            Outcome::NoOffers(_) => End::Declined,
+            Outcome::Failed(_) => End::Failed,
+            Outcome::TimedOut => End::TimedOut,
+        };
+        Some(Self { elapsed_us: micros(elapsed), end, test })
+    }
+
+    /// What there is still to count of an ask that has timed out before; `None` when it has not been answered since.
+    pub fn late(outcome: &Outcome, elapsed: Duration, test: bool) -> Option<Self> {
+        let ask = Self::in_time(outcome, elapsed, test)?;
+        matches!(ask.end, End::Offered | End::Declined).then_some(Self { end: End::Late, ..ask })
+    }
+}
+
+/// A time as it is kept of an ask.
+pub(super) fn micros(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}

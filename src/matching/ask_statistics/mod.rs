@@ -1,0 +1,233 @@
+//! How the asks of each seat have ended lately: one statistic, and what follows from it.
+//!
+//! Of each seat the last asks are kept, with how they ended and how long they took, and its last failures with their cause. The
+//! adaptive timeout follows from them, and the [`Summary`] that people are shown. The same summary is made of the stored tables, as
+//! far back as these reach ([`crate::hindsight::timing`]).
+//!
+//! It takes 16 KiB of a seat that has been asked often (`ASKS_KEPT`, eight bytes each), and as much again of one that has failed
+//! often ([`TROUBLES_KEPT`], each with a bounded cause). A seat that has left the book keeps its own until the daemon ends.
+//!
+//! Every ask is noted, on every thread of the engine. So a seat is found without a lock, each has a lock of its own, and its metrics
+//! are counted under the same one.
+
+mod adaptive_timeout;
+mod ask;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use chrono::Utc;
+use metrics::{Counter, Histogram, counter, histogram};
+use serde::Serialize;
+use uuid::Uuid;
+
+use self::adaptive_timeout::Estimate;
+pub use self::ask::{Ask, End};
+use self::summary::seconds;
+pub use self::summary::{Summary, Tally};
+use crate::model::ProductType;
+use crate::partners::{Book, Seat, SeatTemplate};
+use crate::rate_table::cause::Cause;
+use crate::rate_table::outcome::AskEnd;
+use crate::records::{Records, reading};
+use crate::telemetry::metrics::{PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES};
+
+/// Asks that are kept of a seat.
+const ASKS_KEPT: usize = 2000;
+
+/// Those of them, since the start, that people are shown.
+pub const ASKS_SHOWN: usize = 1000;
+
+/// Failures that are kept of a seat.
+pub const TROUBLES_KEPT: usize = 50;
+
+/// How far back stored tables are read at the start, milliseconds.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// The statistics of all seats, by partner. The map is exchanged when a partner is asked for the first time.
+#[derive(Debug, Default)]
+pub struct AskStatistics(ArcSwap<HashMap<String, Arc<OfPartner>>>);
+
+/// The statistics of a partner's seats, by the ordinals of product types.
+type OfPartner = [Mutex<SeatStatistic>; ProductType::ALL.len()];
+
+/// How the asks of one seat have ended.
+#[derive(Debug, Default)]
+struct SeatStatistic {
+    /// The last asks, oldest first.
+    asks: VecDeque<Ask>,
+    /// How many of them, the newest, people are shown: none that was recalled, since a stored table tells times less exactly.
+    shown: usize,
+    /// The last failures, oldest first.
+    troubles: VecDeque<Trouble>,
+    /// What its timeout may be shortened to.
+    enough: Estimate,
+    /// Time from ask to outcome. Like the counters it is registered when it is first told, so that nothing is shown of what has
+    /// never happened, and held from then on, so that telling it takes no look-up.
+    answer_seconds: Option<Histogram>,
+    /// By the word for the outcome; there are few.
+    outcomes: BTreeMap<&'static str, Counter>,
+}
+
+/// An ask that ended without an answer that could be used.
+#[derive(Debug, Clone, Serialize)]
+pub struct Trouble {
+    /// When, Unix milliseconds.
+    pub at: i64,
+    /// Of which rate table.
+    pub rate_table: Uuid,
+    /// The word for the outcome.
+    pub outcome: &'static str,
+    /// Why, without a word of what was sent or answered.
+    pub cause: Option<Cause>,
+    /// How long it took; written in seconds.
+    #[serde(serialize_with = "seconds")]
+    pub elapsed: Duration,
+}
+
+/// The end of an ask as it is noted.
+#[derive(Debug, Clone, Copy)]
+pub struct Noted<'n> {
+    /// Of which rate table.
+    pub rate_table: Uuid,
+    /// Whether its lead is a test.
+    pub test: bool,
+    /// How it ended.
+    pub end: &'n AskEnd,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// Whether its time was over before.
+    pub late: bool,
+}
+
+/// How a seat has behaved since the start, for people who look on.
+#[derive(Debug, Default)]
+pub struct Lately {
+    /// Its last asks, oldest first.
+    pub asks: Vec<Ask>,
+    /// Its last failures, oldest first.
+    pub troubles: Vec<Trouble>,
+}
+
+impl AskStatistics {
+    /// The statistics that the stored tables of the last day tell, where the book asks for adaptive timeouts.
+    pub fn recalled(records: &Records, book: &Book, now: i64) -> Self {
+        let statistics = Self::default();
+        if book.seats().iter().any(|seat| seat.adaptive_timeout.is_some()) {
+            reading::each_answer(records, now - DAY_MS, |head, seat, elapsed_ms, outcome| {
+                let ask = Ask::in_time(outcome, Duration::from_millis(elapsed_ms), head.test);
+                statistics.with(&seat.key, seat.product_type, |statistic| ask.map(|ask| statistic.keep(ask)));
+            });
+        }
+        statistics
+    }
+
+    /// Notes that a partner has replied, in time or late.
+    pub fn replied(&self, seat: &SeatTemplate, noted: Noted<'_>) {
+        self.with(&seat.key, seat.product_type, |statistic| {
+            statistic.answer_seconds(seat).record(noted.elapsed.as_secs_f64());
+            statistic.note(seat, noted);
+        });
+    }
+
+    /// Notes that an ask has ended without a reply.
+    pub fn unanswered(&self, seat: &SeatTemplate, noted: Noted<'_>) {
+        self.with(&seat.key, seat.product_type, |statistic| statistic.note(seat, noted));
+    }
+
+    /// Counts the outcome of a seat that was not asked after all.
+    pub fn not_asked(&self, seat: &SeatTemplate, outcome: &'static str) {
+        self.with(&seat.key, seat.product_type, |statistic| statistic.count(seat, outcome));
+    }
+
+    /// How long a seat is waited for.
+    pub fn timeout(&self, seat: &Seat) -> Duration {
+        let Some(rule) = seat.adaptive_timeout else { return seat.timeout };
+        self.with(&seat.identity.key, seat.product_type, |statistic| {
+            statistic.enough.timeout(&statistic.asks, rule, seat.timeout)
+        })
+    }
+
+    /// How a seat has behaved since the start.
+    pub fn lately(&self, partner: &str, product_type: ProductType) -> Lately {
+        self.with(partner, product_type, |statistic| statistic.lately())
+    }
+
+    /// Does something with the statistic of a seat, which begins if it has none.
+    fn with<T>(
+        &self,
+        partner: &str,
+        product_type: ProductType,
+        act: impl FnOnce(&mut SeatStatistic) -> T,
+    ) -> T {
+        let (known, begun) = (self.0.load(), OnceCell::new());
+        let of_partner = known.get(partner).unwrap_or_else(|| begun.get_or_init(|| self.begin(partner)));
+        let statistic = of_partner[usize::from(product_type.ordinal())].lock();
+        act(&mut statistic.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn begin(&self, partner: &str) -> Arc<OfPartner> {
+        self.0.rcu(|known| {
+            let mut known = HashMap::clone(known);
+            known.entry(partner.to_owned()).or_default();
+            known
+        });
+        Arc::clone(&self.0.load()[partner])
+    }
+}
+
+impl SeatStatistic {
+    fn note(&mut self, seat: &SeatTemplate, noted: Noted<'_>) {
+        let Noted { rate_table, test, end, elapsed, late } = noted;
+        if !late {
+            self.count(seat, end.outcome.word());
+        }
+        let read = if late { Ask::late } else { Ask::in_time };
+        let Some(ask) = read(&end.outcome, elapsed, test) else { return };
+        self.keep(ask);
+        self.shown = ASKS_SHOWN.min(self.shown + 1);
+        if let End::Failed | End::TimedOut = ask.end {
+            let (at, outcome) = (Utc::now().timestamp_millis(), end.outcome.word());
+            let trouble = Trouble { at, rate_table, outcome, cause: end.cause.clone(), elapsed };
+            push(&mut self.troubles, TROUBLES_KEPT, trouble);
+        }
+    }
+
+    fn answer_seconds(&mut self, seat: &SeatTemplate) -> &Histogram {
+        self.answer_seconds.get_or_insert_with(|| {
+            let (partner, product_type) = (seat.key.clone(), seat.product_type.as_str());
+            histogram!(PARTNER_ANSWER_SECONDS, "partner" => partner, "product_type" => product_type)
+        })
+    }
+
+    fn count(&mut self, seat: &SeatTemplate, outcome: &'static str) {
+        let counted = self.outcomes.entry(outcome).or_insert_with(|| {
+            let (partner, product_type) = (seat.key.clone(), seat.product_type.as_str());
+            counter!(PARTNER_OUTCOMES, "partner" => partner, "product_type" => product_type, "outcome" => outcome)
+        });
+        counted.increment(1);
+    }
+
+    fn keep(&mut self, ask: Ask) {
+        push(&mut self.asks, ASKS_KEPT, ask);
+        self.enough.age += 1;
+    }
+
+    fn lately(&self) -> Lately {
+        let asks = self.asks.range(self.asks.len() - self.shown..).copied().collect();
+        Lately { asks, troubles: self.troubles.iter().cloned().collect() }
+    }
+}
+
+fn push<T>(ring: &mut VecDeque<T>, most: usize, value: T) {
+    if ring.len() == most {
+        ring.pop_front();
+    }
+    ring.push_back(value);
+}

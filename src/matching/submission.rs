@@ -1,0 +1,58 @@
+//! A lead as it comes in: new, or to be merged into one that is there.
+
+use uuid::Uuid;
+
+use super::idempotency::IdempotencyKey;
+use crate::ids;
+use crate::load_shedder::Permit;
+use crate::model::{CreditBands, Lead, Viewer};
+use crate::store::entities::LeadRecord;
+use crate::telemetry::traces::TraceContext;
+
+/// A lead on its way in.
+#[derive(Debug)]
+pub struct Submission {
+    /// Whose it is.
+    pub company: Uuid,
+    /// Made with a test token.
+    pub test: bool,
+    /// The company's duplicate look-back in minutes.
+    pub look_back_minutes: Option<u32>,
+    /// How scores become ratings.
+    pub bands: CreditBands,
+    /// The client's key for this submit.
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// The trace that the client goes on with.
+    pub trace: Option<TraceContext>,
+    /// Leave to take it in, given back once its commit is acknowledged.
+    pub permit: Permit,
+    /// What was sent.
+    pub lead: Lead,
+}
+
+impl Submission {
+    /// Who sends it.
+    pub(super) fn viewer(&self) -> Viewer {
+        Viewer { company: self.company, test: self.test }
+    }
+
+    /// The lead as it will be kept.
+    pub(super) fn record(self, now: i64) -> LeadRecord {
+        let Self { company, test, bands, lead, .. } = self;
+        let uuid = lead.uuid.unwrap_or_else(ids::timed);
+        LeadRecord { uuid, company, test, created_at: now, updated_at: now, bands, first_table: None, lead }
+    }
+}
+
+/// What is to become of a lead that is there already.
+#[derive(Debug, Clone, Copy)]
+pub struct Growth<'a> {
+    /// Who asks.
+    pub viewer: Viewer,
+    /// The lead.
+    pub lead: Uuid,
+    /// What is merged into it.
+    pub later: &'a Lead,
+    /// A lead that was made before this is left alone, as if it were not there, Unix milliseconds.
+    pub made_since: Option<i64>,
+}

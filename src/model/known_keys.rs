@@ -1,0 +1,257 @@
+//! Which keys of a body mean nothing, told by the schema of the noun that it is read as. Reading passes over them; who mistypes a
+//! key would never know.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::fault::{Faults, Path};
+use super::schema::{self, Components};
+
+/// A key that means nothing.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UnknownKey<'k> {
+    /// Where it stands, with itself.
+    pub attribute: String,
+    /// The known key that was likely meant.
+    pub likely: Option<&'k str>,
+}
+
+/// How alike a known key must be to be likely, in thousandths of Jaro-Winkler.
+const NEAR: u32 = 800;
+
+/// Longest part of an unknown key that is told.
+const KEY_CHARS: usize = 64;
+
+/// The keys that mean something in a noun, and in what stands under them. Of what has none, any may stand there.
+#[derive(Debug, Default)]
+pub struct KnownKeys(BTreeMap<String, KnownKeys>);
+
+impl KnownKeys {
+    /// Those of a noun.
+    pub fn of<T: ToSchema>() -> Self {
+        let mut components = Components::new();
+        let noun = schema::reference::<T>(&mut components);
+        let json = |schema| serde_json::to_value(schema).expect("a schema is JSON");
+        let components = components.into_iter().map(|(name, schema)| (name, json(schema))).collect();
+        Self::in_schema(&json(noun), &components)
+    }
+
+    /// Whatever way a schema is put together, its keys are those of all its parts.
+    fn in_schema(schema: &Value, components: &BTreeMap<String, Value>) -> Self {
+        let mut known = Self::default();
+        if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next())
+            && let Some(noun) = components.get(name)
+        {
+            known.0.extend(Self::in_schema(noun, components).0);
+        }
+        for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+            known.0.insert(key.clone(), Self::in_schema(property, components));
+        }
+        let parts = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|parts| schema[parts].as_array());
+        for part in parts.flatten().chain(schema.get("items")) {
+            known.0.extend(Self::in_schema(part, components).0);
+        }
+        known
+    }
+
+    /// How many keys of a body mean nothing. What is no JSON has those that it begins with.
+    pub fn count_unknown(&self, body: &[u8]) -> usize {
+        let mut count = 0;
+        self.each_unknown(body, &mut |_, _, _| count += 1);
+        count
+    }
+
+    /// The keys of a body that mean nothing; of very many the first.
+    pub fn unknown(&self, body: &[u8]) -> Vec<UnknownKey<'_>> {
+        let mut unknown = Vec::new();
+        self.each_unknown(body, &mut |at, key, known| {
+            if unknown.len() < Faults::MAX {
+                let shown: String = key.chars().take(KEY_CHARS).collect();
+                let attribute = Path::Key(at, &shown).to_string();
+                unknown.push(UnknownKey { attribute, likely: known.nearest(&shown) });
+            }
+        });
+        unknown
+    }
+
+    /// The known key that is nearest, if any is near.
+    fn nearest(&self, key: &str) -> Option<&str> {
+        let likeness = |known: &str| (strsim::jaro_winkler(key, known) * 1000.0) as u32;
+        let nearest = self.0.keys().map(String::as_str).max_by_key(|known| likeness(known));
+        nearest.filter(|known| likeness(known) > NEAR)
+    }
+
+    fn each_unknown<'k>(&'k self, body: &[u8], tell: Tell<'_, 'k>) {
+        let mut reader = serde_json::Deserializer::from_slice(body);
+        // Who reads the body tells where it is broken.
+        let _ = Walk { known: self, at: &Path::Root, tell }.deserialize(&mut reader);
+    }
+}
+
+/// Is told each unknown key: where it stands, itself, and those that are known there.
+type Tell<'t, 'k> = &'t mut dyn FnMut(&Path<'_>, &str, &'k KnownKeys);
+
+/// Walks through a value of which keys are known.
+struct Walk<'w, 'k> {
+    known: &'k KnownKeys,
+    at: &'w Path<'w>,
+    tell: Tell<'w, 'k>,
+}
+
+impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        if self.known.0.is_empty() {
+            return deserializer.deserialize_ignored_any(IgnoredAny).map(drop);
+        }
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        while let Some(key) = entries.next_key_seed(LookUp(self.known))? {
+            match key {
+                Key::Known(key, known) => {
+                    let at = Path::Key(self.at, key);
+                    entries.next_value_seed(Walk { known, at: &at, tell: &mut *self.tell })?;
+                }
+                Key::Unknown(key) => {
+                    (self.tell)(self.at, &key, self.known);
+                    entries.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        let mut index = 0;
+        loop {
+            let at = Path::Index(self.at, index);
+            let walk = Walk { known: self.known, at: &at, tell: &mut *self.tell };
+            if elements.next_element_seed(walk)?.is_none() {
+                return Ok(());
+            }
+            index += 1;
+        }
+    }
+
+    fn visit_str<E: de::Error>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E: de::Error>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E: de::Error>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// A key of a body.
+enum Key<'k> {
+    Known(&'k str, &'k KnownKeys),
+    Unknown(String),
+}
+
+/// Looks a key up, without copying it where it is known.
+struct LookUp<'k>(&'k KnownKeys);
+
+impl<'de, 'k> DeserializeSeed<'de> for LookUp<'k> {
+    type Value = Key<'k>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key<'k>, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl<'k> Visitor<'_> for LookUp<'k> {
+    type Value = Key<'k>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: de::Error>(self, key: &str) -> Result<Key<'k>, E> {
+        Ok(match self.0.0.get_key_value(key) {
+            Some((key, known)) => Key::Known(key, known),
+            None => Key::Unknown(key.to_owned()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Lead;
+    use crate::model::lead::FULL_SAMPLE;
+    use serde_json::json;
+
+    fn unknown(body: &str) -> Vec<String> {
+        let keys = KnownKeys::of::<Lead>();
+        keys.unknown(body.as_bytes()).into_iter().map(|unknown| unknown.attribute).collect()
+    }
+
+    #[test]
+    fn every_key_of_a_lead_is_known() {
+        assert_eq!(KnownKeys::of::<Lead>().unknown(FULL_SAMPLE), []);
+    }
+
+    #[test]
+    fn an_unknown_key_is_told_wherever_it_stands_with_the_likely_one() {
+        let body = json!({
+            "productType": ["loan"],
+            "loanInformation": {"loanAmout": 5000, "purpose": "boat"},
+            "refinanceLoans": [{}, {"intrestRate": 5.5}],
+            "clientTags": {"whatever": ["a"]},
+            "xyzzy": {"loanAmount": {"deep": [1]}},
+        })
+        .to_string();
+        let mut found = unknown(&body);
+        found.sort();
+        let expected = ["loanInformation.loanAmout", "productType", "refinanceLoans[1].intrestRate", "xyzzy"];
+        assert_eq!(found, expected);
+        let keys = KnownKeys::of::<Lead>();
+        assert_eq!(keys.count_unknown(body.as_bytes()), 4);
+        let likely: Vec<_> =
+            keys.unknown(body.as_bytes()).into_iter().filter_map(|unknown| unknown.likely).collect();
+        assert_eq!(likely.len(), 3);
+        assert!(["loanAmount", "productTypes", "interestRate"].iter().all(|meant| likely.contains(meant)));
+    }
+
+    #[test]
+    fn values_of_another_kind_have_no_keys_and_no_depth_is_too_deep() {
+        for body in [r#"{"loanInformation":7,"refinanceLoans":{}}"#, "[1]", "{", "", "null"] {
+            assert_eq!(unknown(body), [""; 0], "{body}");
+        }
+        let deep = format!(r#"{{"zz":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
+        assert_eq!(unknown(&deep).len(), 1);
+        let long = format!(r#"{{"{}":1}}"#, "q".repeat(500));
+        assert_eq!(unknown(&long)[0].len(), KEY_CHARS);
+    }
+}

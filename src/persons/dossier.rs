@@ -1,0 +1,189 @@
+//! A dossier: everything that is held on a person, for who asks for it.
+
+use chrono::Utc;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use crate::matching::engine::Engine;
+use crate::model::{
+    EventType, LeadAction, LeadStatus, OfferDisplay, PartnerEvent, ProductType, SessionInit, Timestamp,
+};
+use crate::rate_table::table::Table;
+use crate::records::offer_ids::place;
+use crate::records::{Unavailable, history, reading};
+use crate::reports::partner_events::ReportRecord;
+use crate::store::entities::{Happening, LeadRecord, Payout, Tag};
+use crate::store::{Tree, codec};
+
+/// Everything that is held on the person of a lead.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dossier {
+    /// When it was put together.
+    pub exported_at: Timestamp,
+    /// The lead as it was sent, and when.
+    pub lead: LeadRecord,
+    /// How far it came.
+    pub status: LeadStatus,
+    /// What was done with it.
+    pub lead_actions: Vec<LeadAction>,
+    /// The offers that were made, as the person was shown them.
+    pub rate_tables: Vec<Box<RawValue>>,
+    /// What happened to it.
+    pub lead_events: Vec<Event>,
+    /// What it earned.
+    pub lead_payouts: Vec<Earned>,
+    /// How it was tagged.
+    pub client_tags: Vec<Tagged>,
+    /// What partners reported of it.
+    pub partner_reports: Vec<PartnerEvent>,
+    /// How often its offers were opened.
+    pub offer_clicks: Vec<OfferClicks>,
+    /// Offers that were seen.
+    pub offer_displays: Vec<OfferDisplay>,
+    /// The visit in which it was sent.
+    pub visits: Vec<SessionInit>,
+}
+
+/// How often an offer was opened, the clicks included of which nothing more is kept.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfferClicks {
+    /// The offer.
+    pub offer_uuid: Uuid,
+    /// How often, since clicks are counted.
+    pub clicks: u64,
+}
+
+/// Something that happened.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// What.
+    pub event_type: EventType,
+    /// When.
+    pub event_created_at: Timestamp,
+    /// With which institution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub financial_institution_name: Option<String>,
+    /// About which product.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub product_type: Option<ProductType>,
+    /// The amount at stake.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount_in_cents: Option<i32>,
+}
+
+/// Something that was earned.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Earned {
+    /// When.
+    pub booked_at: Timestamp,
+    /// How much; less than nothing where it was taken back.
+    pub payout_in_cents: f64,
+}
+
+/// A value of a tag.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tagged {
+    /// The tag.
+    pub key: String,
+    /// The value.
+    pub value: String,
+    /// When it came.
+    pub created_at: Timestamp,
+}
+
+/// Puts together what is held on the person of a lead; `None` when there is no such lead, or none any more. Reads feeds
+/// from the lead on, so it may take a while.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a part of it cannot be read.
+pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailable> {
+    let store = &engine.records.store;
+    let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
+    let (mut rate_tables, mut offer_clicks) = (Vec::new(), Vec::new());
+    for table in reading::tables_of(store, &record) {
+        let Some(table) = reading::table(&engine.records, table)? else { continue };
+        offer_clicks.extend(clicks_on(engine, &table)?);
+        let shown = engine.snapshot(&table).ok_or(Unavailable)?;
+        let json = String::from_utf8(shown.json.to_vec()).map_err(|_| Unavailable)?;
+        rate_tables.push(RawValue::from_string(json).map_err(|_| Unavailable)?);
+    }
+    let lead_actions = history::lead_actions(&engine.records, &record)?;
+    let events = reading::feed_of::<Happening>(store, Tree::LeadEvents, &record);
+    let payouts = reading::feed_of::<Payout>(store, Tree::LeadPayouts, &record);
+    let tags = reading::sealed_feed_of::<Tag>(store, Tree::LeadClientTags, &record);
+    let session = record.lead.session_uuid;
+    let since = reading::made_since_us(&record).to_be_bytes();
+    Ok(Some(Dossier {
+        exported_at: Utc::now().into(),
+        status: history::status(&lead_actions),
+        lead_actions,
+        rate_tables,
+        lead_events: events.filter(|event| event.lead == lead).map(Event::from).collect(),
+        lead_payouts: payouts.filter(|payout| payout.lead == lead).map(Earned::from).collect(),
+        client_tags: tags.map(Tagged::from).collect(),
+        partner_reports: reports(engine, lead),
+        offer_clicks,
+        offer_displays: records(store.scan_about(lead, Tree::OfferDisplays, since, [])),
+        visits: records::<SessionInit>(store.scan(Tree::Sessions, []))
+            .into_iter()
+            .filter(|visit| Some(visit.session_uuid) == session)
+            .collect(),
+        lead: record,
+    }))
+}
+
+/// The offers of a table that were opened.
+fn clicks_on(engine: &Engine, table: &Table) -> Result<Vec<OfferClicks>, Unavailable> {
+    let uuid = table.head().uuid;
+    let mut opened = Vec::new();
+    for number in table.numbers() {
+        if let Some(clicks) = reading::clicks(&engine.records.store, place(uuid, number))? {
+            opened.push(OfferClicks { offer_uuid: engine.records.templates.ids.uuid(uuid, number), clicks });
+        }
+    }
+    Ok(opened)
+}
+
+fn reports(engine: &Engine, lead: Uuid) -> Vec<PartnerEvent> {
+    let reports = records::<ReportRecord>(engine.records.store.scan_about(lead, Tree::PartnerEvents, [], []));
+    reports.into_iter().map(|report| report.event).collect()
+}
+
+/// Records that are kept as JSON; one that cannot be read was reported by the store.
+fn records<T: serde::de::DeserializeOwned>(scan: crate::store::Scan) -> Vec<T> {
+    scan.filter_map(Result::ok).filter_map(|(_, bytes)| codec::decode_json(&bytes).ok()).collect()
+}
+
+impl From<Happening> for Event {
+    fn from(happening: Happening) -> Self {
+        Self {
+            event_type: happening.event_type,
+            event_created_at: instant(happening.at),
+            financial_institution_name: happening.institution.map(|(_, name)| name),
+            product_type: happening.product_type,
+            amount_in_cents: happening.amount_in_cents,
+        }
+    }
+}
+
+impl From<Payout> for Earned {
+    fn from(payout: Payout) -> Self {
+        Self { booked_at: instant(payout.booked_at_ms), payout_in_cents: payout.cents }
+    }
+}
+
+impl From<Tag> for Tagged {
+    fn from(tag: Tag) -> Self {
+        Self { key: tag.key, value: tag.value, created_at: instant(tag.created_at_ms) }
+    }
+}
+
+fn instant(millis: i64) -> Timestamp {
+    Timestamp::from_millis(millis).unwrap_or_default()
+}

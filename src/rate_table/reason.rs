@@ -1,0 +1,173 @@
+//! Why a seat has, or has not, offers at a rate table: the reasons that there are, each with its word for metrics, logs and other
+//! programs, the class that a client may know, and its sentence for people.
+
+use serde::{Deserialize, Serialize};
+
+use super::denied::Denied;
+use super::outcome::{Failure, NoOfferReason, Outcome};
+use crate::model::PartnerResult;
+
+/// Declares the reasons in their order: what each means, its word, its class and its sentence.
+macro_rules! reasons {
+    ($($(#[$about:meta])+ $reason:ident $word:literal $class:ident $sentence:literal;)+) => {
+        /// Why a seat has, or has not, offers at a rate table.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum Reason {
+            $($(#[$about])+ #[serde(rename = $word)] $reason,)+
+        }
+
+        impl Reason {
+            /// The word for it.
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$reason => $word,)+ }
+            }
+
+            /// What a client may know.
+            pub fn class(self) -> PartnerResult {
+                match self { $(Self::$reason => PartnerResult::$class,)+ }
+            }
+
+            /// The same for people, with the partner as its subject.
+            pub fn sentence(self) -> &'static str {
+                match self { $(Self::$reason => $sentence,)+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// It answered with offers.
+    Offers "offers" Offers "answered with offers";
+    /// It has not answered yet.
+    Pending "pending" Pending "has not answered yet";
+    /// It waits for the partners of first look.
+    Held "held" Pending "waits for the partners of first look";
+    /// It answered that it has nothing for this lead.
+    Declined "declined" Declined "has nothing for this lead";
+    /// It rejected the person, and said why.
+    Rejected "rejected" Rejected "rejected the person";
+    /// It did not answer within its time.
+    TimedOut "timed_out" TimedOut "did not answer in time";
+    /// It answered with an error.
+    Refused "refused" Unavailable "answered with an error";
+    /// Our code for it panicked.
+    Panicked "panicked" Unavailable "our code for it panicked";
+    /// It left the panel while a restart had the table pending.
+    Gone "gone" Unavailable "left the panel while the table was pending over a restart";
+    /// No request could be made of the lead.
+    BadRequest "bad_request" Unavailable "no request could be made of the lead";
+    /// It could not be reached, or the connection broke.
+    Unreachable "unreachable" Unavailable "could not be reached";
+    /// Its breaker was open, or as many calls as allowed were under way.
+    KeptOut "kept_out" Unavailable "was not called: its breaker is open, or it has as many calls as allowed";
+    /// Its answer could not be read, or was an error.
+    BadAnswer "bad_answer" Unavailable "its answer could not be read, or was an error";
+    /// Less time was left than an ask is worth.
+    NoTime "no_time" TimedOut "too little time was left";
+    /// Second look was not needed.
+    NotNeeded "not_needed" NotNeeded "second look was not needed";
+    /// The lead is a test, and it has no sandbox.
+    NoSandbox "no_sandbox" NoSandbox "has no sandbox for a test lead";
+    /// Second look was needed, but something kept it from being asked.
+    HeldBack "held_back" Limit "was kept from being asked when second look began";
+    /// Paused, by its file or from the command line.
+    Paused "paused" Unavailable "paused";
+    /// Outside its schedule.
+    Schedule "schedule" Schedule "outside its schedule";
+    /// At its cap of asks in a minute.
+    PerMinute "per_minute" Limit "at its cap of the minute";
+    /// At its cap of asks in a day.
+    PerDay "per_day" Limit "at its cap of the day";
+    /// At its budget of payouts in a day.
+    Budget "budget" Limit "at its budget of the day";
+    /// An exclusive partner took the lead.
+    Exclusive "exclusive" Limit "left to an exclusive partner";
+    /// As many others were asked as may be.
+    NoRoom "no_room" Limit "as many others were asked as may be";
+    /// The lead does not ask for the product type.
+    NotWanted "not_wanted" NotAskedFor "product type not asked for";
+    /// A condition of its file is not met.
+    Unmet "unmet" ConditionsNotMet "conditions not met";
+    /// The partner files of today would have it asked; those of then did not.
+    Unlisted "unlisted" Unavailable "not asked then; by the partner files of today it would be";
+}
+
+impl From<&Outcome> for Reason {
+    fn from(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Offers(_) => Self::Offers,
+            Outcome::TimedOut => Self::TimedOut,
+            Outcome::NoOffers(NoOfferReason::Declined) => Self::Declined,
+            Outcome::NoOffers(NoOfferReason::NoTime) => Self::NoTime,
+            Outcome::NoOffers(NoOfferReason::NotNeeded) => Self::NotNeeded,
+            Outcome::NoOffers(NoOfferReason::Rejected(_)) => Self::Rejected,
+            Outcome::NoOffers(NoOfferReason::NoSandbox) => Self::NoSandbox,
+            Outcome::NoOffers(NoOfferReason::HeldBack) => Self::HeldBack,
+            Outcome::Failed(Failure::Refused) => Self::Refused,
+            Outcome::Failed(Failure::Panicked) => Self::Panicked,
+            Outcome::Failed(Failure::Gone) => Self::Gone,
+            Outcome::Failed(Failure::Request) => Self::BadRequest,
+            Outcome::Failed(Failure::Unreachable) => Self::Unreachable,
+            Outcome::Failed(Failure::KeptOut) => Self::KeptOut,
+            Outcome::Failed(Failure::Answer) => Self::BadAnswer,
+        }
+    }
+}
+
+impl From<Denied> for Reason {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::Paused => Self::Paused,
+            Denied::Schedule => Self::Schedule,
+            Denied::PerMinute => Self::PerMinute,
+            Denied::PerDay => Self::PerDay,
+            Denied::Budget => Self::Budget,
+            Denied::Exclusive => Self::Exclusive,
+        }
+    }
+}
+
+/// What is recorded of a seat that limits kept out; `None` stands for no room.
+impl From<Option<Denied>> for Reason {
+    fn from(by: Option<Denied>) -> Self {
+        by.map_or(Self::NoRoom, Self::from)
+    }
+}
+
+impl Reason {
+    /// Whether the partner's time to answer has begun, also where it could not be called.
+    pub fn was_asked(self) -> bool {
+        use Reason::{
+            BadAnswer, BadRequest, Declined, KeptOut, Offers, Panicked, Pending, Refused, Rejected, TimedOut,
+            Unreachable,
+        };
+        let answered = matches!(self, Offers | Declined | Rejected | BadAnswer | Refused);
+        answered || matches!(self, Pending | TimedOut | Panicked | BadRequest | Unreachable | KeptOut)
+    }
+
+    /// Whether it is what became of a place at the table, and not what kept the partner from one.
+    pub fn was_seated(self) -> bool {
+        self.was_asked()
+            || matches!(self, Self::Held | Self::Gone | Self::NoTime | Self::NotNeeded | Self::NoSandbox)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is stored and read by other programs is the word.
+    #[test]
+    fn a_reason_is_written_as_its_word() {
+        for reason in [Reason::BadRequest, Reason::NoRoom, Reason::Offers, Reason::PerMinute] {
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.word());
+        }
+    }
+
+    #[test]
+    fn whoever_had_time_to_answer_was_asked() {
+        let answered = Reason::from(&Outcome::NoOffers(NoOfferReason::Declined));
+        let kept_out = Reason::from(Some(Denied::PerDay));
+        assert!(answered.was_asked() && !kept_out.was_asked() && !Reason::from(None).was_asked());
+    }
+}

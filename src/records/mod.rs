@@ -1,0 +1,37 @@
+//! The records of leads and rate tables: what is written of them when, and how it is read again.
+//!
+//! [`writing`] has the commits of a lead and of its tables, [`reading`] folds them; tables are shown with their [`templates`],
+//! and their offers by [`offer_ids`]. A [`posting`](postings) is a payout as it counts towards a budget, an [`identity`] who a
+//! lead is for the look-back. [`history`] finds what became of a lead, [`shown`] whether an offer that is named was ever shown.
+
+pub mod history;
+pub mod identity;
+pub mod offer_ids;
+pub mod postings;
+pub mod reading;
+pub mod shown;
+pub mod templates;
+pub mod writing;
+
+use self::templates::Templates;
+use crate::store::Store;
+
+/// Where the records are: the store, and the templates that tables are shown with. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Records {
+    /// The store.
+    pub store: Store,
+    /// Prepared templates, and the uuids of offers.
+    pub templates: Templates,
+}
+
+impl Records {
+    /// The records of a store, no template of them in memory yet.
+    pub fn of(store: Store) -> Self {
+        Self { templates: Templates::new(store.clone()), store }
+    }
+}
+
+/// A record exists but cannot be read now, or not be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unavailable;

@@ -1,0 +1,252 @@
+//! The uuids of offers: each leads to its rate table and to the offer's number in it, for whoever has the store's key.
+//!
+//! An offer's uuid stands in click addresses, goes to partners, and is public in effect; the uuid of its table is not, since
+//! it opens the table to a publishable token. So the 122 bits of a uuid that are free hold the time of the table, the first
+//! 62 of its random bits and the offer's number (12 bits), put through a permutation under a key: no index is
+//! written, no two offers share an id, and without the key an id reveals neither its table nor its siblings. Of the table's
+//! last 12 bits nothing is in it; the table is looked up by the rest.
+//!
+//! Tables of earlier builds end in 12 zero bits, and their offers' uuids are those of the tables with the number in that
+//! place; they stay as they were given out.
+
+use siphasher::sip::SipHasher24;
+use uuid::Uuid;
+
+use crate::ids;
+use crate::rate_table::record::NUMBER_BITS;
+use crate::store::{Store, Tree};
+
+/// Under which an imported store keeps the key of the store that its offers' uuids were given out by.
+pub const KEPT_AS: &[u8] = b"offer_ids";
+
+/// What the key is derived for.
+const PURPOSE: &str = "offer ids";
+
+/// Bits of a half of the block.
+const HALF_BITS: u32 = 61;
+const HALF: u64 = (1 << HALF_BITS) - 1;
+
+/// Rounds of the permutation. Four make one that cannot be distinguished from a random one (Luby and Rackoff); twice as many cost
+/// nothing that could be measured.
+const ROUNDS: u8 = 8;
+
+/// The last bits of a table's uuid, where earlier builds had an offer's number.
+const NUMBER: u128 = (1 << NUMBER_BITS) - 1;
+
+/// A new rate table's uuid: a UUIDv7 with 74 random bits. By 12 zero bits at its end a table of an earlier build is known, so
+/// one in 4,096 is made again. By its time the volume of the table is found, so it is that of arrivals, Unix milliseconds, and
+/// not what the machine's clock may show.
+pub fn table_uuid(arrival_ms: u64) -> Uuid {
+    table_uuid_of(|| ids::timed_at(arrival_ms))
+}
+
+/// The same, of ids that are made otherwise.
+pub fn table_uuid_of(make: impl FnMut() -> Uuid) -> Uuid {
+    std::iter::repeat_with(make).find(|uuid| !is_earlier(*uuid)).expect("ids have no end")
+}
+
+/// Makes the uuids of offers, and reads them.
+#[derive(Clone)]
+pub struct OfferIds {
+    key: [u8; 16],
+}
+
+/// What an offer's uuid names, if it was made by this store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// An offer of a table of an earlier build.
+    Earlier {
+        /// The table.
+        table: Uuid,
+        /// The offer's number.
+        number: u16,
+    },
+    /// An offer of the table whose uuid begins so.
+    Offer {
+        /// The table's uuid, its last 12 bits zero.
+        begins: Uuid,
+        /// The offer's number.
+        number: u16,
+    },
+}
+
+impl std::fmt::Debug for OfferIds {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("OfferIds(***)")
+    }
+}
+
+impl OfferIds {
+    /// Under the key of a store: the one that came with an import, or else the store's own.
+    pub fn of(store: &Store) -> Self {
+        let kept = store.get(Tree::Meta, KEPT_AS).ok().flatten();
+        let kept = kept.and_then(|kept| kept.try_into().ok());
+        Self { key: kept.unwrap_or_else(|| Self::derived(store)) }
+    }
+
+    fn derived(store: &Store) -> [u8; 16] {
+        let [hash @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = store.blind(PURPOSE, b"");
+        hash
+    }
+
+    /// The key, for an export.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The uuid of a table's offer.
+    pub fn uuid(&self, table: Uuid, number: u16) -> Uuid {
+        let place = place(table, number);
+        if is_earlier(table) { place } else { spread(self.permuted(packed(place.as_u128()))) }
+    }
+
+    /// What an offer's uuid names; `None` when no offer has it. Whether there is such a table is for the caller to find out.
+    pub fn read(&self, offer: Uuid) -> Option<Named> {
+        let named = match offer.get_version_num() {
+            7 => offer.as_u128(),
+            8 => unpacked(self.restored(packed(offer.as_u128()))),
+            _ => return None,
+        };
+        let number = u16::try_from(named & NUMBER).expect("12 bits are left");
+        let table = Uuid::from_u128(named & !NUMBER);
+        match (number, offer.get_version_num()) {
+            (0, _) => None,
+            (_, 7) => Some(Named::Earlier { table, number }),
+            _ => Some(Named::Offer { begins: table, number }),
+        }
+    }
+
+    fn permuted(&self, block: u128) -> u128 {
+        let (mut left, mut right) = halves(block);
+        for round in 0..ROUNDS {
+            (left, right) = (right, left ^ self.round(round, right));
+        }
+        u128::from(left) << HALF_BITS | u128::from(right)
+    }
+
+    fn restored(&self, block: u128) -> u128 {
+        let (mut left, mut right) = halves(block);
+        for round in (0..ROUNDS).rev() {
+            (left, right) = (right ^ self.round(round, left), left);
+        }
+        u128::from(left) << HALF_BITS | u128::from(right)
+    }
+
+    /// SipHash is made to be a keyed function of short inputs whose outputs reveal nothing of its key.
+    fn round(&self, round: u8, half: u64) -> u64 {
+        let mut input = [0; 9];
+        input[0] = round;
+        input[1..].copy_from_slice(&half.to_be_bytes());
+        SipHasher24::new_with_key(&self.key).hash(&input) & HALF
+    }
+}
+
+/// Under which what is kept of an offer lies in the store: the table's uuid with the number in the place of its last bits, so
+/// that the time is the table's. It is not given out.
+pub fn place(table: Uuid, number: u16) -> Uuid {
+    Uuid::from_u128(table.as_u128() & !NUMBER | u128::from(number))
+}
+
+/// Whether a table was made by an earlier build, which left the place for the number empty. None is made so since.
+pub fn is_earlier(table: Uuid) -> bool {
+    table.as_u128() & NUMBER == 0
+}
+
+fn halves(block: u128) -> (u64, u64) {
+    let half = |bits: u128| u64::try_from(bits & u128::from(HALF)).expect("61 bits are left");
+    (half(block >> HALF_BITS), half(block))
+}
+
+/// The bits of a uuid without those of version and variant: 48, 12 and 62 of them.
+fn packed(uuid: u128) -> u128 {
+    (uuid >> 80) << 74 | (uuid >> 64 & 0xfff) << 62 | (uuid & ((1 << 62) - 1))
+}
+
+/// The table's UUIDv7 of which these are the bits.
+fn unpacked(bits: u128) -> u128 {
+    (bits >> 74) << 80 | 7 << 76 | (bits >> 62 & 0xfff) << 64 | 2 << 62 | (bits & ((1 << 62) - 1))
+}
+
+/// The UUIDv8 of which these are the bits.
+fn spread(bits: u128) -> Uuid {
+    Uuid::new_v8(unpacked(bits).to_be_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rate_table::record::MAX_OFFERS;
+
+    fn ids(key: u8) -> OfferIds {
+        OfferIds { key: [key; 16] }
+    }
+
+    fn begins(table: Uuid) -> Uuid {
+        Uuid::from_u128(table.as_u128() & !NUMBER)
+    }
+
+    #[test]
+    fn an_offer_leads_to_its_table_and_number() {
+        let table = table_uuid(1_800_000_000_000);
+        for number in [1, 2, 77, MAX_OFFERS] {
+            let offer = ids(1).uuid(table, number);
+            assert_eq!((offer.get_version_num(), offer.get_variant()), (8, uuid::Variant::RFC4122));
+            assert_eq!(ids(1).read(offer), Some(Named::Offer { begins: begins(table), number }));
+        }
+    }
+
+    #[test]
+    fn an_offer_of_an_earlier_build_keeps_its_uuid() {
+        let table = begins(table_uuid(1_800_000_000_000));
+        let offer = ids(1).uuid(table, 17);
+        assert_eq!(offer.as_u128(), table.as_u128() | 17);
+        assert_eq!(ids(1).read(offer), Some(Named::Earlier { table, number: 17 }));
+        assert_eq!(ids(1).read(table), None, "the table itself is no offer");
+    }
+
+    #[test]
+    fn what_no_store_has_made_names_nothing() {
+        assert_eq!(ids(1).read(Uuid::nil()), None);
+        assert_eq!(ids(1).read(crate::ids::random()), None);
+    }
+
+    /// One bit more or less of a table, a number or a key makes half of all bits others: an id is no help with the next.
+    #[test]
+    fn a_small_change_changes_everything() {
+        let distance = |one: Uuid, other: Uuid| (one.as_u128() ^ other.as_u128()).count_ones();
+        let mut least = u32::MAX;
+        for _ in 0..200 {
+            let table = table_uuid(1_800_000_000_000);
+            let offer = ids(1).uuid(table, 1);
+            for bit in (12..62).chain(80..128) {
+                let other = Uuid::from_u128(table.as_u128() ^ 1 << bit);
+                least = least.min(distance(offer, ids(1).uuid(other, 1)));
+            }
+            let others = [2, 3, 5, 9].map(|number| ids(1).uuid(table, number));
+            least = others.iter().map(|other| distance(offer, *other)).fold(least, u32::min);
+            least = least.min(distance(offer, ids(2).uuid(table, 1)));
+        }
+        assert!(least > 25, "two ids differ in {least} bits of 122 only");
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_permutation(block in 0..1_u128 << 122, key in any::<u8>()) {
+            let permuted = ids(key).permuted(block);
+            prop_assert!(permuted < 1 << 122);
+            prop_assert_eq!(ids(key).restored(permuted), block);
+            prop_assert_eq!(packed(unpacked(block)), block);
+        }
+    }
+
+    #[test]
+    fn tables_made_in_one_millisecond_differ() {
+        let mut tables: Vec<Uuid> = (0..10_000).map(|_| table_uuid(1_800_000_000_000)).collect();
+        assert!(tables.iter().all(|table| table.get_version_num() == 7 && !is_earlier(*table)));
+        tables.sort_unstable();
+        tables.dedup();
+        assert_eq!(tables.len(), 10_000);
+    }
+}

@@ -1,0 +1,274 @@
+//! Rate tables and leads as the store has them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use tracing::{error, warn};
+use uuid::Uuid;
+
+use super::offer_ids::Named;
+use super::{Records, Unavailable};
+use crate::model::LeadAction;
+use crate::partners::SeatTemplate;
+use crate::rate_table::asks::Asks;
+use crate::rate_table::outcome::Outcome;
+use crate::rate_table::record::{Answer, AnswerRecord, TableHead};
+use crate::rate_table::table::Table;
+use crate::store::codec::{self, CodecError};
+use crate::store::entities::LeadRecord;
+use crate::store::{FeedKey, Scan, Store, Tree};
+
+/// How far the clock may have stepped back since a lead came, milliseconds.
+const CLOCK_STEPS: i64 = 60 * 60 * 1000;
+
+/// A table, folded from its records; `None` when there is none, or its lead is erased.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a part of it cannot be read.
+pub fn table(Records { store, templates }: &Records, table: Uuid) -> Result<Option<Table>, Unavailable> {
+    let Some(head) = head(store, table)? else { return Ok(None) };
+    let seats = head.seats.iter().map(|seat| templates.seat(*seat)).collect::<Result<_, _>>();
+    let seats = seats.map_err(|template| {
+        error!(rate_table = %table, ?template, "the store has lost the template of a seat");
+        Unavailable
+    })?;
+
+    let lead = head.lead;
+    let mut folded = Table::new(Arc::new(head), seats);
+    for answers in answers(store, table) {
+        for answer in answers? {
+            if let Err(illegal) = folded.apply(&answer) {
+                error!(rate_table = %table, ?illegal, "a stored answer does not fit its table");
+            }
+        }
+    }
+    // Who has an answer that can be read is not erased.
+    if folded.answers() == 0 && store.is_erased(lead).map_err(broken)? {
+        return Ok(None);
+    }
+    Ok(Some(folded))
+}
+
+/// The table and the number of an offer, by the offer's uuid; `None` when there is none. Whether the table shows an offer of
+/// this number is not looked at.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn offer(
+    Records { store, templates }: &Records,
+    offer: Uuid,
+) -> Result<Option<(Uuid, u16)>, Unavailable> {
+    match templates.ids.read(offer) {
+        None => Ok(None),
+        // Any UUIDv7 could be one, that of a newer table too.
+        Some(Named::Earlier { table, number }) => Ok(head(store, table)?.map(|_| (table, number))),
+        Some(Named::Offer { begins, number }) => {
+            let whole_bytes = &begins.as_bytes()[..14];
+            for record in store.scan(Tree::RateTables, whole_bytes) {
+                let (key, _) = record.map_err(broken)?;
+                let table = Uuid::from_slice(&key).map_err(broken)?;
+                // The uuid is one that is given out; another spelling of the same offer would be an offer twice.
+                if templates.ids.uuid(table, number) == offer {
+                    return Ok(Some((table, number)));
+                }
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// How often an offer was opened, by its [place](super::offer_ids::place); `None` when it never was.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn clicks(store: &Store, place: Uuid) -> Result<Option<u64>, Unavailable> {
+    let bytes = store.get(Tree::Clicks, place.as_bytes()).map_err(broken)?;
+    let count = |bytes: Vec<u8>| bytes.try_into().map(u64::from_be_bytes);
+    bytes.map(|bytes| count(bytes).map_err(|_| broken("a count has eight bytes"))).transpose()
+}
+
+/// A table without its answers; `None` when there is none.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when it cannot be read.
+pub fn head(store: &Store, table: Uuid) -> Result<Option<TableHead>, Unavailable> {
+    let bytes = store.get(Tree::RateTables, table.as_bytes()).map_err(broken)?;
+    bytes.map(|bytes| codec::decode(&bytes).map_err(broken)).transpose()
+}
+
+/// Whether a table is not shown because its lead is erased.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn was_erased(store: &Store, table: Uuid) -> Result<bool, Unavailable> {
+    let Some(head) = head(store, table)? else { return Ok(false) };
+    store.is_erased(head.lead).map_err(broken)
+}
+
+/// Who of a table's seats was asked, where its head does not say so.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn asks(store: &Store, table: Uuid) -> Result<Asks, Unavailable> {
+    let bytes = store.get(Tree::Asks, table.as_bytes()).map_err(broken)?;
+    bytes.map_or_else(|| Ok(Asks::default()), |bytes| codec::decode(&bytes).map_err(broken))
+}
+
+/// Position of a table's next answer record: one behind the last, whether that can be read or not.
+pub fn next_answer(store: &Store, table: Uuid) -> u16 {
+    let keys = store.scan(Tree::Answers, table.as_bytes()).filter_map(Result::ok).map(|(key, _)| key);
+    let positions = keys.filter_map(|key| Some(u16::from_be_bytes(key.get(16..18)?.try_into().ok()?)));
+    positions.max().map_or(0, |last| last + 1)
+}
+
+/// A lead; `None` when there is none, or none any more.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when it cannot be read.
+pub fn lead(store: &Store, lead: Uuid) -> Result<Option<LeadRecord>, Unavailable> {
+    let bytes = store.get(Tree::Leads, lead.as_bytes()).map_err(broken)?;
+    bytes.map(|bytes| codec::decode_json(&bytes).map_err(broken)).transpose()
+}
+
+/// The tables of a lead, oldest first.
+pub fn tables_of(store: &Store, lead: &LeadRecord) -> Vec<Uuid> {
+    lead.first_table.into_iter().chain(listed_tables(store, lead.uuid)).collect()
+}
+
+/// The tables of a lead that its own record does not name, oldest first.
+pub fn listed_tables(store: &Store, lead: Uuid) -> impl Iterator<Item = Uuid> {
+    let keys = store.scan(Tree::LeadTables, lead.as_bytes()).filter_map(Result::ok);
+    keys.filter_map(|(key, _)| Uuid::from_slice(key.get(16..32)?).ok())
+}
+
+/// The recorded actions of a lead, oldest first.
+pub fn actions(store: &Store, lead: Uuid) -> Vec<LeadAction> {
+    let records = store.scan(Tree::LeadActions, lead.as_bytes()).filter_map(Result::ok);
+    records.filter_map(|(_, bytes)| codec::decode_json(&bytes).map_err(broken).ok()).collect()
+}
+
+/// The answer records of a table, in the order in which they were written.
+pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Result<Vec<Answer>, Unavailable>> {
+    answer_records(store, table).map(|record| record.map(|record| record.answers))
+}
+
+/// Like [`answers`], with how each was asked for.
+pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result<AnswerRecord, Unavailable>> {
+    let records = store.scan(Tree::Answers, table.as_bytes());
+    records.map(|record| record.map_err(broken).and_then(|(_, bytes)| answer_record(&bytes).map_err(broken)))
+}
+
+/// Reads an answer record, also one of an earlier build, which ends after the answers.
+fn answer_record(payload: &[u8]) -> Result<AnswerRecord, CodecError> {
+    codec::decode(payload)
+        .or_else(|_| codec::decode(payload).map(|answers| AnswerRecord { answers, asked: Vec::new() }))
+}
+
+/// Hands over each answer in the tables made since: its table, its seat, after how many milliseconds it came, and what it was.
+pub fn each_answer(
+    records: &Records,
+    since: i64,
+    mut tell: impl FnMut(&TableHead, &SeatTemplate, u64, &Outcome),
+) {
+    let asks: HashMap<Uuid, Asks> = made_since(&records.store, Tree::Asks, since).collect();
+    for (table, head) in made_since::<TableHead>(&records.store, Tree::RateTables, since) {
+        if let Err(Unavailable) = of_table(records, table, &head, asks.get(&table), &mut tell) {
+            warn!(rate_table = %table, "the answers of a table could not be counted");
+        }
+    }
+}
+
+fn of_table(
+    records: &Records,
+    table: Uuid,
+    head: &TableHead,
+    asks: Option<&Asks>,
+    tell: &mut impl FnMut(&TableHead, &SeatTemplate, u64, &Outcome),
+) -> Result<(), Unavailable> {
+    for answers in answers(&records.store, table) {
+        for answer in answers? {
+            let seat = usize::from(answer.seat);
+            let text = head.seats.get(seat).ok_or(Unavailable)?;
+            let text = records.templates.seat(*text).map_err(|_| Unavailable)?;
+            let asked_at = asks.and_then(|asks| asks.released_at(seat)).unwrap_or(head.created_at);
+            let elapsed = u64::try_from(answer.at - asked_at).unwrap_or(0);
+            tell(head, &text, elapsed, &answer.outcome);
+        }
+    }
+    Ok(())
+}
+
+/// The records under UUIDv7 keys made since a time in Unix milliseconds, of a tree that keeps them as the codec does.
+/// One that cannot be read is reported, and left out.
+pub fn made_since<T: DeserializeOwned>(
+    store: &Store,
+    tree: Tree,
+    since: i64,
+) -> impl Iterator<Item = (Uuid, T)> {
+    let first = Uuid::from_u128(u128::from(since.max(0).cast_unsigned()) << 80);
+    let found = store.scan_from(tree, first.as_bytes(), []).filter_map(Result::ok);
+    found.filter_map(|(key, bytes)| {
+        let decoded = codec::decode(&bytes).map_err(broken);
+        Some((Uuid::from_slice(&key).ok()?, decoded.ok()?))
+    })
+}
+
+/// The records of a company's feed since a lead came, of all leads.
+pub fn feed_of<T: DeserializeOwned>(store: &Store, feed: Tree, lead: &LeadRecord) -> impl Iterator<Item = T> {
+    listed(store.scan_from(feed, arrived_since(lead), lead.company))
+}
+
+/// The records of a lead in a feed that is sealed by lead.
+pub fn sealed_feed_of<T: DeserializeOwned>(
+    store: &Store,
+    feed: Tree,
+    lead: &LeadRecord,
+) -> impl Iterator<Item = T> {
+    listed(store.scan_about(lead.uuid, feed, arrived_since(lead), lead.company))
+}
+
+/// The least key that a lead's records in a feed may have.
+pub fn arrived_since(lead: &LeadRecord) -> Vec<u8> {
+    FeedKey { company: lead.company, arrival_us: made_since_us(lead), sequence: 0 }.to_bytes().to_vec()
+}
+
+/// The least time of what is recorded of a lead, Unix microseconds. The clock may have stepped back a little since.
+pub fn made_since_us(lead: &LeadRecord) -> u64 {
+    u64::try_from(lead.created_at - CLOCK_STEPS).unwrap_or(0) * 1000
+}
+
+/// The records of lists, one after the other. One that cannot be read is reported, and left out.
+fn listed<T: DeserializeOwned>(lists: Scan) -> impl Iterator<Item = T> {
+    let decoded = |(_, bytes): (Vec<u8>, Vec<u8>)| codec::decode::<Vec<T>>(&bytes).map_err(broken).ok();
+    lists.filter_map(Result::ok).filter_map(decoded).flatten()
+}
+
+/// A record that cannot be read is reported by whoever finds it, and is no reason to fail for others.
+fn broken(cause: impl std::fmt::Display) -> Unavailable {
+    error!(%cause, "a stored record cannot be read");
+    Unavailable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate_table::outcome::Outcome;
+    use crate::rate_table::record::Ask;
+
+    #[test]
+    fn answers_of_earlier_builds_are_read_and_earlier_builds_read_these() {
+        let answer = |seat| Answer { seat, at: 5, outcome: Outcome::TimedOut, cause: None };
+        let answers = vec![answer(0), answer(1)];
+        let read = answer_record(&codec::encode(&answers)).unwrap();
+        assert_eq!(read, AnswerRecord { answers: answers.clone(), asked: Vec::new() });
+        assert!(read.each().all(|(_, asked)| asked.is_none()));
+
+        let asked = vec![None, Some(Ask { after_ms: 3, budget_ms: 900 })];
+        let record = AnswerRecord { answers: answers.clone(), asked };
+        let stored = codec::encode(&record);
+        assert_eq!(answer_record(&stored), Ok(record.clone()));
+        assert_eq!(codec::decode(&stored), Ok(answers));
+        assert_eq!(record.each().nth(1).unwrap().1.unwrap().budget_ms, 900);
+    }
+}

@@ -1,0 +1,94 @@
+//! What rate tables are shown with. Prepared templates by fingerprint: those of the book in memory, and older ones read back from
+//! the store; and the uuids of offers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::offer_ids::OfferIds;
+use crate::partners::{Book, Fingerprint, SeatTemplate, Template};
+use crate::store::{Commit, CommitError, Store, Tree};
+
+/// The templates that rate tables are shown with. Shared by all tables; grows only when an older one is asked for.
+#[derive(Debug, Clone)]
+pub struct Templates {
+    store: Store,
+    /// The uuids of offers, which their addresses are made of.
+    pub ids: OfferIds,
+    offers: Arc<RwLock<HashMap<Fingerprint, Arc<Template>>>>,
+    seats: Arc<RwLock<HashMap<Fingerprint, Arc<SeatTemplate>>>>,
+}
+
+/// Templates written in one commit when a book is opened.
+const TEXTS_PER_COMMIT: usize = 256;
+
+impl Templates {
+    /// Templates of a store, none of them in memory yet.
+    pub fn new(store: Store) -> Self {
+        Self { ids: OfferIds::of(&store), store, offers: Arc::default(), seats: Arc::default() }
+    }
+
+    /// Takes in a book: once this returns, the store has every template of it.
+    ///
+    /// # Errors
+    /// Why the store did not take them.
+    pub async fn keep(&self, book: &Book) -> Result<(), CommitError> {
+        let mut missing = Vec::new();
+        for text in book.templates() {
+            if self.store.get(Tree::Templates, text.fingerprint.0).ok().flatten().is_none() {
+                missing.push(text);
+            }
+        }
+        for templates in missing.chunks(TEXTS_PER_COMMIT) {
+            let put = |commit: Commit, text: &&Template| {
+                commit.put(Tree::Templates, text.fingerprint.0, text.stored().into_bytes())
+            };
+            self.store.commit(templates.iter().fold(Commit::new(), put)).await?;
+        }
+
+        // Templates of earlier books are read back when they are asked for.
+        let offers = book.seats().iter().flat_map(|seat| &seat.offers).map(|offer| &offer.text);
+        let offers = offers.map(|text| (text.fingerprint, Arc::new(text.clone()))).collect();
+        *self.offers.write().unwrap_or_else(PoisonError::into_inner) = offers;
+        Ok(())
+    }
+
+    /// The template of an offer.
+    ///
+    /// # Errors
+    /// The fingerprint, when neither memory nor store has the template.
+    pub fn offer(&self, fingerprint: Fingerprint) -> Result<Arc<Template>, Fingerprint> {
+        if let Some(text) = self.offers.read().unwrap_or_else(PoisonError::into_inner).get(&fingerprint) {
+            return Ok(Arc::clone(text));
+        }
+        let text = Arc::new(self.stored(fingerprint)?);
+        let mut offers = self.offers.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(offers.entry(fingerprint).or_insert(text)))
+    }
+
+    /// The name that an offer had in its partner's file; its fingerprint where the template is lost.
+    pub fn offer_name(&self, fingerprint: Fingerprint) -> String {
+        let text = self.offer(fingerprint).ok();
+        let name = text.and_then(|text| Some(text.imprint.as_ref()?.name.clone()));
+        name.unwrap_or_else(|| format!("{fingerprint:?}"))
+    }
+
+    /// A seat, from its template.
+    ///
+    /// # Errors
+    /// The fingerprint, when neither memory nor store has the template.
+    pub fn seat(&self, fingerprint: Fingerprint) -> Result<Arc<SeatTemplate>, Fingerprint> {
+        if let Some(seat) = self.seats.read().unwrap_or_else(PoisonError::into_inner).get(&fingerprint) {
+            return Ok(Arc::clone(seat));
+        }
+        let seat: SeatTemplate =
+            serde_json::from_str(&self.stored(fingerprint)?.json).map_err(|_| fingerprint)?;
+        let mut seats = self.seats.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(seats.entry(fingerprint).or_insert(Arc::new(seat))))
+    }
+
+    fn stored(&self, fingerprint: Fingerprint) -> Result<Template, Fingerprint> {
+        let found = self.store.get(Tree::Templates, fingerprint.0).ok().flatten();
+        let stored = found.and_then(|bytes| String::from_utf8(bytes).ok());
+        stored.and_then(|stored| Template::read(fingerprint, &stored)).ok_or(fingerprint)
+    }
+}

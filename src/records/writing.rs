@@ -1,0 +1,228 @@
+//! What is written when: the commits of a rate table's life.
+
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
+use crate::model::EventType;
+use crate::planted::{Planted, planted};
+use crate::rate_table::machine::Write;
+use crate::rate_table::outcome::Decision;
+use crate::rate_table::record::{Answer, TableHead};
+use crate::rate_table::table::Table;
+use crate::store::entities::{Happening, LeadRecord, Tag};
+use crate::store::{Commit, Tree, codec};
+
+/// How an identity is looked up for duplicates.
+#[derive(Debug, Clone, Copy)]
+pub struct IdentityLookBack {
+    /// Hash of the identity.
+    pub identity: [u8; 32],
+    /// A lead of this identity that was made at most so long ago is duplicated, milliseconds.
+    pub look_back_ms: i64,
+}
+
+/// A new lead and that it was created, guarded against duplicates.
+pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
+    with_events(new_lead(lead, identity), lead.company, vec![created(&About::of(lead))])
+}
+
+/// A new lead, guarded against duplicates; that it was created is recorded with its [first table](table).
+pub fn new_lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
+    let mut commit = match lead.lead.uuid {
+        // A client may choose one twice.
+        Some(_) => Commit::new().about(lead.uuid).absent(Tree::Leads, lead.uuid.as_bytes()),
+        None => Commit::new().about_new(lead.uuid),
+    };
+    if let Some(IdentityLookBack { identity, look_back_ms }) = identity {
+        commit = commit
+            .unknown(lead.company, *identity, lead.created_at.saturating_sub(*look_back_ms))
+            .identify(lead.company, *identity, lead.created_at, *look_back_ms);
+    }
+    let commit = commit.put_new(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead));
+    with_tags(commit, lead.company, &new_tags(lead, None))
+}
+
+/// A lead that has grown, unless it has changed meanwhile.
+pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
+    let commit = Commit::new()
+        .about(grown.uuid)
+        .unchanged(Tree::Leads, earlier.uuid.as_bytes(), codec::encode_json(earlier))
+        .put(Tree::Leads, grown.uuid.as_bytes(), codec::encode_json(grown));
+    with_tags(commit, grown.company, &new_tags(grown, Some(earlier)))
+}
+
+/// Adds what happened to a lead of the company, at one instant.
+fn with_events(commit: Commit, company: Uuid, happenings: Vec<Happening>) -> Commit {
+    if happenings.is_empty() || planted(Planted::MissingEvents) {
+        return commit;
+    }
+    commit.append(Tree::LeadEvents, company, codec::encode(&happenings))
+}
+
+/// Adds something that happened to a lead of the company.
+pub fn with_event(commit: Commit, company: Uuid, happening: Happening) -> Commit {
+    with_events(commit, company, vec![happening])
+}
+
+/// Adds how a lead of the company was tagged, if it was.
+fn with_tags(commit: Commit, company: Uuid, tags: &[Tag]) -> Commit {
+    if tags.is_empty() { commit } else { commit.append(Tree::LeadClientTags, company, codec::encode(tags)) }
+}
+
+/// The lead that something happens to, as the feeds record it.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    lead: Uuid,
+    created_at: i64,
+    test: bool,
+}
+
+impl About {
+    /// A lead.
+    pub fn of(lead: &LeadRecord) -> Self {
+        Self { lead: lead.uuid, created_at: lead.created_at, test: lead.test }
+    }
+
+    /// Something that happened to it, tied to no institution.
+    pub fn happening(&self, event_type: EventType, at: i64) -> Happening {
+        Happening {
+            event_type,
+            lead: self.lead,
+            lead_created_at: self.created_at,
+            at,
+            institution: None,
+            product_type: None,
+            amount_in_cents: None,
+            test: self.test,
+            cause: None,
+        }
+    }
+}
+
+fn created(about: &About) -> Happening {
+    about.happening(EventType::LeadCreated, about.created_at)
+}
+
+/// A lead's commit, to which a table is added.
+#[derive(Debug)]
+pub struct LeadCommit {
+    /// What is written of the lead and beside it.
+    pub commit: Commit,
+    /// Whether it makes the lead, whose record names the table then; the feeds record that too.
+    pub is_new: bool,
+}
+
+/// What a table writes next: itself with its lead at first, answers and what they mean for the feeds, who is asked, and, with the
+/// last answer, that it is complete.
+pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, write: &Write) -> Commit {
+    let head = table.head();
+    let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
+    let mut happenings = Vec::with_capacity(write.record.answers.len() + 2);
+    let mut commit = match lead {
+        None => Commit::new().about(head.lead),
+        Some(LeadCommit { commit, is_new }) => {
+            happenings.extend(is_new.then(|| created(&about)));
+            let submitted = about.happening(EventType::AppSubmitted, head.created_at);
+            happenings.push(Happening { cause: Some(head.uuid), ..submitted });
+            let commit = with_head(commit.about(head.lead), head, write.settles);
+            if is_new { commit } else { listed(commit, head) }
+        }
+    };
+    if !write.record.answers.is_empty() {
+        let key = answer_key(head.uuid, write.sequence);
+        commit = commit.put_new(Tree::Answers, key, codec::encode(&write.record));
+    }
+    happenings.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
+    commit = with_events(commit, head.company, happenings);
+    if let Some(asks) = &write.asks {
+        commit = commit.put(Tree::Asks, head.uuid.as_bytes(), codec::encode(asks));
+    }
+    if write.settles && !write.first {
+        commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes());
+    }
+    commit
+}
+
+/// Adds a table to the commit of its lead. One that is complete as it is was never open.
+fn with_head(commit: Commit, head: &TableHead, settles: bool) -> Commit {
+    let commit = commit.put_new(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head));
+    if settles {
+        commit
+    } else {
+        commit.put_new(Tree::OpenTables, head.uuid.as_bytes(), head.deadline.to_be_bytes().to_vec())
+    }
+}
+
+/// Adds that a lead has a table that its record does not name.
+fn listed(commit: Commit, head: &TableHead) -> Commit {
+    let key = [&head.lead.as_bytes()[..], head.uuid.as_bytes()].concat();
+    commit.put_new(Tree::LeadTables, key, Vec::new())
+}
+
+/// Key of an answer record: the table, then the position.
+pub fn answer_key(table: Uuid, sequence: u16) -> Vec<u8> {
+    [&table.as_bytes()[..], &sequence.to_be_bytes()].concat()
+}
+
+/// Each value of a lead's tags that it did not have earlier, once.
+fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
+    let pairs = |record: &'_ LeadRecord| -> BTreeSet<(String, String)> {
+        let pairs = record.lead.client_tags.iter().flat_map(|tags| tags.pairs());
+        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    };
+    let known = earlier.map(pairs).unwrap_or_default();
+    let new = pairs(lead).into_iter().filter(|pair| !known.contains(pair));
+    let created_at_ms = lead.updated_at;
+    new.map(|(key, value)| Tag { lead: lead.uuid, key, value, created_at_ms }).collect()
+}
+
+/// An institution's decision, as the feeds record it.
+fn of_answer(table: &Table, about: &About, answer: &Answer) -> Option<Happening> {
+    let event_type = match answer.outcome.decision()? {
+        Decision::Approved => EventType::ApiApproved,
+        Decision::Rejected => EventType::ApiRejected,
+        Decision::Listed => return None,
+    };
+    let seat = &table.seats()[usize::from(answer.seat)];
+    Some(Happening {
+        institution: Some((seat.institution, seat.partner.name.clone())),
+        product_type: Some(seat.product_type),
+        ..about.happening(event_type, answer.at)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CreditBands, Lead};
+
+    fn record(lead: &str) -> LeadRecord {
+        LeadRecord {
+            uuid: Uuid::from_u128(1),
+            company: Uuid::from_u128(2),
+            test: false,
+            created_at: 5,
+            updated_at: 5,
+            bands: CreditBands::CURRENT,
+            first_table: None,
+            lead: Lead::read(lead.as_bytes()).unwrap(),
+        }
+    }
+
+    fn tag(value: &str) -> Tag {
+        let (key, value) = ("channel".to_owned(), value.to_owned());
+        Tag { lead: Uuid::from_u128(1), key, value, created_at_ms: 5 }
+    }
+
+    #[test]
+    fn each_value_of_a_tag_is_recorded_once() {
+        let earlier = record(r#"{"clientTags":{"channel":["b","a","b"],"none":[]}}"#);
+        let tags = new_tags(&earlier, None);
+        assert_eq!(tags, [tag("a"), tag("b")]);
+        assert_eq!(codec::decode(&codec::encode(&tags)), Ok(tags));
+        let grown = record(r#"{"clientTags":{"channel":["a","c"]}}"#);
+        assert_eq!(new_tags(&grown, Some(&earlier)), [tag("c")]);
+        assert_eq!(new_tags(&record("{}"), None), []);
+    }
+}

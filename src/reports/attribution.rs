@@ -1,0 +1,138 @@
+//! What a partner's report is about: the lead, the partner's seat and the offer behind the ids that it names.
+//!
+//! A partner reports on what it was asked about, and on nothing else: everything else is unknown to it.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use crate::matching::engine::Engine;
+use crate::model::{ApiError, ProductType, Reference};
+use crate::partners::declared::Payout;
+use crate::partners::{SeatTemplate, Terms};
+use crate::rate_table::table::Table;
+use crate::records::{Unavailable, reading};
+use crate::store::entities::LeadRecord;
+
+/// Behind the ids of a report.
+#[derive(Debug, Clone)]
+pub struct Attribution {
+    /// The lead.
+    pub lead: LeadRecord,
+    /// The seat of the partner.
+    pub seat: Arc<SeatTemplate>,
+    /// The offer, when the report names one.
+    pub offer: Option<Uuid>,
+    /// The product; `None` when only the lead is named and the partner was asked about several.
+    pub product_type: Option<ProductType>,
+    /// Whether it is about a special offer.
+    pub special: bool,
+    /// What the offer earns; without an offer, what all offers of the partner to the lead earn alike.
+    pub payout: Option<Payout>,
+    /// The lead's loan amount when it was asked about, dollars.
+    pub loan_amount: Option<i32>,
+}
+
+/// Why a report is about nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unattributed {
+    /// The partner was asked about no such thing.
+    Unknown(ApiError),
+    /// The store cannot be read.
+    Unavailable,
+}
+
+impl From<Unavailable> for Unattributed {
+    fn from(_: Unavailable) -> Self {
+        Self::Unavailable
+    }
+}
+
+/// Finds what `partner` names.
+///
+/// # Errors
+/// [`Unattributed`]
+pub fn attribute(engine: &Engine, partner: &str, reference: &Reference) -> Result<Attribution, Unattributed> {
+    match reference.offer() {
+        Some((attribute, offer)) => by_offer(engine, partner, attribute, offer, reference.lead_uuid),
+        None => by_lead(engine, partner, reference.lead_uuid.unwrap_or_default(), reference.product_type),
+    }
+}
+
+fn by_offer(
+    engine: &Engine,
+    partner: &str,
+    attribute: &str,
+    offer: Uuid,
+    lead: Option<Uuid>,
+) -> Result<Attribution, Unattributed> {
+    let unknown = || Unattributed::Unknown(ApiError::unknown_uuid(attribute, "Offer", offer));
+    let named = reading::offer(&engine.records, offer)?;
+    let (table, number) = named.ok_or_else(unknown)?;
+    let table = reading::table(&engine.records, table)?.ok_or_else(unknown)?;
+    let (seat, quote) = table.offer(number).filter(|(seat, _)| seat.key == partner).ok_or_else(unknown)?;
+    let head = table.head();
+    if let Some(other) = lead.filter(|lead| *lead != head.lead) {
+        return Err(Unattributed::Unknown(ApiError::unknown_uuid("leadUuid", "Lead", other)));
+    }
+    let text = engine.records.templates.offer(quote.text).map_err(|_| Unattributed::Unavailable)?;
+    Ok(Attribution {
+        lead: reading::lead(&engine.records.store, head.lead)?.ok_or_else(unknown)?,
+        seat: Arc::clone(seat),
+        offer: Some(offer),
+        product_type: Some(seat.product_type),
+        special: matches!(quote.terms, Terms::Special(_)),
+        payout: text.imprint.as_ref().map(|imprint| imprint.payout),
+        loan_amount: head.loan_amount,
+    })
+}
+
+fn by_lead(
+    engine: &Engine,
+    partner: &str,
+    lead: Uuid,
+    product_type: Option<ProductType>,
+) -> Result<Attribution, Unattributed> {
+    let unknown = || Unattributed::Unknown(ApiError::unknown_uuid("leadUuid", "Lead", lead));
+    let asked_about = |seat: &SeatTemplate| {
+        seat.key == partner && product_type.is_none_or(|wanted| wanted == seat.product_type)
+    };
+    let record = reading::lead(&engine.records.store, lead)?.ok_or_else(unknown)?;
+
+    let mut asked: Vec<Arc<SeatTemplate>> = Vec::new();
+    let mut payouts: Vec<Payout> = Vec::new();
+    let mut loan_amount = None;
+    for table in reading::tables_of(&engine.records.store, &record) {
+        let Some(table) = reading::table(&engine.records, table)? else { continue };
+        loan_amount = table.head().loan_amount.or(loan_amount);
+        asked.extend(table.seats().iter().filter(|seat| asked_about(seat)).cloned());
+        payouts.extend(payouts_of(engine, &table, asked_about)?);
+    }
+
+    let seat = asked.first().cloned().ok_or_else(unknown)?;
+    let one_product = asked.iter().all(|other| other.product_type == seat.product_type);
+    let one_payout = payouts.first().filter(|first| payouts.iter().all(|payout| payout == *first));
+    Ok(Attribution {
+        lead: record,
+        offer: None,
+        product_type: one_product.then_some(seat.product_type),
+        special: one_product && seat.product_type.is_special(),
+        payout: one_payout.copied(),
+        loan_amount,
+        seat,
+    })
+}
+
+/// What the offers of a table earn that stand at some of its seats.
+fn payouts_of(
+    engine: &Engine,
+    table: &Table,
+    of: impl Fn(&SeatTemplate) -> bool,
+) -> Result<Vec<Payout>, Unattributed> {
+    let mut payouts = Vec::new();
+    for (_, quote) in table.shown().filter(|(seat, _)| of(seat)) {
+        let text = engine.records.templates.offer(quote.text).map_err(|_| Unattributed::Unavailable)?;
+        payouts.extend(text.imprint.as_ref().map(|imprint| imprint.payout));
+    }
+    Ok(payouts)
+}

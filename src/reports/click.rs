@@ -1,0 +1,155 @@
+//! A click on an offer: recorded, then sent on to the partner.
+//!
+//! The first clicks on an offer are kept, each as a lead event and a lead action; all are counted. So an address that is opened
+//! for ever, by whoever, makes neither the lead nor its feed any longer.
+
+use std::sync::Arc;
+
+use chrono::{Duration, Utc};
+use metrics::counter;
+use uuid::Uuid;
+
+use super::writing::{self, CLICKS_COUNTED};
+use crate::ids;
+use crate::matching::engine::Engine;
+use crate::model::{LeadAction, LeadActionType};
+use crate::partners::declared::PayoutStep;
+use crate::partners::{Template, Terms};
+use crate::rate_table::table::Table;
+use crate::records::history::action_at;
+use crate::records::offer_ids::place;
+use crate::records::postings::Posting;
+use crate::records::{Unavailable, reading};
+use crate::store::entities::LeadRecord;
+use crate::store::{Commit, CommitError};
+use crate::telemetry::metrics::CLICKS;
+
+/// How long an offer can be opened (facts, Offers over time).
+const OPEN_DAYS: i64 = 31;
+
+/// Times that a click is written again because another was written meanwhile.
+const MOST_TRIES: usize = 16;
+
+/// What an address names that is opened.
+#[derive(Debug)]
+pub enum Click {
+    /// An offer.
+    Offer(Box<Opened>),
+    /// Nothing: there is no such offer.
+    Unknown,
+    /// Nothing any more: the offer's table is older than 31 days.
+    Expired,
+}
+
+/// An offer that is being opened.
+#[derive(Debug)]
+pub struct Opened {
+    offer: Uuid,
+    number: u16,
+    table: Table,
+    text: Arc<Template>,
+}
+
+/// Looks for the offer of an address. An offer's uuid is its click id.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read.
+pub fn click(engine: &Engine, offer: Uuid) -> Result<Click, Unavailable> {
+    let Some((table, number)) = reading::offer(&engine.records, offer)? else {
+        return Ok(Click::Unknown);
+    };
+    let Some(table) = reading::table(&engine.records, table)? else { return Ok(Click::Unknown) };
+    let Some((_, quote)) = table.offer(number) else { return Ok(Click::Unknown) };
+    let open_until = table.head().created_at + Duration::days(OPEN_DAYS).num_milliseconds();
+    if engine.limiter.now() > open_until {
+        return Ok(Click::Expired);
+    }
+    let text = engine.records.templates.offer(quote.text).map_err(|_| Unavailable)?;
+    if text.imprint.is_none() {
+        return Ok(Click::Unknown);
+    }
+    Ok(Click::Offer(Box::new(Opened { offer, number, table, text })))
+}
+
+impl Opened {
+    /// Records the click; once this returns where it leads, it is kept or counted.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when the store cannot be read or written.
+    pub async fn record(&self, engine: &Engine) -> Result<String, Unavailable> {
+        let lead = reading::lead(&engine.records.store, self.table.head().lead)?.ok_or(Unavailable)?;
+        for _ in 0..MOST_TRIES {
+            match self.write(engine, &lead).await {
+                Err(CommitError::Guard { index: CLICKS_COUNTED, .. }) => {}
+                written => return written.map(|()| self.url()).map_err(|_| Unavailable),
+            }
+        }
+        Err(Unavailable)
+    }
+
+    /// Where it leads.
+    fn url(&self) -> String {
+        let (_, quote) = self.table.offer(self.number).expect("an opened offer is shown");
+        let declared = self.text.imprint.as_ref().map(|imprint| &imprint.landing_url);
+        let landing_url = quote.landing_url.as_ref().or(declared).expect("an opened offer leads somewhere");
+        let url = landing_url.replace("{clickId}", &self.offer.to_string());
+        url.replace("{leadUuid}", &self.table.head().lead.to_string())
+    }
+
+    /// Writes one click more, kept as long as there are few.
+    async fn write(&self, engine: &Engine, lead: &LeadRecord) -> Result<(), CommitError> {
+        let place = place(self.table.head().uuid, self.number);
+        let before = reading::clicks(&engine.records.store, place).map_err(|_| CommitError::Busy)?;
+        let is_kept = before.unwrap_or(0) < engine.configuration().rules.clicks_kept_per_offer;
+        if is_kept {
+            self.write_kept(engine, lead, place, before).await?;
+        } else {
+            engine.commit(writing::counted_click(lead, place, before)).await?;
+        }
+        counter!(CLICKS, "kept" => if is_kept { "yes" } else { "no" }).increment(1);
+        Ok(())
+    }
+
+    /// Writes a click that is kept, with its payout where the offer earns one by its first click. Test leads earn nothing.
+    async fn write_kept(
+        &self,
+        engine: &Engine,
+        lead: &LeadRecord,
+        place: Uuid,
+        before: Option<u64>,
+    ) -> Result<(), CommitError> {
+        let (seat, quote) = self.table.offer(self.number).expect("an opened offer is shown");
+        let now = Utc::now();
+        let action = LeadAction {
+            offer_click_id: Some(now.timestamp_micros()),
+            ..action_at(seat, ids::timed(), action_of(&quote.terms), now.into())
+        };
+        let click = || -> Commit {
+            writing::with_click(writing::counted_click(lead, place, before), lead, seat, &action)
+        };
+        let payout = self.text.imprint.as_ref().map(|imprint| imprint.payout);
+        let cents = payout.map_or(0.0, |payout| payout.dollars(None) * 100.0);
+        if payout.is_some_and(|payout| payout.on == PayoutStep::Click) && cents > 0.0 && !lead.test {
+            let paid = writing::with_click_payout(click(), lead, seat, place, &action, cents);
+            let (partner, at) = (seat.key.clone(), action.action_date.millis());
+            let posting = Posting { partner, product_type: seat.product_type, at, cents };
+            match engine.commit(posting.write(paid, action.uuid)).await {
+                // It has earned its payout before.
+                Err(CommitError::Guard { index, .. }) if index != CLICKS_COUNTED => {}
+                written => return written.map(|()| engine.limiter.book(&posting)),
+            }
+        }
+        engine.commit(click()).await
+    }
+}
+
+/// The lead action of opening an offer, by the array that it stands in.
+fn action_of(terms: &Terms) -> LeadActionType {
+    match terms {
+        Terms::Loan(_) => LeadActionType::ClickedReferralLink,
+        Terms::Card(_) => LeadActionType::ClickedCreditCardOfferLink,
+        Terms::Mortgage(_) => LeadActionType::ClickedMortgageOfferLink,
+        Terms::Savings(_) => LeadActionType::ClickedSavingsOfferLink,
+        Terms::Special(_) => LeadActionType::ClickedSpecialOfferLink,
+    }
+}

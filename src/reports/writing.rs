@@ -1,0 +1,165 @@
+//! What is written when: the commits of a click and of a report.
+
+use uuid::Uuid;
+
+use super::attribution::Attribution;
+use super::partner_events::ReportRecord;
+use crate::model::{EventType, LeadAction, PartnerEventReceipt, ProductType, Timestamp};
+use crate::partners::SeatTemplate;
+use crate::records::writing::{About, with_event};
+use crate::store::entities::{Happening, HappeningRecord, LeadRecord, Payout, PayoutRecord, PayoutSource};
+use crate::store::{Commit, Tree, codec};
+
+/// The first guard of [`counted_click`].
+pub const CLICKS_COUNTED: usize = 0;
+
+/// One click more on an offer, unless another was counted meanwhile.
+pub fn counted_click(lead: &LeadRecord, place: Uuid, before: Option<u64>) -> Commit {
+    let commit = Commit::new().about(lead.uuid);
+    let commit = match before {
+        None => commit.absent(Tree::Clicks, place.as_bytes()),
+        Some(count) => commit.unchanged(Tree::Clicks, place.as_bytes(), count.to_be_bytes()),
+    };
+    let count = before.unwrap_or(0).saturating_add(1);
+    commit.put(Tree::Clicks, place.as_bytes(), count.to_be_bytes().to_vec())
+}
+
+/// Adds that a click on an offer of a seat is kept: the lead event and the lead action.
+pub fn with_click(commit: Commit, lead: &LeadRecord, seat: &SeatTemplate, action: &LeadAction) -> Commit {
+    let event =
+        with_institution(lead, EventType::OfferClicked, action.action_date, seat, Some(seat.product_type));
+    let key = action_key(lead.uuid, action);
+    let commit = commit.put(Tree::LeadActions, key, codec::encode_json(action));
+    with_event(commit, lead.company, Happening { cause: Some(action.uuid), ..event })
+}
+
+/// Adds to the commit of a click that it has earned its payout, unless one has before.
+pub fn with_click_payout(
+    commit: Commit,
+    lead: &LeadRecord,
+    seat: &SeatTemplate,
+    place: Uuid,
+    action: &LeadAction,
+    cents: f64,
+) -> Commit {
+    let commit =
+        commit.absent(Tree::PaidClicks, place.as_bytes()).put(Tree::PaidClicks, place.as_bytes(), Vec::new());
+    let source = PayoutSource { uuid: action.uuid, institution: Some(institution(seat)), takes_back: None };
+    let earned = payout(lead.uuid, action.action_date, cents);
+    with_payout(commit, lead.company, earned, Some(seat.product_type), source)
+}
+
+/// What a partner reported, with the lead event, the lead action and the payout that it becomes, unless it has reported
+/// under the same key before.
+pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit {
+    let receipt = &report.receipt;
+    let mut commit = with_report(Commit::new().absent(Tree::PartnerEvents, key), key, report);
+    if let Some(happening) = &report.happening {
+        commit = with_event(commit, report.company, happening.clone());
+    }
+    match receipt.payout_in_cents {
+        Some(cents) => {
+            let product_type = receipt.product_type.unwrap_or(about.seat.product_type);
+            let earned = payout(receipt.lead_uuid, receipt.created_at, cents.0);
+            let institution = Some(institution(&about.seat));
+            let source = PayoutSource { uuid: receipt.uuid, institution, takes_back: None };
+            with_payout(commit, report.company, earned, Some(product_type), source)
+        }
+        None => commit,
+    }
+}
+
+/// The lead event that a report becomes, if any.
+pub fn happening(receipt: &PartnerEventReceipt, about: &Attribution) -> Option<Happening> {
+    let event_type = receipt.event_type.event_type()?;
+    let event =
+        with_institution(&about.lead, event_type, receipt.occurred_at, &about.seat, receipt.product_type);
+    Some(Happening { amount_in_cents: receipt.amount_in_cents, cause: Some(receipt.uuid), ..event })
+}
+
+/// A report that was taken back, unless it has changed meanwhile: its action is deleted, its event and its payout, which was of
+/// a product type, are taken back.
+pub fn revoked_report(
+    key: &[u8],
+    earlier: &ReportRecord,
+    revoked: &ReportRecord,
+    product_type: Option<ProductType>,
+) -> Commit {
+    let guarded = Commit::new().unchanged(Tree::PartnerEvents, key, codec::encode_json(earlier));
+    let commit = with_report(guarded, key, revoked);
+    let receipt = &revoked.receipt;
+    let Some(at) = receipt.revoked_at else { return commit };
+    let commit = match &revoked.happening {
+        Some(happening) => {
+            let taken_back = vec![(happening.clone(), at.millis())];
+            let record = HappeningRecord { happenings: Vec::new(), taken_back };
+            commit.append(Tree::LeadEvents, revoked.company, codec::encode(&record))
+        }
+        None => commit,
+    };
+    match receipt.payout_in_cents {
+        Some(cents) => {
+            let taken_back = payout(receipt.lead_uuid, at, -cents.0);
+            let source = PayoutSource {
+                uuid: receipt.uuid,
+                institution: revoked.happening.as_ref().and_then(|event| event.institution.clone()),
+                takes_back: Some(receipt.created_at.millis()),
+            };
+            with_payout(commit, revoked.company, taken_back, product_type, source)
+        }
+        None => commit,
+    }
+}
+
+fn with_report(commit: Commit, key: &[u8], report: &ReportRecord) -> Commit {
+    let commit = commit.about(report.receipt.lead_uuid);
+    let commit = commit.put(Tree::PartnerEvents, key, codec::encode_json(report));
+    match &report.action {
+        Some(action) => {
+            let key = action_key(report.receipt.lead_uuid, action);
+            commit.put(Tree::LeadActions, key, codec::encode_json(action))
+        }
+        None => commit,
+    }
+}
+
+fn action_key(lead: Uuid, action: &LeadAction) -> Vec<u8> {
+    [&lead.as_bytes()[..], action.uuid.as_bytes()].concat()
+}
+
+fn with_payout(
+    commit: Commit,
+    company: Uuid,
+    payout: Payout,
+    product_type: Option<ProductType>,
+    source: PayoutSource,
+) -> Commit {
+    let record =
+        PayoutRecord { payouts: vec![payout], product_types: vec![product_type], sources: vec![source] };
+    commit.append(Tree::LeadPayouts, company, codec::encode(&record))
+}
+
+/// The institution of a seat: uuid and name.
+fn institution(seat: &SeatTemplate) -> (Uuid, String) {
+    (seat.institution, seat.partner.name.clone())
+}
+
+/// Only live leads earn.
+fn payout(lead: Uuid, booked_at: Timestamp, cents: f64) -> Payout {
+    Payout { lead, booked_at_ms: booked_at.millis(), cents }
+}
+
+/// Something that happened to a lead at the institution of a seat.
+fn with_institution(
+    lead: &LeadRecord,
+    event_type: EventType,
+    at: Timestamp,
+    seat: &SeatTemplate,
+    product_type: Option<ProductType>,
+) -> Happening {
+    Happening {
+        institution: Some(institution(seat)),
+        product_type,
+        ..About::of(lead).happening(event_type, at.millis())
+    }
+}

@@ -1,0 +1,138 @@
+//! A line: a record with its tree and key, readable where its bytes can be made again of what is read.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::rate_table::asks::Asks;
+use crate::rate_table::record::{Answer, AnswerRecord, TableHead};
+use crate::records::postings::Posting;
+use crate::store::entities::{
+    Happening, HappeningRecord, Payout, PayoutRecord, PayoutRecordWithoutSources, Tag,
+};
+use crate::store::{Tree, codec};
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Heading {
+    /// The version of the lines.
+    pub offerd_export: u32,
+    /// Whether what tells of persons is in it.
+    pub personal_data: bool,
+}
+
+/// The last line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// How many lines of records there are.
+    pub records: u64,
+}
+
+/// A record.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// The name of its tree.
+    pub tree: String,
+    /// Its key, in hexadecimal.
+    pub key: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hex: Option<String>,
+}
+
+impl Line {
+    /// The line of a record.
+    pub fn of(tree: Tree, key: &[u8], payload: &[u8]) -> Self {
+        let line = Self { tree: tree.name().to_owned(), key: hex(key), value: None, text: None, hex: None };
+        if let Some(value) = readable(tree, payload)
+            && bytes(tree, &value).as_deref() == Some(payload)
+        {
+            return Self { value: Some(value), ..line };
+        }
+        match std::str::from_utf8(payload) {
+            Ok(text) if tree == Tree::Templates => Self { text: Some(text.to_owned()), ..line },
+            _ => Self { hex: Some(hex(payload)), ..line },
+        }
+    }
+
+    /// The payload of the record; nothing when the line has none, or several.
+    pub fn payload(&self, tree: Tree) -> Option<Vec<u8>> {
+        match (&self.value, &self.text, &self.hex) {
+            (Some(value), None, None) => bytes(tree, value),
+            (None, Some(text), None) => Some(text.as_bytes().to_vec()),
+            (None, None, Some(hex)) => unhex(hex),
+            _ => None,
+        }
+    }
+}
+
+/// A payload as JSON, where it is that or postcard.
+fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
+    match tree {
+        Tree::Companies
+        | Tree::Tokens
+        | Tree::PartnerKeys
+        | Tree::Leads
+        | Tree::LeadActions
+        | Tree::PartnerEvents
+        | Tree::Pauses
+        | Tree::Sessions
+        | Tree::OfferDisplays => codec::decode_json(payload).ok(),
+        Tree::RateTables => json_of::<TableHead>(payload),
+        Tree::Answers => json_of::<AnswerRecord>(payload).or_else(|| json_of::<Vec<Answer>>(payload)),
+        Tree::Asks => json_of::<Asks>(payload),
+        Tree::Postings => json_of::<Posting>(payload),
+        Tree::LeadEvents => {
+            json_of::<HappeningRecord>(payload).or_else(|| json_of::<Vec<Happening>>(payload))
+        }
+        Tree::LeadPayouts => json_of::<PayoutRecord>(payload)
+            .or_else(|| json_of::<PayoutRecordWithoutSources>(payload))
+            .or_else(|| json_of::<Vec<Payout>>(payload)),
+        Tree::LeadClientTags => json_of::<Vec<Tag>>(payload),
+        _ => None,
+    }
+}
+
+/// The payload that JSON was made of.
+fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
+    match tree {
+        Tree::RateTables => postcard_of::<TableHead>(value),
+        Tree::Answers => postcard_of::<AnswerRecord>(value).or_else(|| postcard_of::<Vec<Answer>>(value)),
+        Tree::Asks => postcard_of::<Asks>(value),
+        Tree::Postings => postcard_of::<Posting>(value),
+        Tree::LeadEvents => {
+            postcard_of::<HappeningRecord>(value).or_else(|| postcard_of::<Vec<Happening>>(value))
+        }
+        Tree::LeadPayouts => postcard_of::<PayoutRecord>(value)
+            .or_else(|| postcard_of::<PayoutRecordWithoutSources>(value))
+            .or_else(|| postcard_of::<Vec<Payout>>(value)),
+        Tree::LeadClientTags => postcard_of::<Vec<Tag>>(value),
+        _ => Some(value.get().as_bytes().to_vec()),
+    }
+}
+
+fn json_of<T: DeserializeOwned + Serialize>(payload: &[u8]) -> Option<Box<RawValue>> {
+    to_raw_value(&codec::decode::<T>(payload).ok()?).ok()
+}
+
+fn postcard_of<T: DeserializeOwned + Serialize>(value: &RawValue) -> Option<Vec<u8>> {
+    serde_json::from_str::<T>(value.get()).ok().map(|value| codec::encode(&value))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes that hexadecimal digits stand for.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |letter: &u8| char::from(*letter).to_digit(16).map(|digit| digit as u8);
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let byte = |[high, low]: &[u8; 2]| Some(digit(high)? << 4 | digit(low)?);
+    rest.is_empty().then(|| pairs.iter().map(byte).collect())?
+}

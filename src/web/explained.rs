@@ -1,0 +1,118 @@
+//! What hyper refuses without asking us, with a body that says why: it answers a head that is too long with a status alone.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use hyper::header::{CONNECTION, HeaderValue};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::activity::Activity;
+use super::exchange::{REQUEST_ID, request_id};
+use super::failure::Failure;
+use super::stock_answer::StockAnswer;
+use crate::ids;
+
+/// How hyper's answer to a head that is too long begins. None of ours has this status.
+const TOO_LARGE: &[u8] = b"HTTP/1.1 431 ";
+
+/// A stream of HTTP/1 on which an answer of hyper's own is replaced by one that says what is wrong. The connection ends with it.
+pub(super) struct Explained<S> {
+    stream: S,
+    head_bytes: usize,
+    activity: Arc<Activity>,
+    /// What is written in place of hyper's answer, and how much of it has been.
+    instead: Option<(Vec<u8>, usize)>,
+}
+
+impl<S> Explained<S> {
+    /// A stream on which heads may have so many bytes.
+    pub(super) fn new(stream: S, head_bytes: usize, activity: Arc<Activity>) -> Self {
+        Self { stream, head_bytes, activity, instead: None }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Explained<S> {
+    /// Writes the answer in place of hyper's, if `buffer` is where that begins; all of `buffer` counts as written then.
+    fn poll_instead(&mut self, context: &mut Context<'_>, buffer: &[u8]) -> Poll<Option<io::Result<()>>> {
+        if self.instead.is_none() && buffer.starts_with(TOO_LARGE) {
+            self.instead = Some((too_large(self.head_bytes), 0));
+            // The rest of the head is heard out, or the client would never read why.
+            self.activity.receives(true);
+        }
+        let Some((answer, written)) = &mut self.instead else { return Poll::Ready(None) };
+        while *written < answer.len() {
+            match ready!(Pin::new(&mut self.stream).poll_write(context, &answer[*written..])) {
+                Ok(0) => return Poll::Ready(Some(Err(io::ErrorKind::WriteZero.into()))),
+                Ok(more) => *written += more,
+                Err(error) => return Poll::Ready(Some(Err(error))),
+            }
+        }
+        Poll::Ready(Some(Ok(())))
+    }
+}
+
+/// The answer to a head that is too long.
+fn too_large(head_bytes: usize) -> Vec<u8> {
+    let failure = Failure::head_too_large(head_bytes);
+    let (status, body) = (failure.status, serde_json::to_vec(&failure.errors).unwrap_or_default());
+    let mut headers = StockAnswer::from(failure).give().headers().clone();
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    headers.insert(REQUEST_ID, request_id(ids::random()));
+    let reason = status.canonical_reason().unwrap_or_default();
+    let mut answer = format!("HTTP/1.1 {} {reason}\r\n", status.as_str()).into_bytes();
+    for (name, value) in &headers {
+        answer.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+    }
+    answer.extend(format!("content-length: {}\r\n\r\n", body.len()).into_bytes());
+    answer.extend(body);
+    answer
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Explained<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Explained<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match ready!(self.poll_instead(context, buffer)) {
+            Some(written) => Poll::Ready(written.map(|()| buffer.len())),
+            None => Pin::new(&mut self.stream).poll_write(context, buffer),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let first = buffers.iter().find(|buffer| !buffer.is_empty()).map_or(&[][..], |buffer| buffer);
+        match ready!(self.poll_instead(context, first)) {
+            Some(written) => Poll::Ready(written.map(|()| buffers.iter().map(|buffer| buffer.len()).sum())),
+            None => Pin::new(&mut self.stream).poll_write_vectored(context, buffers),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,91 @@
+//! How a connection is closed on which a body may still be coming: our side first, and theirs once they have said what they
+//! were saying. A client that is cut off while it writes never reads the answer: what comes in on a closed socket is answered
+//! with a reset, which takes the answer back.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::time::Sleep;
+
+/// How much is listened to and forgotten: twice the largest cap of a body that the settings take.
+const LISTENED_TO_BYTES: usize = 2 * 1024 * 1024;
+
+/// How long it is.
+const LISTENED_TO: Duration = Duration::from_secs(1);
+
+/// What is forgotten at a time.
+const PIECE_BYTES: usize = 8 * 1024;
+
+/// Listens to who has been told that the connection ends, until they end it too.
+pub(super) struct LingeringClose {
+    over: Pin<Box<Sleep>>,
+    left_bytes: usize,
+}
+
+impl LingeringClose {
+    /// Our side is closed now.
+    pub(super) fn begin() -> Self {
+        Self { over: Box::pin(tokio::time::sleep(LISTENED_TO)), left_bytes: LISTENED_TO_BYTES }
+    }
+
+    /// Ready once the other side is done, or has been listened to for long enough.
+    pub(super) fn poll(
+        &mut self,
+        stream: &mut (impl AsyncRead + Unpin),
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
+        while self.left_bytes > 0 {
+            let mut piece = [0; PIECE_BYTES];
+            let mut piece = ReadBuf::new(&mut piece);
+            match Pin::new(&mut *stream).poll_read(context, &mut piece) {
+                Poll::Ready(Ok(())) if !piece.filled().is_empty() => {
+                    self.left_bytes = self.left_bytes.saturating_sub(piece.filled().len());
+                }
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return self.over.as_mut().poll(context),
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::poll_fn;
+    use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
+    use tokio::time::Instant;
+
+    /// Listens to the end; how long it took.
+    async fn listen(mut stream: DuplexStream) -> Duration {
+        let (begun, mut lingering) = (Instant::now(), LingeringClose::begin());
+        poll_fn(|context| lingering.poll(&mut stream, context)).await;
+        begun.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_ends_what_they_say_is_heard_out_and_not_waited_for() {
+        let (mut client, ours) = duplex(16);
+        let listening = tokio::spawn(listen(ours));
+        client.write_all(&[7; 100_000]).await.expect("all of it is taken");
+        drop(client);
+        assert_eq!(listening.await.unwrap(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_silent_is_waited_for_so_long_and_who_never_ends_is_cut() {
+        let (_client, ours) = duplex(16);
+        assert!(listen(ours).await >= LISTENED_TO);
+        let (mut client, ours) = duplex(PIECE_BYTES);
+        let listening = tokio::spawn(listen(ours));
+        let mut sent_bytes = 0;
+        while client.write_all(&[7; PIECE_BYTES]).await.is_ok() {
+            sent_bytes += PIECE_BYTES;
+        }
+        assert_eq!(listening.await.unwrap(), Duration::ZERO);
+        assert!((LISTENED_TO_BYTES..=LISTENED_TO_BYTES + 2 * PIECE_BYTES).contains(&sent_bytes));
+    }
+}

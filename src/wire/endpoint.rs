@@ -1,0 +1,303 @@
+//! One kind of traffic to a far system: what it may have under way, when it is kept back, when it is sent again.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::breaker::{Breaker, BreakerRules, BreakerState, Turn};
+use super::call::{Call, Reply};
+use super::error::{CallError, Failed};
+use super::figures::Figures;
+use super::late::LateWatch;
+use super::panel::Panel;
+use super::pool::{Pool, Prepared};
+use super::retry::{RetryBudget, RetryRules};
+
+/// Limits of a endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndpointRules {
+    /// Most calls under way; one more is refused at once.
+    pub concurrency: usize,
+    /// When calls are kept back.
+    pub breaker: BreakerRules,
+    /// When they are sent again.
+    pub retry: RetryRules,
+    /// How long an answer is watched for after its deadline, of one call at a time; no time watches none.
+    pub late_patience: Duration,
+}
+
+impl Default for EndpointRules {
+    fn default() -> Self {
+        Self {
+            concurrency: 64,
+            breaker: BreakerRules::default(),
+            retry: RetryRules::default(),
+            late_patience: Duration::ZERO,
+        }
+    }
+}
+
+/// A endpoint as it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndpointState {
+    /// Where its breaker stands.
+    pub breaker: BreakerState,
+    /// Since when its breaker has not been closed.
+    pub ejected_since: Option<Instant>,
+    /// Whether the breaker only counts, and refuses nothing.
+    pub simulated: bool,
+    /// Calls under way.
+    pub in_flight: usize,
+    /// Calls within the breaker's window.
+    pub calls: u32,
+    /// Those of them that failed.
+    pub failed: u32,
+}
+
+impl EndpointState {
+    /// Share of failed calls within the breaker's window, from 0 to 1.
+    pub fn failure_share(&self) -> Option<f64> {
+        (self.calls > 0).then(|| f64::from(self.failed) / f64::from(self.calls))
+    }
+}
+
+/// One kind of traffic to a far system. Cheap to clone.
+#[derive(Clone)]
+pub struct Endpoint(Arc<Inner>);
+
+struct Inner {
+    pool: Pool,
+    name: String,
+    panel: Arc<Panel>,
+    concurrency: usize,
+    places: Arc<Semaphore>,
+    late: LateWatch,
+    attempts: u8,
+    breaker: Mutex<Breaker>,
+    retries: Mutex<RetryBudget>,
+    figures: Figures,
+}
+
+impl Endpoint {
+    pub(super) fn new(pool: Pool, panel: Arc<Panel>, name: &str, rules: EndpointRules) -> Self {
+        panel.join();
+        let concurrency = rules.concurrency.min(Semaphore::MAX_PERMITS);
+        let late = LateWatch::new(pool.name(), name, rules.late_patience);
+        Self(Arc::new(Inner {
+            figures: Figures::new(pool.name(), name),
+            pool,
+            name: name.to_owned(),
+            panel,
+            concurrency,
+            places: Arc::new(Semaphore::new(concurrency)),
+            late,
+            attempts: rules.retry.attempts.max(1),
+            breaker: Mutex::new(Breaker::new(rules.breaker)),
+            retries: Mutex::new(RetryBudget::new(rules.retry)),
+        }))
+    }
+
+    /// Sends a call and reads the whole reply, until `deadline`. On a reply the caller passes judgement with
+    /// [`Self::judged`]; an error has been judged.
+    pub async fn call(&self, call: Call, deadline: Instant) -> Result<Reply, CallError> {
+        let result = self.0.call(call, deadline).await;
+        if let Err(error) = &result {
+            self.0.figures.error(*error);
+        }
+        result
+    }
+
+    /// Makes a connection as a call would, and drops it ([`Pool::reach`]); neither breaker nor limits hear of it.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn reach(&self, url: &str) -> Result<(), CallError> {
+        self.0.pool.reach(url).await
+    }
+
+    /// Says whether a reply made sense. A server's error and garbage are failures; "declined" is none.
+    pub fn judged(&self, ok: bool) {
+        self.0.judge(ok);
+    }
+
+    /// How long the last calls took in all that ran out of time and were watched; nothing of one whose answer never came.
+    pub fn late(&self) -> Vec<Option<Duration>> {
+        self.0.late.seen()
+    }
+
+    /// How it stands, for display.
+    pub fn state(&self) -> EndpointState {
+        let breaker = self.0.breaker();
+        let tally = breaker.tally(Instant::now());
+        EndpointState {
+            breaker: breaker.state(),
+            ejected_since: breaker.ejected_since(),
+            simulated: self.0.panel.simulates(),
+            in_flight: self.0.concurrency - self.0.places.available_permits(),
+            calls: tally.calls,
+            failed: tally.failed,
+        }
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Endpoint")
+            .field("pool", &self.0.pool)
+            .field("name", &self.0.name)
+            .field("state", &self.state())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    async fn call(&self, call: Call, deadline: Instant) -> Result<Reply, CallError> {
+        if Instant::now() >= deadline {
+            return Err(CallError::NoTime);
+        }
+        let idempotent = call.idempotent;
+        let prepared = self.pool.prepare(call)?;
+        let _place = self.places.try_acquire().map_err(|_| CallError::Busy)?;
+        let under_way = self.admit(deadline)?;
+        let result = self.send(&prepared, idempotent, deadline).await;
+        under_way.end(&result);
+        result
+    }
+
+    /// Asks the breaker.
+    fn admit(&self, deadline: Instant) -> Result<UnderWay<'_>, CallError> {
+        let admitted = {
+            let mut breaker = self.breaker();
+            let before = breaker.state();
+            let admitted = breaker.admits(Instant::now());
+            if breaker.state() != before {
+                self.figures.breaker(breaker.state());
+            }
+            admitted
+        };
+        if !admitted && !self.panel.simulates() {
+            return Err(CallError::BreakerOpen);
+        }
+        self.figures.begun();
+        Ok(UnderWay { endpoint: self, deadline, ended: false })
+    }
+
+    /// Sends, and again where that does no harm, is within the budget and in time.
+    async fn send(
+        &self,
+        prepared: &Prepared,
+        idempotent: bool,
+        deadline: Instant,
+    ) -> Result<Reply, CallError> {
+        self.retries().call();
+        let begun = Instant::now();
+        let too_late = |head| self.late.watch(begun, &self.places, head);
+        let mut sent = 1;
+        loop {
+            match self.pool.attempt(prepared, deadline, too_late).await {
+                Ok(reply) => return Ok(Reply { sent, ..reply }),
+                Err(failed) if sent < self.attempts && self.may_repeat(failed, idempotent, deadline) => {
+                    sent += 1;
+                    self.figures.retried();
+                }
+                Err(failed) => return Err(failed.error),
+            }
+        }
+    }
+
+    fn may_repeat(&self, failed: Failed, idempotent: bool, deadline: Instant) -> bool {
+        let now = Instant::now();
+        failed.may_repeat(idempotent) && now < deadline && self.retries().withdraw(now)
+    }
+
+    /// Passes judgement on a call, and acts on what that changes.
+    fn judge(&self, ok: bool) {
+        let now = Instant::now();
+        let mut breaker = self.breaker();
+        let Some(turn) = breaker.judge(now, ok, || self.panel.eject()) else { return };
+        let tally = breaker.tally(now);
+        self.figures.breaker(breaker.state());
+        drop(breaker);
+        let (pool, endpoint, simulated) = (self.pool.name(), &*self.name, self.panel.simulates());
+        match turn {
+            Turn::Opened(open_for) => {
+                let open_for = open_for.as_secs_f64();
+                tracing::warn!(
+                    pool,
+                    endpoint,
+                    simulated,
+                    open_for,
+                    calls = tally.calls,
+                    failed = tally.failed,
+                    "breaker opened"
+                );
+            }
+            Turn::Held => {
+                tracing::warn!(
+                    pool,
+                    endpoint,
+                    calls = tally.calls,
+                    failed = tally.failed,
+                    "breaker stays closed: as much of the panel as allowed is ejected"
+                );
+            }
+            Turn::Closed => {
+                self.panel.restore();
+                tracing::info!(pool, endpoint, simulated, "breaker closed");
+            }
+        }
+    }
+
+    /// Nothing panics while it is held; the same holds of the budget.
+    fn breaker(&self) -> MutexGuard<'_, Breaker> {
+        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn retries(&self) -> MutexGuard<'_, RetryBudget> {
+        self.retries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let ejected = self.breaker().ejected_since().is_some();
+        self.panel.leave(ejected);
+    }
+}
+
+/// A call that the breaker has let through. However it ends, even dropped, the breaker hears of it.
+struct UnderWay<'a> {
+    endpoint: &'a Inner,
+    deadline: Instant,
+    ended: bool,
+}
+
+impl UnderWay<'_> {
+    /// Judges an error; a reply is judged by its reader.
+    fn end(mut self, result: &Result<Reply, CallError>) {
+        self.ended = true;
+        match result {
+            Ok(_) => {}
+            Err(error) if error.blames_far_side() => self.endpoint.judge(false),
+            Err(_) => self.endpoint.breaker().forget(),
+        }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.endpoint.figures.ended();
+        if self.ended {
+            return;
+        }
+        // Whoever waits with the same deadline may give up a moment before we do.
+        if Instant::now() >= self.deadline {
+            self.endpoint.judge(false);
+        } else {
+            self.endpoint.breaker().forget();
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What a endpoint lets through.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::kit::{Server, answer, far, near, once, post, request, send};
+use crate::wire::{BreakerRules, BreakerState, CallError, Endpoint, EndpointRules, PanelRules, Wire};
+
+const BREAKER: BreakerRules = BreakerRules {
+    window: Duration::from_secs(60),
+    minimum_calls: 3,
+    failure_percent: 100,
+    open_for: Duration::from_secs(60),
+    open_ceiling: Duration::from_secs(60),
+    probes: 1,
+    successes: 1,
+};
+
+fn wire(max_ejected_percent: u8, simulate_only: bool) -> Wire {
+    Wire::new(PanelRules { max_ejected_percent, simulate_only }).unwrap()
+}
+
+fn endpoint(wire: &Wire) -> Endpoint {
+    wire.pool("lender", near()).unwrap().endpoint("loan", EndpointRules { breaker: BREAKER, ..once() })
+}
+
+fn eject(endpoint: &Endpoint) -> BreakerState {
+    (0..BREAKER.minimum_calls).for_each(|_| endpoint.judged(false));
+    endpoint.state().breaker
+}
+
+/// Lets `time` pass with nothing under way.
+async fn pass(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
+
+/// A server that tells of each request, and answers none.
+async fn silent() -> (Server, Arc<Notify>) {
+    let asked = Arc::new(Notify::new());
+    let tell = Arc::clone(&asked);
+    let server = Server::run(move |mut stream, _| {
+        let asked = Arc::clone(&tell);
+        async move {
+            request(&mut stream).await.unwrap();
+            asked.notify_one();
+            // Until the client goes.
+            let _ = request(&mut stream).await;
+        }
+    })
+    .await;
+    (server, asked)
+}
+
+#[tokio::test]
+async fn a_full_lane_refuses_at_once() {
+    let (server, asked) = silent().await;
+    let endpoint = wire(50, false)
+        .pool("lender", near())
+        .unwrap()
+        .endpoint("loan", EndpointRules { concurrency: 1, ..once() });
+    let first = tokio::spawn({
+        let (endpoint, url) = (endpoint.clone(), server.url());
+        async move { send(&endpoint, url).await }
+    });
+    asked.notified().await;
+    assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::Busy);
+    first.abort();
+    assert!(first.await.unwrap_err().is_cancelled());
+    let state = endpoint.state();
+    assert_eq!((state.in_flight, state.calls), (0, 0), "a client that goes says nothing of the far side");
+}
+
+#[tokio::test]
+async fn a_call_given_up_at_its_deadline_has_failed() {
+    let (server, asked) = silent().await;
+    let endpoint = endpoint(&wire(50, false));
+    let deadline = far();
+    let mut calling = Box::pin(endpoint.call(post(server.url()), deadline));
+    tokio::select! {
+        _ = &mut calling => panic!("nobody answers"),
+        () = asked.notified() => {}
+    }
+    pass(deadline - Instant::now()).await;
+    drop(calling);
+    let state = endpoint.state();
+    assert_eq!((state.in_flight, state.calls, state.failed), (0, 1, 1));
+}
+
+#[tokio::test]
+async fn an_open_breaker_keeps_calls_back_until_a_probe_is_judged_well() {
+    let server = Server::always(answer("500 Internal Server Error", "")).await;
+    let endpoint = endpoint(&wire(50, false));
+    for _ in 0..BREAKER.minimum_calls {
+        assert!(send(&endpoint, server.url()).await.is_ok());
+        endpoint.judged(false);
+    }
+    assert_eq!(endpoint.state().failure_share(), Some(1.0));
+    assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::BreakerOpen);
+    pass(BREAKER.open_for).await;
+    assert!(send(&endpoint, server.url()).await.is_ok());
+    assert_eq!(endpoint.state().breaker, BreakerState::HalfOpen);
+    assert_eq!(
+        send(&endpoint, server.url()).await.unwrap_err(),
+        CallError::BreakerOpen,
+        "one probe at a time"
+    );
+    endpoint.judged(true);
+    let state = endpoint.state();
+    assert_eq!((state.breaker, state.ejected_since), (BreakerState::Closed, None));
+    assert!(send(&endpoint, server.url()).await.is_ok());
+}
+
+#[tokio::test]
+async fn errors_open_it_without_anybodys_judgement() {
+    let server = Server::run(|mut stream, _| async move {
+        request(&mut stream).await.unwrap();
+    })
+    .await;
+    let endpoint = endpoint(&wire(50, false));
+    for _ in 0..BREAKER.minimum_calls {
+        assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::Broken);
+    }
+    assert_eq!(endpoint.state().breaker, BreakerState::Open);
+    assert_eq!(server.connections(), BREAKER.minimum_calls as usize);
+}
+
+#[tokio::test]
+async fn no_more_of_the_panel_than_allowed_is_ejected() {
+    let wire = wire(50, false);
+    let endpoints: Vec<Endpoint> = (0..5).map(|_| endpoint(&wire)).collect();
+    assert_eq!(eject(&endpoints[0]), BreakerState::Open);
+    assert_eq!(eject(&endpoints[1]), BreakerState::Open);
+    assert_eq!(eject(&endpoints[2]), BreakerState::Closed);
+    // A endpoint that goes makes room, of the four that are left.
+    let mut endpoints = endpoints;
+    drop(endpoints.remove(0));
+    assert_eq!(eject(&endpoints[1]), BreakerState::Open);
+    assert_eq!(eject(&endpoints[2]), BreakerState::Closed);
+}
+
+#[tokio::test]
+async fn a_simulated_breaker_refuses_nothing() {
+    let server = Server::always(answer("200 OK", "")).await;
+    let endpoint = endpoint(&wire(50, true));
+    assert_eq!(eject(&endpoint), BreakerState::Open);
+    assert!(endpoint.state().simulated);
+    assert!(send(&endpoint, server.url()).await.is_ok());
+}

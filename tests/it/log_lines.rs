@@ -1,0 +1,61 @@
+//! What log lines tell of the request that they are of.
+
+use hyper::Method;
+
+use crate::kit::partners::prompt_partners;
+use crate::kit::{Answer, Daemon};
+
+/// The line that tells of an answer.
+const ANSWERED: &str = "request answered";
+
+async fn daemon(filter: &str, format: &str) -> Daemon {
+    let plan = Daemon::with_partners(prompt_partners(1));
+    plan.setting("log.filter", filter).setting("log.format", format).start().await
+}
+
+async fn answered(daemon: &Daemon, listener: &str) -> Answer {
+    daemon.request(Method::GET, &format!("{listener}/nowhere"), "", "").await
+}
+
+fn id(answer: &Answer) -> &str {
+    answer.header("request-id").expect("each answer has an id")
+}
+
+#[tokio::test]
+async fn a_line_names_the_request_that_it_is_of_by_the_id_that_its_answer_has() {
+    let daemon = daemon("info,offerd::web::exchange=debug", "text").await;
+    let answers = [answered(&daemon, &daemon.api).await, answered(&daemon, &daemon.admin).await];
+    let log = daemon.log();
+    for (answer, listener) in answers.iter().zip(["api", "admin"]) {
+        let span = format!("request{{request_id={} listener=\"{listener}\"}}: ", id(answer));
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(id(answer))).collect();
+        assert_eq!(lines.len(), 1, "{log}");
+        assert!(lines[0].contains(&span) && lines[0].contains(ANSWERED), "{}", lines[0]);
+    }
+    let ready = log.lines().find(|line| line.contains(" ready ")).expect("a daemon tells that it is ready");
+    assert!(!ready.contains("request_id"), "{ready}");
+}
+
+#[tokio::test]
+async fn machines_read_it_as_a_span() {
+    let daemon = daemon("info,offerd::web::exchange=debug", "json").await;
+    let answer = answered(&daemon, &daemon.api).await;
+    let log = daemon.log();
+    let line = log.lines().find(|line| line.contains(id(&answer))).expect("the answer is logged");
+    let line: serde_json::Value = serde_json::from_str(line).expect("a line is JSON");
+    assert_eq!(line["message"], ANSWERED);
+    assert_eq!(
+        line["span"],
+        serde_json::json!({"name": "request", "request_id": id(&answer), "listener": "api"})
+    );
+}
+
+#[tokio::test]
+async fn a_filter_may_go_by_requests() {
+    let daemon = daemon("info,[request{listener=api}]=debug", "text").await;
+    let wanted = answered(&daemon, &daemon.api).await;
+    let other = answered(&daemon, &daemon.admin).await;
+    let log = daemon.log();
+    assert!(log.lines().any(|line| line.contains(id(&wanted)) && line.contains(ANSWERED)), "{log}");
+    assert!(!log.contains(id(&other)), "{log}");
+}

@@ -1,15 +1,14 @@
 //! How many requests a second, and how long each takes: the daemon and the bare server in turn.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use hdrhistogram::Histogram;
 use hyper::Method;
-use offerd::analytics::ArrivalTime;
 use offerd::model::EventType;
 use offerd::store::entities::Happening;
 use offerd::store::tokens::Tokens;
-use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
+use offerd::store::{Commit, Store, StoreOptions, Tree, codec};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
@@ -232,13 +231,11 @@ fn polled(runtime: &Runtime, headers: fn(&str) -> Vec<(&str, &str)>, status: u16
     Ready { daemon, call, answer }
 }
 
+/// A page of the newer form, which shows what has just arrived.
 fn feed_page(runtime: &Runtime) -> Ready {
     let daemon = runtime.block_on(Daemon::with_partners(prompt_partners(1)).start());
     let (_, stopped) = daemon.terminate();
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("it is after 1970");
-    let then = ArrivalTime((now - Duration::from_secs(4 * 3600)).as_micros() as u64);
-    let clock = Clock::new(move || then.0);
-    let store = Store::open_inline_with(&StoreOptions { clock, ..StoreOptions::new(stopped.plan.store()) });
+    let store = Store::open_inline_with(&StoreOptions::new(stopped.plan.store()));
     let store = store.expect("a daemon that ended leaves a sound store");
     let company = Tokens::of(store.clone()).companies()[0].uuid;
     let append =
@@ -252,10 +249,14 @@ fn feed_page(runtime: &Runtime) -> Ready {
     drop(store);
 
     let daemon = runtime.block_on(stopped.start());
-    let url = format!("{}/supplyAnalytics/leadEvents?timestamp={then}", daemon.api);
-    let answer = runtime.block_on(daemon.request(Method::GET, &url, &daemon.confidential, ""));
+    let url = format!(
+        "{}/supplyAnalytics/leadEvents?sinceTimestamp=2020-01-01T00:00:00Z&limit={EVENTS}",
+        daemon.api
+    );
+    let newer = [("api-version", "2025-04-01")];
+    let answer = runtime.block_on(daemon.request_with(Method::GET, &url, &daemon.confidential, &newer, ""));
     assert_eq!(answer.json()["data"].as_array().map(Vec::len), Some(EVENTS as usize), "{:?}", answer.status);
-    let call = Call::new("GET", &url, &daemon.confidential, &[], "", 200);
+    let call = Call::new("GET", &url, &daemon.confidential, &newer, "", 200);
     Ready { daemon, call, answer }
 }
 

@@ -1,0 +1,147 @@
+//! Whom the actor asks: catalogs here and now, who lives elsewhere by an actor of its own, and whom the limits let.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use tokio::time::Instant;
+
+use super::RateTableActor;
+use crate::matching::limiter::Round;
+use crate::matching::messages::{PartnerAnswered, RequestOffers};
+use crate::matching::partner_actor::{PartnerActor, catalog_answer};
+use crate::matching::prepared::Prepared;
+use crate::matching::question::Question;
+use crate::matching::replies::Replies;
+use crate::matching::trigger::Trigger;
+use crate::model::ProductType;
+use crate::partners::{Fit, Seat, SeatTemplate};
+use crate::planted::{Planted, planted};
+use crate::rate_table::machine::Event;
+use crate::rate_table::outcome::{Failure, Outcome};
+use crate::rate_table::record::Ask;
+
+impl RateTableActor {
+    /// Asks seats, each with its budget.
+    pub(super) fn ask(&mut self, seats: &[usize], ctx: &mut Context<Self>) {
+        let mut prepared = self.prepared.take().unwrap_or_else(|| self.question().into());
+        for &seat in seats {
+            let at = self.engine.limiter.now();
+            let Some(fit) = self.start.fits[seat].take() else {
+                let gone = Outcome::Failed(Failure::Gone);
+                self.engine.statistics.not_asked(&self.shown().seats()[seat], gone.word());
+                self.table.handle(Event::Answered { seat, end: gone.into(), at });
+                continue;
+            };
+            let holds_up = self.table.second_look_to_come() && fit.seat.product_type == ProductType::Loan;
+            let Some(budget) = self.budget.for_partner(self.engine.statistics.timeout(&fit.seat), holds_up)
+            else {
+                self.engine.statistics.not_asked(&self.shown().seats()[seat], "no_time");
+                self.table.handle(Event::NoTime { seat, at });
+                continue;
+            };
+            let budget = if planted(Planted::NoDeadline) { budget * 1000 } else { budget };
+            self.table.handle(Event::Asked { seat, ask: self.asked_now(at, budget) });
+            if self.answers_at_once(&fit.seat) {
+                self.ask_catalog(seat, &fit, prepared.question());
+            } else {
+                self.ask_partner(seat, fit, budget, &mut prepared, ctx);
+            }
+        }
+    }
+
+    /// Whether a seat answers in the process, without a pretence.
+    pub(super) fn answers_at_once(&self, seat: &Seat) -> bool {
+        let is_triggered = || Trigger::of(&self.start.lead, &seat.identity.key).is_some();
+        seat.answers_at_once() && !(self.shown().head().test && is_triggered())
+    }
+
+    /// Has a catalog answer here and now.
+    pub(super) fn ask_catalog(&mut self, seat: usize, fit: &Fit, question: &Question) {
+        let asked_at = Instant::now();
+        let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
+        let most = self.start.configuration.rules.offers_per_partner;
+        let answer =
+            catch_unwind(AssertUnwindSafe(|| catalog_answer(&fit.seat, &fit.offers, most, question)));
+        let outcome = answer.unwrap_or(Outcome::Failed(Failure::Panicked));
+        trace.end(outcome.word(), !outcome.is_failure());
+        let (at, elapsed) = (self.engine.limiter.now(), asked_at.elapsed());
+        self.take_in_reply(PartnerAnswered { seat, end: outcome.into(), at, elapsed });
+    }
+
+    /// Has a partner answer that takes its time.
+    pub(super) fn ask_partner(
+        &mut self,
+        seat: usize,
+        fit: Fit,
+        budget: Duration,
+        prepared: &mut Prepared,
+        ctx: &mut Context<Self>,
+    ) {
+        let rules = &self.start.configuration.rules;
+        let replies = self.replies.get_or_insert_with(|| {
+            let replies = Replies::default();
+            ctx.add_stream(replies.gathered(rules.gather_answers));
+            replies
+        });
+        let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
+        let (context, reply) = (trace.context(), replies.expect(seat, budget, trace));
+        let request = RequestOffers {
+            question: Arc::clone(prepared.question()),
+            rendered: prepared.take(seat),
+            draw: self.draw(seat),
+            budget,
+            trace: context,
+            reply,
+        };
+        let client = self.start.configuration.clients.of(&fit.seat);
+        PartnerActor::new(fit.seat, fit.offers, rules.offers_per_partner, client).start().do_send(request);
+    }
+
+    /// An ask that begins now.
+    pub(super) fn asked_now(&self, at: i64, budget: Duration) -> Ask {
+        let after = at - self.shown().head().created_at;
+        Ask {
+            after_ms: u32::try_from(after.max(0)).unwrap_or(u32::MAX),
+            budget_ms: u32::try_from(budget.as_millis()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// What is asked now.
+    pub(super) fn question(&self) -> Question {
+        Question::of(self.shown().head(), Arc::clone(&self.start.lead), self.start.bands)
+    }
+
+    /// A number that is the same for the same seat of the same table.
+    pub(super) fn draw(&self, seat: usize) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.shown().head().uuid, seat).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Has the limits say which held seats are asked.
+    pub(super) fn admit(&mut self, held: &[usize]) {
+        let in_book = held.iter().filter_map(|seat| Some((*seat, self.start.fits[*seat].as_ref()?)));
+        let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
+        let fitting: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
+        let (round, verdicts) = self.engine.limiter.admit(self.shown().head().test, fitting.len(), &fitting);
+        let verdicts: Vec<_> =
+            seats.into_iter().zip(verdicts.into_iter().map(|verdict| verdict.against())).collect();
+        for (seat, _) in verdicts.iter().filter(|(_, against)| against.is_some()) {
+            self.engine.statistics.not_asked(&self.shown().seats()[*seat], "held_back");
+        }
+        self.table.handle(Event::Admitted { at: round.at, verdicts });
+    }
+
+    /// Gives back what seats counted that were not asked after all.
+    pub(super) fn give_back(&self, seats: &[usize]) {
+        let head = self.shown().head();
+        for &seat in seats {
+            let SeatTemplate { key, product_type, .. } = &*self.shown().seats()[seat];
+            let at = self.table.released_at(seat).unwrap_or(head.created_at);
+            self.engine.limiter.give_back(Round { at, test: head.test }, [(key.as_str(), *product_type)]);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What the actor has the store write, and what it does when that is on the disk.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use metrics::counter;
+use tracing::error;
+
+use super::{First, RateTableActor};
+use crate::matching::prepared::Prepared;
+use crate::rate_table::machine::Event;
+use crate::records::writing;
+use crate::store::CommitError;
+use crate::telemetry::metrics::OFFERS_CUT;
+
+/// Pause before a commit is tried again that the store's queue had no room for.
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
+
+impl RateTableActor {
+    /// Writes what is in flight. Requests of partners who live elsewhere are made while the disk is busy with the lead.
+    pub(super) fn write(&mut self, ctx: &mut Context<Self>) {
+        let Some(write) = self.table.in_flight() else { return };
+        if write.cut > 0 {
+            counter!(OFFERS_CUT, "partner" => "all").increment(write.cut as u64);
+        }
+        let First { lead, until, acknowledged } = match self.start.first.take() {
+            None => {
+                let commit = writing::table(self.shown(), self.start.lead_created_at, None, write);
+                let written = self.engine.records.store.commit(commit).into_actor(self);
+                ctx.spawn(written.map(|result, actor, ctx| actor.written(result, ctx)));
+                return;
+            }
+            Some(first) => first,
+        };
+        let commit = writing::table(self.shown(), self.start.lead_created_at, Some(lead), write);
+        self.waiting = Some((until, acknowledged));
+        let question = Arc::new(self.question());
+        let written = self.engine.records.store.commit(commit);
+        let afar = self.start.fits.iter().map(|fit| fit.as_ref().map(|fit| Arc::clone(&fit.seat)));
+        let afar: Vec<_> = afar.map(|seat| seat.filter(|seat| seat.http.is_some())).collect();
+        let written =
+            async move { Prepared::meanwhile(written, question, afar.iter().map(Option::as_deref)).await };
+        ctx.spawn(written.into_actor(self).map(|(result, prepared), actor, ctx| {
+            actor.prepared = Some(prepared);
+            actor.first_written(result, ctx);
+        }));
+    }
+
+    /// The store has answered the first write: the lead is taken in, or refused.
+    pub(super) fn first_written(&mut self, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
+        let Some((until, acknowledged)) = self.waiting.take() else { return };
+        self.start.held = None;
+        if let Err(failure) = result {
+            let counted: Vec<usize> = self.table.counted().collect();
+            self.give_back(&counted);
+            std::mem::take(&mut self.start.trace).fail("not taken in");
+            // Who has hung up is told nothing.
+            let _ = acknowledged.send(Err(failure));
+            ctx.stop();
+            return;
+        }
+        self.table.handle(Event::Written);
+        if !self.table.is_complete() {
+            self.go_live(ctx);
+        }
+        let shown = self.has_come(until).then(|| self.snapshot()).flatten();
+        let _ = acknowledged.send(Ok(shown));
+        self.drive(ctx);
+    }
+
+    /// The store has answered: the answers are shown, or the actor gives up.
+    pub(super) fn written(&mut self, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
+        match result {
+            Ok(()) => self.table.handle(Event::Written),
+            // Only many tables recovered at once can fill the queue; the answers keep until there is room.
+            Err(CommitError::Busy) => {
+                self.table.handle(Event::PutOff);
+                ctx.run_later(BUSY_PAUSE, |actor, ctx| {
+                    actor.table.handle(Event::Retry);
+                    actor.drive(ctx);
+                });
+            }
+            Err(failure) => {
+                // With its lead the table has gone.
+                if failure != CommitError::Erased {
+                    error!(rate_table = %self.shown().head().uuid, %failure, "answers could not be stored; the table is left to recovery");
+                }
+                self.leave(ctx);
+                return;
+            }
+        }
+        self.drive(ctx);
+    }
+}

@@ -55,7 +55,7 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             .answers_empty(StatusCode::FOUND, "The way to the partner.")
             .with_header("Location")
             .refuses(Failure::unknown("Offer does not exist"), "No such offer was shown.")
-            .refuses(Failure::gone("Offer has expired"), "The offer is older than 31 days.")
+            .refuses(Failure::gone("Offer has expired"), "The offer's `expiresAt` has passed.")
             .refuses(Failure::too_many_requests(1), "The address, or whoever opens the offer, clicks too often."),
     ]
 }

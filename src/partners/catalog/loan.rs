@@ -60,7 +60,7 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
     check.given("apr_type", offer.apr_type.is_some());
     check.given("terms", !offer.terms.is_empty());
     check.given("bands", !offer.bands.is_empty() || !priced);
-    if matches!(sub_type, Some(ProductSubType::SecuredLoan | ProductSubType::LineOfCredit)) {
+    if sub_type.is_some_and(|one| one == ProductSubType::LineOfCredit || SECURED.contains(&one)) {
         check.given("sub_type_disclaimer", offer.sub_type_disclaimer.is_some());
     }
     for term in &offer.terms {

@@ -83,6 +83,7 @@ fn taken_in(store: &Store, texts: &Templates, book: &Book, company: Uuid, nth: u
         created_at: at,
         updated_at: at,
         bands: CreditBands::CURRENT,
+        newer_values: false,
         first_table: Some(table),
         lead: Lead::read(body.as_bytes()).expect("the sample lead is good"),
     };
@@ -113,7 +114,7 @@ fn taken_in(store: &Store, texts: &Templates, book: &Book, company: Uuid, nth: u
         })
         .collect();
     let table = Table::new(Arc::new(head), seats);
-    let record = AnswerRecord { answers, asked: Vec::new() };
+    let record = AnswerRecord::new(answers, Vec::new());
     let write = Write { first: true, sequence: 0, record, asks: None, cut: 0, settles: true };
     writing::table(&table, at, Some(lead), &write)
 }

@@ -124,7 +124,7 @@ impl Feed for Events {
             amount_in_cents: happening.amount_in_cents,
             financial_institution_uuid: institution_uuid,
             financial_institution_name: institution_name,
-            product_type: happening.product_type,
+            product_type: happening.product_type.filter(|one| told.is_some() || one.is_specified()),
             is_test: told.is_some().then_some(happening.test),
             event_deleted_at: taken_back.map(time),
             supply_sub_account_uuid: told.as_ref().map(|told| told.account_uuid),

@@ -42,6 +42,10 @@ use crate::web::{
     Identity, Limits, Listener, Principal, Rate, Router, SigningKey, Surface, Token, service,
 };
 
+/// In which form the same records are shown: counts up with every change of it, so that nobody is told that a rate table that was
+/// kept in an older form is still as it is.
+const SHOWN_AS: u32 = 2;
+
 /// What the handlers work with.
 #[derive(Debug)]
 pub struct App {
@@ -82,7 +86,8 @@ pub struct App {
 impl App {
     /// An application by the settings; `integrations` is where its other listener is reached.
     pub fn new(matchmaker: Matchmaker, tokens: Tokens, settings: &Settings, integrations: &str) -> Self {
-        let made_with = format!("{} {}", env!("CARGO_PKG_VERSION"), matchmaker.engine().base_url);
+        let version = env!("CARGO_PKG_VERSION");
+        let made_with = format!("{version} {SHOWN_AS} {}", matchmaker.engine().base_url);
         let engine = matchmaker.engine();
         let docs = Docs::new(Addresses { api: &engine.base_url, integrations });
         let records_max = settings.analytics.page_records_max;

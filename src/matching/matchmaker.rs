@@ -195,7 +195,7 @@ impl Matchmaker {
 
     /// A lead, and what it becomes.
     fn merged(&self, growth: Growth<'_>) -> Result<Option<(LeadRecord, LeadRecord)>, Refused> {
-        let Growth { viewer, lead, later, made_since } = growth;
+        let Growth { viewer, lead, later, newer_values, made_since } = growth;
         let found = reading::lead(&self.engine.records.store, lead).map_err(|_| Refused::StoreFailed)?;
         let seen = found.filter(|record| viewer.sees(record.company, record.test));
         let Some(earlier) = seen else { return Ok(None) };
@@ -204,7 +204,12 @@ impl Matchmaker {
             return Ok(None);
         }
         let updated_at = self.engine.limiter.now();
-        let grown = LeadRecord { lead: earlier.lead.merged(later), updated_at, ..earlier.clone() };
+        let grown = LeadRecord {
+            lead: earlier.lead.merged(later),
+            newer_values: earlier.newer_values || newer_values,
+            updated_at,
+            ..earlier.clone()
+        };
         Ok(Some((earlier, grown)))
     }
 
@@ -310,9 +315,9 @@ impl Matchmaker {
         let configuration = self.engine.configuration();
         let today = Utc::now().date_naive();
         let bands = record.as_ref().map(|record| record.bands).unwrap_or_default();
-        let mut fitting = lead
-            .as_ref()
-            .map_or_else(Vec::new, |lead| configuration.book.fitting(&Facts::new(lead, today, bands)));
+        let newer_values = record.as_ref().is_some_and(|record| record.newer_values);
+        let facts = lead.as_ref().map(|lead| Facts::new(lead, today, bands).with_newer_values(newer_values));
+        let mut fitting = facts.map_or_else(Vec::new, |facts| configuration.book.fitting(&facts));
         let seats = stored.seats().iter();
         let fits = seats.map(|seat| {
             let same =

@@ -11,7 +11,7 @@ use super::engine::Engine;
 use crate::ids;
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::catalog::CatalogOffer;
-use crate::partners::template::write_offer;
+use crate::partners::template::{Place, write_offer};
 use crate::partners::{Facts, Fit, Quote, zip_state};
 
 /// What is to be previewed.
@@ -23,13 +23,16 @@ pub struct Preview {
     pub lead: Lead,
     /// Leaves out savings products that want a deposit above this, dollars.
     pub max_deposit: Option<i64>,
+    /// Whether who asks says to know values that the specification lacks.
+    pub newer_values: bool,
 }
 
 /// The offers as a JSON array, highest score first; as many of each partner as one answer may have.
 pub fn show(engine: &Engine, preview: Preview) -> Bytes {
-    let Preview { product_type, lead, max_deposit } = preview;
+    let Preview { product_type, lead, max_deposit, newer_values } = preview;
     let lead = placed(Lead { product_types: Some(vec![product_type]), ..lead });
-    let facts = Facts::new(&lead, Utc::now().date_naive(), CreditBands::CURRENT);
+    let now = Utc::now();
+    let facts = Facts::new(&lead, now.date_naive(), CreditBands::CURRENT).with_newer_values(newer_values);
     let configuration = engine.configuration();
     let mut fits = configuration.book.could_fit(&facts, product_type);
     fits.retain(|fit| !engine.limiter.is_paused(&fit.seat));
@@ -39,7 +42,7 @@ pub fn show(engine: &Engine, preview: Preview) -> Bytes {
         offers.extend(best(fit, &facts, max_deposit, configuration.rules.offers_per_partner));
     }
     offers.sort_by(|(_, one), (_, two)| two.score.total_cmp(&one.score));
-    write(&offers)
+    write(&offers, now.timestamp_millis())
 }
 
 /// The best previews of a seat.
@@ -70,7 +73,7 @@ fn placed(mut lead: Lead) -> Lead {
     lead
 }
 
-fn write(offers: &[(&CatalogOffer, Quote)]) -> Bytes {
+fn write(offers: &[(&CatalogOffer, Quote)], made_at: i64) -> Bytes {
     let mut out = vec![b'['];
     for (nth, (offer, quote)) in offers.iter().enumerate() {
         if nth > 0 {
@@ -80,7 +83,8 @@ fn write(offers: &[(&CatalogOffer, Quote)]) -> Bytes {
         let landing =
             offer.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str()).unwrap_or_default();
         let url = landing.replace("{clickId}", &uuid.to_string()).replace("{leadUuid}", "");
-        write_offer(&mut out, &offer.text.json, quote, uuid, &url);
+        let place = Place { uuid, url: &url, rank: nth + 1, made_at };
+        write_offer(&mut out, &offer.text, quote, place);
     }
     out.push(b']');
     out.into()

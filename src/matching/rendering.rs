@@ -4,9 +4,9 @@ use bytes::Bytes;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::model::{Originator, Partner, ProductType};
+use crate::model::{Originator, Partner, ProductSubType, ProductType, Timestamp};
 use crate::partners::Fingerprint;
-use crate::partners::template::write_offer;
+use crate::partners::template::{Place, write_offer};
 use crate::rate_table::table::Table;
 use crate::records::templates::Templates;
 
@@ -16,9 +16,7 @@ use crate::records::templates::Templates;
 /// The fingerprint of a text that the store does not have (any more).
 pub fn render(table: &Table, base_url: &str, templates: &Templates) -> Result<Bytes, Fingerprint> {
     let mut out = Vec::with_capacity(1024 + table.offers() * 2048);
-    let head =
-        Head { uuid: table.head().uuid, lead_uuid: table.head().lead, loan_amount: table.head().loan_amount };
-    serde_json::to_writer(&mut out, &head).expect("writing to memory does not fail");
+    serde_json::to_writer(&mut out, &Head::of(table)).expect("writing to memory does not fail");
     out.pop();
 
     let mut url = String::with_capacity(base_url.len() + 48);
@@ -33,7 +31,8 @@ pub fn render(table: &Table, base_url: &str, templates: &Templates) -> Result<By
             url.push_str(base_url);
             url.push_str("/click/");
             url.push_str(uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
-            write_offer(&mut out, &templates.offer(offer.quote.text)?.json, &offer.quote, uuid, &url);
+            let place = Place { uuid, url: &url, rank: nth + 1, made_at: table.head().created_at };
+            write_offer(&mut out, &*templates.offer(offer.quote.text)?, &offer.quote, place);
         }
         out.push(b']');
     }
@@ -61,11 +60,15 @@ fn pending_responses(table: &Table) -> Vec<PendingResponse<'_>> {
     let mut pending: Vec<PendingResponse> = Vec::new();
     for seat in table.progress().pending().map(|seat| &table.seats()[seat]) {
         match pending.iter_mut().find(|response| response.partner.uuid == seat.partner.uuid) {
-            Some(response) => response.product_types.push(seat.product_type),
-            None => {
-                pending
-                    .push(PendingResponse { partner: &seat.partner, product_types: vec![seat.product_type] });
+            Some(response) => {
+                response.product_types.push(seat.product_type);
+                response.offer_catalog_product_types.extend(&seat.sub_types);
             }
+            None => pending.push(PendingResponse {
+                partner: &seat.partner,
+                product_types: vec![seat.product_type],
+                offer_catalog_product_types: seat.sub_types.clone(),
+            }),
         }
     }
     pending
@@ -76,8 +79,21 @@ fn pending_responses(table: &Table) -> Vec<PendingResponse<'_>> {
 struct Head {
     uuid: Uuid,
     lead_uuid: Uuid,
+    created_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     loan_amount: Option<i32>,
+}
+
+impl Head {
+    fn of(table: &Table) -> Self {
+        let head = table.head();
+        Self {
+            uuid: head.uuid,
+            lead_uuid: head.lead,
+            created_at: Timestamp::from_millis(head.created_at).unwrap_or_default(),
+            loan_amount: head.loan_amount,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -85,6 +101,7 @@ struct Head {
 struct PendingResponse<'a> {
     partner: &'a Partner,
     product_types: Vec<ProductType>,
+    offer_catalog_product_types: Vec<ProductSubType>,
 }
 
 fn begin_array(out: &mut Vec<u8>, name: &str) {

@@ -27,7 +27,8 @@ pub struct Seating {
 impl Seating {
     /// Seats those who fit a lead, and counts those who are asked at once.
     pub fn of(engine: &Engine, configuration: &Configuration, record: &LeadRecord) -> Self {
-        let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands);
+        let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands)
+            .with_newer_values(record.newer_values);
         let (book, most) = (&configuration.book, configuration.rules.partners_per_lead);
         let mut round = None;
         let judge = |seats: &[&Seat]| {

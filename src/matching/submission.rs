@@ -20,6 +20,8 @@ pub struct Submission {
     pub look_back_minutes: Option<u32>,
     /// How scores become ratings.
     pub bands: CreditBands,
+    /// Whether who sends it says to know values that the specification lacks.
+    pub newer_values: bool,
     /// The client's key for this submit.
     pub idempotency_key: Option<IdempotencyKey>,
     /// The trace that the client goes on with.
@@ -38,9 +40,18 @@ impl Submission {
 
     /// The lead as it will be kept.
     pub(super) fn record(self, now: i64) -> LeadRecord {
-        let Self { company, test, bands, lead, .. } = self;
-        let uuid = lead.uuid.unwrap_or_else(ids::timed);
-        LeadRecord { uuid, company, test, created_at: now, updated_at: now, bands, first_table: None, lead }
+        let Self { company, test, bands, newer_values, lead, .. } = self;
+        LeadRecord {
+            uuid: lead.uuid.unwrap_or_else(ids::timed),
+            company,
+            test,
+            created_at: now,
+            updated_at: now,
+            bands,
+            newer_values,
+            first_table: None,
+            lead,
+        }
     }
 }
 
@@ -53,6 +64,8 @@ pub struct Growth<'a> {
     pub lead: Uuid,
     /// What is merged into it.
     pub later: &'a Lead,
+    /// Whether who asks says to know values that the specification lacks.
+    pub newer_values: bool,
     /// A lead that was made before this is left alone, as if it were not there, Unix milliseconds.
     pub made_since: Option<i64>,
 }

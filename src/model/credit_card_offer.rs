@@ -1,7 +1,7 @@
 //! Offers of credit cards.
 
 use super::card_benefit::CardBenefit;
-use super::enums::{CardPurpose, CardType, IntroOfferType, ProvidedCreditRating, TermUnit};
+use super::enums::{AprType, CardPurpose, CardType, IntroOfferType, ProvidedCreditRating, TermUnit};
 use super::money::Money;
 use super::offer::Offer;
 use super::percent::Percent;
@@ -126,6 +126,60 @@ record! {
             /// What a purchase abroad costs, as a fraction of it: `0.03` is three percent.
             #[serde(serialize_with = "super::plain_number::optional")]
             foreign_transaction_fee: f64,
+            /// The small print on the rate on purchases; not in the specification, as all that follows.
+            purchase_apr_disclaimer: String,
+            /// Regular and introductory rates together, in words.
+            regular_intro_apr_combined_text: String,
+            /// The small print on what the transfer of a balance costs.
+            balance_transfer_fee_disclaimer: String,
+            /// The small print on the fee of a year.
+            annual_fee_disclaimer: String,
+            /// The fee of a year in words.
+            annual_fee_text: String,
+            /// The small print on the welcome bonus.
+            intro_offer_disclaimer: String,
+            /// The welcome bonus as a heading.
+            intro_offer_title: String,
+            /// What is shown of the card where there is little room.
+            preview_details: Vec<PreviewDetail>,
+            /// How the rate on purchases behaves.
+            apr_type: AprType,
+            /// The small print on the ratings that usually lead to approval.
+            recommended_credit_ratings_disclaimer: String,
+            /// Those ratings in words.
+            recommended_credit_ratings_text: String,
+            /// How points or miles are earned, in fields that nobody has settled.
+            #[schema(value_type = Object)]
+            earning_program: serde_json::Map<String, serde_json::Value>,
+            /// What using the card earns, in words.
+            rewards_description: String,
+            /// The small print on it.
+            rewards_disclaimer: String,
+            /// The same as a heading.
+            rewards_title: String,
+            /// The least deposit of a secured card.
+            min_deposit_amount: Money,
+            /// The small print on that deposit.
+            min_deposit_disclaimer: String,
+            /// Whether the offer is an invitation to apply.
+            #[serde(rename = "isITA")]
+            is_ita: bool,
+            /// Distinctions to show beside the card, each in words.
+            badges: Vec<String>,
+        }
+    }
+}
+
+record! {
+    /// A feature of a card in a few words; not in the specification.
+    PreviewDetail {
+        required {
+            /// The feature.
+            description: String,
+        }
+        optional {
+            /// The small print on it.
+            disclaimer: String,
         }
     }
 }

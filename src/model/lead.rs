@@ -13,7 +13,7 @@ use super::sections::*;
 section! {
     /// A lead as it is submitted (specification: LeadCreateData). No field is ever required.
     Lead at lead as "LeadCreateData" {
-        /// The products wanted; none means all of them.
+        /// The products wanted; none means all of them that the specification has.
         product_types: Vec<ProductType> = "productTypes",
         /// The id that the client gives the lead.
         uuid: Uuid = "uuid",
@@ -81,10 +81,19 @@ impl Lead {
         input::read_on(today, body)
     }
 
-    /// Whether it asks for a product type; one that names none asks for all.
+    /// Whether it asks for a product type; one that names none asks for all that the specification has.
     pub fn asks_for(&self, product_type: ProductType) -> bool {
         let named = self.product_types.as_deref().unwrap_or_default();
-        named.is_empty() || named.contains(&product_type)
+        if named.is_empty() { product_type.is_specified() } else { named.contains(&product_type) }
+    }
+
+    /// Whether it has a value that the specification lacks, of an enumeration that the specification has.
+    pub fn has_newer_values(&self) -> bool {
+        let types = self.product_types.iter().flatten();
+        let terms =
+            self.mortgage_information.as_ref().and_then(|mortgage| mortgage.requested_loan_terms.as_ref());
+        types.into_iter().any(|product_type| !product_type.is_specified())
+            || terms.into_iter().flatten().any(|term| !term.is_specified())
     }
 }
 

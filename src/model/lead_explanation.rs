@@ -93,7 +93,7 @@ record! {
         }
         optional {
             /// The attribute of the lead, or what is derived from several: `age`, `creditScore`, `debtToIncome`,
-            /// `loanToValue`, `mortgageLoanAmount`.
+            /// `loanToValue`, `mortgageLoanAmount`, `newerValues`.
             attribute: String,
         }
     }

@@ -48,6 +48,8 @@ record! {
             url: String,
             /// The least that can be borrowed, in dollars.
             min_amount: i32,
+            /// What stands before the amount where it is shown; not in the specification.
+            amount_prefix: String,
             /// The unit to show the term in.
             display_term_unit: String,
             /// The term in words.

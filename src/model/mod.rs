@@ -25,6 +25,7 @@
 //! | MortgageOffer, its details | [`MortgageOffer`], [`MortgageOfferDetails`] | `mortgage_offer.rs` |
 //! | SavingsOffer, its details | [`SavingsOffer`], [`SavingsOfferDetails`] | `savings_offer.rs` |
 //! | SpecialOffer | [`SpecialOffer`] | `special_offer.rs` |
+//! | Details of a policy of life insurance | [`LifeInsuranceOfferDetails`] | `life_insurance.rs` |
 //! | Analytics, wrappers | [`LeadEvent`], [`LeadPayout`], [`LeadClientTag`], [`FeedPage`] | `analytics.rs` |
 //! | Why a lead has its offers (ours) | [`LeadExplanation`] and what it is made of | `lead_explanation.rs` |
 //! | What partners report (ours) | [`PartnerReport`], [`PartnerEvent`], [`PartnerEventReceipt`] | `partner_event.rs` |
@@ -68,6 +69,7 @@ mod lead;
 mod lead_action;
 mod lead_explanation;
 mod lead_view;
+mod life_insurance;
 mod loan_offer;
 mod merge;
 mod money;
@@ -108,7 +110,7 @@ pub use boxed::Boxed;
 pub use card_benefit::CardBenefit;
 pub use client_tags::ClientTags;
 pub use credit_bands::CreditBands;
-pub use credit_card_offer::{CreditCardOffer, CreditCardOfferDetails};
+pub use credit_card_offer::{CreditCardOffer, CreditCardOfferDetails, PreviewDetail};
 pub use document::parse as parse_document;
 pub use email::Email;
 pub use enumeration::{Enumeration, one_of};
@@ -124,6 +126,7 @@ pub use lead_explanation::{
     LeadExplanation, OfferExplanation, PartnerExplanation, RateTableExplanation, UnmetCondition,
 };
 pub use lead_view::LeadView;
+pub use life_insurance::LifeInsuranceOfferDetails;
 pub use loan_offer::LoanOffer;
 pub use money::Money;
 pub use mortgage_offer::{MortgageOffer, MortgageOfferDetails};
@@ -138,7 +141,7 @@ pub use partner_event::{
 pub use percent::Percent;
 pub use phone::Phone;
 pub use rate_table::{PendingResponse, RateTable};
-pub use savings_offer::{SavingsOffer, SavingsOfferDetails};
+pub use savings_offer::{IncentiveDetails, SavingsOffer, SavingsOfferDetails};
 pub(crate) use schema::Components;
 pub use sections::*;
 pub use special_offer::SpecialOffer;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
@@ -12,6 +12,7 @@ use super::enums::{ProductSubType, ProductType};
 use super::partner::Partner;
 use super::plain_number;
 use super::schema::{self, Components};
+use super::timestamp::Timestamp;
 
 /// An offer with the details of its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +45,12 @@ pub struct Offer<D> {
     /// How customers rate the partner, out of 100; card offers have none.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "plain_number::optional")]
     pub consumer_rating: Option<f64>,
+    /// The offer's place in its list, from 1; not in the specification.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<i32>,
+    /// Until when the offer can be opened; not in the specification.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
 }
 
 impl<D: ToSchema> PartialSchema for Offer<D> {
@@ -55,6 +62,10 @@ impl<D: ToSchema> PartialSchema for Offer<D> {
         let text = |about: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(about));
         let number = |about: &str| ObjectBuilder::new().schema_type(Type::Number).description(Some(about));
         let uuid = schema::text("uuid");
+        let rank = ObjectBuilder::new()
+            .schema_type(Type::Integer)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32)))
+            .description(Some("The offer's place in its list, from 1."));
         ObjectBuilder::new()
             .schema_type(Type::Object)
             .property("uuid", uuid)
@@ -77,6 +88,8 @@ impl<D: ToSchema> PartialSchema for Offer<D> {
                 "consumerRating",
                 number("How customers rate the partner, out of 100; card offers have none."),
             )
+            .property("rank", rank)
+            .property("expiresAt", noun(Timestamp::name(), "Until when the offer can be opened."))
             .required("uuid")
             .required("partner")
             .required("productType")
@@ -97,6 +110,7 @@ impl<D: ToSchema> ToSchema for Offer<D> {
         schema::reference::<Partner>(components);
         schema::reference::<ProductType>(components);
         schema::reference::<ProductSubType>(components);
+        schema::reference::<Timestamp>(components);
         schema::reference::<D>(components);
     }
 }

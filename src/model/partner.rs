@@ -28,6 +28,14 @@ record! {
         optional {
             /// A line to show in place of the usual one below the name.
             subtext_override: String,
+            /// Where its head office is; not in the specification, as what follows.
+            headquarters: String,
+            /// What it manages, in words.
+            assets: String,
+            /// The name that it does business under.
+            brand_name: String,
+            /// What that brand is known by.
+            brand_uuid: Uuid,
         }
     }
 }

@@ -12,6 +12,7 @@ use super::originator::Originator;
 use super::partner::Partner;
 use super::savings_offer::SavingsOffer;
 use super::special_offer::SpecialOffer;
+use super::timestamp::Timestamp;
 
 /// Offers by kind, and who has not answered yet. Every array is always written: clients break without.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -21,6 +22,10 @@ pub struct RateTable {
     pub uuid: Uuid,
     /// The lead it was made for.
     pub lead_uuid: Uuid,
+    /// When it was made; not in the specification.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub created_at: Option<Timestamp>,
     /// How much the lead wanted to borrow then, in dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -63,6 +68,9 @@ pub struct PendingResponse {
     pub partner: Partner,
     /// What they were asked for.
     pub product_types: Vec<ProductType>,
+    /// The finer kinds that they may answer with; not in the specification.
+    #[serde(default)]
+    pub offer_catalog_product_types: Vec<String>,
 }
 
 impl RateTable {

@@ -1,6 +1,6 @@
 //! Offers of savings products.
 
-use super::enums::CompoundingMethod;
+use super::enums::{CompoundingMethod, FederalInsuranceType, IncentiveType, IncentiveUnit, TermUnit};
 use super::money::Money;
 use super::offer::Offer;
 use super::percent::Percent;
@@ -42,6 +42,34 @@ record! {
             minimum_deposit_with_fees: Money,
             /// Whether one can write cheques on the account.
             check_writing: bool,
+            /// Who insures the deposit; not in the specification, as what follows.
+            federal_insurance_type: FederalInsuranceType,
+            /// What is given for opening the account.
+            incentive_details: Vec<IncentiveDetails>,
+            /// The unit of the term of a certificate of deposit.
+            cd_term_unit: TermUnit,
+            /// That term.
+            cd_term_length: i32,
+            /// Images to load once the offer is seen, which count that for the partner.
+            impression_tracking_pixel_urls: Vec<String>,
+        }
+    }
+}
+
+record! {
+    /// Something that is given for opening an account; not in the specification.
+    IncentiveDetails {
+        required {
+            /// How much, in the unit below.
+            #[serde(serialize_with = "super::plain_number::required")]
+            amount: f64,
+            /// What it is counted in.
+            unit: IncentiveUnit,
+            /// The same in words.
+            display: String,
+            /// What is given.
+            #[serde(rename = "type")]
+            kind: IncentiveType,
         }
     }
 }

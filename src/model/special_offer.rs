@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use super::enums::ProductSubType;
+use super::life_insurance::LifeInsuranceOfferDetails;
 use super::money::Money;
 use super::record::record;
 
@@ -30,6 +31,10 @@ record! {
         optional {
             /// What must be said beside the offer.
             disclaimer: String,
+            /// The institution behind the offer; not in the specification.
+            financial_institution_uuid: Uuid,
+            /// What a policy of life insurance covers and costs; not in the specification.
+            details: LifeInsuranceOfferDetails,
             /// The value of showing the offer; compares with that of loan offers.
             #[serde(serialize_with = "super::plain_number::optional")]
             recommendation_score: f64,

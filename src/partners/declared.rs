@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::limits::declared::{Exclusive, Limits};
 use crate::declaration::HumanDuration;
 use crate::model::{
-    AprType, CompoundingMethod, MortgageLoanType, PartnerEventType, ProductSubType, ProductType,
-    ProvidedCreditRating, TermUnit,
+    AprType, CompoundingMethod, FederalInsuranceType, IncentiveType, IncentiveUnit, MortgageLoanType,
+    PartnerEventType, ProductSubType, ProductType, ProvidedCreditRating, TermUnit,
 };
 
 /// A whole partner file.
@@ -52,6 +52,14 @@ pub struct Identity {
     pub supports_personalized_offers: bool,
     /// Replaces the text below its name.
     pub subtext_override: Option<String>,
+    /// Where its head office is.
+    pub headquarters: Option<String>,
+    /// What it manages, in words.
+    pub assets: Option<String>,
+    /// The name that it does business under, where that is another.
+    pub brand_name: Option<String>,
+    /// What that brand is known by.
+    pub brand_uuid: Option<uuid::Uuid>,
     /// `demandSubAccountId` of the lead actions it causes.
     pub sub_account_id: i64,
     /// Company behind it, shown in its Originator.
@@ -165,6 +173,8 @@ pub struct Offer {
     /// How firm the offer is for a lead that meets all needs.
     #[serde(default)]
     pub firmness: Firmness,
+    /// How long it stands once it is made, where that is not as long as others do: at most 31 days.
+    pub valid_for: Option<HumanDuration>,
     /// Editorial rating out of 100 (savings and mortgage).
     pub consumer_rating: Option<f64>,
 
@@ -201,6 +211,8 @@ pub struct Offer {
     pub term_description: Option<String>,
     /// Template on the payment (loan).
     pub monthly_payment_description: Option<String>,
+    /// What stands before the amount where it is shown (loan).
+    pub amount_prefix: Option<String>,
 
     /// Kind of mortgage (mortgage).
     pub loan_type: Option<MortgageLoanType>,
@@ -227,11 +239,38 @@ pub struct Offer {
     pub check_writing: Option<bool>,
     /// Features as text (savings).
     pub details: Option<String>,
+    /// Who insures the deposit: `fdic` or `ncua` (savings).
+    pub federal_insurance_type: Option<FederalInsuranceType>,
+    /// What is given for opening the account (savings).
+    pub incentive_details: Option<Vec<Incentive>>,
+    /// Term of a certificate of deposit, in `cd_term_unit` (savings).
+    pub cd_term_length: Option<i32>,
+    /// Unit of that term (savings).
+    pub cd_term_unit: Option<TermUnit>,
+    /// Images that count for the partner that the offer was seen (savings).
+    pub impression_tracking_pixel_urls: Option<Vec<String>>,
+
+    /// The API's LifeInsuranceOfferDetails, in its own words (life_insurance).
+    pub policy: Option<toml::Table>,
 
     /// The specification's CreditCardOfferDetails, in its own words (credit_card).
     pub card: Option<toml::Table>,
     /// Credit score from which the card is shown as pre-selected (credit_card).
     pub pre_select_from_score: Option<i32>,
+}
+
+/// `incentive_details`: something that is given for opening an account.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Incentive {
+    /// How much, in `unit`.
+    pub amount: f64,
+    /// What it is counted in: `usd` or `other`.
+    pub unit: IncentiveUnit,
+    /// The same in words.
+    pub display: String,
+    /// What is given: `cash_back` or `other`.
+    pub r#type: IncentiveType,
 }
 
 /// `payout`: what is earned, and when.
@@ -342,6 +381,7 @@ impl Offer {
             name: self.name_with(term),
             landing_url: self.landing_url.clone(),
             payout: self.payout,
+            valid_for_ms: self.valid_for.map(|time| i64::try_from(time.0.as_millis()).unwrap_or(i64::MAX)),
         }
     }
 

@@ -25,15 +25,18 @@ enum Derived {
     LoanToValue,
     /// Dollars to borrow against property: as given, or from value and down payment, or from what is refinanced.
     MortgageLoanAmount,
+    /// Whether who sent the lead knows values of enumerations that the specification lacks.
+    NewerValues,
 }
 
 /// The derived attributes, by name.
-const DERIVED: [(&str, Derived); 5] = [
+const DERIVED: [(&str, Derived); 6] = [
     ("age", Derived::Age),
     ("creditScore", Derived::CreditScore),
     ("debtToIncome", Derived::DebtToIncome),
     ("loanToValue", Derived::LoanToValue),
     ("mortgageLoanAmount", Derived::MortgageLoanAmount),
+    ("newerValues", Derived::NewerValues),
 ];
 
 impl Subject {
@@ -66,6 +69,7 @@ impl Subject {
     /// What values it can have.
     pub fn kind(self) -> AttributeKind {
         match self.derived() {
+            Some((_, Derived::NewerValues)) => AttributeKind::Flag,
             Some(_) => AttributeKind::Number,
             None => Attribute::all()[usize::from(self.0)].kind,
         }
@@ -87,12 +91,19 @@ pub struct Facts<'a> {
     lead: &'a Lead,
     today: NaiveDate,
     bands: CreditBands,
+    newer_values: bool,
 }
 
 impl<'a> Facts<'a> {
     /// Reads `lead` as of `today`, rating scores by `bands` (v1 has bands of its own).
     pub fn new(lead: &'a Lead, today: NaiveDate, bands: CreditBands) -> Self {
-        Self { lead, today, bands }
+        Self { lead, today, bands, newer_values: lead.has_newer_values() }
+    }
+
+    /// The same of a lead whose sender may have said to know values that the specification lacks.
+    #[must_use]
+    pub fn with_newer_values(self, known: bool) -> Self {
+        Self { newer_values: self.newer_values || known, ..self }
     }
 
     /// The lead itself.
@@ -105,7 +116,7 @@ impl<'a> Facts<'a> {
     /// A rating that is not given follows from the score and the other way round (facts, Credit rating and score).
     pub fn get(&self, subject: Subject) -> Option<AttributeValue<'a>> {
         if let Some((_, derived)) = subject.derived() {
-            return self.derive(derived).map(AttributeValue::Number);
+            return self.derive(derived);
         }
         if subject == *RATING {
             self.rating().map(|rating| AttributeValue::Category(rating.ordinal()))
@@ -156,14 +167,16 @@ impl<'a> Facts<'a> {
         self.lead.loan_information.as_ref()?.loan_amount.filter(|amount| *amount > 0).map(f64::from)
     }
 
-    fn derive(&self, derived: Derived) -> Option<f64> {
-        match derived {
+    fn derive(&self, derived: Derived) -> Option<AttributeValue<'a>> {
+        let number = match derived {
             Derived::Age => self.age(),
             Derived::CreditScore => self.credit_score().map(f64::from),
             Derived::DebtToIncome => self.debt_to_income(),
             Derived::LoanToValue => self.loan_to_value(),
             Derived::MortgageLoanAmount => self.mortgage_loan_amount(),
-        }
+            Derived::NewerValues => return Some(AttributeValue::Flag(self.newer_values)),
+        };
+        number.map(AttributeValue::Number)
     }
 
     /// Years since the date of birth.

@@ -14,7 +14,7 @@ use super::http::HttpSource;
 use super::identity::Identity;
 use super::limits::{Exclusive, Limits};
 use super::template::Template;
-use crate::model::{Originator, Partner, ProductType};
+use crate::model::{Originator, Partner, ProductSubType, ProductType};
 
 /// A partner's place at the rate tables of one product type.
 #[derive(Debug)]
@@ -103,4 +103,7 @@ pub struct SeatTemplate {
     pub sub_account_id: i64,
     /// Institution in lead events.
     pub institution: Uuid,
+    /// The finer kinds of the offers of its catalog, each once; templates of earlier builds have none.
+    #[serde(default)]
+    pub sub_types: Vec<ProductSubType>,
 }

@@ -20,6 +20,10 @@ pub struct Quote {
     pub terms: Terms,
     /// Where a click leads, when the partner has a place of its own for this person; else where the template says.
     pub landing_url: Option<String>,
+    /// Until when it stands, Unix milliseconds, when the partner says so of this person's. The record of its answer keeps it aside
+    /// ([`crate::rate_table::record`]).
+    #[serde(skip)]
+    pub expires_at: Option<i64>,
 }
 
 /// The part of an offer that depends on the lead, by the array of the rate table it stands in.

@@ -14,7 +14,7 @@ use super::fingerprint::Fingerprint;
 use super::identity::Identity;
 use super::quote::{LoanTerms, MortgageTerms, Quote, Terms};
 use crate::model::{
-    Money, MortgageOfferDetails, Partner, Percent, ProductSubType, ProductType, plain_number,
+    Money, MortgageOfferDetails, Partner, Percent, ProductSubType, ProductType, Timestamp, plain_number,
 };
 
 /// A template: what clients see of it, and what we ourselves must know as long as a table shows it.
@@ -38,7 +38,13 @@ pub struct Imprint {
     pub landing_url: String,
     /// What is earned, and when.
     pub payout: declared::Payout,
+    /// For how many milliseconds from the making of its table the offer stands, where that is not as long as others do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_for_ms: Option<i64>,
 }
+
+/// Milliseconds from the making of its table for which an offer stands (facts, Offers over time): 31 days.
+pub const OFFER_MS: i64 = 31 * 24 * 60 * 60 * 1000;
 
 /// Where a template is cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +78,14 @@ impl Template {
         let imprint =
             serde_json::to_string(&self.imprint).expect("an imprint has string keys and finite numbers");
         format!("{imprint}\n{}", self.json)
+    }
+
+    /// Until when an offer stands whose table was made then, Unix milliseconds both: as long as others do, or as its partner says, if
+    /// that is earlier.
+    pub fn stands_until(&self, quote: &Quote, made_at: i64) -> i64 {
+        let own = self.imprint.as_ref().and_then(|imprint| imprint.valid_for_ms);
+        let until = made_at.saturating_add(own.map_or(OFFER_MS, |own| own.min(OFFER_MS)));
+        quote.expires_at.map_or(until, |own| own.min(until))
     }
 
     /// Reads what [`stored`](Self::stored) made; `None` when it is something else.
@@ -119,12 +133,30 @@ impl<'a, D: Serialize> OfferText<'a, D> {
     }
 }
 
-/// Writes an offer as the client sees it: `text`, which is its template's JSON, then what depends on the lead.
-///
-/// `uuid` is the offer's own, `url` the address that records a click on it.
-pub fn write_offer(out: &mut Vec<u8>, text: &str, quote: &Quote, uuid: Uuid, url: &str) {
-    out.extend_from_slice(text.as_bytes());
-    let shown = Shown { uuid, url, recommendation_score: quote.score };
+/// What an offer has of the table or list that shows it, which never changes while it is there.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The offer's uuid.
+    pub uuid: Uuid,
+    /// The address that records a click on it.
+    pub url: &'a str,
+    /// Its position in its list, from 1.
+    pub rank: usize,
+    /// When the table was made, Unix milliseconds.
+    pub made_at: i64,
+}
+
+/// Writes an offer as the client sees it: the JSON of its template, then what depends on the lead and the table.
+pub fn write_offer(out: &mut Vec<u8>, template: &Template, quote: &Quote, place: Place<'_>) {
+    out.extend_from_slice(template.json.as_bytes());
+    let shown = Shown { uuid: place.uuid, url: place.url, recommendation_score: quote.score };
+    let ranked = || Ranked {
+        uuid: place.uuid,
+        url: place.url,
+        recommendation_score: quote.score,
+        rank: place.rank,
+        expires_at: Timestamp::from_millis(template.stands_until(quote, place.made_at)).unwrap_or_default(),
+    };
     match &quote.terms {
         Terms::Loan(terms) => go_on(out, &LoanEnd::new(terms, shown)),
         Terms::Card(terms) => {
@@ -136,9 +168,11 @@ pub fn write_offer(out: &mut Vec<u8>, text: &str, quote: &Quote, uuid: Uuid, url
                     pre_selected: terms.pre_selected,
                 },
             );
-            go_on(out, &shown);
+            go_on(out, &ranked());
         }
-        Terms::Mortgage(terms) => go_on(out, &MortgageEnd { details: details_of(terms), shown }),
+        Terms::Mortgage(terms) => {
+            go_on(out, &MortgageEnd { details: details_of(terms), ranked: ranked() });
+        }
         Terms::Savings(terms) => {
             go_on(
                 out,
@@ -147,7 +181,7 @@ pub fn write_offer(out: &mut Vec<u8>, text: &str, quote: &Quote, uuid: Uuid, url
                     annual_percent_yield: percent(terms.annual_percent_yield),
                 },
             );
-            go_on(out, &shown);
+            go_on(out, &ranked());
         }
         Terms::Special(terms) => go_on(out, &SpecialEnd { shown, payout: money(terms.payout) }),
     }
@@ -179,6 +213,18 @@ struct Shown<'a> {
     url: &'a str,
     #[serde(serialize_with = "plain_number::required")]
     recommendation_score: f64,
+}
+
+/// The same of offers of cards, mortgages and savings products, with what today's clients know beside it.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ranked<'a> {
+    uuid: Uuid,
+    url: &'a str,
+    #[serde(serialize_with = "plain_number::required")]
+    recommendation_score: f64,
+    rank: usize,
+    expires_at: Timestamp,
 }
 
 #[derive(Serialize)]
@@ -254,7 +300,7 @@ struct CardEnd {
 struct MortgageEnd<'a> {
     details: MortgageOfferDetails,
     #[serde(flatten)]
-    shown: Shown<'a>,
+    ranked: Ranked<'a>,
 }
 
 #[derive(Serialize)]

@@ -352,7 +352,7 @@ impl RateTable {
         self.in_flight = Some(Write {
             first: !self.is_written,
             sequence: self.sequence,
-            record: AnswerRecord { answers, asked },
+            record: AnswerRecord::new(answers, asked),
             asks: self.asks_changed.then(|| self.asks.clone()),
             cut,
             settles: self.ahead.settled(),

@@ -59,13 +59,36 @@ pub struct Answer {
     pub cause: Option<Cause>,
 }
 
-/// Answers that were written together, and how each was asked for. Records of earlier builds end after the answers.
+/// Answers that were written together, and how each was asked for. Records of earlier builds end after the answers, or after how they
+/// were asked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnswerRecord {
     /// In the order of arrival.
     pub answers: Vec<Answer>,
     /// Of each answer, in the same order, how it was asked for; `None` when nobody was asked.
     pub asked: Vec<Option<Ask>>,
+    /// The offers among them of which the partner said until when they stand.
+    pub expiries: Vec<Expiry>,
+}
+
+/// A record of answers, as it ended before it told until when offers stand.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnswerRecordWithoutExpiries {
+    /// In the order of arrival.
+    pub answers: Vec<Answer>,
+    /// Of each answer, in the same order, how it was asked for.
+    pub asked: Vec<Option<Ask>>,
+}
+
+/// Until when an offer stands, as its partner said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expiry {
+    /// Position of the answer in its record.
+    pub answer: u16,
+    /// Position of the offer in the answer.
+    pub offer: u16,
+    /// Unix milliseconds.
+    pub at: i64,
 }
 
 /// When an ask began, and how long it could take.
@@ -78,10 +101,43 @@ pub struct Ask {
 }
 
 impl AnswerRecord {
+    /// A record of answers that are to be written, with how each was asked for.
+    pub fn new(answers: Vec<Answer>, asked: Vec<Option<Ask>>) -> Self {
+        let of = |(nth, answer): (usize, &Answer)| {
+            let offers = answer.outcome.quotes().iter().enumerate();
+            let told = offers.filter_map(move |(offer, quote)| Some((nth, offer, quote.expires_at?)));
+            told.collect::<Vec<_>>()
+        };
+        let told = answers.iter().enumerate().flat_map(of);
+        let expiry = |(answer, offer, at)| Expiry { answer: answer as u16, offer: offer as u16, at };
+        let expiries = told.map(expiry).collect();
+        Self { answers, asked, expiries }
+    }
+
+    /// The record as it was read, each offer with until when it stands.
+    #[must_use]
+    pub fn told_to_offers(mut self) -> Self {
+        for Expiry { answer, offer, at } in &self.expiries {
+            let answer = self.answers.get_mut(usize::from(*answer)).map(|answer| &mut answer.outcome);
+            let Some(Outcome::Offers(quotes)) = answer else { continue };
+            if let Some(quote) = quotes.get_mut(usize::from(*offer)) {
+                quote.expires_at = Some(*at);
+            }
+        }
+        self
+    }
+
     /// Each answer, with how it was asked for where that is recorded.
     pub fn each(self) -> impl Iterator<Item = (Answer, Option<Ask>)> {
         let asked = self.asked.into_iter().chain(std::iter::repeat(None));
         self.answers.into_iter().zip(asked)
+    }
+}
+
+impl From<AnswerRecordWithoutExpiries> for AnswerRecord {
+    fn from(record: AnswerRecordWithoutExpiries) -> Self {
+        let AnswerRecordWithoutExpiries { answers, asked } = record;
+        Self { answers, asked, expiries: Vec::new() }
     }
 }
 

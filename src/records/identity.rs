@@ -22,7 +22,7 @@ pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
 
     let mut products: Vec<ProductType> = lead.product_types.clone().unwrap_or_default();
     if products.is_empty() {
-        products = ProductType::ALL.to_vec();
+        products = ProductType::SPECIFIED.to_vec();
     }
     products.sort_unstable();
     products.dedup();

@@ -13,7 +13,7 @@ use crate::model::LeadAction;
 use crate::partners::SeatTemplate;
 use crate::rate_table::asks::Asks;
 use crate::rate_table::outcome::Outcome;
-use crate::rate_table::record::{Answer, AnswerRecord, TableHead};
+use crate::rate_table::record::{Answer, AnswerRecord, AnswerRecordWithoutExpiries, TableHead};
 use crate::rate_table::table::Table;
 use crate::store::codec::{self, CodecError};
 use crate::store::entities::LeadRecord;
@@ -159,10 +159,14 @@ pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result
     records.map(|record| record.map_err(broken).and_then(|(_, bytes)| answer_record(&bytes).map_err(broken)))
 }
 
-/// Reads an answer record, also one of an earlier build, which ends after the answers.
+/// Reads an answer record, also one of an earlier build, which ends earlier.
 fn answer_record(payload: &[u8]) -> Result<AnswerRecord, CodecError> {
     codec::decode(payload)
-        .or_else(|_| codec::decode(payload).map(|answers| AnswerRecord { answers, asked: Vec::new() }))
+        .map(AnswerRecord::told_to_offers)
+        .or_else(|_| codec::decode::<AnswerRecordWithoutExpiries>(payload).map(AnswerRecord::from))
+        .or_else(|_| {
+            codec::decode(payload).map(|answers| AnswerRecord { answers, ..AnswerRecord::default() })
+        })
 }
 
 /// Hands over each answer in the tables made since: its table, its seat, after how many milliseconds it came, and what it was.
@@ -261,11 +265,13 @@ mod tests {
         let answer = |seat| Answer { seat, at: 5, outcome: Outcome::TimedOut, cause: None };
         let answers = vec![answer(0), answer(1)];
         let read = answer_record(&codec::encode(&answers)).unwrap();
-        assert_eq!(read, AnswerRecord { answers: answers.clone(), asked: Vec::new() });
+        assert_eq!(read, AnswerRecord { answers: answers.clone(), ..AnswerRecord::default() });
         assert!(read.each().all(|(_, asked)| asked.is_none()));
 
         let asked = vec![None, Some(Ask { after_ms: 3, budget_ms: 900 })];
-        let record = AnswerRecord { answers: answers.clone(), asked };
+        let without = AnswerRecordWithoutExpiries { answers: answers.clone(), asked: asked.clone() };
+        let record = AnswerRecord::new(answers.clone(), asked);
+        assert_eq!(answer_record(&codec::encode(&without)), Ok(record.clone()));
         let stored = codec::encode(&record);
         assert_eq!(answer_record(&stored), Ok(record.clone()));
         assert_eq!(codec::decode(&stored), Ok(answers));

@@ -205,6 +205,7 @@ mod tests {
             created_at: 5,
             updated_at: 5,
             bands: CreditBands::CURRENT,
+            newer_values: false,
             first_table: None,
             lead: Lead::read(lead.as_bytes()).unwrap(),
         }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use chrono::{Duration, Utc};
+use chrono::Utc;
 use metrics::counter;
 use uuid::Uuid;
 
@@ -14,6 +14,7 @@ use crate::ids;
 use crate::matching::engine::Engine;
 use crate::model::{LeadAction, LeadActionType};
 use crate::partners::declared::PayoutStep;
+use crate::partners::template::OFFER_MS;
 use crate::partners::{Template, Terms};
 use crate::rate_table::table::Table;
 use crate::records::history::action_at;
@@ -23,9 +24,6 @@ use crate::records::{Unavailable, reading};
 use crate::store::entities::LeadRecord;
 use crate::store::{Commit, CommitError};
 use crate::telemetry::metrics::CLICKS;
-
-/// How long an offer can be opened (facts, Offers over time).
-const OPEN_DAYS: i64 = 31;
 
 /// Times that a click is written again because another was written meanwhile.
 const MOST_TRIES: usize = 16;
@@ -37,7 +35,7 @@ pub enum Click {
     Offer(Box<Opened>),
     /// Nothing: there is no such offer.
     Unknown,
-    /// Nothing any more: the offer's table is older than 31 days.
+    /// Nothing any more: the offer's table is older than 31 days, or than the partner lets the offer stand.
     Expired,
 }
 
@@ -60,11 +58,14 @@ pub fn click(engine: &Engine, offer: Uuid) -> Result<Click, Unavailable> {
     };
     let Some(table) = reading::table(&engine.records, table)? else { return Ok(Click::Unknown) };
     let Some((_, quote)) = table.offer(number) else { return Ok(Click::Unknown) };
-    let open_until = table.head().created_at + Duration::days(OPEN_DAYS).num_milliseconds();
-    if engine.limiter.now() > open_until {
+    let (made_at, now) = (table.head().created_at, engine.limiter.now());
+    if now > made_at.saturating_add(OFFER_MS) {
         return Ok(Click::Expired);
     }
     let text = engine.records.templates.offer(quote.text).map_err(|_| Unavailable)?;
+    if now > text.stands_until(quote, made_at) {
+        return Ok(Click::Expired);
+    }
     if text.imprint.is_none() {
         return Ok(Click::Unknown);
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::rate_table::asks::Asks;
-use crate::rate_table::record::{Answer, AnswerRecord, TableHead};
+use crate::rate_table::record::{Answer, AnswerRecord, AnswerRecordWithoutExpiries, TableHead};
 use crate::records::postings::Posting;
 use crate::store::entities::{
     Happening, HappeningRecord, Payout, PayoutRecord, PayoutRecordWithoutSources, Tag,
@@ -85,7 +85,9 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
         | Tree::Sessions
         | Tree::OfferDisplays => codec::decode_json(payload).ok(),
         Tree::RateTables => json_of::<TableHead>(payload),
-        Tree::Answers => json_of::<AnswerRecord>(payload).or_else(|| json_of::<Vec<Answer>>(payload)),
+        Tree::Answers => json_of::<AnswerRecord>(payload)
+            .or_else(|| json_of::<AnswerRecordWithoutExpiries>(payload))
+            .or_else(|| json_of::<Vec<Answer>>(payload)),
         Tree::Asks => json_of::<Asks>(payload),
         Tree::Postings => json_of::<Posting>(payload),
         Tree::LeadEvents => {
@@ -103,7 +105,9 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
 fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
     match tree {
         Tree::RateTables => postcard_of::<TableHead>(value),
-        Tree::Answers => postcard_of::<AnswerRecord>(value).or_else(|| postcard_of::<Vec<Answer>>(value)),
+        Tree::Answers => postcard_of::<AnswerRecord>(value)
+            .or_else(|| postcard_of::<AnswerRecordWithoutExpiries>(value))
+            .or_else(|| postcard_of::<Vec<Answer>>(value)),
         Tree::Asks => postcard_of::<Asks>(value),
         Tree::Postings => postcard_of::<Posting>(value),
         Tree::LeadEvents => {

@@ -134,6 +134,23 @@ async fn age(stopped: &Stopped, table: &str, age: Duration) {
 }
 
 #[tokio::test]
+async fn an_offer_that_its_partner_lets_stand_shorter_is_gone_sooner() {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let bank = partner("bank")
+        .savings("")
+        .replaced("minimum_deposit = 0", "minimum_deposit = 0\nvalid_for = \"14days\"");
+    let mut daemon = Daemon::with_partners(vec![bank]).start().await;
+    let table = daemon.submit_blocking("{}").await.json();
+    let click = table["savingsOffers"][0]["url"].as_str().unwrap().replace(&daemon.api, "");
+    for (days, status) in [(13, 302), (15, 410)] {
+        let (_, stopped) = daemon.terminate();
+        age(&stopped, table["uuid"].as_str().unwrap(), days * DAY).await;
+        daemon = stopped.start().await;
+        assert_eq!(daemon.get(&click).await.status, status, "after {days} days");
+    }
+}
+
+#[tokio::test]
 async fn an_offer_can_be_opened_for_31_days_and_is_gone_then() {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mut daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;

@@ -37,6 +37,7 @@ mod limits;
 mod locked_store;
 mod log_lines;
 mod migration;
+mod newer_fields;
 mod next_steps;
 mod no_store;
 mod offer_previews;

@@ -47,7 +47,8 @@ pub fn of_table(
     let told = Told::of(records, book, table)?;
     let created_at = DateTime::from_timestamp_millis(table.head().created_at).unwrap_or_default();
     let at = (!table.head().test).then_some(created_at);
-    let facts = Facts::new(&record.lead, created_at.date_naive(), record.bands);
+    let facts = Facts::new(&record.lead, created_at.date_naive(), record.bands)
+        .with_newer_values(record.newer_values);
     let counted = |seat: &Seat| {
         let by = told.kept_out(&seat.identity.key, seat.product_type)?;
         // A schedule that the file shows closed is named once.

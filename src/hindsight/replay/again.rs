@@ -60,7 +60,8 @@ impl Stored<'_> {
     pub fn again(&self, book: &Book, most: Most) -> Told {
         let head = self.table.head();
         let created_at = DateTime::from_timestamp_millis(head.created_at).unwrap_or_default();
-        let facts = Facts::new(&self.record.lead, created_at.date_naive(), self.record.bands);
+        let facts = Facts::new(&self.record.lead, created_at.date_naive(), self.record.bands)
+            .with_newer_values(self.record.newer_values);
         let judge = |seats: &[&Seat]| verdicts(seats, most.seats, |seat| self.denied(seat, created_at));
         let plan = SeatingPlan::new(book.fitting(&facts), head.wants_loans, most.seats, judge);
 

@@ -223,6 +223,7 @@ mod tests {
             score,
             terms: Terms::Special(SpecialTerms { payout: 0.0, lot: None }),
             landing_url: None,
+            expires_at: None,
         };
         Told {
             asked: asked.iter().map(|partner| place(partner)).collect(),

@@ -114,6 +114,7 @@ impl Story {
                     test,
                     look_back_minutes: None,
                     bands,
+                    newer_values: false,
                     idempotency_key: None,
                     lead,
                     trace: None,

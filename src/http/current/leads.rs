@@ -3,7 +3,7 @@
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, LOCATION};
 
-use super::submission::{read_lead, read_lead_or_nothing, refused, submission};
+use super::submission::{knows_newer_values, read_lead, read_lead_or_nothing, refused, submission};
 use crate::http::App;
 use crate::matching::Growth;
 use crate::model::{LeadView, Timestamp, TokenKind};
@@ -48,6 +48,7 @@ pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
         viewer: caller.viewer(),
         lead: uuid,
         later: &later,
+        newer_values: knows_newer_values(&context),
         made_since: context.app.mergeable_since(caller),
     };
     let grown = context.app.matchmaker.grow_lead(growth).await.map_err(refused)?;

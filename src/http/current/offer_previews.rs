@@ -2,6 +2,7 @@
 //!
 //! Parameters that are not known are ignored; bad values are answered with 422, all at once.
 
+use super::submission::knows_newer_values;
 use crate::http::App;
 use crate::matching::preview::{self, Preview};
 use crate::model::{
@@ -22,7 +23,7 @@ pub async fn loans(context: Context<App>) -> Result<Reply, Failure> {
         };
         Some(Lead { loan_information: Some(loan), ..person(query) })
     })?;
-    Ok(reply(&context.app, Preview { product_type: ProductType::Loan, lead, max_deposit: None }))
+    Ok(reply(&context, ProductType::Loan, lead, None))
 }
 
 /// Previews credit cards.
@@ -34,7 +35,7 @@ pub async fn cards(context: Context<App>) -> Result<Reply, Failure> {
         };
         Some(Lead { credit_card_information: Some(card), ..person(query) })
     })?;
-    Ok(reply(&context.app, Preview { product_type: ProductType::CreditCard, lead, max_deposit: None }))
+    Ok(reply(&context, ProductType::CreditCard, lead, None))
 }
 
 /// Previews savings products.
@@ -45,7 +46,7 @@ pub async fn savings(context: Context<App>) -> Result<Reply, Failure> {
         let savings = LeadSavingsInformation { min_deposit_amount, ..Default::default() };
         Some((Lead { savings_information: Some(savings), ..person(query) }, max_deposit))
     })?;
-    Ok(reply(&context.app, Preview { product_type: ProductType::Savings, lead, max_deposit }))
+    Ok(reply(&context, ProductType::Savings, lead, max_deposit))
 }
 
 /// What previews know of the person.
@@ -65,6 +66,8 @@ fn person(query: &mut Query) -> Lead {
     }
 }
 
-fn reply(app: &App, preview: Preview) -> Reply {
-    Reply::json_bytes(preview::show(app.matchmaker.engine(), preview))
+fn reply(context: &Context<App>, product_type: ProductType, lead: Lead, max_deposit: Option<i64>) -> Reply {
+    let newer_values = knows_newer_values(context);
+    let preview = Preview { product_type, lead, max_deposit, newer_values };
+    Reply::json_bytes(preview::show(context.app.matchmaker.engine(), preview))
 }

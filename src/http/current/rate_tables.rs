@@ -7,7 +7,9 @@ use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use uuid::Uuid;
 
-use super::submission::{RETRY_AFTER_OVERLOAD_S, read_lead_or_nothing, read_submission, refused};
+use super::submission::{
+    RETRY_AFTER_OVERLOAD_S, knows_newer_values, read_lead_or_nothing, read_submission, refused,
+};
 use super::waiting::{held_versions, preferred_wait};
 use crate::http::App;
 use crate::matching::{Growth, Moment, Polled, Snapshot, Until, showing};
@@ -41,6 +43,7 @@ pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
         viewer: caller.viewer(),
         lead,
         later: &later,
+        newer_values: knows_newer_values(&context),
         made_since: context.app.mergeable_since(caller),
     };
     let trace = TraceContext::of_request(&context.request.headers);

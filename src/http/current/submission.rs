@@ -2,6 +2,7 @@
 
 use chrono::Utc;
 
+use super::analytics::API_VERSION;
 use super::bodies;
 use crate::http::{App, v1};
 use crate::load_shedder::Permit;
@@ -66,11 +67,17 @@ pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submissio
         test: caller.test,
         look_back_minutes: caller.duplicate_look_back_minutes,
         bands: v1::bands(context.edition),
+        newer_values: knows_newer_values(context),
         idempotency_key: None,
         trace: TraceContext::of_request(&context.request.headers),
         permit: Permit::default(),
         lead,
     })
+}
+
+/// Whether the caller says to know values that the specification lacks: it names a version of the interface.
+pub(super) fn knows_newer_values(context: &Context<App>) -> bool {
+    context.request.headers.contains_key(API_VERSION)
 }
 
 /// What a client is told when its lead is not taken in.

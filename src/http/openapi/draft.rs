@@ -17,6 +17,7 @@ use utoipa::openapi::server::Server;
 use utoipa::openapi::{RefOr, Required, Schema};
 
 use super::headers;
+use crate::http::current::analytics::API_VERSION;
 use crate::http::routes::ApiRoute;
 use crate::model::{ApiError, Components, schema};
 use crate::web::{Editions, Failure, Scope};
@@ -89,6 +90,12 @@ impl Draft {
     /// Takes a header of any text.
     pub fn header(self, name: &str, about: &str) -> Self {
         self.parameter(ParameterIn::Header, name, Required::False, about, text())
+    }
+
+    /// Takes the header by which a caller says to know values that the specification lacks.
+    pub fn newer_values(self) -> Self {
+        let about = "Any version: says that offers may have values that the specification lacks, of the enumerations named here.";
+        self.header(API_VERSION, about)
     }
 
     /// Takes values with commas between them.

@@ -33,6 +33,7 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             .answers(StatusCode::OK, "The explanation.", &examples::lead_explanation(), components)
             .refuses(unknown("Lead"), "The company has no such lead."),
         Draft::new(Method::PATCH, "/leads/{uuid}", TAG, "growLead")
+            .newer_values()
             .body::<Lead>(Required::True, LEADS, components)
             .answers(StatusCode::OK, "The lead as it is now.", &examples::lead(), components)
             .refuses(unknown("Lead"), "The company has no such lead.")
@@ -40,6 +41,7 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             .refuses(unfit(), "Not a lead."),
         Draft::new(Method::POST, "/leads", TAG, "createLead")
             .about("A publishable token is answered with ids, times and status only, not with what was sent.")
+            .newer_values()
             .body::<Lead>(Required::False, LEADS, components)
             .answers(StatusCode::CREATED, "The lead.", &examples::lead(), components)
             .with_header("Location")

@@ -47,5 +47,6 @@ fn preview(path: &'static str, id: &'static str, components: &mut Components) ->
             schema::reference::<ProvidedCreditRating>(components),
         )
         .query("zipCode", "Where the person lives.", schema::reference::<Zipcode>(components))
+        .newer_values()
         .refuses(unfit, "A parameter does not fit.")
 }

@@ -55,7 +55,7 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             .answers_empty(StatusCode::FOUND, "The way to the partner.")
             .with_header("Location")
             .refuses(Failure::unknown("Offer does not exist"), "No such offer was shown.")
-            .refuses(Failure::gone("Offer has expired"), "The offer is older than 31 days.")
+            .refuses(Failure::gone("Offer has expired"), "The offer's `expiresAt` has passed.")
             .refuses(Failure::too_many_requests(1), "The address, or whoever opens the offer, clicks too often."),
     ]
 }
@@ -66,6 +66,7 @@ fn submit(path: &'static str, id: &'static str, components: &mut Components) -> 
         "A name for this submit: sent again under it, the same body is taken once and answered alike.";
     let draft = Draft::new(Method::POST, path, TAG, id)
         .parameter(ParameterIn::Header, "Idempotency-Key", Required::False, about, key)
+        .newer_values()
         .body::<Lead>(Required::True, LEADS, components);
     let duplicate = Failure::conflict(Uuid::nil());
     answers_table(draft, components)
@@ -79,6 +80,7 @@ fn again(components: &mut Components) -> Draft {
             "By a publishable token for 24 hours after the lead was made (a setting of the operator); then the lead is unknown \
              to it.",
         )
+        .newer_values()
         .body::<Lead>(Required::False, LEADS, components);
     answers_table(draft, components)
         .refuses(

@@ -17,6 +17,7 @@
 //! | unit of a term | may be `open` | `month` then | [`terms`] |
 //! | values of a preview's parameters | all | fewer | [`values`], [`offer_previews`] |
 //! | status of a preview's faults | 422 | 400 | [`offer_previews`] |
+//! | fields and values that the specification lacks | there | left out, with the offers of such a kind | [`newer`] |
 //! | product type of an event | all | fewer, else left out | [`analytics`] |
 //!
 //! What the specification does not mark as different is the same: product sub-types, and `pendingResponses` beside the
@@ -25,6 +26,7 @@
 pub mod analytics;
 pub mod cards;
 pub mod leads;
+pub mod newer;
 pub mod offer_previews;
 pub mod rate_tables;
 pub mod submission;

@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 
-use super::{Object, cards, terms, values};
+use super::{Object, cards, newer, terms, values};
 use crate::http::{App, current};
 use crate::model::{ApiError, CardPurpose, LoanPurpose};
 use crate::web::{Context, Failure, Reply};
@@ -41,7 +41,10 @@ fn reply(
         Err(failure) if failure.status == StatusCode::UNPROCESSABLE_ENTITY => faults.extend(failure.errors),
         Err(failure) => return Err(failure),
         Ok(reply) if faults.is_empty() => {
-            return super::reworded(reply, |offers: &mut Vec<Object>| offers.iter_mut().for_each(reword));
+            return super::reworded(reply, |offers: &mut Vec<Object>| {
+                offers.retain_mut(newer::is_of_v1);
+                offers.iter_mut().for_each(reword);
+            });
         }
         Ok(_) => {}
     }

@@ -3,7 +3,7 @@
 use hyper::StatusCode;
 use serde_json::Value;
 
-use super::{Object, cards, submission, terms};
+use super::{Object, cards, newer, submission, terms};
 use crate::http::{App, current};
 use crate::model::ProductType;
 use crate::web::{Context, Failure, Reply};
@@ -39,6 +39,7 @@ fn created(answer: Result<Reply, Failure>) -> Result<Reply, Failure> {
 }
 
 fn reword(table: &mut Object) {
+    newer::leave_out(table);
     offers(table, "creditCardOffers").for_each(cards::reword_offer);
     offers(table, "loanOffers").for_each(terms::reword);
     if let Some(special_offers) = list(table, "specialOffers") {

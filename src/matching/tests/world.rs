@@ -125,6 +125,7 @@ impl World {
             test: false,
             look_back_minutes: None,
             bands,
+            newer_values: false,
             idempotency_key: None,
             trace: None,
             permit: crate::load_shedder::Permit::default(),

@@ -2,12 +2,14 @@
 
 mod card;
 mod funnel;
+mod insurance;
 mod mortgage;
 mod person;
 mod product;
 
 pub use card::*;
 pub use funnel::*;
+pub use insurance::*;
 pub use mortgage::*;
 pub use person::*;
 pub use product::*;
@@ -40,6 +42,7 @@ mod tests {
             MortgageAdjustmentType MortgageLoanType MortgageType OccupancyType PersonalReferenceRelationType
             PropertySearchStatus PropertyStatus PropertyType PurchaseStatus RefinanceLoanType RefinanceType
             RejectReason State TermUnit BatchConsentVersion MortechCreditRating PartnerResult OfferResult
+            FederalInsuranceType IncentiveUnit IncentiveType CarrierDecisionType MedicalExam PackageType
         }
     }
 

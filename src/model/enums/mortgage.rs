@@ -18,7 +18,7 @@ enumeration! {
         FiveOneAdjustable = "five_one_adjustable",
         SevenOneAdjustable = "seven_one_adjustable",
         TenOneAdjustable = "ten_one_adjustable",
-        // From here on not in the specification: clients ask for them.
+        // From here on not in the specification.
         TenYearFixed = "ten_year_fixed",
         TwentyYearFixed = "twenty_year_fixed",
         FortyYearFixed = "forty_year_fixed",
@@ -26,6 +26,13 @@ enumeration! {
         FiveYearIntro = "five_year_intro_30_year_adjustable",
         SevenYearIntro = "seven_year_intro_30_year_adjustable",
         TenYearIntro = "ten_year_intro_30_year_adjustable",
+    }
+}
+
+impl MortgageLoanType {
+    /// Whether the specification has it.
+    pub const fn is_specified(self) -> bool {
+        self as u16 <= Self::TenOneAdjustable as u16
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::model::enumeration::enumeration;
 
 enumeration! {
-    /// A kind of financial product that a lead can ask for.
+    /// A kind of financial product that a lead can ask for. Those after `other` are asked for only by who names them.
     ProductType {
         CreditCard = "credit_card",
         Insurance = "insurance",
@@ -12,18 +12,30 @@ enumeration! {
         Mortgage = "mortgage",
         Savings = "savings",
         Other = "other",
+        // From here on not in the specification.
+        Generic = "generic",
+        AutoInsurance = "auto_insurance",
+        Unknown = "unknown",
     }
 }
 
 impl ProductType {
+    /// The product types of the specification, which a lead asks for that names none.
+    pub const SPECIFIED: &'static [Self] = Self::ALL.split_at(Self::Generic as usize).0;
+
+    /// Whether the specification has it.
+    pub const fn is_specified(self) -> bool {
+        (self as u16) < Self::Generic as u16
+    }
+
     /// Whether its offers are special offers.
     pub const fn is_special(self) -> bool {
-        matches!(self, Self::Insurance | Self::LifeInsurance | Self::Other)
+        !matches!(self, Self::CreditCard | Self::Loan | Self::Mortgage | Self::Savings)
     }
 }
 
 enumeration! {
-    /// The finer kind of an offered product. Those after `whole_life` stand at special offers only.
+    /// The finer kind of an offered product. Those after `whole_life` stand at special offers; at others, for who knows them.
     ProductSubType {
         CreditCard = "credit_card",
         SecuredCard = "secured_card",
@@ -44,7 +56,7 @@ enumeration! {
         TermLife = "term_life",
         TermLifeInstant = "term_life_instant",
         WholeLife = "whole_life",
-        // From here on of special offers only, and not in the specification.
+        // From here on not in the specification.
         AutomobileRefinance = "automobile_refinance",
         HomeEquityLineOfCredit = "home_equity_line_of_credit",
         Checking = "checking",
@@ -80,6 +92,13 @@ enumeration! {
         HomeEquityAgreements = "home_equity_agreements",
         CashAdvanceMoneylion = "cash_advance_moneylion",
         Unknown = "unknown",
+    }
+}
+
+impl ProductSubType {
+    /// Whether the specification has it.
+    pub const fn is_specified(self) -> bool {
+        self as u16 <= Self::WholeLife as u16
     }
 }
 
@@ -166,5 +185,31 @@ enumeration! {
         SemiAnnually = "semiAnnually",
         Simple = "simple",
         Weekly = "weekly",
+    }
+}
+
+enumeration! {
+    /// Who insures deposits, by federal law; not in the specification.
+    FederalInsuranceType {
+        /// Of banks.
+        Fdic = "fdic",
+        /// Of credit unions.
+        Ncua = "ncua",
+    }
+}
+
+enumeration! {
+    /// What an incentive is counted in; not in the specification.
+    IncentiveUnit {
+        Usd = "usd",
+        Other = "other",
+    }
+}
+
+enumeration! {
+    /// What is given for opening an account; not in the specification.
+    IncentiveType {
+        CashBack = "cash_back",
+        Other = "other",
     }
 }

@@ -156,8 +156,8 @@ fn all_faults_are_told_at_once_in_the_order_of_the_specification() {
         "clientTags": {"campaign": [1, "ok"], "placement": "header"}
     }"#,
     );
-    let products =
-        "must be one of `credit_card`, `insurance`, `life_insurance`, `loan`, `mortgage`, `savings`, `other`";
+    let products = "must be one of `credit_card`, `insurance`, `life_insurance`, `loan`, `mortgage`, `savings`, `other`, \
+         `generic`, `auto_insurance`, `unknown`";
     let ssn = "must be a social security number `AAA-GG-SSSS` that can have been issued";
     let expected = [
         ("productTypes[1]", products.to_owned()),

@@ -6,7 +6,7 @@ use super::{
     CatalogOffer, PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, PRE_SELECTED_SUITABILITY, Pricing,
     STATIC_SUITABILITY, hundredths, thousandths,
 };
-use crate::model::ProductType;
+use crate::model::{ProductType, Timestamp};
 use crate::partners::Facts;
 use crate::partners::finance;
 use crate::partners::quote::{CardTerms, LoanTerms, MortgageTerms, Quote, SavingsTerms, Spread, Terms};
@@ -26,6 +26,8 @@ enum Kind {
     Number(i64, i64),
     Flag,
     Text,
+    /// A point in time, kept as Unix milliseconds.
+    Instant,
 }
 
 const LOAN: &[ProductType] = &[ProductType::Loan];
@@ -46,6 +48,8 @@ const FIGURES: &[Figure] = &[
     Figure { name: "term", kind: Kind::Number(0, 600), of: LOAN },
     // Where a click leads, in place of the offer's `landing_url`.
     Figure { name: "landing_url", kind: Kind::Text, of: &[] },
+    // Until when it stands, where that is not as long as others do.
+    Figure { name: "expires_at", kind: Kind::Instant, of: &[] },
     Figure { name: "pre_approved", kind: Kind::Flag, of: FIRM },
     Figure { name: "pre_qualified", kind: Kind::Flag, of: FIRM },
     Figure { name: "pre_selected", kind: Kind::Flag, of: CARD },
@@ -134,6 +138,10 @@ impl Figures {
                 let flag = text.to_ascii_lowercase().parse().map_err(|_| "must be true or false")?;
                 self.flags.insert(name, flag);
             }
+            Some(Kind::Instant) => {
+                let instant = Timestamp::parse(text.trim()).ok_or("must be an ISO 8601 date-time")?;
+                self.numbers.insert(name, instant.millis() as f64);
+            }
             Some(Kind::Number(least, most)) => {
                 let number = text
                     .trim()
@@ -193,6 +201,7 @@ impl Figures {
         };
         let mut quote = offer.scored(terms, suitability, amount);
         quote.landing_url = self.landing_url()?;
+        quote.expires_at = self.number("expires_at").map(|millis| millis as i64);
         Ok(quote)
     }
 

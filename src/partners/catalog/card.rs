@@ -26,7 +26,8 @@ pub struct Card {
 }
 
 /// The sub-types of a credit card.
-const SUB_TYPES: &[ProductSubType] = &[ProductSubType::CreditCard, ProductSubType::SecuredCard];
+const SUB_TYPES: &[ProductSubType] =
+    &[ProductSubType::CreditCard, ProductSubType::SecuredCard, ProductSubType::StudentCard];
 
 /// Keys of the details that the service itself decides for each lead.
 const DECIDED: [&str; 3] = ["preQualified", "preApproved", "preSelected"];

@@ -37,6 +37,18 @@ const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::StudentLoanRefinance,
     ProductSubType::CoApplicantLoan,
     ProductSubType::LineOfCredit,
+    ProductSubType::AutomobileRefinance,
+    ProductSubType::HomeEquityLineOfCredit,
+    ProductSubType::InstallmentLoans,
+    ProductSubType::BuyNowPayLater,
+    ProductSubType::CashAdvance,
+];
+
+/// Those for which something is pledged.
+const SECURED: &[ProductSubType] = &[
+    ProductSubType::SecuredLoan,
+    ProductSubType::AutomobileRefinance,
+    ProductSubType::HomeEquityLineOfCredit,
 ];
 
 /// Checks a declared loan; one for each of its terms.
@@ -48,7 +60,7 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
     check.given("apr_type", offer.apr_type.is_some());
     check.given("terms", !offer.terms.is_empty());
     check.given("bands", !offer.bands.is_empty() || !priced);
-    if matches!(sub_type, Some(ProductSubType::SecuredLoan | ProductSubType::LineOfCredit)) {
+    if sub_type.is_some_and(|one| one == ProductSubType::LineOfCredit || SECURED.contains(&one)) {
         check.given("sub_type_disclaimer", offer.sub_type_disclaimer.is_some());
     }
     for term in &offer.terms {
@@ -132,7 +144,7 @@ impl Loan {
                 product_sub_type_disclaimer: offer.sub_type_disclaimer.as_deref(),
                 originator: &identity.originator,
                 originator_id: &identity.originator.key,
-                secured: self.sub_type == ProductSubType::SecuredLoan,
+                secured: SECURED.contains(&self.sub_type),
                 co_applicant: self.sub_type == ProductSubType::CoApplicantLoan,
                 sponsored: offer.sponsored,
                 term_length: self.term,
@@ -145,6 +157,7 @@ impl Loan {
                 prepayment_fee: money(offer.prepayment_fee.unwrap_or(0.0)),
                 monthly_payment_description: offer.monthly_payment_description.as_deref(),
                 terms: offer.terms_text.as_deref(),
+                amount_prefix: offer.amount_prefix.as_deref(),
                 conversion_probability: offer.conversion_probability,
             },
             Some(offer.imprint(Some(self.term))),
@@ -293,6 +306,8 @@ struct LoanText<'a> {
     monthly_payment_description: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     terms: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amount_prefix: Option<&'a str>,
     #[serde(serialize_with = "plain_number::required")]
     conversion_probability: f64,
 }

@@ -15,12 +15,12 @@ pub use answered::{Figures, Unfit};
 use super::band::Band;
 use super::checker::Checker;
 use super::declared;
-use super::eligibility::{Condition, Rule};
-use super::facts::Facts;
+use super::eligibility::{Condition, Rule, Test};
+use super::facts::{Facts, Subject};
 use super::identity::Identity;
 use super::quote::{Quote, Terms};
 use super::template::Template;
-use crate::model::{ProductSubType, ProductType};
+use crate::model::{MortgageLoanType, ProductSubType, ProductType};
 
 /// One offer of a catalog, checked. An offer with several terms stands here once per term.
 #[derive(Debug)]
@@ -95,7 +95,12 @@ impl CatalogOffer {
             ProductType::CreditCard => one(card::declared(offer, check).map(Pricing::Card)),
             ProductType::Mortgage => one(mortgage::declared(offer, figures, check).map(Pricing::Mortgage)),
             ProductType::Savings => one(savings::declared(offer, figures, check).map(Pricing::Savings)),
-            ProductType::Insurance | ProductType::LifeInsurance | ProductType::Other => {
+            ProductType::Insurance
+            | ProductType::LifeInsurance
+            | ProductType::Other
+            | ProductType::Generic
+            | ProductType::AutoInsurance
+            | ProductType::Unknown => {
                 one(special::declared(offer, product_type, check).map(Pricing::Special))
             }
         };
@@ -135,7 +140,7 @@ impl CatalogOffer {
             sub_type: offer
                 .sub_type
                 .or_else(|| (product_type == ProductType::CreditCard).then_some(ProductSubType::CreditCard)),
-            rule: rule.clone().and(&built_in),
+            rule: rule.clone().and(&built_in).and_all(known_to(offer, &pricing).as_slice()),
             text,
             payout: offer.payout,
             conversion_probability: offer.conversion_probability,
@@ -196,7 +201,7 @@ impl CatalogOffer {
     fn scored(&self, terms: Terms, suitability: f64, amount: Option<f64>) -> Quote {
         let score = self.conversion_probability * self.payout.dollars(amount) * suitability;
         let score = (score * 1e4).round() / 1e4;
-        Quote { text: self.text.fingerprint, score, terms, landing_url: None }
+        Quote { text: self.text.fingerprint, score, terms, landing_url: None, expires_at: None }
     }
 }
 
@@ -228,11 +233,27 @@ fn too_many_alternatives(found: usize) -> String {
     format!("unfolds to {found} alternatives, at most {} are kept", super::eligibility::MAX_ALTERNATIVES)
 }
 
+/// The condition that who sent the lead knows the offer's values, where the specification lacks one. Special offers have always been
+/// of kinds that it lacks.
+fn known_to(offer: &declared::Offer, pricing: &Pricing) -> Option<Condition> {
+    let is_specified = match pricing {
+        Pricing::Special(_) => true,
+        Pricing::Mortgage(_) => offer.loan_type.is_none_or(MortgageLoanType::is_specified),
+        Pricing::Loan(_) | Pricing::Card(_) | Pricing::Savings(_) => {
+            offer.sub_type.is_none_or(ProductSubType::is_specified)
+        }
+    };
+    (!is_specified).then(|| Condition::new(Subject::of("newerValues"), Test::Flag(true)))
+}
+
 /// Faults that any kind of offer can have.
 fn common_faults(offer: &declared::Offer, check: &mut Checker) {
     check.key("key", &offer.key);
     check.landing_url(&offer.landing_url);
     check.between("conversion_probability", Some(offer.conversion_probability), 0.0, 1.0);
+    if let Some(valid_for) = offer.valid_for {
+        check.validity("valid_for", valid_for);
+    }
     if let Some(rating) = offer.consumer_rating {
         check.between("consumer_rating", Some(rating), 0.0, 100.0);
     }
@@ -252,8 +273,8 @@ fn common_faults(offer: &declared::Offer, check: &mut Checker) {
 fn rated(bands: &[Band]) -> Option<Condition> {
     let ratings = bands.iter().fold(0, |all, band| all | band.ratings);
     (!bands.is_empty() && ratings != ALL_RATINGS).then(|| {
-        let rating = super::facts::Subject::of("creditInformation.providedCreditRating");
-        Condition::or_missing(rating, super::eligibility::Test::Category(ratings))
+        let rating = Subject::of("creditInformation.providedCreditRating");
+        Condition::or_missing(rating, Test::Category(ratings))
     })
 }
 

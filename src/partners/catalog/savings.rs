@@ -11,7 +11,8 @@ use super::super::template::{Ending, OfferText, Template, money, percent};
 use super::super::{declared, finance};
 use super::{Band, FiguresBy, hundredths, rated, rating_bit, thousandths};
 use crate::model::{
-    AttributeValue, CompoundingMethod, Money, Percent, ProductSubType, ProductType, Timestamp,
+    AttributeValue, CompoundingMethod, FederalInsuranceType, IncentiveDetails, Money, Percent,
+    ProductSubType, ProductType, TermUnit, Timestamp,
 };
 
 /// A savings product.
@@ -32,6 +33,7 @@ const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::IndividualRetirementAccount,
     ProductSubType::CashManagementAccount,
     ProductSubType::HighInterestChecking,
+    ProductSubType::Checking,
 ];
 
 /// Checks a declared savings product.
@@ -43,6 +45,7 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
     check.between("minimum_deposit", offer.minimum_deposit, 0.0, 1e9);
     check.between("monthly_fee", offer.monthly_fee, 0.0, 1e6);
     check.between("introductory_rate", offer.introductory_rate, 0.0, 100.0);
+    new_details(offer, check);
     let effective_as_of = check.timestamp("effective_as_of", offer.effective_as_of.as_deref());
     let bands = check.bands(&offer.bands, (0.0, f64::INFINITY));
     Some(Savings {
@@ -52,6 +55,20 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
         effective_as_of: effective_as_of?,
         bands: bands.into_iter().map(|(band, _)| band).collect(),
     })
+}
+
+/// Checks what only today's clients know of a savings product.
+fn new_details(offer: &declared::Offer, check: &mut Checker) {
+    if offer.cd_term_length.is_some() != offer.cd_term_unit.is_some() {
+        check.at("cd_term_length", "is one of two: a term has `cd_term_length` and `cd_term_unit`");
+    }
+    check.between("cd_term_length", offer.cd_term_length.map(f64::from), 1.0, 600.0);
+    for (nth, incentive) in offer.incentive_details.iter().flatten().enumerate() {
+        check.between(&format!("incentive_details[{nth}].amount"), Some(incentive.amount), 0.0, 1e9);
+    }
+    for (nth, url) in offer.impression_tracking_pixel_urls.iter().flatten().enumerate() {
+        check.url(&format!("impression_tracking_pixel_urls[{nth}]"), url);
+    }
 }
 
 impl Savings {
@@ -77,6 +94,11 @@ impl Savings {
             monthly_fee: money(offer.monthly_fee.unwrap_or(0.0)),
             check_writing: offer.check_writing,
             effective_as_of: self.effective_as_of,
+            federal_insurance_type: offer.federal_insurance_type,
+            incentive_details: offer.incentive_details.as_deref().map(incentives),
+            cd_term_unit: offer.cd_term_unit,
+            cd_term_length: offer.cd_term_length,
+            impression_tracking_pixel_urls: offer.impression_tracking_pixel_urls.as_deref(),
         };
         let text = OfferText::new(ProductType::Savings, self.sub_type, offer, identity, Some(details));
         Template::new(Ending::Details, &text, Some(offer.imprint(None)))
@@ -98,6 +120,17 @@ impl Savings {
         let annual_percent_yield = hundredths(finance::annual_percentage_yield(rate, self.compounding));
         Some(SavingsTerms { rate: thousandths(rate), annual_percent_yield })
     }
+}
+
+/// What is given for opening the account, as clients see it.
+fn incentives(declared: &[declared::Incentive]) -> Vec<IncentiveDetails> {
+    let shown = |incentive: &declared::Incentive| IncentiveDetails {
+        amount: incentive.amount,
+        unit: incentive.unit,
+        display: incentive.display.clone(),
+        kind: incentive.r#type,
+    };
+    declared.iter().map(shown).collect()
 }
 
 fn deposit_subject() -> Subject {
@@ -128,4 +161,14 @@ struct SavingsText<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     check_writing: Option<bool>,
     effective_as_of: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    federal_insurance_type: Option<FederalInsuranceType>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incentive_details: Option<Vec<IncentiveDetails>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cd_term_unit: Option<TermUnit>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cd_term_length: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    impression_tracking_pixel_urls: Option<&'a [String]>,
 }

@@ -1,18 +1,20 @@
 //! Special offers: insurance, life insurance, and other products, second look among them.
 
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::super::checker::Checker;
 use super::super::declared;
 use super::super::identity::Identity;
 use super::super::quote::SpecialTerms;
 use super::super::template::{Ending, Template};
-use crate::model::{ProductSubType, ProductType};
+use crate::model::{LifeInsuranceOfferDetails, ProductSubType, ProductType};
 
 /// A special offer.
 #[derive(Debug)]
 pub struct Special {
     sub_type: Option<ProductSubType>,
+    policy: Option<Box<LifeInsuranceOfferDetails>>,
 }
 
 /// The sub-types of life insurance.
@@ -35,7 +37,14 @@ pub(super) fn declared(
         ProductType::LifeInsurance => Some(check.sub_type(offer.sub_type, LIFE)?),
         _ => offer.sub_type,
     };
-    Some(Special { sub_type })
+    if product_type != ProductType::LifeInsurance && offer.policy.is_some() {
+        check.at("policy", "is for `products.life_insurance` only");
+    }
+    let policy = match &offer.policy {
+        Some(policy) => Some(Box::new(check.policy(policy)?)),
+        None => None,
+    };
+    Some(Special { sub_type, policy })
 }
 
 impl Special {
@@ -50,6 +59,8 @@ impl Special {
                 desc: offer.description.as_deref().unwrap_or_default(),
                 partner_name: &identity.partner.name,
                 partner_image_url: &identity.partner.image_url,
+                financial_institution_uuid: identity.institution,
+                details: self.policy.as_deref(),
             },
             Some(offer.imprint(None)),
         )
@@ -72,4 +83,7 @@ struct SpecialText<'a> {
     desc: &'a str,
     partner_name: &'a str,
     partner_image_url: &'a str,
+    financial_institution_uuid: Uuid,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<&'a LifeInsuranceOfferDetails>,
 }

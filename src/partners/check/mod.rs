@@ -16,7 +16,7 @@ use super::identity::Identity;
 use super::partner::{AdaptiveTimeout, Seat, SeatTemplate, Simulate};
 use super::template::{Ending, Template};
 use crate::declaration::{Fault, FileReading, HumanDuration, Source};
-use crate::model::{Originator, OriginatorImage, Partner, ProductType};
+use crate::model::{Originator, OriginatorImage, Partner, ProductSubType, ProductType};
 
 /// Most offers a seat may have, terms counted.
 pub const MAX_OFFERS: usize = 100_000;
@@ -85,6 +85,10 @@ impl Checker<'_> {
                 supports_personalized_offers: declared.supports_personalized_offers,
                 image_url: declared.image_url.clone(),
                 subtext_override: declared.subtext_override.clone(),
+                headquarters: declared.headquarters.clone(),
+                assets: declared.assets.clone(),
+                brand_name: declared.brand_name.clone(),
+                brand_uuid: declared.brand_uuid,
             },
             originator: Originator {
                 key: key.to_owned(),
@@ -109,6 +113,9 @@ impl Checker<'_> {
     ) -> Option<Seat> {
         if product.second_look && product_type != ProductType::Other {
             self.at("second_look", "is for `products.other` only");
+        }
+        if product_type == ProductType::Unknown {
+            self.at("", "is no product that a partner can offer; `generic` and `other` are");
         }
         let simulate = product
             .simulate
@@ -137,6 +144,7 @@ impl Checker<'_> {
             originator: identity.originator.clone(),
             sub_account_id: identity.sub_account_id,
             institution: identity.institution,
+            sub_types: sub_types(&offers),
         };
         Some(Seat {
             identity: identity.clone(),
@@ -210,7 +218,14 @@ impl Checker<'_> {
     }
 }
 
-/// The condition that the lead asks for a product type.
+/// The condition that the lead asks for a product type. Who names none asks for all that the specification has.
 fn asks_for(product_type: ProductType) -> Condition {
-    Condition::or_missing(Subject::of("productTypes"), Test::AnyOf(1 << product_type.ordinal()))
+    let named = Test::AnyOf(1 << product_type.ordinal());
+    Condition { subject: Subject::of("productTypes"), test: named, or_missing: product_type.is_specified() }
+}
+
+/// The finer kinds of offers, each once.
+fn sub_types(offers: &[CatalogOffer]) -> Vec<ProductSubType> {
+    let sub_types: BTreeSet<ProductSubType> = offers.iter().filter_map(|offer| offer.sub_type).collect();
+    sub_types.into_iter().collect()
 }

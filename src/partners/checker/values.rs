@@ -2,11 +2,17 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use super::Checker;
 use crate::declaration::HumanDuration;
-use crate::model::{CreditCardOfferDetails, ProductSubType, ProvidedCreditRating, Timestamp};
+use crate::model::{
+    CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating, Timestamp,
+};
 use crate::partners::band::Band;
 use crate::partners::declared;
+use crate::partners::template::OFFER_MS;
 
 /// What is filled into a landing url.
 const LANDING_MACROS: [&str; 2] = ["clickId", "leadUuid"];
@@ -69,6 +75,14 @@ impl Checker<'_> {
             self.at(key, format!("must be more than 0s and at most {LONGEST:?}, got {duration:?}"));
         }
         duration.min(LONGEST)
+    }
+
+    /// Wants a time that an offer may stand.
+    pub fn validity(&mut self, key: &str, duration: HumanDuration) {
+        let longest = Duration::from_millis(OFFER_MS.unsigned_abs());
+        if duration.0.is_zero() || duration.0 > longest {
+            self.at(key, format!("must be more than 0s and at most 31 days, got {:?}", duration.0));
+        }
     }
 
     /// Wants a name that can stand in a file name, a metric and a path.
@@ -206,25 +220,61 @@ impl Checker<'_> {
                 self.at(&format!("card.{key}"), "is decided for each lead; leave it out");
             }
         }
-        let details = match serde_path_to_error::deserialize::<_, CreditCardOfferDetails>(table.clone()) {
-            Ok(details) => details,
-            Err(error) => {
-                let path = error.path().to_string();
-                let key = if path == "." { "card".to_owned() } else { format!("card.{path}") };
-                self.at(&key, error.into_inner().message().trim().to_owned());
-                return None;
-            }
-        };
-        self.unknown_card_keys(&table, &details);
+        let details: CreditCardOfferDetails = self.details("card", "CreditCardOfferDetails", &table)?;
         self.url("card.cardImageUrl", &details.card_image_url);
         Some(details)
     }
 
-    /// Keys of the table that the details did not take in.
-    fn unknown_card_keys(&mut self, table: &toml::Table, details: &CreditCardOfferDetails) {
-        let taken = serde_json::to_value(details).unwrap_or_default();
-        for key in table.keys().filter(|key| taken.get(key).is_none()) {
-            self.at(&format!("card.{key}"), "is not an attribute of CreditCardOfferDetails");
+    /// Reads what a policy of life insurance covers and costs, in the API's words.
+    pub fn policy(&mut self, table: &toml::Table) -> Option<LifeInsuranceOfferDetails> {
+        let details: LifeInsuranceOfferDetails =
+            self.details("policy", "LifeInsuranceOfferDetails", table)?;
+        self.between("policy.policyAmount", Some(details.policy_amount as f64), 1.0, 1e9);
+        if details.term_length.is_some() != details.term_unit.is_some() {
+            self.at("policy.termLength", "is one of two: a term has `termLength` and `termUnit`");
+        }
+        Some(details)
+    }
+
+    /// Reads a table under `key` that says details in the API's own words.
+    fn details<T: DeserializeOwned + Serialize>(
+        &mut self,
+        key: &str,
+        noun: &str,
+        table: &toml::Table,
+    ) -> Option<T> {
+        let details = match serde_path_to_error::deserialize::<_, T>(table.clone()) {
+            Ok(details) => details,
+            Err(error) => {
+                let path = error.path().to_string();
+                let at = if path == "." { key.to_owned() } else { format!("{key}.{path}") };
+                self.at(&at, error.into_inner().message().trim().to_owned());
+                return None;
+            }
+        };
+        let taken = serde_json::to_value(&details).unwrap_or_default();
+        self.unknown_keys(key, noun, &toml::Value::Table(table.clone()), &taken);
+        Some(details)
+    }
+
+    /// Keys that the details did not take in, however deep they stand.
+    fn unknown_keys(&mut self, key: &str, noun: &str, given: &toml::Value, taken: &serde_json::Value) {
+        match given {
+            toml::Value::Table(table) => {
+                for (name, within) in table {
+                    let at = format!("{key}.{name}");
+                    match taken.get(name) {
+                        Some(taken) => self.unknown_keys(&at, noun, within, taken),
+                        None => self.at(&at, format!("is not an attribute of {noun}")),
+                    }
+                }
+            }
+            toml::Value::Array(elements) => {
+                for (nth, element) in elements.iter().enumerate() {
+                    self.unknown_keys(&format!("{key}[{nth}]"), noun, element, &taken[nth]);
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -54,6 +54,9 @@ pub struct LeadRecord {
     /// How its score becomes a rating: by the bands of the edition that it was sent in.
     #[serde(default)]
     pub bands: CreditBands,
+    /// Whether who sent it said to know values that the specification lacks, beside those that the lead has.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub newer_values: bool,
     /// The rate table that was written with it, which no other record leads to; none where it came without one, or was stored by a
     /// build that had all tables of a lead in [`Tree::LeadTables`](crate::store::Tree::LeadTables).
     #[serde(default, skip_serializing_if = "Option::is_none")]

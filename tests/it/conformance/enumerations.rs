@@ -219,9 +219,9 @@ async fn a_value_that_only_the_other_edition_has_is_refused() {
             }
         }
     }
-    // `auto` in the current edition. In v1: two purposes, four levels, two kinds of employment, three products, four
+    // `auto` in the current edition. In v1: two purposes, four levels, two kinds of employment, six products, four
     // purposes of a card.
-    assert_eq!(refused, 1 + 2 + 4 + 2 + 3 + 4);
+    assert_eq!(refused, 1 + 2 + 4 + 2 + 6 + 4);
 }
 
 #[tokio::test]

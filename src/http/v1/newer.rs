@@ -1,0 +1,105 @@
+//! What rate tables and previews have in the current edition beside the specification, and v1 never had: left out, with the offers of
+//! a kind that v1 has no word for. What an offer has in its `details` is of its own array, so the names stand together.
+
+use serde_json::Value;
+
+use super::Object;
+use crate::model::{MortgageLoanType, ProductSubType};
+
+/// Of a rate table itself.
+const OF_TABLES: &[&str] = &["createdAt"];
+
+/// Of the arrays of offers that v1 shows.
+const OFFERS: [&str; 4] = ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers"];
+
+/// Of an offer.
+const OF_OFFERS: &[&str] = &["rank", "expiresAt", "amountPrefix"];
+
+/// Of a partner.
+const OF_PARTNERS: &[&str] = &["headquarters", "assets", "brandName", "brandUuid"];
+
+/// Of a partner that has not answered.
+const OF_PENDING: &[&str] = &["offerCatalogProductTypes"];
+
+/// Of the details of cards, then of savings products.
+const OF_DETAILS: &[&str] = &[
+    "purchaseAprDisclaimer",
+    "regularIntroAprCombinedText",
+    "balanceTransferFeeDisclaimer",
+    "annualFeeDisclaimer",
+    "annualFeeText",
+    "introOfferDisclaimer",
+    "introOfferTitle",
+    "previewDetails",
+    "aprType",
+    "recommendedCreditRatingsDisclaimer",
+    "recommendedCreditRatingsText",
+    "earningProgram",
+    "rewardsDescription",
+    "rewardsDisclaimer",
+    "rewardsTitle",
+    "minDepositAmount",
+    "minDepositDisclaimer",
+    "isITA",
+    "badges",
+    "federalInsuranceType",
+    "incentiveDetails",
+    "cdTermUnit",
+    "cdTermLength",
+    "impressionTrackingPixelUrls",
+];
+
+/// Leaves out of a rate table what v1 never had.
+pub fn leave_out(table: &mut Object) {
+    remove(table, OF_TABLES);
+    for array in OFFERS {
+        if let Some(offers) = table.get_mut(array).and_then(Value::as_array_mut) {
+            offers.retain_mut(|offer| offer.as_object_mut().is_none_or(is_of_v1));
+        }
+    }
+    let pending = table.get_mut("pendingResponses").and_then(Value::as_array_mut);
+    for response in pending.into_iter().flatten().filter_map(Value::as_object_mut) {
+        remove(response, OF_PENDING);
+        remove_within(response, "partner", OF_PARTNERS);
+    }
+}
+
+/// Leaves out of an offer what v1 never had; tells whether v1 has words for the rest.
+pub fn is_of_v1(offer: &mut Object) -> bool {
+    remove(offer, OF_OFFERS);
+    remove_within(offer, "partner", OF_PARTNERS);
+    remove_within(offer, "details", OF_DETAILS);
+    let sub_type = offer.get("productSubType").and_then(Value::as_str).and_then(ProductSubType::from_wire);
+    let loan_type = offer.get("details").and_then(|details| details.get("loanType"));
+    let loan_type = loan_type.and_then(Value::as_str).and_then(MortgageLoanType::from_wire);
+    sub_type.is_none_or(ProductSubType::is_specified) && loan_type.is_none_or(MortgageLoanType::is_specified)
+}
+
+fn remove_within(object: &mut Object, name: &str, names: &[&str]) {
+    if let Some(within) = object.get_mut(name).and_then(Value::as_object_mut) {
+        remove(within, names);
+    }
+}
+
+fn remove(object: &mut Object, names: &[&str]) {
+    names.iter().for_each(|name| drop(object.remove(*name)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn offers_of_kinds_that_v1_has_no_word_for_are_left_out() {
+        let offer = |sub_type: &str, loan_type: &str| json!({"productSubType": sub_type, "details": {"loanType": loan_type}});
+        let kept = offer("purchase", "thirty_year_fixed");
+        let mut table = json!({
+            "mortgageOffers": [kept, offer("purchase", "forty_year_fixed")],
+            "loanOffers": [{"productSubType": "personal_loan"}, {"productSubType": "automobile_refinance"}],
+        });
+        leave_out(table.as_object_mut().unwrap());
+        let expected = json!({"mortgageOffers": [kept], "loanOffers": [{"productSubType": "personal_loan"}]});
+        assert_eq!(table, expected);
+    }
+}

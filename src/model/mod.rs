@@ -80,6 +80,7 @@ mod partner_event;
 mod percent;
 mod phone;
 pub(crate) mod plain_number;
+mod prefill;
 mod rate_table;
 mod record;
 mod savings_offer;
@@ -98,8 +99,8 @@ mod viewer;
 mod zipcode;
 
 pub use analytics::{
-    AnsweredPage, FeedPage, LeadClientTag, LeadClientTagsResponse, LeadEvent, LeadEventResponse, LeadPayout,
-    LeadPayoutResponse,
+    AnsweredPage, EventData, FeedPage, LeadClientTag, LeadClientTagsResponse, LeadEvent, LeadEventResponse,
+    LeadInfo, LeadInfoResponse, LeadPayout, LeadPayoutResponse,
 };
 pub use api_error::{ApiError, ErrorType};
 pub use attribute::Attribute;
@@ -137,6 +138,7 @@ pub use partner_event::{
 };
 pub use percent::Percent;
 pub use phone::Phone;
+pub use prefill::PrefillResponse;
 pub use rate_table::{PendingResponse, RateTable};
 pub use savings_offer::{SavingsOffer, SavingsOfferDetails};
 pub(crate) use schema::Components;

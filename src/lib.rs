@@ -73,6 +73,7 @@
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret
+//!      prefills: for http and persons, names shares, store and model
 //!      sandbox: for cli only, names nothing; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
 //!      bootstrap: for daemon, names store and run_file: the first start; planted: a leaf, the bugs that tests plant
 //! ```
@@ -90,6 +91,7 @@
 //! | [`reports`] | clicks, and what partners report |
 //! | [`persons`] | what is done for a person: a dossier of what is held, erasure |
 //! | [`transfer`] | a whole store as lines of JSON, out and in |
+//! | [`prefills`] | data of leads that are given in one place and taken up in another, for some minutes |
 //! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |
 //! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
@@ -184,6 +186,7 @@ pub mod planted;
 #[cfg(test)]
 #[path = "../tests/it/kit/planted_runs.rs"]
 mod planted_runs;
+pub mod prefills;
 pub mod private_file;
 pub mod rate_table;
 pub mod records;

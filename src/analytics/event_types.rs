@@ -6,15 +6,19 @@ use crate::model::EventType;
 
 /// A set of event types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EventTypes(u16);
+pub struct EventTypes(u32);
+
+/// How many bits the first types have, and behind how many those that came later begin. Only [`EventTypes::ALL`], which is as it was
+/// before they came, has those in between.
+const FIRST: std::ops::Range<u16> = 11..16;
 
 impl EventTypes {
     /// All there are, and all there will be.
-    pub const ALL: Self = Self(u16::MAX);
+    pub const ALL: Self = Self(u16::MAX as u32);
 
     /// Whether the type is wanted.
     pub fn contains(self, event_type: EventType) -> bool {
-        self.0 & bit(event_type) != 0
+        self.0 & bit(event_type) != 0 || self.0 >> FIRST.start & 1 != 0
     }
 }
 
@@ -25,8 +29,9 @@ impl FromIterator<EventType> for EventTypes {
 }
 
 /// The ordinal is part of the cursors that clients hold, so a new type goes last.
-fn bit(event_type: EventType) -> u16 {
-    1 << event_type.ordinal()
+fn bit(event_type: EventType) -> u32 {
+    let ordinal = event_type.ordinal();
+    1 << if ordinal < FIRST.start { ordinal } else { ordinal + FIRST.end - FIRST.start }
 }
 
 #[cfg(test)]
@@ -42,5 +47,8 @@ mod tests {
             assert!(EventTypes::ALL.contains(event_type));
         }
         assert!(!EventTypes::from_iter([]).contains(EventType::Funded));
+        let each = EventTypes::from_iter(EventType::ALL.iter().copied());
+        assert!(EventType::ALL.iter().all(|event_type| each.contains(*event_type)));
+        assert_ne!(each, EventTypes::ALL, "there may be more of them one day");
     }
 }

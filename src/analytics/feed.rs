@@ -6,10 +6,11 @@ use super::arrival_time::ArrivalTime;
 use super::form::Form;
 use super::hash::hash;
 use super::page_request::PageRequest;
-use crate::model::{LeadClientTag, LeadEvent, LeadPayout, ProductType, Timestamp};
+use crate::model::{EventData, EventType, LeadClientTag, LeadEvent, LeadPayout, ProductType, Timestamp};
 use crate::store::codec::CodecError;
 use crate::store::entities::{
-    CompanyRecord, Happening, HappeningRecord, LeadRecord, Payout, PayoutRecord, PayoutSource, Tag,
+    CompanyRecord, Happening, HappeningDetails, HappeningRecord, LeadRecord, Payout, PayoutRecord,
+    PayoutSource, Tag,
 };
 use crate::store::{Store, Tree, codec};
 
@@ -34,6 +35,9 @@ pub trait Feed {
     /// # Errors
     /// It cannot be read.
     fn read(payload: &[u8]) -> Result<Vec<Self::Stored>, CodecError>;
+
+    /// The lead that a record is about.
+    fn lead(stored: &Self::Stored) -> Uuid;
 
     /// Whether a record is among those that are asked for.
     fn is_wanted(_stored: &Self::Stored, _asked: &PageRequest) -> bool {
@@ -90,7 +94,7 @@ pub struct Payouts;
 pub struct ClientTags;
 
 impl Feed for Events {
-    type Stored = (Happening, Option<i64>);
+    type Stored = (Happening, Option<i64>, HappeningDetails);
     type Record = LeadEvent;
 
     const TREE: Tree = Tree::LeadEvents;
@@ -98,23 +102,30 @@ impl Feed for Events {
     const HAS_EVENT_TYPES: bool = true;
 
     fn read(payload: &[u8]) -> Result<Vec<Self::Stored>, CodecError> {
-        Ok(HappeningRecord::read(payload)?.each().collect())
+        Ok(HappeningRecord::read(payload)?.each_with_details().collect())
     }
 
-    /// The specification's form cannot tell that something was taken back.
-    fn is_wanted((happening, taken_back): &Self::Stored, asked: &PageRequest) -> bool {
-        let can_be_told = taken_back.is_none() || asked.form == Form::Prompt;
+    fn lead((happening, ..): &Self::Stored) -> Uuid {
+        happening.lead
+    }
+
+    /// The specification's form cannot tell that something was taken back, nor what it has no type for.
+    fn is_wanted((happening, taken_back, _): &Self::Stored, asked: &PageRequest) -> bool {
+        let is_specified = EventType::SPECIFIED.contains(&happening.event_type);
+        let can_be_told = asked.form == Form::Prompt || (taken_back.is_none() && is_specified);
         can_be_told && asked.event_types.contains(happening.event_type)
     }
 
-    fn is_test((happening, _): &Self::Stored, _store: &Store) -> bool {
+    fn is_test((happening, ..): &Self::Stored, _store: &Store) -> bool {
         happening.test
     }
 
-    fn record((happening, taken_back): Self::Stored, telling: &Telling<'_>) -> LeadEvent {
+    fn record((happening, taken_back, details): Self::Stored, telling: &Telling<'_>) -> LeadEvent {
         let id = event_id(&happening);
-        let (institution_uuid, institution_name) = happening.institution.unzip();
         let told = telling.told();
+        let newer = told.as_ref();
+        let event_data = newer.and_then(|_| event_data(&happening, &details));
+        let (institution_uuid, institution_name) = happening.institution.unzip();
         LeadEvent {
             id,
             lead_uuid: happening.lead,
@@ -125,10 +136,13 @@ impl Feed for Events {
             financial_institution_uuid: institution_uuid,
             financial_institution_name: institution_name,
             product_type: happening.product_type.filter(|one| told.is_some() || one.is_specified()),
-            is_test: told.is_some().then_some(happening.test),
+            event_data,
+            offer_uuid: newer.and(details.offer),
+            product_sub_type: newer.and(details.product_sub_type),
+            is_test: newer.map(|_| happening.test),
             event_deleted_at: taken_back.map(time),
-            supply_sub_account_uuid: told.as_ref().map(|told| told.account_uuid),
-            supply_sub_account_name: told.as_ref().map(|told| told.account_name.clone()),
+            supply_sub_account_uuid: newer.map(|told| told.account_uuid),
+            supply_sub_account_name: newer.map(|told| told.account_name.clone()),
             pagination_timestamp: told.map(|told| told.arrival),
         }
     }
@@ -143,6 +157,10 @@ impl Feed for Payouts {
 
     fn read(payload: &[u8]) -> Result<Vec<Self::Stored>, CodecError> {
         Ok(PayoutRecord::read(payload)?.each_with_source().collect())
+    }
+
+    fn lead((payout, ..): &Self::Stored) -> Uuid {
+        payout.lead
     }
 
     /// Tests earn nothing.
@@ -182,6 +200,10 @@ impl Feed for ClientTags {
         codec::decode(payload)
     }
 
+    fn lead(tag: &Tag) -> Uuid {
+        tag.lead
+    }
+
     /// A tag does not tell; the lead that it is on does.
     fn is_test(tag: &Tag, store: &Store) -> bool {
         let lead = store.get(Tree::Leads, tag.lead.as_bytes()).ok().flatten();
@@ -203,6 +225,32 @@ impl Feed for ClientTags {
             pagination_timestamp,
         }
     }
+}
+
+/// What is known of an event, by its type; nothing where nothing is.
+fn event_data(happening: &Happening, details: &HappeningDetails) -> Option<EventData> {
+    let mut data = EventData {
+        product_type: happening.product_type,
+        amount: None,
+        payout_in_cents: None,
+        reject_reason: None,
+    };
+    match happening.event_type {
+        EventType::ApiApproved | EventType::OfferClicked | EventType::Opened => {}
+        EventType::ApiRejected => data.reject_reason = details.reject_reason,
+        EventType::Applied | EventType::Approved | EventType::Listed | EventType::Funded => {
+            data.amount = happening.amount_in_cents.map(|cents| (f64::from(cents) / 100.0).round() as i32);
+        }
+        EventType::Conversion => {
+            data.payout_in_cents = details.payout_cents.map(|cents| cents.round() as i32)
+        }
+        _ => return None,
+    }
+    let is_known = data.product_type.is_some()
+        || data.amount.is_some()
+        || data.payout_in_cents.is_some()
+        || data.reject_reason.is_some();
+    is_known.then_some(data)
 }
 
 /// A payout as the specification's form tells it.
@@ -282,7 +330,7 @@ mod tests {
             duplicate_look_back_minutes: None,
         };
         let telling = Telling { form, company: Some(&company), arrival: ArrivalTime::FIRST };
-        Events::record((happening, None), &telling)
+        Events::record((happening, None, HappeningDetails::default()), &telling)
     }
 
     #[test]

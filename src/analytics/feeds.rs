@@ -1,6 +1,7 @@
 //! Pages of the feeds, read from the store.
 
 use tracing::error;
+use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
 use super::cursor::Cursor;
@@ -129,12 +130,24 @@ impl Feeds {
     /// Whose feed it is, for the form that tells it.
     fn company(&self, viewer: Viewer, request: PageRequest) -> Option<CompanyRecord> {
         let of_newer = request.form == Form::Prompt;
-        of_newer.then(|| Tokens::of(self.store.clone()).company(viewer.company)).flatten()
+        of_newer.then(|| self.company_of(viewer.company)).flatten()
+    }
+
+    pub(super) fn company_of(&self, company: Uuid) -> Option<CompanyRecord> {
+        Tokens::of(self.store.clone()).company(company)
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(super) fn page_records_max(&self) -> usize {
+        self.page_records_max
     }
 }
 
 /// What arrived at one instant. What cannot be read is left out, as a broken record is.
-fn instant<F: Feed>(key: FeedKey, payload: &[u8]) -> Vec<F::Stored> {
+pub(super) fn instant<F: Feed>(key: FeedKey, payload: &[u8]) -> Vec<F::Stored> {
     F::read(payload).unwrap_or_else(|error| {
         error!(%error, feed = F::TREE.name(), arrival_us = key.arrival_us, "feed records could not be read");
         Vec::new()

@@ -19,6 +19,9 @@
 //! | records tell besides | | whose they are, when they arrived; events `isTest` |
 //! | what was taken back | is a payout of less than nothing | comes again, with the time |
 //!
+//! What is not in the specification (types of events, what is known of one beside) is told by the newer form only. That form also tells
+//! what arrived of [one lead](FoundInfo), all at once.
+//!
 //! They differ in how a page is asked for ([`PageRequest`]) and where it is told to go on ([`Cursor`]); one reader reads
 //! the pages of both ([`Feeds`]).
 //!
@@ -40,6 +43,7 @@ mod feed;
 mod feeds;
 mod form;
 mod hash;
+mod lead_info;
 mod page_request;
 #[cfg(test)]
 mod tests;
@@ -51,5 +55,6 @@ pub use event_types::EventTypes;
 pub use feed::{ClientTags, Events, Feed, Payouts, Telling};
 pub use feeds::{Feeds, Horizon};
 pub use form::Form;
+pub use lead_info::FoundInfo;
 pub use page_request::PageRequest;
 pub use window::{RECORDS_ENOUGH, Window};

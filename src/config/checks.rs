@@ -10,8 +10,8 @@ use ipnet::IpNet;
 use super::raw::{OneOrMany, Raw, RawApi, RawLimits, RawLog, RawMatching, RawStore, RawTls, RawTracing};
 use super::settings::{
     AnalyticsSettings, ApiSettings, ConsoleSettings, DescribedSetting, EngineSettings, LimitSettings,
-    ListenerSettings, LogSettings, MatchingSettings, PathSettings, RateSettings, Settings, ShutdownSettings,
-    StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings,
+    ListenerSettings, LogSettings, MatchingSettings, PathSettings, PrefillSettings, RateSettings, Settings,
+    ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings,
 };
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging;
@@ -227,6 +227,7 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
             CENTURY,
             found,
         ),
+        prefills: prefills(&raw, found),
         connections_per_address: count(
             "limits.connections_per_address",
             raw.connections_per_address,
@@ -267,6 +268,15 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
         ),
         queue: count("limits.queue", raw.queue, 1, 1_000_000, found),
         queue_wait: duration("limits.queue_wait", raw.queue_wait, MILLISECOND, MINUTE, found),
+    }
+}
+
+fn prefills(raw: &RawLimits, found: &mut Found) -> PrefillSettings {
+    let per_company = raw.prefills_per_company;
+    PrefillSettings {
+        lifetime: duration("limits.prefill_lifetime", raw.prefill_lifetime, SECOND, HOUR, found),
+        reads: count("limits.prefill_reads", raw.prefill_reads, 1, 100, found) as u32,
+        per_company: count("limits.prefills_per_company", per_company, 0, 1_000_000, found),
     }
 }
 

@@ -15,6 +15,6 @@ pub use layers::DEFAULTS;
 pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
     ApiSettings, ConsoleSettings, DescribedSetting, LimitSettings, ListenerSettings, LogSettings,
-    MatchingSettings, PathSettings, RateSettings, Settings, ShutdownSettings, SignIn, StoreSettings,
-    TlsSettings, TokenSettings, WireSettings,
+    MatchingSettings, PathSettings, PrefillSettings, RateSettings, Settings, ShutdownSettings, SignIn,
+    StoreSettings, TlsSettings, TokenSettings, WireSettings,
 };

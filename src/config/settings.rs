@@ -141,6 +141,8 @@ pub struct LimitSettings {
     pub clicks_kept_per_offer: u64,
     /// How long after a lead was made a publishable token may merge into it.
     pub publishable_merge: Duration,
+    /// Data of leads that wait to be taken up.
+    pub prefills: PrefillSettings,
     /// Open connections of one address; 0 for no limit.
     pub connections_per_address: usize,
     /// Open files that clients' connections leave to all else.
@@ -165,6 +167,17 @@ pub struct LimitSettings {
     pub queue: usize,
     /// How long they may.
     pub queue_wait: Duration,
+}
+
+/// `limits.prefill*`
+#[derive(Debug, Clone, Copy)]
+pub struct PrefillSettings {
+    /// How long one can be read.
+    pub lifetime: Duration,
+    /// How often.
+    pub reads: u32,
+    /// How many of one company there may be; 0 for no limit.
+    pub per_company: usize,
 }
 
 /// A rate, and what may be saved up for a burst.

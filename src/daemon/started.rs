@@ -235,9 +235,11 @@ fn elsewhere() -> Arc<Elsewhere> {
 /// What runs beside, from the start to the drain.
 fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<JoinHandle<()>> {
     let (recovering, gate) = (matchmaker.clone(), Arc::clone(&app.gate));
+    let prefills = Arc::clone(&app.prefills);
     vec![
         tokio::spawn(async move { recovery::recover_when_mended(&recovering).await }),
         tokio::spawn(retention::retain(Arc::clone(matchmaker.engine()), settings.store.clone())),
+        tokio::spawn(async move { prefills.sweep().await }),
         tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
     ]
 }

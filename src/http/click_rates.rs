@@ -1,7 +1,8 @@
-//! How often offers may be opened.
+//! How often offers may be opened, and prefills be asked for.
 //!
 //! A click asks for no token and its address is public, so it is limited whoever sends it, those networks included that no
-//! other rate holds for: who tries addresses out is slowed down, and who opens one for ever fills nothing.
+//! other rate holds for: who tries addresses out is slowed down, and who opens one for ever fills nothing. Who tries out prefill
+//! tokens, with an access token that ships in apps, is slowed down alike.
 
 use std::net::IpAddr;
 
@@ -42,11 +43,15 @@ impl ClickRates {
     /// # Errors
     /// 429.
     pub fn count_address(&self, request: &Request) -> Result<(), Failure> {
-        let Some((addresses, client)) = self.addresses.as_ref().zip(request.client(&self.trusted_proxies))
-        else {
-            return Ok(());
-        };
-        within(addresses.take(&client), "click_address_rate")
+        self.within_address(request, "click_address_rate")
+    }
+
+    /// Counts the asking for a prefill for its address, before it is looked up.
+    ///
+    /// # Errors
+    /// 429.
+    pub fn count_prefill(&self, request: &Request) -> Result<(), Failure> {
+        self.within_address(request, "prefill_address_rate")
     }
 
     /// Counts a click for the offer, once it is known to be one.
@@ -55,6 +60,13 @@ impl ClickRates {
     /// 429.
     pub fn count_offer(&self, offer: Uuid) -> Result<(), Failure> {
         self.offers.as_ref().map_or(Ok(()), |offers| within(offers.take(&offer), "click_offer_rate"))
+    }
+}
+
+impl ClickRates {
+    fn within_address(&self, request: &Request, reason: &'static str) -> Result<(), Failure> {
+        let client = self.addresses.as_ref().zip(request.client(&self.trusted_proxies));
+        client.map_or(Ok(()), |(addresses, client)| within(addresses.take(&client), reason))
     }
 }
 

@@ -30,10 +30,11 @@ use self::openapi::Addresses;
 pub use self::reception::Reception;
 use self::record_ids::RecordIds;
 use crate::analytics::Feeds;
-use crate::config::{LimitSettings, RateSettings, Settings};
+use crate::config::{LimitSettings, PrefillSettings, RateSettings, Settings};
 use crate::load_shedder::ShedderRules;
 use crate::matching::Matchmaker;
 use crate::model::TokenKind;
+use crate::prefills::{PrefillRules, Prefills};
 use crate::reference::Universities;
 use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
@@ -57,6 +58,8 @@ pub struct App {
     pub tokens: Tokens,
     /// Keys with which partners report.
     pub partner_keys: PartnerKeys,
+    /// Data of leads that wait to be taken up.
+    pub prefills: Arc<Prefills>,
     /// Names of universities.
     pub universities: Universities,
     /// Longest body, bytes.
@@ -94,12 +97,14 @@ impl App {
         let feeds = Feeds::new(engine.records.store.clone(), engine.base_url.clone(), records_max);
         let partner_keys = PartnerKeys::of(engine.records.store.clone());
         let store = engine.records.store.clone();
+        let prefills = Arc::new(Prefills::of(store.clone(), prefill_rules(settings)));
         let disk_wait = move || (!store.is_stalled()).then(|| store.disk_wait());
         Self {
             matchmaker,
             partner_keys,
             feeds,
             tokens,
+            prefills,
             universities: Universities::load(),
             max_body_bytes: settings.api.max_body_bytes,
             body_timeout: settings.api.request_timeout,
@@ -156,6 +161,11 @@ impl Authenticate for App {
         let key = self.partner_keys.signing_key(id)?;
         Some(SigningKey { partner: key.partner.into(), secret: key.secret? })
     }
+}
+
+fn prefill_rules(settings: &Settings) -> PrefillRules {
+    let PrefillSettings { lifetime, reads, per_company } = settings.limits.prefills;
+    PrefillRules { lifetime, reads, per_company, longest_write: settings.matching.deadline }
 }
 
 /// How soon what was saved up is there again.

@@ -5,7 +5,7 @@ use hyper::Method;
 
 use super::current::{
     analytics, clicks, demo, docs, explanations, featured_institutions, home, leads, offer_previews,
-    partner_events, rate_tables, ui_events, universities, waiting,
+    partner_events, prefills, rate_tables, ui_events, universities, waiting,
 };
 use super::{App, v1};
 use crate::web::{Editions, Handler, Route, Scope, handler};
@@ -13,9 +13,9 @@ use crate::web::{Editions, Handler, Route, Scope, handler};
 /// A row of the table.
 pub type ApiRoute = Route<Handler<App>>;
 
-/// Resources that take `GET` alone: to open an offer is to record that, and whoever asks without it must not learn which
-/// offers there are.
-pub const WITHOUT_HEAD: &[&str] = &["/click/{id}"];
+/// Resources that take `GET` alone: to open an offer, or to read a prefill, is to record that, and whoever asks without it must not
+/// learn which there are.
+pub const WITHOUT_HEAD: &[&str] = &["/click/{id}", "/originator/prefills/{prefillToken}"];
 
 /// The api listener, `{base_url}`.
 pub const API: &[ApiRoute] = &[
@@ -42,6 +42,22 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::CurrentOnly,
         about: "Streams a rate table as server-sent events, as it is and whenever it changes, until it is complete.",
         handler: handler!(waiting::events),
+    },
+    Route {
+        method: Method::POST,
+        path: "/originator/prefills",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Keeps the data of a lead for some minutes, for somebody who comes back for them.",
+        handler: handler!(prefills::keep),
+    },
+    Route {
+        method: Method::GET,
+        path: "/originator/prefills/{prefillToken}",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Gives them back, a few times, to any token of the company.",
+        handler: handler!(prefills::read),
     },
     Route {
         method: Method::GET,
@@ -178,6 +194,14 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::All,
         about: "Tells how the leads of the company were tagged, a page at a time, in the order of arrival.",
         handler: handler!(analytics::lead_client_tags),
+    },
+    Route {
+        method: Method::GET,
+        path: "/supplyAnalytics/leadsInfo/{leadUuid}",
+        scope: Scope::Confidential,
+        editions: Editions::CurrentOnly,
+        about: "Tells what happened to one lead, what it earned and how it was tagged, as far as it is there.",
+        handler: handler!(analytics::lead_info),
     },
     Route {
         method: Method::GET,

@@ -8,7 +8,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use super::enums::{EventType, ProductType};
+use super::enums::{EventType, ProductSubType, ProductType, RejectReason};
 use super::plain_number;
 use super::record::record;
 use super::schema::{self, Components};
@@ -38,7 +38,13 @@ record! {
             financial_institution_name: String,
             /// The product of the offer it happened with.
             product_type: ProductType,
-            /// Whether the lead is a test; told by the newer form of the feeds only.
+            /// What is known of the event by its type; told by the newer form of the feeds only.
+            event_data: EventData,
+            /// The offer it happened with; told by the newer form only.
+            offer_uuid: Uuid,
+            /// The finer kind of that offer; told by the newer form only.
+            product_sub_type: ProductSubType,
+            /// Whether the lead is a test; told by the newer form only.
             is_test: bool,
             /// When it was taken back: the event then comes again, with the same id. Told by the newer form only.
             event_deleted_at: Timestamp,
@@ -48,6 +54,24 @@ record! {
             supply_sub_account_name: String,
             /// When the record reached the service, by which the feed is ordered; told by the newer form always.
             pagination_timestamp: String,
+        }
+    }
+}
+
+record! {
+    /// What is known of an event: the reason of a rejection, what a conversion earned, the amount of an application, an approval, a
+    /// listing or a funding, and the product of all of them.
+    EventData {
+        required {}
+        optional {
+            /// The product of the offer.
+            product_type: ProductType,
+            /// The amount at stake, in dollars.
+            amount: i32,
+            /// What it earned, in whole cents.
+            payout_in_cents: i32,
+            /// Why the institution rejected the lead.
+            reject_reason: RejectReason,
         }
     }
 }
@@ -104,6 +128,32 @@ record! {
         optional {
             /// When the record reached the service, by which the feed is ordered; told by the newer form always.
             pagination_timestamp: String,
+        }
+    }
+}
+
+record! {
+    /// What the feeds tell of one lead, in their newer form.
+    LeadInfo {
+        required {
+            /// What happened to it, in the order of arrival; what was taken back stands once, with the time.
+            events: Vec<LeadEvent>,
+            /// What it earned; what was taken back stands once, with the time.
+            payouts: Vec<LeadPayout>,
+            /// How it was tagged.
+            client_tags: Vec<LeadClientTag>,
+        }
+    }
+}
+
+record! {
+    /// What the feeds tell of one lead, at once.
+    LeadInfoResponse {
+        required {
+            /// What is there.
+            data: LeadInfo,
+            /// What is not there yet, in sentences; none where all of it is.
+            warnings: Vec<String>,
         }
     }
 }

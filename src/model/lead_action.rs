@@ -65,11 +65,13 @@ impl LeadActionType {
             | Self::ClickedSavingsOfferLink => 4,
             Self::SpecialOfferConversion => 5,
             Self::Applied => 6,
-            Self::Rejected => 7,
-            Self::Approved => 8,
-            Self::Listed => 9,
-            Self::NotFunded => 10,
-            Self::Funded => 11,
+            Self::Submitted => 7,
+            Self::LenderQualifiedLead => 8,
+            Self::Rejected => 9,
+            Self::Approved => 10,
+            Self::Listed => 11,
+            Self::NotFunded => 12,
+            Self::Funded => 13,
         }
     }
 }

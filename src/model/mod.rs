@@ -82,6 +82,7 @@ mod partner_event;
 mod percent;
 mod phone;
 pub(crate) mod plain_number;
+mod prefill;
 mod rate_table;
 mod record;
 mod savings_offer;
@@ -100,8 +101,8 @@ mod viewer;
 mod zipcode;
 
 pub use analytics::{
-    AnsweredPage, FeedPage, LeadClientTag, LeadClientTagsResponse, LeadEvent, LeadEventResponse, LeadPayout,
-    LeadPayoutResponse,
+    AnsweredPage, EventData, FeedPage, LeadClientTag, LeadClientTagsResponse, LeadEvent, LeadEventResponse,
+    LeadInfo, LeadInfoResponse, LeadPayout, LeadPayoutResponse,
 };
 pub use api_error::{ApiError, ErrorType};
 pub use attribute::Attribute;
@@ -140,6 +141,7 @@ pub use partner_event::{
 };
 pub use percent::Percent;
 pub use phone::Phone;
+pub use prefill::PrefillResponse;
 pub use rate_table::{PendingResponse, RateTable};
 pub use savings_offer::{IncentiveDetails, SavingsOffer, SavingsOfferDetails};
 pub(crate) use schema::Components;

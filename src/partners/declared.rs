@@ -324,7 +324,16 @@ impl PayoutStep {
             PartnerEventType::Opened => Some(Self::Opened),
             PartnerEventType::Funded => Some(Self::Funded),
             PartnerEventType::Conversion => Some(Self::Conversion),
-            PartnerEventType::Rejected | PartnerEventType::NotFunded => None,
+            PartnerEventType::Rejected
+            | PartnerEventType::NotFunded
+            | PartnerEventType::Submitted
+            | PartnerEventType::LenderQualifiedLead
+            | PartnerEventType::AffiliateOfferClicked
+            | PartnerEventType::FirstPayment
+            | PartnerEventType::IsContacted
+            | PartnerEventType::SalesQualified
+            | PartnerEventType::FirstContact
+            | PartnerEventType::RateLocked => None,
         }
     }
 }

@@ -88,6 +88,13 @@ impl Template {
         quote.expires_at.map_or(until, |own| own.min(until))
     }
 
+    /// The finer kind of an offer.
+    pub fn product_sub_type(&self) -> Option<ProductSubType> {
+        // A quote within a text is never bare, so this stands where the offer says it.
+        let (_, rest) = self.json.split_once(r#""productSubType":""#)?;
+        ProductSubType::from_wire(rest.split('"').next()?)
+    }
+
     /// Reads what [`stored`](Self::stored) made; `None` when it is something else.
     pub fn read(fingerprint: Fingerprint, stored: &str) -> Option<Self> {
         let (imprint, json) = stored.split_once('\n')?;

@@ -7,8 +7,9 @@ use uuid::Uuid;
 
 use crate::matching::engine::Engine;
 use crate::model::{
-    EventType, LeadAction, LeadStatus, OfferDisplay, PartnerEvent, ProductType, SessionInit, Timestamp,
+    EventType, Lead, LeadAction, LeadStatus, OfferDisplay, PartnerEvent, ProductType, SessionInit, Timestamp,
 };
+use crate::prefills::prefills_of;
 use crate::rate_table::table::Table;
 use crate::records::offer_ids::place;
 use crate::records::{Unavailable, history, reading};
@@ -44,6 +45,8 @@ pub struct Dossier {
     pub offer_displays: Vec<OfferDisplay>,
     /// The visit in which it was sent.
     pub visits: Vec<SessionInit>,
+    /// What was given under its uuid and waits to be taken up.
+    pub prefills: Vec<Lead>,
 }
 
 /// How often an offer was opened, the clicks included of which nothing more is kept.
@@ -134,6 +137,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
             .into_iter()
             .filter(|visit| Some(visit.session_uuid) == session)
             .collect(),
+        prefills: prefills_of(store, lead).map(|(_, prefill)| prefill).collect(),
         lead: record,
     }))
 }

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use crate::matching::engine::Engine;
 use crate::matching::messages::Leave;
 use crate::model::{Timestamp, Viewer};
+use crate::prefills::prefills_of;
 use crate::records::identity::identity_of;
 use crate::records::{Unavailable, reading};
 use crate::store::entities::{Happening, LeadRecord, Payout};
@@ -94,6 +95,9 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
     // What is sealed could be left where it is; it would only take space.
     let commit = sealed.into_iter().fold(commit, |commit, (tree, key)| commit.remove(tree, key));
     let not_open = |commit: Commit, table: &Uuid| commit.remove(Tree::OpenTables, table.as_bytes());
+    // Their key, which is none of the lead's, is destroyed in the minutes of any prefill.
+    let prefills = prefills_of(store, lead);
+    let commit = prefills.fold(commit, |commit, (key, _)| commit.remove(Tree::Prefills, key));
     let committed = store.commit(tables.iter().fold(commit, not_open)).await;
     // Those that were begun meanwhile, too; and also where it failed, since it may have come far enough.
     let tables = reading::tables_of(store, &record);

@@ -10,7 +10,7 @@ use crate::rate_table::machine::Write;
 use crate::rate_table::outcome::Decision;
 use crate::rate_table::record::{Answer, TableHead};
 use crate::rate_table::table::Table;
-use crate::store::entities::{Happening, LeadRecord, Tag};
+use crate::store::entities::{Happening, HappeningDetails, HappeningRecord, LeadRecord, Tag};
 use crate::store::{Commit, Tree, codec};
 
 /// How an identity is looked up for duplicates.
@@ -24,7 +24,7 @@ pub struct IdentityLookBack {
 
 /// A new lead and that it was created, guarded against duplicates.
 pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
-    with_events(new_lead(lead, identity), lead.company, vec![created(&About::of(lead))])
+    with_event(new_lead(lead, identity), lead.company, created(&About::of(lead)), HappeningDetails::default())
 }
 
 /// A new lead, guarded against duplicates; that it was created is recorded with its [first table](table).
@@ -53,16 +53,16 @@ pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
 }
 
 /// Adds what happened to a lead of the company, at one instant.
-fn with_events(commit: Commit, company: Uuid, happenings: Vec<Happening>) -> Commit {
-    if happenings.is_empty() || planted(Planted::MissingEvents) {
+fn with_events(commit: Commit, company: Uuid, happened: Vec<(Happening, HappeningDetails)>) -> Commit {
+    if happened.is_empty() || planted(Planted::MissingEvents) {
         return commit;
     }
-    commit.append(Tree::LeadEvents, company, codec::encode(&happenings))
+    commit.append(Tree::LeadEvents, company, HappeningRecord::written(happened))
 }
 
 /// Adds something that happened to a lead of the company.
-pub fn with_event(commit: Commit, company: Uuid, happening: Happening) -> Commit {
-    with_events(commit, company, vec![happening])
+pub fn with_event(commit: Commit, company: Uuid, happening: Happening, details: HappeningDetails) -> Commit {
+    with_events(commit, company, vec![(happening, details)])
 }
 
 /// Adds how a lead of the company was tagged, if it was.
@@ -118,13 +118,14 @@ pub struct LeadCommit {
 pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, write: &Write) -> Commit {
     let head = table.head();
     let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
-    let mut happenings = Vec::with_capacity(write.record.answers.len() + 2);
+    let mut happened = Vec::with_capacity(write.record.answers.len() + 2);
+    let plain = |happening| (happening, HappeningDetails::default());
     let mut commit = match lead {
         None => Commit::new().about(head.lead),
         Some(LeadCommit { commit, is_new }) => {
-            happenings.extend(is_new.then(|| created(&about)));
+            happened.extend(is_new.then(|| plain(created(&about))));
             let submitted = about.happening(EventType::AppSubmitted, head.created_at);
-            happenings.push(Happening { cause: Some(head.uuid), ..submitted });
+            happened.push(plain(Happening { cause: Some(head.uuid), ..submitted }));
             let commit = with_head(commit.about(head.lead), head, write.settles);
             if is_new { commit } else { listed(commit, head) }
         }
@@ -133,8 +134,8 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
         let key = answer_key(head.uuid, write.sequence);
         commit = commit.put_new(Tree::Answers, key, codec::encode(&write.record));
     }
-    happenings.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
-    commit = with_events(commit, head.company, happenings);
+    happened.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
+    commit = with_events(commit, head.company, happened);
     if let Some(asks) = &write.asks {
         commit = commit.put(Tree::Asks, head.uuid.as_bytes(), codec::encode(asks));
     }
@@ -178,18 +179,20 @@ fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
 }
 
 /// An institution's decision, as the feeds record it.
-fn of_answer(table: &Table, about: &About, answer: &Answer) -> Option<Happening> {
+fn of_answer(table: &Table, about: &About, answer: &Answer) -> Option<(Happening, HappeningDetails)> {
     let event_type = match answer.outcome.decision()? {
         Decision::Approved => EventType::ApiApproved,
         Decision::Rejected => EventType::ApiRejected,
         Decision::Listed => return None,
     };
     let seat = &table.seats()[usize::from(answer.seat)];
-    Some(Happening {
+    let happening = Happening {
         institution: Some((seat.institution, seat.partner.name.clone())),
         product_type: Some(seat.product_type),
         ..about.happening(event_type, answer.at)
-    })
+    };
+    let reject_reason = answer.outcome.reject_reason();
+    Some((happening, HappeningDetails { reject_reason, ..HappeningDetails::default() }))
 }
 
 #[cfg(test)]

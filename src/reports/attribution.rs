@@ -7,7 +7,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::matching::engine::Engine;
-use crate::model::{ApiError, ProductType, Reference};
+use crate::model::{ApiError, ProductSubType, ProductType, Reference};
 use crate::partners::declared::Payout;
 use crate::partners::{SeatTemplate, Terms};
 use crate::rate_table::table::Table;
@@ -25,6 +25,8 @@ pub struct Attribution {
     pub offer: Option<Uuid>,
     /// The product; `None` when only the lead is named and the partner was asked about several.
     pub product_type: Option<ProductType>,
+    /// The finer kind of the offer.
+    pub product_sub_type: Option<ProductSubType>,
     /// Whether it is about a special offer.
     pub special: bool,
     /// What the offer earns; without an offer, what all offers of the partner to the lead earn alike.
@@ -81,6 +83,7 @@ fn by_offer(
         seat: Arc::clone(seat),
         offer: Some(offer),
         product_type: Some(seat.product_type),
+        product_sub_type: text.product_sub_type(),
         special: matches!(quote.terms, Terms::Special(_)),
         payout: text.imprint.as_ref().map(|imprint| imprint.payout),
         loan_amount: head.loan_amount,
@@ -116,6 +119,7 @@ fn by_lead(
         lead: record,
         offer: None,
         product_type: one_product.then_some(seat.product_type),
+        product_sub_type: None,
         special: one_product && seat.product_type.is_special(),
         payout: one_payout.copied(),
         loan_amount,

@@ -21,7 +21,7 @@ use crate::records::history::action_at;
 use crate::records::offer_ids::place;
 use crate::records::postings::Posting;
 use crate::records::{Unavailable, reading};
-use crate::store::entities::LeadRecord;
+use crate::store::entities::{HappeningDetails, LeadRecord};
 use crate::store::{Commit, CommitError};
 use crate::telemetry::metrics::CLICKS;
 
@@ -125,8 +125,13 @@ impl Opened {
             offer_click_id: Some(now.timestamp_micros()),
             ..action_at(seat, ids::timed(), action_of(&quote.terms), now.into())
         };
+        let details = HappeningDetails {
+            offer: Some(self.offer),
+            product_sub_type: self.text.product_sub_type(),
+            ..HappeningDetails::default()
+        };
         let click = || -> Commit {
-            writing::with_click(writing::counted_click(lead, place, before), lead, seat, &action)
+            writing::with_click(writing::counted_click(lead, place, before), lead, seat, &action, details)
         };
         let payout = self.text.imprint.as_ref().map(|imprint| imprint.payout);
         let cents = payout.map_or(0.0, |payout| payout.dollars(None) * 100.0);

@@ -21,7 +21,7 @@ use crate::model::{
 use crate::partners::declared::PayoutStep;
 use crate::records::history::action_at;
 use crate::records::postings::Posting;
-use crate::store::entities::Happening;
+use crate::store::entities::{Happening, HappeningDetails};
 use crate::store::{CommitError, Store, Tree, codec};
 use crate::telemetry::metrics::PARTNER_REPORTS;
 
@@ -43,6 +43,9 @@ pub struct ReportRecord {
     /// The lead event that it became, if any; reports of earlier builds do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub happening: Option<Happening>,
+    /// What is known of that beside; reports of earlier builds do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<HappeningDetails>,
     /// What the partner was answered.
     pub receipt: PartnerEventReceipt,
 }
@@ -199,6 +202,7 @@ impl ReportRecord {
             event: event.clone(),
             action,
             happening: writing::happening(&receipt, about),
+            details: Some(writing::details(&receipt, about)),
             receipt,
         }
     }

@@ -7,7 +7,10 @@ use super::partner_events::ReportRecord;
 use crate::model::{EventType, LeadAction, PartnerEventReceipt, ProductType, Timestamp};
 use crate::partners::SeatTemplate;
 use crate::records::writing::{About, with_event};
-use crate::store::entities::{Happening, HappeningRecord, LeadRecord, Payout, PayoutRecord, PayoutSource};
+use crate::store::entities::{
+    Happening, HappeningDetails, HappeningRecord, HappeningRecordWithoutDetails, LeadRecord, Payout,
+    PayoutRecord, PayoutSource,
+};
 use crate::store::{Commit, Tree, codec};
 
 /// The first guard of [`counted_click`].
@@ -25,12 +28,18 @@ pub fn counted_click(lead: &LeadRecord, place: Uuid, before: Option<u64>) -> Com
 }
 
 /// Adds that a click on an offer of a seat is kept: the lead event and the lead action.
-pub fn with_click(commit: Commit, lead: &LeadRecord, seat: &SeatTemplate, action: &LeadAction) -> Commit {
+pub fn with_click(
+    commit: Commit,
+    lead: &LeadRecord,
+    seat: &SeatTemplate,
+    action: &LeadAction,
+    details: HappeningDetails,
+) -> Commit {
     let event =
         with_institution(lead, EventType::OfferClicked, action.action_date, seat, Some(seat.product_type));
     let key = action_key(lead.uuid, action);
     let commit = commit.put(Tree::LeadActions, key, codec::encode_json(action));
-    with_event(commit, lead.company, Happening { cause: Some(action.uuid), ..event })
+    with_event(commit, lead.company, Happening { cause: Some(action.uuid), ..event }, details)
 }
 
 /// Adds to the commit of a click that it has earned its payout, unless one has before.
@@ -55,7 +64,8 @@ pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit 
     let receipt = &report.receipt;
     let mut commit = with_report(Commit::new().absent(Tree::PartnerEvents, key), key, report);
     if let Some(happening) = &report.happening {
-        commit = with_event(commit, report.company, happening.clone());
+        let details = report.details.unwrap_or_default();
+        commit = with_event(commit, report.company, happening.clone(), details);
     }
     match receipt.payout_in_cents {
         Some(cents) => {
@@ -77,6 +87,16 @@ pub fn happening(receipt: &PartnerEventReceipt, about: &Attribution) -> Option<H
     Some(Happening { amount_in_cents: receipt.amount_in_cents, cause: Some(receipt.uuid), ..event })
 }
 
+/// What is known of that event beside.
+pub fn details(receipt: &PartnerEventReceipt, about: &Attribution) -> HappeningDetails {
+    HappeningDetails {
+        offer: receipt.offer_uuid,
+        product_sub_type: about.product_sub_type,
+        reject_reason: receipt.reject_reason,
+        payout_cents: receipt.payout_in_cents.map(|cents| cents.0),
+    }
+}
+
 /// A report that was taken back, unless it has changed meanwhile: its action is deleted, its event and its payout, which was of
 /// a product type, are taken back.
 pub fn revoked_report(
@@ -92,8 +112,14 @@ pub fn revoked_report(
     let commit = match &revoked.happening {
         Some(happening) => {
             let taken_back = vec![(happening.clone(), at.millis())];
-            let record = HappeningRecord { happenings: Vec::new(), taken_back };
-            commit.append(Tree::LeadEvents, revoked.company, codec::encode(&record))
+            let happenings = Vec::new();
+            let record = match revoked.details {
+                Some(details) => {
+                    codec::encode(&HappeningRecord { happenings, taken_back, details: vec![details] })
+                }
+                None => codec::encode(&HappeningRecordWithoutDetails { happenings, taken_back }),
+            };
+            commit.append(Tree::LeadEvents, revoked.company, record)
         }
         None => commit,
     };

@@ -69,14 +69,13 @@ impl<'a> Group<'a> {
         {
             return Ok(Err(refusal));
         }
-        let data_key = match self.data_key(commit)? {
-            Ok(data_key) => data_key,
+        let about = match self.about(commit)? {
+            Ok(about) => about,
             Err(refusal) => return Ok(Err(refusal)),
         };
         if commit.marks_time {
             arrivals.next_us();
         }
-        let about = commit.about.zip(data_key);
         let mut sequence = 0;
         for write in &commit.writes {
             match write {
@@ -109,6 +108,16 @@ impl<'a> Group<'a> {
             }
         }
         Ok(Ok(()))
+    }
+
+    /// Whom or what the commit is about, and the key with which it is sealed.
+    fn about(&mut self, commit: &Commit) -> DiskResult<Result<Option<(Uuid, Key)>, CommitError>> {
+        if !commit.writes.iter().any(passes) {
+            return Ok(self.data_key(commit)?.map(|data_key| commit.about.zip(data_key)));
+        }
+        let passing = self.below.sealing().passing_key();
+        let passing = passing.map_err(|error| CommitError::Failed(error.to_string()));
+        Ok(passing.map(|passing| Some((passing.id, passing.key))))
     }
 
     /// The data key with which the commit is sealed, made when its lead has none; or why the lead is written no more.
@@ -188,8 +197,10 @@ impl<'a> Group<'a> {
         match (tree.row().seal, about) {
             (Seal::Open, _) => payload.into(),
             (Seal::Own, _) => sealed(Uuid::nil(), &self.own, tree, key, payload).into(),
-            (Seal::Lead, Some((lead, data_key))) => sealed(*lead, data_key, tree, key, payload).into(),
-            (Seal::Lead, None) => unreachable!("a commit that is about no lead was refused before"),
+            (Seal::Lead | Seal::Passing, Some((owner, with))) => {
+                sealed(*owner, with, tree, key, payload).into()
+            }
+            (Seal::Lead | Seal::Passing, None) => unreachable!("a commit without a key was refused before"),
         }
     }
 
@@ -335,6 +346,11 @@ fn within_limits(commit: &Commit) -> Outcome {
             let reason = format!("a record of tree `{name}` must be of a commit that is about a lead");
             return Err(CommitError::Failed(reason));
         }
+        if commit.about.is_some() && passes(write) {
+            let name = tree.name();
+            let reason = format!("a record of tree `{name}` must not be of a commit that is about a lead");
+            return Err(CommitError::Failed(reason));
+        }
         if length > VALUE_LIMIT {
             let name = tree.name();
             let reason =
@@ -343,4 +359,10 @@ fn within_limits(commit: &Commit) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Whether it writes what is sealed with a passing key.
+fn passes(write: &Write) -> bool {
+    let (Write::Put { tree, .. } | Write::PutNew { tree, .. }) = write else { return false };
+    tree.row().seal == Seal::Passing
 }

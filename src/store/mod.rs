@@ -86,6 +86,7 @@ mod older;
 mod open;
 mod options;
 mod owner;
+mod passing;
 mod queue;
 mod raw;
 mod record_file;

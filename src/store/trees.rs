@@ -61,6 +61,8 @@ pub enum Tree {
     LeadKeys,
     /// What is counted of the feeds, and how far.
     Funnel,
+    /// Leads' data that wait to be taken up, for some minutes.
+    Prefills,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -72,6 +74,8 @@ pub enum Seal {
     Own,
     /// With the data key of the lead that they are about: what may tell of a person.
     Lead,
+    /// With a [passing key](super::sealing::passing_key): what may tell of a person, and is kept for some minutes.
+    Passing,
 }
 
 /// By what the volume of a record is chosen.
@@ -108,7 +112,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 27] = [
+pub const TREES: [TreeRow; 28] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -164,6 +168,8 @@ pub const TREES: [TreeRow; 27] = [
     TreeRow { tree: Tree::Funnel, prefix: b'f', name: "funnel", seal: Seal::Open, kept: Kept::Base,
         key: "grain, test, company uuid, product type, zero byte, day (u32); and what is next to be counted",
         value: "how many there were of each stage" },
+    TreeRow { tree: Tree::Prefills, prefix: b'3', name: "prefills", seal: Seal::Passing, kept: Kept::Base,
+        key: "company uuid, prefill token", value: "the data of a lead, until when, how often they may still be read (JSON)" },
 ];
 
 impl Tree {
@@ -232,5 +238,6 @@ mod tests {
         ];
         assert_eq!(sealed(Seal::Lead), by_lead);
         assert_eq!(sealed(Seal::Own), [Tree::PartnerKeys, Tree::Sessions]);
+        assert_eq!(sealed(Seal::Passing), [Tree::Prefills]);
     }
 }

@@ -49,6 +49,10 @@ pub const LIVE_TABLES: &str = "offerd_live_rate_tables";
 pub const KEPT_TABLE_BYTES: &str = "offerd_kept_table_bytes";
 /// Complete rate tables that were shown.
 pub const COMPLETE_TABLES_SHOWN: &str = "offerd_complete_tables_shown_total";
+/// Data of leads that wait to be taken up.
+pub const PREFILLS: &str = "offerd_prefills";
+/// Those that can be read no more.
+pub const PREFILLS_ENDED: &str = "offerd_prefills_ended_total";
 /// Rate tables completed.
 pub const TABLES_SETTLED: &str = "offerd_rate_tables_settled_total";
 /// Time of a rate table that its partners did not take.
@@ -159,7 +163,7 @@ pub const WIRE_BREAKER_STATE: &str = "offerd_wire_breaker_state";
 pub const METRICS: &[Metric] = &[
     counter(HTTP_REQUESTS, &["listener", "route", "status"], "Requests answered."),
     seconds(HTTP_REQUEST_SECONDS, &["listener", "route"], "Time from the head of a request to its answer."),
-    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes) or 503 (requests, queue, queue_wait, queue_share, body_bytes); and clicks, with 429 (click_address_rate, click_offer_rate)."),
+    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes, company_prefills) or 503 (requests, queue, queue_wait, queue_share, body_bytes); and clicks and prefills, with 429 (click_address_rate, click_offer_rate, prefill_address_rate)."),
     gauge(NEW_WORK_LIMIT, &[], "New work that may be in flight, found from how long it queues (limits.queueing_target)."),
     gauge(NEW_WORK_IN_FLIGHT, &[], "New work in flight: let in, and what it wrote is not acknowledged yet."),
     gauge(NEW_WORK_WAITING, &[], "New work that waits to be let in; the limit is limits.queue."),
@@ -175,6 +179,8 @@ pub const METRICS: &[Metric] = &[
     gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
     gauge(KEPT_TABLE_BYTES, &[], "Complete rate tables that are kept as they are shown, in bytes; the limit is limits.shown_bytes."),
     counter(COMPLETE_TABLES_SHOWN, &["from"], "Complete rate tables that were shown: memory (kept), records (put together for it)."),
+    gauge(PREFILLS, &[], "Prefills that can be read; the limit of each company is limits.prefills_per_company."),
+    counter(PREFILLS_ENDED, &["by"], "Prefills that can be read no more: time (limits.prefill_lifetime), reads (limits.prefill_reads)."),
     counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, store_stalled, disk_full; and merges that a publishable token came too late for, with 404: merge_too_late."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
     counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, schedule, per_minute, per_day, budget, exclusive."),

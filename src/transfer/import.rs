@@ -123,6 +123,8 @@ impl Import {
         let key = match tree {
             // Those of the leads are made anew; an export of before had them.
             Tree::Identities => return Some(None),
+            // They are gone by now.
+            Tree::Prefills => return Some(None),
             Tree::PartnerEvents => {
                 let report: ReportRecord = codec::decode_json(&payload).ok()?;
                 partner_events::key(&self.store, &report.partner, &report.event.transaction_id).to_vec()
@@ -140,7 +142,7 @@ impl Import {
         }
         let lead = match tree.row().seal {
             Seal::Lead => Some(self.lead(tree, &key, &payload)?),
-            Seal::Open | Seal::Own => None,
+            Seal::Open | Seal::Own | Seal::Passing => None,
         };
         let commit = lead.into_iter().fold(Commit::new(), Commit::about);
         let commit = if tree == Tree::Leads { self.identified(commit, &payload)? } else { commit };

@@ -8,7 +8,8 @@ use crate::rate_table::asks::Asks;
 use crate::rate_table::record::{Answer, AnswerRecord, AnswerRecordWithoutExpiries, TableHead};
 use crate::records::postings::Posting;
 use crate::store::entities::{
-    Happening, HappeningRecord, Payout, PayoutRecord, PayoutRecordWithoutSources, Tag,
+    Happening, HappeningRecord, HappeningRecordWithoutDetails, Payout, PayoutRecord,
+    PayoutRecordWithoutSources, Tag,
 };
 use crate::store::{Tree, codec};
 
@@ -90,9 +91,9 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
             .or_else(|| json_of::<Vec<Answer>>(payload)),
         Tree::Asks => json_of::<Asks>(payload),
         Tree::Postings => json_of::<Posting>(payload),
-        Tree::LeadEvents => {
-            json_of::<HappeningRecord>(payload).or_else(|| json_of::<Vec<Happening>>(payload))
-        }
+        Tree::LeadEvents => json_of::<HappeningRecord>(payload)
+            .or_else(|| json_of::<HappeningRecordWithoutDetails>(payload))
+            .or_else(|| json_of::<Vec<Happening>>(payload)),
         Tree::LeadPayouts => json_of::<PayoutRecord>(payload)
             .or_else(|| json_of::<PayoutRecordWithoutSources>(payload))
             .or_else(|| json_of::<Vec<Payout>>(payload)),
@@ -110,9 +111,9 @@ fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
             .or_else(|| postcard_of::<Vec<Answer>>(value)),
         Tree::Asks => postcard_of::<Asks>(value),
         Tree::Postings => postcard_of::<Posting>(value),
-        Tree::LeadEvents => {
-            postcard_of::<HappeningRecord>(value).or_else(|| postcard_of::<Vec<Happening>>(value))
-        }
+        Tree::LeadEvents => postcard_of::<HappeningRecord>(value)
+            .or_else(|| postcard_of::<HappeningRecordWithoutDetails>(value))
+            .or_else(|| postcard_of::<Vec<Happening>>(value)),
         Tree::LeadPayouts => postcard_of::<PayoutRecord>(value)
             .or_else(|| postcard_of::<PayoutRecordWithoutSources>(value))
             .or_else(|| postcard_of::<Vec<Payout>>(value)),

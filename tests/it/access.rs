@@ -111,6 +111,9 @@ const MATRIX: &[(&str, &str, Cells)] = &[
     ("get", "/supplyAnalytics/leadEvents", seen_in_confidence([200; 5], [200; 5])),
     ("get", "/supplyAnalytics/leadPayouts", seen_in_confidence([200; 5], [200; 5])),
     ("get", "/supplyAnalytics/leadClientTags", seen_in_confidence([200; 5], [200; 5])),
+    ("get", "/supplyAnalytics/leadsInfo/{leadUuid}", seen_in_confidence([404, 200, 200, 404, 404], [404, 404, 200, 404, 404])),
+    ("post", "/originator/prefills", tokens([200; 5])),
+    ("get", "/originator/prefills/{prefillToken}", seen([404, 200, 200, 404, 404], [404, 404, 200, 404, 404])),
     ("get", "/offerPreview/loanOffers", tokens([200; 5])),
     ("get", "/offerPreview/creditCardOffers", tokens([200; 5])),
     ("get", "/offerPreview/savingsOffers", tokens([200; 5])),
@@ -127,23 +130,28 @@ const MATRIX: &[(&str, &str, Cells)] = &[
     ("get", "/partnerEvents", partners(REFUSED, [422, 200, 200, 200, 200])),
 ];
 
+/// The one path by which a publishable token reads what is of a person: the prefill token is the permission.
+const PREFILL: &str = "/originator/prefills/{prefillToken}";
+
 /// Ids that belong together.
 struct Record {
     lead: String,
     table: String,
     offer: String,
+    prefill: String,
 }
 
 impl Record {
-    fn of(table: &Value) -> Self {
+    fn of(table: &Value, prefill: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let offer = text(&table["savingsOffers"][0]["uuid"]);
-        Self { lead: text(&table["leadUuid"]), table: text(&table["uuid"]), offer }
+        let prefill = text(&prefill["prefillToken"]);
+        Self { lead: text(&table["leadUuid"]), table: text(&table["uuid"]), offer, prefill }
     }
 
     fn nothing() -> Self {
-        let [lead, table, offer] = [STRANGER; 3].map(str::to_owned);
-        Self { lead, table, offer }
+        let [lead, table, offer, prefill] = [STRANGER; 4].map(str::to_owned);
+        Self { lead, table, offer, prefill }
     }
 }
 
@@ -199,14 +207,16 @@ async fn records(daemon: &Daemon) -> Vec<Record> {
         let url = format!("{}/leads/rateTables", daemon.api);
         let table = daemon.request(Method::POST, &url, &token, &lead.to_string()).await;
         assert_eq!(table.status, 200);
-        records.push(Record::of(&table.json()));
+        let url = format!("{}/originator/prefills", daemon.api);
+        let prefill = daemon.request(Method::POST, &url, &token, &lead.to_string()).await;
+        records.push(Record::of(&table.json(), &prefill.json()));
     }
     records
 }
 
 /// What a path is sent to name a record.
 fn body(method: &str, path: &str, record: &Record, nth: usize) -> String {
-    let Record { lead, table, offer } = record;
+    let Record { lead, table, offer, .. } = record;
     match (method, path) {
         ("post", "/leads" | "/leads/rateTables" | "/blocking/leads/rateTables") if lead != STRANGER => {
             json!({"uuid": lead}).to_string()
@@ -231,6 +241,7 @@ fn address(base: &str, path: &str, record: &Record) -> String {
         .replace("{rateTableUuid}", &record.table)
         .replace("{offerUuid}", &record.offer)
         .replace("{id}", &record.offer)
+        .replace("{prefillToken}", &record.prefill)
         .replace("{file}", if path.starts_with("/docs") { "start.js" } else { "demo.js" });
     let query = match path {
         "/leads/universities" => "?limit=1",
@@ -272,12 +283,15 @@ async fn ask(
     }
     let token = callers.tokens.get(caller).map_or("", String::as_str);
     let verb = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
-    daemon.request(verb, &url, token, &body(method, path, record, nth)).await
+    let headers: &[(&str, &str)] =
+        if path.contains("leadsInfo") { &[("api-version", "2025-04-01")] } else { &[] };
+    daemon.request_with(verb, &url, token, headers, body(method, path, record, nth)).await
 }
 
 #[tokio::test]
 async fn every_caller_is_answered_as_it_stands_here_on_every_path() {
-    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
+    let daemon = plan.setting("limits.prefill_reads", "10").start().await;
     let document = daemon.get("/openapi.json").await.json();
     let documented: BTreeSet<(String, String)> = document["paths"]
         .as_object()
@@ -302,7 +316,8 @@ async fn every_caller_is_answered_as_it_stands_here_on_every_path() {
                 let answer = ask(&daemon, &callers, caller, (method, path), record, nth).await;
                 *status = answer.status;
                 let told = String::from_utf8_lossy(&answer.body).into_owned();
-                if !CONFIDENTIAL.contains(&caller) && PERSONAL.iter().any(|text| told.contains(text)) {
+                let is_told = CONFIDENTIAL.contains(&caller) || *path == PREFILL;
+                if !is_told && PERSONAL.iter().any(|text| told.contains(text)) {
                     wrong.push(format!("{method} {path} tells {} of a person: {told}", CALLERS[caller]));
                 }
             }

@@ -44,7 +44,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ),
     ("records", &["model", "partners", "rate_table", "store", "planted", "ids"]),
     ("reports", &["ids", "matching", "model", "partners", "rate_table", "records", "store", "telemetry"]),
-    ("persons", &["matching", "model", "rate_table", "records", "reports", "store"]),
+    ("prefills", &["ids", "model", "shares", "store", "telemetry"]),
+    ("persons", &["matching", "model", "prefills", "rate_table", "records", "reports", "store"]),
     ("hindsight", &["matching", "model", "partners", "rate_table", "records", "store", "telemetry"]),
     ("transfer", &["model", "rate_table", "records", "reports", "store"]),
     ("analytics", &["model", "store", "telemetry", "planted"]),
@@ -66,6 +67,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "records",
             "reports",
             "hindsight",
+            "prefills",
         ],
     ),
     (

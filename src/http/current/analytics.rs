@@ -1,4 +1,5 @@
-//! `GET /supplyAnalytics/leadEvents`, `GET /supplyAnalytics/leadPayouts`, `GET /supplyAnalytics/leadClientTags`
+//! `GET /supplyAnalytics/leadEvents`, `GET /supplyAnalytics/leadPayouts`, `GET /supplyAnalytics/leadClientTags`,
+//! `GET /supplyAnalytics/leadsInfo/{leadUuid}`
 //!
 //! The header `API-Version: 2025-04-01`, or a `paginationToken`, asks for the newer form of the feeds; without either the
 //! specification's form answers. A `paginationToken` carries all that a page is asked for by, so what stands beside it is
@@ -6,16 +7,19 @@
 
 use std::sync::Arc;
 
-use hyper::HeaderMap;
+use hyper::{HeaderMap, StatusCode};
 use serde::Serialize;
 use tracing::error;
+use uuid::Uuid;
 
 use crate::analytics::{
-    ArrivalTime, ClientTags, Cursor, EventTypes, Events, Feed, Form, Horizon, PAGINATION_TOKEN, PageRequest,
-    Payouts, bounds,
+    ArrivalTime, ClientTags, Cursor, EventTypes, Events, Feed, Form, FoundInfo, Horizon, PAGINATION_TOKEN,
+    PageRequest, Payouts, bounds,
 };
 use crate::http::App;
-use crate::model::{AnsweredPage, ApiError, ErrorType, EventType};
+use crate::model::{AnsweredPage, ApiError, ErrorType, EventType, LeadInfoResponse, Viewer};
+use crate::records::reading;
+use crate::store::Tree;
 use crate::web::query::{self, Query};
 use crate::web::{Context, Failure, Reply, Request};
 
@@ -66,6 +70,45 @@ async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Re
     })
 }
 
+/// Shows what the feeds tell of one lead, with a sentence for what is not there yet. It is not compressed, as tags are not.
+pub async fn lead_info(context: Context<App>) -> Result<Reply, Failure> {
+    let uuid = context.params.uuid("leadUuid")?;
+    if form(&context.request.headers)? == Form::Hourly {
+        let message = format!("Header {API_VERSION} must be specified");
+        return Err(Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Missing, message)]));
+    }
+    let viewer = context.caller()?.viewer();
+    let app = Arc::clone(&context.app);
+    let reading = tokio::task::spawn_blocking(move || info(&app, viewer, uuid));
+    reading.await.unwrap_or_else(|error| {
+        error!(%error, "what the feeds tell of a lead could not be read");
+        Err(Failure::internal())
+    })
+}
+
+fn info(app: &App, viewer: Viewer, uuid: Uuid) -> Result<Reply, Failure> {
+    let unreadable = || Failure::unreadable(RETRY_AFTER_S);
+    let store = &app.matchmaker.engine().records.store;
+    let lead = reading::lead(store, uuid).map_err(|_| unreadable())?;
+    let lead = lead.filter(|lead| viewer.sees(lead.company, lead.test));
+    let lead = lead.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?;
+    // Before the feeds are read: what completes meanwhile is told, and nobody is told to wait for it in vain.
+    let mut warnings: Vec<String> = Vec::new();
+    for table in reading::tables_of(store, &lead) {
+        let open = store.get(Tree::OpenTables, table).map_err(|_| unreadable())?;
+        warnings.extend(open.map(|_| {
+            format!("events: rate table {table} is pending; what its partners decide is not there yet")
+        }));
+    }
+    let since = ArrivalTime(reading::made_since_us(&lead));
+    let FoundInfo { info, cut_at } = app.feeds.of_lead(&lead, since).map_err(|_| unreadable())?;
+    warnings.extend(cut_at.map(|at| {
+        format!("events, payouts, clientTags: what arrived from {at} on is told by the feeds only")
+    }));
+    let status = if warnings.is_empty() { StatusCode::OK } else { StatusCode::PARTIAL_CONTENT };
+    Ok(Reply::json(&LeadInfoResponse { data: info, warnings })?.status(status))
+}
+
 fn page_request<F: Feed>(request: &Request, horizon: Horizon) -> Result<PageRequest, Failure> {
     let form = form(&request.headers)?;
     query::read(request, |query| match (query.optional(PAGINATION_TOKEN, query::text), form) {
@@ -73,6 +116,11 @@ fn page_request<F: Feed>(request: &Request, horizon: Horizon) -> Result<PageRequ
         (None, Form::Hourly) => hourly::<F>(query, horizon),
         (None, Form::Prompt) => prompt::<F>(query, horizon),
     })
+}
+
+/// Whether a request asks for what is not in the specification too.
+pub fn asks_for_newer(headers: &HeaderMap) -> bool {
+    headers.get_all(API_VERSION).iter().any(|version| version == PROMPT_VERSION)
 }
 
 fn form(headers: &HeaderMap) -> Result<Form, Failure> {

@@ -3,14 +3,15 @@
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, LOCATION};
 
+use super::analytics::asks_for_newer;
 use super::submission::{knows_newer_values, read_lead, read_lead_or_nothing, refused, submission};
 use crate::http::App;
 use crate::matching::Growth;
-use crate::model::{LeadView, Timestamp, TokenKind};
+use crate::model::{LeadActionType, LeadView, Timestamp, TokenKind};
 use crate::records::{Unavailable, history, reading};
 use crate::store::entities::LeadRecord;
 use crate::store::{ReadError, Tree};
-use crate::web::{Caller, Context, Failure, Reply};
+use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a client may try again when the store cannot be read.
 const RETRY_AFTER_S: u32 = 5;
@@ -21,7 +22,7 @@ pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
     let submission = submission(&context, lead)?;
     let record = context.app.matchmaker.take_lead(submission).await.map_err(refused)?;
     let location = HeaderValue::try_from(format!("/leads/{}", record.uuid)).expect("a uuid is visible ASCII");
-    let reply = view(&context.app, context.caller()?, record)?;
+    let reply = view(&context, record)?;
     Ok(reply.status(StatusCode::CREATED).header(LOCATION, location))
 }
 
@@ -36,7 +37,7 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
         _ => unavailable(unread),
     })?;
     let own = found.filter(|record| caller.viewer().sees(record.company, record.test));
-    view(&context.app, caller, own.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
+    view(&context, own.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
 }
 
 /// Merges what is sent into a lead of the caller's company, and shows it.
@@ -52,11 +53,16 @@ pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
         made_since: context.app.mergeable_since(caller),
     };
     let grown = context.app.matchmaker.grow_lead(growth).await.map_err(refused)?;
-    view(&context.app, caller, grown.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
+    view(&context, grown.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
 }
 
-fn view(app: &App, caller: &Caller, record: LeadRecord) -> Result<Reply, Failure> {
-    let actions = history::lead_actions(&app.matchmaker.engine().records, &record).map_err(unavailable)?;
+/// Steps that are not in the specification are shown to who asks for the newer form, and are none to others.
+fn view(context: &Context<App>, record: LeadRecord) -> Result<Reply, Failure> {
+    let (caller, records) = (context.caller()?, &context.app.matchmaker.engine().records);
+    let mut actions = history::lead_actions(records, &record).map_err(unavailable)?;
+    if !asks_for_newer(&context.request.headers) {
+        actions.retain(|action| LeadActionType::SPECIFIED.contains(&action.action_type));
+    }
     let LeadRecord { uuid, company, test, created_at, updated_at, lead, .. } = record;
     let instant = |millis| Timestamp::from_millis(millis).unwrap_or_default();
     let provider = caller.company_name.to_string();

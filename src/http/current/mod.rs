@@ -11,6 +11,7 @@ pub mod home;
 pub mod leads;
 pub mod offer_previews;
 pub mod partner_events;
+pub mod prefills;
 pub mod rate_tables;
 pub mod submission;
 pub mod ui_events;

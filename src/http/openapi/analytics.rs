@@ -10,10 +10,11 @@ use utoipa::openapi::{Required, Schema};
 
 use super::draft::Draft;
 use super::examples;
+use super::rate_tables::unknown;
 use crate::analytics::PAGINATION_TOKEN;
 use crate::http::current::analytics::{API_VERSION, PROMPT_VERSION};
 use crate::model::{
-    ApiError, Components, ErrorType, EventType, LeadClientTagsResponse, LeadEventResponse,
+    ApiError, Components, ErrorType, EventType, LeadClientTagsResponse, LeadEventResponse, LeadInfoResponse,
     LeadPayoutResponse, schema,
 };
 use crate::web::Failure;
@@ -47,7 +48,35 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             include_str!("examples/lead_client_tags.json"),
             components,
         ),
+        info(components),
     ]
+}
+
+fn info(components: &mut Components) -> Draft {
+    let example: LeadInfoResponse = examples::read(include_str!("examples/lead_info.json"));
+    let missing =
+        ApiError::at(API_VERSION, ErrorType::Missing, format!("Header {API_VERSION} must be specified"));
+    Draft::new(Method::GET, "/supplyAnalytics/leadsInfo/{leadUuid}", TAG, "getLeadInfo")
+        .about(
+            "In the newer form of the feeds, and without waiting for any age. 206 with `warnings` while a rate table of the lead is \
+             pending, so that decisions are to come, or where more arrived since the lead came than is read at once.",
+        )
+        .parameter(
+            ParameterIn::Header,
+            API_VERSION,
+            Required::True,
+            "The version of the form.",
+            version(),
+        )
+        .answers(StatusCode::OK, "All that there is.", &example, components)
+        .answers(
+            StatusCode::PARTIAL_CONTENT,
+            "What there is so far; `warnings` tell what is to come.",
+            &example,
+            components,
+        )
+        .refuses(unknown("Lead"), "The company has no such lead.")
+        .refuses(Failure::malformed(vec![missing]), "The header is missing, or names another version.")
 }
 
 /// What a client of either form should know.

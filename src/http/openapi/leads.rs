@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::draft::Draft;
 use super::examples;
 use super::rate_tables::{LEADS, unfit, unknown};
-use crate::model::{Components, Lead, LeadView};
+use crate::model::{Components, Lead, LeadView, PrefillResponse, ProductType};
 use crate::web::Failure;
 
 /// The section of the document.
@@ -20,7 +20,10 @@ const INPUT_ONLY: [&str; 2] = ["productTypes", "formCompleted"];
 /// The operations.
 pub fn operations(components: &mut Components) -> Vec<Draft> {
     complete_view(components);
+    let [keep, read] = prefills(components);
     vec![
+        keep,
+        read,
         Draft::new(Method::GET, "/leads/{uuid}", TAG, "getLead")
             .answers(StatusCode::OK, "The lead.", &examples::lead(), components)
             .refuses(unknown("Lead"), "The company has no such lead."),
@@ -47,6 +50,31 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             .with_header("Location")
             .refuses(Failure::conflict(Uuid::nil()), "The lead exists already.")
             .refuses(unfit(), "Not a lead."),
+    ]
+}
+
+fn prefills(components: &mut Components) -> [Draft; 2] {
+    let kept = PrefillResponse {
+        product_types: vec![ProductType::Loan],
+        prefill_token: Uuid::from_u128(0x4a1f_9c0e_5d3b_4f6a_8c27_91e0_b3d5_6a48),
+        expires_in_seconds: 180,
+        max_uses: 3,
+    };
+    let loan = include_bytes!("../../../tests/leads/personal_loan.json");
+    let loan = Lead::read(loan).expect("the sample leads are leads");
+    [
+        Draft::new(Method::POST, "/originator/prefills", TAG, "createPrefill")
+            .about(
+                "They are checked as a lead's are, and no lead is made of them. They are gone after `expiresInSeconds`, and after \
+                 they were read `maxUses` times.",
+            )
+            .body::<Lead>(Required::True, LEADS, components)
+            .answers(StatusCode::OK, "The token to read them by.", &kept, components)
+            .refuses(unfit(), "Not a lead."),
+        Draft::new(Method::GET, "/originator/prefills/{prefillToken}", TAG, "getPrefill")
+            .about("`HEAD` is not taken, since each reading counts. A publishable token reads them too: the prefill token is the permission.")
+            .answers(StatusCode::OK, "What was given.", &loan, components)
+            .refuses(unknown("Prefill"), "Unknown to the company, over, or used up."),
     ]
 }
 

@@ -21,7 +21,17 @@ enumeration! {
         ClickedCreditCardOfferLink = "clicked_credit_card_offer_link",
         ClickedMortgageOfferLink = "clicked_mortgage_offer_link",
         ClickedSavingsOfferLink = "clicked_savings_offer_link",
+        // From here on not in the specification.
+        /// The person has sent the application off.
+        Submitted = "submitted",
+        /// The institution takes the person for one that it would lend to.
+        LenderQualifiedLead = "lender_qualified_lead",
     }
+}
+
+impl LeadActionType {
+    /// Those of the specification; the others are shown only to who asks for the newer form.
+    pub const SPECIFIED: &'static [Self] = Self::ALL.split_at(Self::Submitted as usize).0;
 }
 
 enumeration! {
@@ -105,11 +115,27 @@ enumeration! {
         NotFunded = "notFunded",
         /// Means what the partner says it means.
         Conversion = "conversion",
+        /// The person sent the application off.
+        Submitted = "submitted",
+        /// The partner takes the person for one that it would lend to.
+        LenderQualifiedLead = "lenderQualifiedLead",
+        /// The person opened an offer of an affiliate of the partner.
+        AffiliateOfferClicked = "affiliateOfferClicked",
+        /// The person made the first payment.
+        FirstPayment = "firstPayment",
+        /// The partner has reached the person.
+        IsContacted = "isContacted",
+        /// The partner's sales take the person for a customer to be.
+        SalesQualified = "salesQualified",
+        /// The partner wrote to the person, or called, for the first time.
+        FirstContact = "firstContact",
+        /// The rate is promised to the person.
+        RateLocked = "rateLocked",
     }
 }
 
 impl PartnerEventType {
-    /// The lead event that it becomes; the feeds have none for what came to nothing.
+    /// The lead event that it becomes; the feeds have none for what came to nothing, nor for an application that was sent off.
     pub const fn event_type(self) -> Option<EventType> {
         match self {
             Self::Applied => Some(EventType::Applied),
@@ -118,11 +144,19 @@ impl PartnerEventType {
             Self::Opened => Some(EventType::Opened),
             Self::Funded => Some(EventType::Funded),
             Self::Conversion => Some(EventType::Conversion),
-            Self::Rejected | Self::NotFunded => None,
+            Self::LenderQualifiedLead => Some(EventType::LenderQualifiedLead),
+            Self::AffiliateOfferClicked => Some(EventType::AffiliateOfferClicked),
+            Self::FirstPayment => Some(EventType::FirstPayment),
+            Self::IsContacted => Some(EventType::IsContacted),
+            Self::SalesQualified => Some(EventType::SalesQualified),
+            Self::FirstContact => Some(EventType::FirstContact),
+            Self::RateLocked => Some(EventType::RateLocked),
+            Self::Rejected | Self::NotFunded | Self::Submitted => None,
         }
     }
 
-    /// The lead action that it becomes; a conversion is one of a special offer, or else no step of the funnel.
+    /// The lead action that it becomes; a conversion is one of a special offer, or else no step of the funnel, as contacts and
+    /// promises are none.
     pub const fn action_type(self, of_special_offer: bool) -> Option<LeadActionType> {
         match self {
             Self::Applied => Some(LeadActionType::Applied),
@@ -133,7 +167,15 @@ impl PartnerEventType {
             Self::Funded => Some(LeadActionType::Funded),
             Self::NotFunded => Some(LeadActionType::NotFunded),
             Self::Conversion if of_special_offer => Some(LeadActionType::SpecialOfferConversion),
-            Self::Conversion => None,
+            Self::Submitted => Some(LeadActionType::Submitted),
+            Self::LenderQualifiedLead => Some(LeadActionType::LenderQualifiedLead),
+            Self::Conversion
+            | Self::AffiliateOfferClicked
+            | Self::FirstPayment
+            | Self::IsContacted
+            | Self::SalesQualified
+            | Self::FirstContact
+            | Self::RateLocked => None,
         }
     }
 }
@@ -159,5 +201,25 @@ enumeration! {
         Funded = "funded",
         /// Means what the institution says it means.
         Conversion = "conversion",
+        // From here on not in the specification.
+        /// The institution takes the user for one that it would lend to.
+        LenderQualifiedLead = "lenderQualifiedLead",
+        /// The user opened an offer of an affiliate of the institution.
+        AffiliateOfferClicked = "affiliateOfferClicked",
+        /// The user made the first payment.
+        FirstPayment = "firstPayment",
+        /// The institution has reached the user.
+        IsContacted = "isContacted",
+        /// The institution's sales take the user for a customer to be.
+        SalesQualified = "salesQualified",
+        /// The institution wrote to the user, or called, for the first time.
+        FirstContact = "firstContact",
+        /// The rate is promised to the user.
+        RateLocked = "rateLocked",
     }
+}
+
+impl EventType {
+    /// Those of the specification; the others are told by the newer form of the feeds only.
+    pub const SPECIFIED: &'static [Self] = Self::ALL.split_at(Self::LenderQualifiedLead as usize).0;
 }

@@ -52,6 +52,6 @@ mod tests {
         assert_eq!(LoanPurpose::ALL.len(), 29);
         assert_eq!(ProductSubType::ALL.len(), 19 + 35, "those of special offers with them");
         assert_eq!(GraduateDegreeType::ALL.len(), 27);
-        assert_eq!(LeadActionType::ALL.len(), 16);
+        assert_eq!(LeadActionType::ALL.len(), 16 + 2, "those of the newer form with them");
     }
 }

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::model::{CreditBands, EventType, Lead, ProductType, TokenKind};
+use crate::model::{CreditBands, EventType, Lead, ProductSubType, ProductType, RejectReason, TokenKind};
 use crate::store::codec::{self, CodecError};
 
 /// A supply partner: who posts leads. JSON, by uuid.
@@ -95,6 +95,19 @@ pub struct Happening {
     pub cause: Option<Uuid>,
 }
 
+/// What is known of a happening beside, where it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct HappeningDetails {
+    /// The offer it is tied to.
+    pub offer: Option<Uuid>,
+    /// The finer kind of that offer.
+    pub product_sub_type: Option<ProductSubType>,
+    /// Why the institution rejected the lead.
+    pub reject_reason: Option<RejectReason>,
+    /// What it earned, in cents and fractions of them.
+    pub payout_cents: Option<f64>,
+}
+
 /// What a lead earned the supply partner; test leads earn nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Payout {
@@ -106,10 +119,21 @@ pub struct Payout {
     pub cents: f64,
 }
 
-/// What happened to leads and arrived together, and what of it was taken back at that instant. What nothing of was taken back ends
-/// after the happenings, as records of earlier builds do; they in turn read no more than those.
+/// What happened to leads and arrived together, and what of it was taken back at that instant. What no more is known of ends after
+/// the happenings, as records of earlier builds do, or after what was taken back; they in turn read no more than those.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HappeningRecord {
+    /// What happened.
+    pub happenings: Vec<Happening>,
+    /// What did not, after all, and when that was said, Unix milliseconds.
+    pub taken_back: Vec<(Happening, i64)>,
+    /// Of each of them, in the same order, what is known beside.
+    pub details: Vec<HappeningDetails>,
+}
+
+/// A record of happenings, as it ended before it told more of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HappeningRecordWithoutDetails {
     /// What happened.
     pub happenings: Vec<Happening>,
     /// What did not, after all, and when that was said, Unix milliseconds.
@@ -123,13 +147,37 @@ impl HappeningRecord {
     /// That it is none.
     pub fn read(payload: &[u8]) -> Result<Self, CodecError> {
         codec::decode(payload)
+            .or_else(|_| codec::decode::<HappeningRecordWithoutDetails>(payload).map(Self::from))
             .or_else(|_| codec::decode(payload).map(|happenings| Self { happenings, ..Self::default() }))
+    }
+
+    /// What happened at one instant, as it is written: as short as what is known of it.
+    pub fn written(happened: Vec<(Happening, HappeningDetails)>) -> Vec<u8> {
+        let (happenings, details): (Vec<_>, Vec<_>) = happened.into_iter().unzip();
+        match details.iter().all(|details| *details == HappeningDetails::default()) {
+            true => codec::encode(&happenings),
+            false => codec::encode(&Self { happenings, taken_back: Vec::new(), details }),
+        }
     }
 
     /// Each happening, with when it was taken back if it was.
     pub fn each(self) -> impl Iterator<Item = (Happening, Option<i64>)> {
+        self.each_with_details().map(|(happening, taken_back, _)| (happening, taken_back))
+    }
+
+    /// Each happening, with when it was taken back if it was, and what is known beside.
+    pub fn each_with_details(self) -> impl Iterator<Item = (Happening, Option<i64>, HappeningDetails)> {
         let taken_back = self.taken_back.into_iter().map(|(happening, at)| (happening, Some(at)));
-        self.happenings.into_iter().map(|happening| (happening, None)).chain(taken_back)
+        let happened = self.happenings.into_iter().map(|happening| (happening, None)).chain(taken_back);
+        let details = self.details.into_iter().chain(std::iter::repeat_with(HappeningDetails::default));
+        happened.zip(details).map(|((happening, taken_back), details)| (happening, taken_back, details))
+    }
+}
+
+impl From<HappeningRecordWithoutDetails> for HappeningRecord {
+    fn from(record: HappeningRecordWithoutDetails) -> Self {
+        let HappeningRecordWithoutDetails { happenings, taken_back } = record;
+        Self { happenings, taken_back, details: Vec::new() }
     }
 }
 
@@ -254,10 +302,25 @@ mod tests {
         let earlier = HappeningRecord::read(&codec::encode(&vec![happening.clone()])).unwrap();
         assert_eq!(earlier.each().collect::<Vec<_>>(), [(happening.clone(), None)]);
         let taken_back = vec![(happening.clone(), 9)];
-        let stored = codec::encode(&HappeningRecord { happenings: Vec::new(), taken_back });
+        let stored = codec::encode(&HappeningRecordWithoutDetails { happenings: Vec::new(), taken_back });
         assert_eq!(codec::decode::<Vec<Happening>>(&stored), Ok(Vec::new()));
         let read = HappeningRecord::read(&stored).unwrap();
-        assert_eq!(read.each().collect::<Vec<_>>(), [(happening, Some(9))]);
+        assert_eq!(read.each().collect::<Vec<_>>(), [(happening.clone(), Some(9))]);
+
+        let details = HappeningDetails { payout_cents: Some(12.5), ..HappeningDetails::default() };
+        let record = HappeningRecord {
+            happenings: vec![happening.clone()],
+            taken_back: vec![(happening.clone(), 9)],
+            details: vec![HappeningDetails::default(), details],
+        };
+        let stored = codec::encode(&record);
+        assert_eq!(codec::decode(&stored), Ok(vec![happening.clone()]));
+        let without_details: HappeningRecordWithoutDetails = codec::decode(&stored).unwrap();
+        assert_eq!(without_details.taken_back, record.taken_back);
+        let read = HappeningRecord::read(&stored).unwrap();
+        assert_eq!(read.each_with_details().nth(1), Some((happening.clone(), Some(9), details)));
+        let plain = HappeningRecord::written(vec![(happening.clone(), HappeningDetails::default())]);
+        assert_eq!(plain, codec::encode(&vec![happening]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The keys of a store that are not of one lead.
 //!
 //! ```text
-//! store's own key (32)  blinding key (32)  how many u32 BE  { slot u16 BE  generation u32 BE  wrapping key (32) }…  identity key…
+//! store's own key (32)  blinding key (32)  how many u32 BE  { slot u16 BE  generation u32 BE  wrapping key (32) }…  identity key or passing key…
 //! ```
 //! Up to format 3 there was no number, and there were no identity keys.
 
@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 use super::{
     identity_key::{self, IdentityKey},
     key::{KEY_LEN, Key},
+    passing_key::PassingKey,
     slots::{SLOTS, Slots},
 };
 
@@ -38,6 +39,8 @@ pub(in crate::store) struct KeyRing {
     wrapping: Vec<Vec<WrappingKey>>,
     /// What identities are hashed with.
     pub(in crate::store) identities: Vec<IdentityKey>,
+    /// Oldest first: the last seals what passes, those before it are about to be destroyed.
+    passing: Vec<PassingKey>,
 }
 
 impl KeyRing {
@@ -51,6 +54,7 @@ impl KeyRing {
             blinding,
             wrapping: (0..SLOTS).map(|_| slot()).collect(),
             identities: Vec::new(),
+            passing: Vec::new(),
         }
     }
 
@@ -120,6 +124,29 @@ impl KeyRing {
         self.identities.retain(|key| key.id != id);
     }
 
+    /// The key that seals what passes, and one of before by its id.
+    pub(in crate::store) fn passing(&self, id: Option<Uuid>) -> Option<&PassingKey> {
+        match id {
+            Some(id) => self.passing.iter().find(|key| key.id == id),
+            None => self.passing.last(),
+        }
+    }
+
+    /// Begins a key that seals what passes from now on.
+    pub(in crate::store) fn begin_passing(&mut self) {
+        self.passing.push(PassingKey::random());
+    }
+
+    /// Forgets all keys of what passes but the one that seals.
+    pub(in crate::store) fn forget_passing(&mut self) {
+        self.passing.drain(..self.passing.len().saturating_sub(1));
+    }
+
+    /// The same keys, for a copy that is kept for longer than what passes.
+    pub(in crate::store) fn without_passing(&self) -> Self {
+        Self { passing: Vec::new(), ..self.clone() }
+    }
+
     fn next_identity_id(&self) -> u64 {
         self.identities.iter().map(|key| key.id).max().map_or(1, |last| last + 1)
     }
@@ -128,7 +155,8 @@ impl KeyRing {
     pub(super) fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let entries: usize = self.wrapping.iter().map(Vec::len).sum();
         // Never grown, so that no copy is left behind.
-        let length = 2 * KEY_LEN + 4 + entries * ENTRY + self.identities.len() * identity_key::ENTRY;
+        let timed = self.identities.len() + self.passing.len();
+        let length = 2 * KEY_LEN + 4 + entries * ENTRY + timed * identity_key::ENTRY;
         let mut bytes = Zeroizing::new(Vec::with_capacity(length));
         bytes.extend_from_slice(self.own.bytes());
         bytes.extend_from_slice(self.blinding.bytes());
@@ -142,6 +170,7 @@ impl KeyRing {
             }
         }
         self.identities.iter().for_each(|key| key.push(&mut bytes));
+        self.passing.iter().for_each(|key| key.push(&mut bytes));
         bytes
     }
 
@@ -151,15 +180,17 @@ impl KeyRing {
         let (blinding, rest) = rest.split_at_checked(KEY_LEN)?;
         let (count, rest) = rest.split_first_chunk()?;
         let length = usize::try_from(u32::from_be_bytes(*count)).ok()?.checked_mul(ENTRY)?;
-        let (wrapping, identities) = rest.split_at_checked(length)?;
-        let identities = identities.chunks(identity_key::ENTRY).map(IdentityKey::parse);
+        let (wrapping, timed) = rest.split_at_checked(length)?;
+        let (passing, identities): (Vec<&[u8]>, Vec<&[u8]>) =
+            timed.chunks(identity_key::ENTRY).partition(|entry| PassingKey::is_one(entry));
         let blinding = Key::of_bytes(blinding)?;
         Some(Self {
             own: Key::of_bytes(own)?,
             slots: Slots::keyed(&blinding),
             blinding,
             wrapping: read_wrapping(wrapping)?,
-            identities: identities.collect::<Option<_>>()?,
+            identities: identities.into_iter().map(IdentityKey::parse).collect::<Option<_>>()?,
+            passing: passing.into_iter().map(PassingKey::parse).collect::<Option<_>>()?,
         })
     }
 
@@ -173,6 +204,7 @@ impl KeyRing {
             slots: Slots::Plain,
             wrapping: read_wrapping(rest)?,
             identities: Vec::new(),
+            passing: Vec::new(),
         })
     }
 

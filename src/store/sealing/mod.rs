@@ -5,6 +5,7 @@
 //!   └ keys     the file `keys`: the store's own key, a blinding key, 1024 wrapping keys, the keys of identities
 //!       └ data keys    the tree `lead_keys`: one for each lead, sealed by the wrapping key of the lead's slot
 //!           └ records  of the trees that are sealed by lead (`TREES`), each with the lead that it is about before it
+//!   └ keys     also those of what passes (`passing_key`), which leave no trace in what is kept for longer
 //! ```
 //!
 //! The writer seals and the readers open, so there is no way around it: a record of a sealed tree that is about no lead
@@ -27,6 +28,7 @@ pub(super) mod key;
 pub(super) mod key_file;
 pub(super) mod key_ring;
 pub(super) mod master_key;
+pub(super) mod passing_key;
 pub(super) mod slots;
 
 use std::collections::HashMap;
@@ -43,6 +45,7 @@ use self::key::{Key, SEAL_LEN};
 use self::key_file::KeyFile;
 use self::key_ring::KeyRing;
 pub use self::master_key::{MasterKey, MasterKeyError};
+use self::passing_key::PassingKey;
 use self::slots::Slots;
 use super::commit::Without;
 use super::disk::DiskResult;
@@ -127,8 +130,13 @@ impl Sealing {
         };
         let owner = Uuid::from_bytes(*owner);
         let opened = |with: &Key| with.open(&context(tree, owner, key), sealed).map(Some).ok_or(Reason::Seal);
-        if seal == Seal::Own {
-            return Ok(opened(&self.ring().own));
+        match seal {
+            Seal::Own => return Ok(opened(&self.ring().own)),
+            // One whose key was destroyed is gone, as one of an erased lead is.
+            Seal::Passing => {
+                return Ok(self.ring().passing(Some(owner)).map_or(Ok(None), |with| opened(&with.key)));
+            }
+            Seal::Open | Seal::Lead => {}
         }
         if let Some((_, data_key)) = last.0.as_ref().filter(|(of, _)| *of == owner) {
             return Ok(opened(data_key));
@@ -208,6 +216,31 @@ impl Sealing {
     /// whose it is.
     pub(super) fn forget_identities(&self, id: u64) -> Result<(), SealingError> {
         self.change(|ring| ring.forget_identities(id))
+    }
+
+    /// Whether there is a key of what passes.
+    pub(super) fn has_passing(&self) -> bool {
+        self.ring().passing(None).is_some()
+    }
+
+    /// The key that what passes is sealed with, begun where there is none. Once this returns it, it survives a power cut.
+    pub(super) fn passing_key(&self) -> Result<PassingKey, SealingError> {
+        if let Some(key) = self.ring().passing(None) {
+            return Ok(key.clone());
+        }
+        self.begin_passing()
+    }
+
+    /// Begins another key that what passes is sealed with from now on.
+    pub(super) fn begin_passing(&self) -> Result<PassingKey, SealingError> {
+        self.change(KeyRing::begin_passing)?;
+        Ok(self.ring().passing(None).expect("it was just begun").clone())
+    }
+
+    /// Forgets all keys of what passes but the last, in memory and in the file. Once this returns, what only they had sealed is
+    /// lost for good.
+    pub(super) fn forget_passing(&self) -> Result<(), SealingError> {
+        self.change(KeyRing::forget_passing)
     }
 
     /// Makes a data key for a lead, and what is to be kept of it and of the volume of the lead's records.
@@ -301,9 +334,10 @@ impl Sealing {
         self.master().clone()
     }
 
-    /// What the file of the keys would hold if they were sealed by this master key.
+    /// What the file of the keys would hold if they were sealed by this master key; without those of what passes, which a backup
+    /// would outlive.
     pub(super) fn key_file_text(&self, master: &MasterKey) -> Vec<u8> {
-        KeyFile::text(master, &self.ring())
+        KeyFile::text(master, &self.ring().without_passing())
     }
 
     /// The store's own key.

@@ -11,7 +11,7 @@ use crate::store::backup::{BackupError, BackupFault, Damage, Restore, RestoreErr
 
 const LEAD: Uuid = Uuid::from_u128(0x11);
 
-fn master(directory: &Directory) -> MasterKey {
+pub(super) fn master(directory: &Directory) -> MasterKey {
     MasterKey::find(None, directory.path()).unwrap().expect("a first open makes one")
 }
 
@@ -26,7 +26,7 @@ pub(super) fn taken(store: &Store, mut between: impl FnMut()) -> Vec<u8> {
     file
 }
 
-fn restored(file: &[u8], into: &Path, master: MasterKey) -> Result<(), RestoreError> {
+pub(super) fn restored(file: &[u8], into: &Path, master: MasterKey) -> Result<(), RestoreError> {
     let mut restore = Restore::begin(into, master)?;
     for piece in file.chunks(1000) {
         restore.push(piece)?;

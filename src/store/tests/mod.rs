@@ -9,6 +9,7 @@ mod identities;
 mod large_values;
 mod migration;
 mod model;
+mod passing;
 mod salvage;
 mod sealing;
 mod volumes;

@@ -1,0 +1,53 @@
+//! `POST /originator/prefills`, `GET /originator/prefills/{prefillToken}`
+
+use hyper::header::{CACHE_CONTROL, HeaderValue};
+use metrics::counter;
+
+use super::submission::read_lead;
+use crate::http::App;
+use crate::model::{Lead, PrefillResponse, ProductType};
+use crate::prefills::Unavailable;
+use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
+use crate::web::{Context, Failure, Reply};
+
+/// Seconds after which a client may try again when the store cannot be read or written.
+const RETRY_AFTER_S: u32 = 5;
+
+/// Seconds after which there may be room for one more.
+const RETRY_AFTER_FULL_S: u32 = 10;
+
+/// Keeps the data of a lead for somebody who comes back for them. They are checked as those of a lead are.
+pub async fn keep(mut context: Context<App>) -> Result<Reply, Failure> {
+    let (company, test) = context.caller().map(|caller| (caller.company, caller.test))?;
+    let place = context.app.prefills.place(company).ok_or_else(|| {
+        counter!(HTTP_REQUESTS_REFUSED, "reason" => "company_prefills").increment(1);
+        Failure::too_many_requests(RETRY_AFTER_FULL_S)
+    })?;
+    let lead = read_lead(&mut context).await?;
+    let product_types = asked_for(&lead);
+    let prefills = &context.app.prefills;
+    let kept = prefills.keep(place, test, lead).await;
+    let rules = prefills.rules();
+    Reply::json(&PrefillResponse {
+        product_types,
+        prefill_token: kept.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?,
+        expires_in_seconds: i32::try_from(rules.lifetime.as_secs()).unwrap_or(i32::MAX),
+        max_uses: i32::try_from(rules.reads).unwrap_or(i32::MAX),
+    })
+}
+
+/// Gives the data of a lead to whoever of the company has the token. One that is unknown, over, used up, or another company's is
+/// answered alike.
+pub async fn read(context: Context<App>) -> Result<Reply, Failure> {
+    let token = context.params.uuid("prefillToken")?;
+    let viewer = context.caller()?.viewer();
+    context.app.click_rates.count_prefill(&context.request)?;
+    let lead = context.app.prefills.read(viewer, token).await;
+    let lead = lead.map_err(|Unavailable| Failure::unreadable(RETRY_AFTER_S))?;
+    let lead = lead.ok_or_else(|| Failure::unknown_uuid("Prefill", token))?;
+    Ok(Reply::json(&lead)?.header(CACHE_CONTROL, HeaderValue::from_static("no-store")))
+}
+
+fn asked_for(lead: &Lead) -> Vec<ProductType> {
+    ProductType::ALL.iter().copied().filter(|product_type| lead.asks_for(*product_type)).collect()
+}

@@ -1,0 +1,255 @@
+//! Prefills: the data of a lead that somebody has given in one place and comes back for in another, with a token that nobody guesses.
+//!
+//! A prefill is kept for minutes and read a few times: each reading is counted on the disk before it is answered, so that a crash
+//! gives nobody one more. It is sealed with a key that is [destroyed](Store::forget_passed) soon after its end, whoever reads or
+//! does not. What is in memory says only that there is one, for how long, and how many a company has.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use metrics::{counter, gauge};
+use serde::{Deserialize, Serialize};
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::error;
+use uuid::Uuid;
+
+use crate::ids;
+use crate::model::{Lead, Viewer};
+use crate::shares::{Share, Shares};
+use crate::store::{Commit, CommitError, Store, Tree, codec};
+use crate::telemetry::metrics::{PREFILLS, PREFILLS_ENDED};
+
+/// How long the key of one may outlive it.
+const SWEPT_AFTER: Duration = Duration::from_secs(10);
+
+/// Times that a reading is counted again because another was counted meanwhile.
+const MOST_TRIES: usize = 16;
+
+/// How long prefills are kept and how many; `limits.prefill*` in the settings.
+#[derive(Debug, Clone, Copy)]
+pub struct PrefillRules {
+    /// How long one can be read.
+    pub lifetime: Duration,
+    /// How often.
+    pub reads: u32,
+    /// How many of one company there may be at once; 0 for no limit.
+    pub per_company: usize,
+    /// Longest wait for the store.
+    pub longest_write: Duration,
+}
+
+/// The prefills of a store.
+pub struct Prefills {
+    store: Store,
+    rules: PrefillRules,
+    shares: Shares,
+    kept: Mutex<HashMap<Uuid, Kept>>,
+    /// Whether one has ended whose key may still be there.
+    has_ended: AtomicBool,
+}
+
+/// A prefill that can be read.
+struct Kept {
+    until: Instant,
+    _place: Share,
+}
+
+/// Room for one more prefill of a company.
+#[derive(Debug)]
+pub struct Place(Uuid, Share);
+
+/// A prefill as it is stored. JSON, by company and token.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PrefillRecord {
+    /// Whether it was stored by a test token.
+    test: bool,
+    /// Until when it can be read, Unix milliseconds.
+    until_ms: i64,
+    /// How often it can still be read.
+    reads_left: u32,
+    /// What was given.
+    lead: Lead,
+}
+
+/// A prefill exists but cannot be read now, or not be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unavailable;
+
+impl std::fmt::Debug for Prefills {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prefills").field("rules", &self.rules).finish_non_exhaustive()
+    }
+}
+
+impl Prefills {
+    /// Those of a store, with what a restart has left.
+    pub fn of(store: Store, rules: PrefillRules) -> Self {
+        // A crash may have left some that have ended, or a backup that was restored.
+        let has_ended = AtomicBool::new(true);
+        let prefills = Self { store, rules, shares: Shares::default(), kept: Mutex::default(), has_ended };
+        let (now_ms, lifetime_ms) = (prefills.store.now_ms(), millis(rules.lifetime));
+        for (key, payload) in prefills.store.scan(Tree::Prefills, []).filter_map(Result::ok) {
+            let record = codec::decode_json::<PrefillRecord>(&payload).ok();
+            // Whatever the clock shows, none is kept for longer than it would be from now on.
+            let left_ms = record.map_or(0, |record| (record.until_ms - now_ms).clamp(0, lifetime_ms));
+            let (Some(company), Some(token)) = (id_at(&key, 0), id_at(&key, 16)) else { continue };
+            if let Some(share) = prefills.shares.take(company, 1, 0).filter(|_| left_ms > 0) {
+                let until = Instant::now() + Duration::from_millis(left_ms.unsigned_abs());
+                prefills.kept().insert(token, Kept { until, _place: share });
+            }
+        }
+        prefills.count();
+        prefills
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> PrefillRules {
+        self.rules
+    }
+
+    /// Room for one more of a company; `None` when it has as many as it may.
+    pub fn place(&self, company: Uuid) -> Option<Place> {
+        Some(Place(company, self.shares.take(company, 1, self.rules.per_company)?))
+    }
+
+    /// Keeps a lead's data. Once this returns the token, they survive a crash.
+    ///
+    /// # Errors
+    /// [`CommitError`], with nothing kept.
+    pub async fn keep(
+        &self,
+        Place(company, share): Place,
+        test: bool,
+        lead: Lead,
+    ) -> Result<Uuid, CommitError> {
+        let token = ids::random();
+        let until_ms = self.store.now_ms().saturating_add(millis(self.rules.lifetime));
+        let record = PrefillRecord { test, until_ms, reads_left: self.rules.reads, lead };
+        let commit = Commit::new().put_new(Tree::Prefills, key(company, token), codec::encode_json(&record));
+        // Before it is written, or it would be taken for one that is over.
+        let until = Instant::now() + self.rules.lifetime;
+        self.kept().insert(token, Kept { until, _place: share });
+        let written = self.store.commit_within(self.rules.longest_write, commit).await;
+        if written.is_err() {
+            // It may still be written.
+            self.kept().remove(&token);
+            self.has_ended.store(true, Ordering::Relaxed);
+        }
+        self.count();
+        written.map(|()| token)
+    }
+
+    /// Reads a prefill that the viewer may read, and counts that. `None` for one that is unknown, over, used up, or another company's.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when the store cannot be read or written; the reading may be counted then.
+    pub async fn read(&self, viewer: Viewer, token: Uuid) -> Result<Option<Lead>, Unavailable> {
+        let key = key(viewer.company, token);
+        for _ in 0..MOST_TRIES {
+            if !self.is_kept(token) {
+                return Ok(None);
+            }
+            let stored = self.store.get(Tree::Prefills, &key).map_err(|_| Unavailable)?;
+            let Some(stored) = stored else { return Ok(None) };
+            let mut record: PrefillRecord = codec::decode_json(&stored).map_err(|_| Unavailable)?;
+            if !viewer.sees_kind(record.test) {
+                return Ok(None);
+            }
+            record.reads_left = record.reads_left.saturating_sub(1);
+            let is_last = record.reads_left == 0;
+            let commit = Commit::new().unchanged(Tree::Prefills, &key, stored);
+            let commit = if is_last {
+                // Whoever reads may hang up before the end.
+                self.has_ended.store(true, Ordering::Relaxed);
+                commit.remove(Tree::Prefills, &key)
+            } else {
+                commit.put(Tree::Prefills, &key, codec::encode_json(&record))
+            };
+            match self.store.commit_within(self.rules.longest_write, commit).await {
+                Ok(()) => {
+                    if is_last {
+                        self.end_used_up(token);
+                    }
+                    return Ok(Some(record.lead));
+                }
+                // Another reading was counted meanwhile.
+                Err(CommitError::Guard { .. }) => {}
+                Err(_) => return Err(Unavailable),
+            }
+        }
+        Err(Unavailable)
+    }
+
+    /// Ends those that are over, and destroys the keys of what ended, for ever.
+    pub async fn sweep(&self) {
+        let mut ticks = interval(self.rules.lifetime.min(SWEPT_AFTER));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let over = self.end_those_over();
+            if over == 0 && !self.has_ended.swap(false, Ordering::Relaxed) {
+                continue;
+            }
+            let is_wanted = |key: &[u8]| id_at(key, 16).is_some_and(|token| self.is_kept(token));
+            if let Err(failure) = self.store.forget_passed(Tree::Prefills, is_wanted).await {
+                self.has_ended.store(true, Ordering::Relaxed);
+                error!(%failure, "the keys of prefills that have ended could not be destroyed; it is tried again");
+            }
+            counter!(PREFILLS_ENDED, "by" => "time").increment(over);
+            self.count();
+        }
+    }
+
+    fn end_those_over(&self) -> u64 {
+        let mut kept = self.kept();
+        let (now, before) = (Instant::now(), kept.len());
+        kept.retain(|_, one| one.until > now);
+        (before - kept.len()) as u64
+    }
+
+    fn end_used_up(&self, token: Uuid) {
+        if self.kept().remove(&token).is_some() {
+            counter!(PREFILLS_ENDED, "by" => "reads").increment(1);
+            self.count();
+        }
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+
+    fn is_kept(&self, token: Uuid) -> bool {
+        self.kept().get(&token).is_some_and(|one| one.until > Instant::now())
+    }
+
+    fn count(&self) {
+        gauge!(PREFILLS).set(self.kept().len() as f64);
+    }
+
+    /// It is whole at any moment, so a panic elsewhere breaks nothing.
+    fn kept(&self) -> MutexGuard<'_, HashMap<Uuid, Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where the prefills are that were given under the uuid of a lead, and what they hold.
+pub fn prefills_of(store: &Store, lead: Uuid) -> impl Iterator<Item = (Vec<u8>, Lead)> {
+    let prefills = store.scan(Tree::Prefills, []).filter_map(Result::ok);
+    let read = |(key, payload): (Vec<u8>, Vec<u8>)| {
+        Some((key, codec::decode_json::<PrefillRecord>(&payload).ok()?.lead))
+    };
+    prefills.filter_map(read).filter(move |(_, prefill)| prefill.uuid == Some(lead))
+}
+
+/// Under which a prefill is kept.
+fn key(company: Uuid, token: Uuid) -> Vec<u8> {
+    [&company.as_bytes()[..], token.as_bytes()].concat()
+}
+
+fn id_at(key: &[u8], at: usize) -> Option<Uuid> {
+    Uuid::from_slice(key.get(at..at + 16)?).ok()
+}
+
+fn millis(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
+}

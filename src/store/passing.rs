@@ -1,0 +1,88 @@
+//! What passes: records that are kept for some minutes, and whose keys are destroyed then.
+//!
+//! They are sealed with a key that they share. When one of them is not to be read any more, another key is begun, what is still
+//! wanted is sealed with that, and the keys of before are destroyed: what the files of the store still have of the rest can be read
+//! by nobody. A crash in between leaves both keys, and the next time finishes it.
+
+use futures_util::future::join_all;
+use uuid::Uuid;
+
+use super::Store;
+use super::broken::ReadError;
+use super::commit::{Commit, CommitError};
+use super::raw::read_clear;
+use super::retention::RetentionError;
+use super::sealing::owner;
+use super::trees::{Seal, Tree};
+
+/// How many records one commit writes again, or removes.
+const AT_ONCE: usize = 64;
+
+impl Store {
+    /// Destroys the keys of the records of a tree that [passes](Seal::Passing), but for those of which `is_wanted` says so by their
+    /// key. Once this returns, no copy of the disk made from now on can tell what the others held.
+    ///
+    /// # Errors
+    /// Why it could not be done whole. Trying again goes on with it.
+    pub async fn forget_passed(
+        &self,
+        tree: Tree,
+        is_wanted: impl Fn(&[u8]) -> bool,
+    ) -> Result<(), RetentionError> {
+        debug_assert_eq!(tree.row().seal, Seal::Passing, "others have no passing key");
+        let sealing = self.shared.records.sealing();
+        if !sealing.has_passing() && self.keys_of(tree)?.is_empty() {
+            return Ok(());
+        }
+        let fresh = sealing.begin_passing()?.id;
+        // What was sealed with those of before is applied when this is answered.
+        self.commit(Commit::new()).await?;
+        for keys in self.keys_of(tree)?.chunks(AT_ONCE) {
+            let commits = keys.iter().map(|key| self.sealed_anew(tree, key, fresh, is_wanted(key)));
+            let commits = commits.collect::<Result<Vec<_>, _>>()?;
+            for outcome in join_all(commits.into_iter().flatten().map(|commit| self.commit(commit))).await {
+                match outcome {
+                    // What was changed meanwhile was sealed with the fresh one.
+                    Ok(()) | Err(CommitError::Guard { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(sealing.forget_passing()?)
+    }
+
+    /// Seals a record with the fresh key, if it is wanted, or else removes it; nothing where it is sealed so.
+    fn sealed_anew(
+        &self,
+        tree: Tree,
+        key: &[u8],
+        fresh: Uuid,
+        is_wanted: bool,
+    ) -> Result<Option<Commit>, ReadError> {
+        let stored = read_clear(&*self.shared.records, tree, key)?;
+        if matches!(&stored, Ok(Some(stored)) if owner(stored) == Some(fresh)) {
+            return Ok(None);
+        }
+        Ok(Some(match self.get(tree, key) {
+            Ok(Some(payload)) if is_wanted => {
+                Commit::new().unchanged(tree, key, payload.clone()).put(tree, key, payload)
+            }
+            Ok(_) | Err(ReadError::Broken(_)) => Commit::new().remove(tree, key),
+            Err(error) => return Err(error),
+        }))
+    }
+
+    /// The keys of a tree in the base, those included of which nothing can be read.
+    pub(super) fn keys_of(&self, tree: Tree) -> Result<Vec<Vec<u8>>, ReadError> {
+        let prefix = tree.sled_key(&[]);
+        let mut keys = Vec::new();
+        for entry in self.shared.records.walk_base_from(&prefix) {
+            let (key, _) = entry?;
+            if !key.starts_with(&prefix) {
+                break;
+            }
+            keys.push(key[1..].to_vec());
+        }
+        Ok(keys)
+    }
+}

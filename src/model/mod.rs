@@ -15,7 +15,6 @@
 //! | LeadAction | [`LeadAction`] | `lead_action.rs` |
 //! | What has no settled fields | [`JsonObject`] | `json_object.rs` |
 //! | A lead that grows | [`Lead::merged`] | `merge.rs` |
-//! | VehicleInformation | [`VehicleInformation`] | `vehicle_information.rs` |
 //! | RateTable, PendingResponse | [`RateTable`], [`PendingResponse`] | `rate_table.rs` |
 //! | Offer common fields | [`Offer`] | `offer.rs` |
 //! | Partner | [`Partner`] | `partner.rs` |
@@ -30,6 +29,8 @@
 //! | What partners report (ours) | [`PartnerReport`], [`PartnerEvent`], [`PartnerEventReceipt`] | `partner_event.rs` |
 //! | UI records | [`SessionInitNew`], [`SessionInit`], [`OfferDisplayNew`], [`OfferDisplay`] | `ui_event.rs` |
 //! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `featured_financial_institution.rs` |
+//! | VehicleDetails (newer editions) | [`VehicleDetails`] | `vehicle_details.rs` |
+//! | LoanReport and what it is made of (newer editions) | [`LoanReport`], [`LoanReportCreateData`] | `loan_report.rs` |
 //! | Enumerations | [`ProductType`] … [`TermUnit`] | `enums/` |
 //! | CardBenefit | [`CardBenefit`] | `card_benefit.rs` |
 //! | Smaller sets of v1 | `V1` and `nearest_in_v1` of each set | `v1_values.rs` |
@@ -69,6 +70,7 @@ mod lead_action;
 mod lead_explanation;
 mod lead_view;
 mod loan_offer;
+mod loan_report;
 mod merge;
 mod money;
 mod mortgage_offer;
@@ -93,7 +95,7 @@ mod timestamp;
 mod token_kind;
 mod ui_event;
 mod v1_values;
-mod vehicle_information;
+mod vehicle_details;
 mod viewer;
 mod zipcode;
 
@@ -125,6 +127,7 @@ pub use lead_explanation::{
 };
 pub use lead_view::LeadView;
 pub use loan_offer::LoanOffer;
+pub use loan_report::{FinancialInstitutionLoanReport, LoanProbability, LoanReport, LoanReportCreateData};
 pub use money::Money;
 pub use mortgage_offer::{MortgageOffer, MortgageOfferDetails};
 pub use offer::Offer;
@@ -146,6 +149,6 @@ pub use ssn::Ssn;
 pub use timestamp::Timestamp;
 pub use token_kind::TokenKind;
 pub use ui_event::{OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew};
-pub use vehicle_information::VehicleInformation;
+pub use vehicle_details::VehicleDetails;
 pub use viewer::Viewer;
 pub use zipcode::Zipcode;

@@ -16,8 +16,8 @@ async fn a_loan_is_previewed_as_a_range_and_never_personally() {
         assert_eq!(offers.as_array().unwrap().len(), 1, "{query}: {offers}");
         let offer = &offers[0];
         assert_eq!((&offer["preQualified"], &offer["preApproved"]), (&json!(false), &json!(false)));
-        let url = format!("https://lender.example/apply?click={}", offer["uuid"].as_str().unwrap());
-        assert_eq!(offer["url"], url, "a preview leads straight to the partner");
+        let url = format!("{}/click/{}", daemon.api, offer["uuid"].as_str().unwrap());
+        assert_eq!(offer["url"], url, "a click on a preview is counted");
     }
     let beyond = daemon.get("/offerPreview/loanOffers?loanAmount=60000").await;
     assert_eq!(beyond.json(), json!([]), "what is given counts");

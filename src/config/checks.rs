@@ -8,7 +8,8 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use super::raw::{
-    OneOrMany, Raw, RawApi, RawApproval, RawLimits, RawLog, RawMatching, RawStore, RawTls, RawTracing,
+    OneOrMany, Raw, RawApi, RawApproval, RawLimits, RawLog, RawMatching, RawReference, RawStore, RawTls,
+    RawTracing,
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, ConsoleSettings, DescribedSetting, EngineSettings,
@@ -76,16 +77,7 @@ pub(super) fn checked(
         },
         store,
         partners: PathSettings { path: path("partners.path", &raw.partners.path, found) },
-        reference: ReferenceSettings {
-            vehicles: Some(raw.reference.vehicles).filter(|path| !path.is_empty()).map(PathBuf::from),
-            vehicles_per_answer: count(
-                "reference.vehicles_per_answer",
-                raw.reference.vehicles_per_answer,
-                1_000,
-                100_000,
-                found,
-            ),
-        },
+        reference: reference(raw.reference, found),
         approval: approval(&raw.approval, found),
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
         shutdown: ShutdownSettings {
@@ -135,6 +127,20 @@ fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {
         write_timeout: duration("api.write_timeout", raw.write_timeout, MILLISECOND, HOUR, found),
         demo: raw.demo,
         tls: tls("api.tls", raw.tls, found),
+    }
+}
+
+fn reference(raw: RawReference, found: &mut Found) -> ReferenceSettings {
+    let RawReference { vehicles, vehicles_per_answer } = raw;
+    ReferenceSettings {
+        vehicles: Some(vehicles).filter(|path| !path.is_empty()).map(PathBuf::from),
+        vehicles_per_answer: count(
+            "reference.vehicles_per_answer",
+            vehicles_per_answer,
+            1_000,
+            100_000,
+            found,
+        ),
     }
 }
 

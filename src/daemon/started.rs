@@ -59,12 +59,11 @@ impl Started {
     /// Starts everything in its order; what is pending goes on, and once this returns the daemon is ready.
     pub(super) async fn from(
         config: Option<PathBuf>,
-        loaded: Loaded,
+        Loaded { settings, book, vehicles }: Loaded,
         bound: Bound,
         opened: Opened,
         Telling { filter, metrics }: Telling,
     ) -> Result<Self, Fatal> {
-        let Loaded { settings, book, vehicles } = loaded;
         let Bound { api, integrations, admin, shown } = bound;
         let Opened { records, tokens } = opened;
         let store = records.store.clone();

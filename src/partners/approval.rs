@@ -316,20 +316,21 @@ mod tests {
         found
     }
 
+    const RATINGS: [ProvidedCreditRating; 4] = [
+        ProvidedCreditRating::Excellent,
+        ProvidedCreditRating::Good,
+        ProvidedCreditRating::Fair,
+        ProvidedCreditRating::Poor,
+    ];
+
     fn profiles() -> impl Strategy<Value = LoanReportCreateData> {
-        let ratings = [
-            ProvidedCreditRating::Excellent,
-            ProvidedCreditRating::Good,
-            ProvidedCreditRating::Fair,
-            ProvidedCreditRating::Poor,
-        ];
         let debts =
             proptest::option::of(prop_oneof![0..200_000_i32, any::<i32>().prop_map(|debt| debt.max(0))]);
         let purposes = proptest::option::of(proptest::sample::select(crate::model::LoanPurpose::ALL));
         let states = proptest::option::of(proptest::sample::select(crate::model::State::ALL));
         (
             prop_oneof![0..300_000_i32, Just(i32::MAX)],
-            proptest::sample::select(&ratings[..]).prop_map(|rating| rating),
+            proptest::sample::select(&RATINGS[..]),
             debts,
             proptest::option::of(0..50_i32),
             states,

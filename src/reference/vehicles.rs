@@ -95,12 +95,12 @@ impl Vehicles {
     }
 
     /// The makes of the cars that are wanted, in alphabetical order.
-    pub fn makes(&self, wanted: Wanted<'_>) -> Vec<&str> {
+    pub fn makes<'v>(&'v self, wanted: Wanted<'v>) -> Vec<&'v str> {
         names(self.trims(wanted).map(|entry| entry.make.as_str()))
     }
 
     /// Their models, in alphabetical order.
-    pub fn models(&self, wanted: Wanted<'_>) -> Vec<&str> {
+    pub fn models<'v>(&'v self, wanted: Wanted<'v>) -> Vec<&'v str> {
         names(self.trims(wanted).map(|entry| entry.model.as_str()))
     }
 

@@ -115,7 +115,13 @@ const MATRIX: &[(&str, &str, Cells)] = &[
     ("get", "/offerPreview/creditCardOffers", tokens([200; 5])),
     ("get", "/offerPreview/savingsOffers", tokens([200; 5])),
     ("get", "/leads/universities", tokens([200; 5])),
+    ("get", "/leads/vehicles/years", tokens([200; 5])),
+    ("get", "/leads/vehicles/makes", tokens([200; 5])),
+    ("get", "/leads/vehicles/models", tokens([200; 5])),
+    ("get", "/leads/vehicles/trims", tokens([200; 5])),
     ("get", "/uiUtil/featuredFinancialInstitutions", tokens([200; 5])),
+    ("post", "/approvalProbability/loanReports", tokens([201; 5])),
+    ("get", "/approvalProbability/loanReports/{uuid}", seen([404, 200, 200, 404, 404], [404, 404, 200, 404, 404])),
     ("get", "/", everyone([200; 5])),
     ("get", "/openapi.json", everyone([200; 5])),
     ("get", "/docs", everyone([200; 5])),
@@ -132,18 +138,20 @@ struct Record {
     lead: String,
     table: String,
     offer: String,
+    report: String,
 }
 
 impl Record {
-    fn of(table: &Value) -> Self {
+    fn of(table: &Value, report: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let offer = text(&table["savingsOffers"][0]["uuid"]);
-        Self { lead: text(&table["leadUuid"]), table: text(&table["uuid"]), offer }
+        let report = text(&report["uuid"]);
+        Self { lead: text(&table["leadUuid"]), table: text(&table["uuid"]), offer, report }
     }
 
     fn nothing() -> Self {
-        let [lead, table, offer] = [STRANGER; 3].map(str::to_owned);
-        Self { lead, table, offer }
+        let [lead, table, offer, report] = [STRANGER; 4].map(str::to_owned);
+        Self { lead, table, offer, report }
     }
 }
 
@@ -199,14 +207,19 @@ async fn records(daemon: &Daemon) -> Vec<Record> {
         let url = format!("{}/leads/rateTables", daemon.api);
         let table = daemon.request(Method::POST, &url, &token, &lead.to_string()).await;
         assert_eq!(table.status, 200);
-        records.push(Record::of(&table.json()));
+        let url = format!("{}/approvalProbability/loanReports", daemon.api);
+        let report = daemon.request(Method::POST, &url, &token, LOAN_REPORT).await;
+        assert_eq!(report.status, 201);
+        records.push(Record::of(&table.json(), &report.json()));
     }
     records
 }
 
+const LOAN_REPORT: &str = r#"{"annualIncome": 60000, "creditRating": "good"}"#;
+
 /// What a path is sent to name a record.
 fn body(method: &str, path: &str, record: &Record, nth: usize) -> String {
-    let Record { lead, table, offer } = record;
+    let Record { lead, table, offer, .. } = record;
     match (method, path) {
         ("post", "/leads" | "/leads/rateTables" | "/blocking/leads/rateTables") if lead != STRANGER => {
             json!({"uuid": lead}).to_string()
@@ -217,6 +230,7 @@ fn body(method: &str, path: &str, record: &Record, nth: usize) -> String {
         ("post", "/partnerEvents") => {
             json!({"transactionId": format!("T{nth}"), "eventType": "applied", "clickId": offer}).to_string()
         }
+        ("post", "/approvalProbability/loanReports") => LOAN_REPORT.to_owned(),
         ("post" | "patch", _) => "{}".to_owned(),
         _ => String::new(),
     }
@@ -224,9 +238,13 @@ fn body(method: &str, path: &str, record: &Record, nth: usize) -> String {
 
 /// The address of a path for a record.
 fn address(base: &str, path: &str, record: &Record) -> String {
-    let of_table = path.starts_with("/originator");
+    let uuid = match path.split('/').nth(1) {
+        Some("originator") => &record.table,
+        Some("approvalProbability") => &record.report,
+        _ => &record.lead,
+    };
     let filled = path
-        .replace("{uuid}", if of_table { &record.table } else { &record.lead })
+        .replace("{uuid}", uuid)
         .replace("{leadUuid}", &record.lead)
         .replace("{rateTableUuid}", &record.table)
         .replace("{offerUuid}", &record.offer)

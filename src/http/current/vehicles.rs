@@ -73,8 +73,7 @@ fn read<'q, T>(request: &'q Request, take: impl FnOnce(&mut Query<'q>) -> T) -> 
     query::read(request, |query| Some(take(query))).map_err(|mut refused| {
         for error in &mut refused.errors {
             let found = request.query.iter().find(|(name, _)| error.attribute.as_ref() == Some(name));
-            *error =
-                found.iter().fold(error.clone(), |error, (_, value)| error.with("specified", value.as_str()));
+            error.details.extend(found.map(|(_, value)| ("specified".to_owned(), value.clone())));
         }
         refused.with_status(StatusCode::BAD_REQUEST)
     })

@@ -1,5 +1,5 @@
 //! Ids: made here and nowhere else, each from bits of its own that come from the system's generator, fresh for all that must not be
-//! guessed.
+//! guessed. What is derived from a name is public, and no other id.
 //!
 //! Whoever knows the uuid of a lead or a rate table may use it with a token that ships in apps, so it must not follow from
 //! anything that is shown. There is no counter, hence no id tells of another. (`uuid`'s own `now_v7` counts, and is left out
@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 
 use chrono::Utc;
+use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
 /// A UUIDv7: the millisecond, then 74 random bits. For what is found and kept by its time.
@@ -39,6 +40,17 @@ const DRAWN_AT_ONCE: usize = 16;
 thread_local! {
     /// The bits of ids to come, each of one.
     static DRAWN: RefCell<Vec<[u8; 16]>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A UUIDv8 that is always the same for the same: for what has a name, and is no secret. `kind` keeps apart what has the same names.
+pub fn derived(kind: &str, names: &[&str]) -> Uuid {
+    let mut hasher = Sha256::new();
+    for name in std::iter::once(&kind).chain(names) {
+        hasher.update((name.len() as u64).to_be_bytes());
+        hasher.update(name);
+    }
+    let digest: [u8; 32] = hasher.finalize().into();
+    Uuid::new_v8(*digest.first_chunk().expect("a digest has 32 bytes"))
 }
 
 /// Bytes from the system's generator.

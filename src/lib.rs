@@ -68,7 +68,7 @@
 //!      http names analytics and reference, admin persons, cli persons, transfer and hindsight; persons and transfer also name reports
 //!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer
 //!      admin and daemon also name run_file → private_file, and reload → config, partners: how commands find a daemon, and what a reload says
-//!      daemon and cli also name reload, and declaration: its faults
+//!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
 //!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
@@ -93,13 +93,13 @@
 //! | [`transfer`] | a whole store as lines of JSON, out and in |
 //! | [`prefills`] | data of leads that are given in one place and taken up in another, for some minutes |
 //! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |
-//! | [`mod@reference`] | look-ups for pages: universities, featured institutions |
+//! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics and what commands ask for, on a thread of its own, or over a stopped daemon's store in the process of the command; [`admin::console`] what an operator looks at in a browser |
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
-//! | [`ids`] | uuids that nobody guesses, each from random bits of its own |
+//! | [`ids`] | uuids that nobody guesses, each from random bits of its own; and those that are derived from a name |
 //! | [`load_shedder`] | how much new work is let in, who waits in line for it, who is refused |
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`sandbox`] | a partner simulator that answers from case files |

@@ -31,7 +31,8 @@ pub struct Arguments {
 
 /// Checks settings and partner files, and shows every fault of both.
 pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
-    let checked = daemon::load(config).and_then(|(settings, book)| Ok((remarks(&settings, &book)?, book)));
+    let checked = daemon::load(config)
+        .and_then(|daemon::Loaded { settings, book, .. }| Ok((remarks(&settings, &book)?, book)));
     match checked {
         Ok((remarks, book)) if arguments.json => {
             let (partners, seats, offers) = counts(&book);

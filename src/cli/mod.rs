@@ -280,7 +280,7 @@ fn older_format(settings: &Settings) -> Option<u32> {
 
 /// The settings and the book, which must be good.
 fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), Trouble> {
-    daemon::load(config).map_err(Trouble::Faults)
+    daemon::load(config).map(|loaded| (loaded.settings, loaded.book)).map_err(Trouble::Faults)
 }
 
 /// Runs a command's requests to their end.

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::raw::{OneOrMany, Raw, RawApi, RawLimits, RawLog, RawMatching, RawStore, RawTls, RawTracing};
+use super::raw::{
+    OneOrMany, Raw, RawApi, RawApproval, RawLimits, RawLog, RawMatching, RawReference, RawStore, RawTls,
+    RawTracing,
+};
 use super::settings::{
-    AnalyticsSettings, ApiSettings, ConsoleSettings, DescribedSetting, EngineSettings, LimitSettings,
-    ListenerSettings, LogSettings, MatchingSettings, PathSettings, PrefillSettings, RateSettings, Settings,
-    ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings,
+    AnalyticsSettings, ApiSettings, ApprovalSettings, ConsoleSettings, DescribedSetting, EngineSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings,
 };
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging;
@@ -73,6 +74,8 @@ pub(super) fn checked(
         },
         store,
         partners: PathSettings { path: path("partners.path", &raw.partners.path, found) },
+        reference: reference(raw.reference, found),
+        approval: approval(&raw.approval, found),
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
         shutdown: ShutdownSettings {
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
@@ -121,6 +124,33 @@ fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {
         write_timeout: duration("api.write_timeout", raw.write_timeout, MILLISECOND, HOUR, found),
         demo: raw.demo,
         tls: tls("api.tls", raw.tls, found),
+    }
+}
+
+fn reference(raw: RawReference, found: &mut Found) -> ReferenceSettings {
+    let RawReference { vehicles, vehicles_per_answer } = raw;
+    ReferenceSettings {
+        vehicles: Some(vehicles).filter(|path| !path.is_empty()).map(PathBuf::from),
+        vehicles_per_answer: count(
+            "reference.vehicles_per_answer",
+            vehicles_per_answer,
+            1_000,
+            100_000,
+            found,
+        ),
+    }
+}
+
+fn approval(raw: &RawApproval, found: &mut Found) -> ApprovalSettings {
+    ApprovalSettings {
+        reports_kept: duration("approval.reports_kept", raw.reports_kept, SECOND, CENTURY, found),
+        reports_per_company: count(
+            "approval.reports_per_company",
+            raw.reports_per_company,
+            1,
+            100_000,
+            found,
+        ),
     }
 }
 

@@ -14,7 +14,5 @@ mod tests;
 pub use layers::DEFAULTS;
 pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
-    ApiSettings, ConsoleSettings, DescribedSetting, LimitSettings, ListenerSettings, LogSettings,
-    MatchingSettings, PathSettings, PrefillSettings, RateSettings, Settings, ShutdownSettings, SignIn,
-    StoreSettings, TlsSettings, TokenSettings, WireSettings,
+    ApiSettings, ApprovalSettings, ConsoleSettings, DescribedSetting, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings, SignIn, StoreSettings, TlsSettings, TokenSettings, WireSettings,
 };

@@ -21,6 +21,8 @@ pub(super) struct Raw {
     pub wire: RawWire,
     pub store: RawStore,
     pub partners: RawPath,
+    pub reference: RawReference,
+    pub approval: RawApproval,
     pub tokens: RawTokens,
     pub shutdown: RawShutdown,
     pub log: RawLog,
@@ -152,6 +154,20 @@ pub(super) struct RawStore {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawPath {
     pub path: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawReference {
+    pub vehicles: String,
+    pub vehicles_per_answer: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawApproval {
+    pub reports_kept: HumanDuration,
+    pub reports_per_company: i64,
 }
 
 #[derive(Debug, Deserialize)]

@@ -11,6 +11,8 @@ use crate::declaration::{Fault, Reading, read_table};
 pub const RELOADABLE: &[&str] = &[
     "api.cors_origins",
     "api.vendor",
+    "approval.reports_kept",
+    "approval.reports_per_company",
     "limits.clicks_kept_per_offer",
     "log.filter",
     "matching.deadline",
@@ -25,6 +27,7 @@ pub const RELOADABLE: &[&str] = &[
     "matching.second_look_reserve",
     "matching.submit_wait",
     "partners.path",
+    "reference.vehicles",
     "wire.max_ejected_percent",
     "wire.simulate_only",
 ];

@@ -42,6 +42,10 @@ pub struct Settings {
     pub store: StoreSettings,
     /// `[partners]`
     pub partners: PathSettings,
+    /// `[reference]`
+    pub reference: ReferenceSettings,
+    /// `[approval]`
+    pub approval: ApprovalSettings,
     /// `[tokens]`
     pub tokens: TokenSettings,
     /// `[shutdown]`
@@ -279,6 +283,24 @@ pub struct StoreSettings {
 pub struct PathSettings {
     /// Directory.
     pub path: PathBuf,
+}
+
+/// `[reference]`
+#[derive(Debug, Clone)]
+pub struct ReferenceSettings {
+    /// File of the cars that are looked up; `None` for the sample that ships.
+    pub vehicles: Option<PathBuf>,
+    /// Names or cars in one answer.
+    pub vehicles_per_answer: usize,
+}
+
+/// `[approval]`
+#[derive(Debug, Clone, Copy)]
+pub struct ApprovalSettings {
+    /// How long reports are kept.
+    pub reports_kept: Duration,
+    /// Those of one company.
+    pub reports_per_company: usize,
 }
 
 /// `[tokens]`

@@ -1,4 +1,4 @@
-//! Settings and partner files, read and checked together, so that all their faults are reported at once.
+//! Settings, partner files and the list of cars, read and checked together, so that all their faults are reported at once.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +8,34 @@ use crate::declaration::Fault;
 use crate::http::identities::Identities;
 use crate::matching::partner_clients::PartnerClients;
 use crate::partners::Book;
+use crate::reference::Vehicles;
 use crate::store::MasterKey;
 
-/// Settings, and the book of the partner files that they name.
+/// What a start and a reload read.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The settings.
+    pub settings: Settings,
+    /// The book of the partner files that they name.
+    pub book: Book,
+    /// The cars of the file that they name.
+    pub vehicles: Vehicles,
+}
+
+/// Settings, and the files that they name.
 ///
 /// # Errors
-/// Every fault of both.
-pub fn load(config: Option<&Path>) -> Result<(Settings, Book), Vec<Fault>> {
+/// Every fault of all.
+pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
     let (settings, mut faults) = Settings::inspect(config);
     let Some(settings) = settings else { return Err(faults) };
     faults.extend(wrong_master_key(&settings));
     faults.extend(password_fault(&settings));
     faults.extend(certificate_faults(Identities::read(&settings)));
+    let vehicles = vehicles(&settings).unwrap_or_else(|found| {
+        faults.extend(found);
+        Vehicles::default()
+    });
     match Book::load(&settings.partners.path) {
         Ok(book) => {
             let closed = PartnerClients::new(settings.wire).opened(&book).err().into_iter().flatten();
@@ -29,13 +45,21 @@ pub fn load(config: Option<&Path>) -> Result<(Settings, Book), Vec<Fault>> {
                 key: "wire".to_owned(),
                 message,
             }));
-            if faults.is_empty() { Ok((settings, book)) } else { Err(faults) }
+            if faults.is_empty() { Ok(Loaded { settings, book, vehicles }) } else { Err(faults) }
         }
         Err(of_partners) => {
             faults.extend(of_partners);
             Err(faults)
         }
     }
+}
+
+/// The cars that are looked up.
+///
+/// # Errors
+/// Every fault of the file.
+pub fn vehicles(settings: &Settings) -> Result<Vehicles, Vec<Fault>> {
+    Vehicles::load(settings.reference.vehicles.as_deref())
 }
 
 /// How many days the certificate of each listener that speaks TLS stays in force.

@@ -28,13 +28,11 @@ use tracing::error;
 use self::bound::Bound;
 pub use self::descriptors::Descriptors;
 use self::guard::{CLOSING, Guard};
-pub use self::load::{certificate_days, load, master_key_fault, wrong_master_key};
+pub use self::load::{Loaded, certificate_days, load, master_key_fault, vehicles, wrong_master_key};
 use self::opened::Opened;
 use self::signals::Signals;
 pub use self::sockets::Sockets;
 use self::started::Started;
-use crate::config::Settings;
-use crate::partners::Book;
 use crate::telemetry;
 
 /// Stack of error causes ends here: a sentence that says what to do.
@@ -42,7 +40,8 @@ type Fatal = String;
 
 /// Runs the daemon until a signal stops it; `config` is read again when it reloads. Exit code 0 when it drained, 1 when it failed
 /// or had to cut.
-pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode {
+pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
+    let settings = &loaded.settings;
     // Before there is any other thread.
     let sockets = Sockets::inherit();
     let filter = telemetry::logging::init(&settings.log.filter, settings.log.format);
@@ -65,7 +64,7 @@ pub fn run(config: Option<PathBuf>, settings: Settings, book: Book) -> ExitCode 
         Ok(guard) => guard,
         Err(error) => return fatal(format!("the thread that guards the end could not be started: {error}")),
     };
-    let outcome = system.block_on(live(config, settings, book, sockets, Telling { filter, metrics }, &guard));
+    let outcome = system.block_on(live(config, loaded, sockets, Telling { filter, metrics }, &guard));
     if outcome.is_ok() {
         // The last task to let the store go lets its indexes be closed.
         drop(system);
@@ -100,19 +99,18 @@ enum Ending {
 
 async fn live(
     config: Option<PathBuf>,
-    settings: Settings,
-    book: Book,
+    loaded: Loaded,
     sockets: Sockets,
     telling: Telling,
     guard: &Guard,
 ) -> Result<Ending, Fatal> {
     let mut signals = Signals::listen()?;
-    for (key, value, source) in settings.describe() {
+    for (key, value, source) in loaded.settings.describe() {
         tracing::debug!(key, value, source, "setting");
     }
-    let bound = Bound::to(&settings, sockets)?;
-    let opened = Opened::by(&settings, &book, guard).await?;
-    let mut started = Started::from(config, settings, book, bound, opened, telling).await?;
+    let bound = Bound::to(&loaded.settings, sockets)?;
+    let opened = Opened::by(&loaded.settings, &loaded.book, guard).await?;
+    let mut started = Started::from(config, loaded, bound, opened, telling).await?;
     let lost = started.serve(&mut signals, guard).await;
     started.drain(lost, &mut signals, guard).await
 }

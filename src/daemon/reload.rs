@@ -11,7 +11,7 @@ use sd_notify::NotifyState;
 use tokio::sync::watch;
 use tracing::{error, info, warn};
 
-use super::load::{certificate_faults, load};
+use super::load::{Loaded, certificate_faults, load};
 use super::notify;
 use crate::config::{SettingChange, Settings};
 use crate::declaration::Fault;
@@ -21,6 +21,7 @@ use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Configuration, Engine};
 use crate::partners::Book;
 use crate::partners::diff::BookDiff;
+use crate::reference::Vehicles;
 use crate::reload::{BookFigures, Outcome, Report};
 use crate::telemetry::logging::Filter;
 use crate::telemetry::metrics::{BOOK_FINGERPRINT, RELOADED_AT, RELOADS};
@@ -37,6 +38,8 @@ pub struct Reloading {
     pub engine: Arc<Engine>,
     /// Whom the public listeners welcome.
     pub reception: Reception,
+    /// The cars that are looked up.
+    pub vehicles: watch::Sender<Arc<Vehicles>>,
     /// What the listeners show; their files are read again, those that the settings in force name.
     pub shown: Identities,
     /// What is logged.
@@ -74,7 +77,7 @@ impl Reloading {
         let reading = tokio::task::spawn_blocking(move || load(config.as_deref()));
         let read =
             reading.await.map_err(|_| Kept::Failed("the files could not be read to their end".to_owned()))?;
-        let (later, book) = read.map_err(Kept::Faulty)?;
+        let Loaded { settings: later, book, vehicles } = read.map_err(Kept::Faulty)?;
         let (settings, settings_diff) = self.settings.reloaded(&later).map_err(Kept::Faulty)?;
         let shown = self.shown.clone();
         let reading = tokio::task::spawn_blocking(move || shown.read_again());
@@ -93,6 +96,7 @@ impl Reloading {
             settings: settings_diff,
         };
         self.take_in(settings, book, clients, renewals);
+        self.vehicles.send_replace(Arc::new(vehicles));
         Ok(report)
     }
 
@@ -100,7 +104,8 @@ impl Reloading {
     fn take_in(&mut self, settings: Settings, book: Book, clients: PartnerClients, renewals: Renewals) {
         let rules = (&settings).into();
         clients.set_rules(settings.wire);
-        self.engine.configure(Configuration { book: Arc::new(book), clients, rules });
+        let ids = &self.engine.records.templates.ids;
+        self.engine.configure(Configuration::new(Arc::new(book), clients, rules, ids));
         self.reception.change(&settings.api);
         renewals.show();
         if let Err(cause) = self.filter.set(&settings.log.filter) {

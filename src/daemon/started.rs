@@ -15,7 +15,7 @@ use super::opened::{Opened, absolute};
 use super::reload::{Reloading, note_book};
 use super::signals::{Signals, Told};
 use super::threads::EngineThreads;
-use super::{Ending, Fatal, Telling, notify, retention, watchdog};
+use super::{Ending, Fatal, Loaded, Telling, notify, retention, watchdog};
 use crate::admin::console::secret;
 use crate::admin::password::Password;
 use crate::admin::{self, Admin, Health};
@@ -25,7 +25,6 @@ use crate::hindsight::funnel;
 use crate::http;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Engine, Matchmaker, recovery};
-use crate::partners::Book;
 use crate::reload::{Requests, channel as reload_requests};
 use crate::run_file::{RunFile, Written};
 use crate::store::Store;
@@ -60,8 +59,7 @@ impl Started {
     /// Starts everything in its order; what is pending goes on, and once this returns the daemon is ready.
     pub(super) async fn from(
         config: Option<PathBuf>,
-        settings: Settings,
-        book: Book,
+        Loaded { settings, book, vehicles }: Loaded,
         bound: Bound,
         opened: Opened,
         Telling { filter, metrics }: Telling,
@@ -105,7 +103,9 @@ impl Started {
         let admin = admin::start(admin, admin_app);
 
         let reception = http::Reception::new(&settings.api);
-        let app = http::App::new(matchmaker.clone(), tokens.clone(), &settings, &run_file.integrations);
+        let (vehicles, looked_up) = watch::channel(Arc::new(vehicles));
+        let integrations_url = &run_file.integrations;
+        let app = http::App::new(matchmaker.clone(), tokens.clone(), &settings, integrations_url, looked_up);
         let app = Arc::new(app.beside(elsewhere()));
         let aside = aside(&settings, &matchmaker, &app);
         let spread = threads.for_connections();
@@ -114,7 +114,7 @@ impl Started {
         welcome(&settings, &tokens, &run_file, sign_in).await?;
 
         tell_ready(&health, &store, &run_file);
-        let reloading = Reloading { config, settings, in_force, engine, reception, shown, filter };
+        let reloading = Reloading { config, settings, in_force, engine, reception, vehicles, shown, filter };
         Ok(Self {
             store,
             threads,

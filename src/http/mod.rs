@@ -21,6 +21,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use self::click_rates::ClickRates;
@@ -35,7 +36,7 @@ use crate::load_shedder::ShedderRules;
 use crate::matching::Matchmaker;
 use crate::model::TokenKind;
 use crate::prefills::{PrefillRules, Prefills};
-use crate::reference::Universities;
+use crate::reference::{Universities, Vehicles};
 use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
 use crate::web::{
@@ -62,6 +63,10 @@ pub struct App {
     pub prefills: Arc<Prefills>,
     /// Names of universities.
     pub universities: Universities,
+    /// Cars, which a reload exchanges.
+    pub vehicles: watch::Receiver<Arc<Vehicles>>,
+    /// Most of them, or of their names, in an answer.
+    pub vehicles_per_answer: usize,
     /// Longest body, bytes.
     pub max_body_bytes: usize,
     /// Longest time a body may take to arrive.
@@ -88,7 +93,13 @@ pub struct App {
 
 impl App {
     /// An application by the settings; `integrations` is where its other listener is reached.
-    pub fn new(matchmaker: Matchmaker, tokens: Tokens, settings: &Settings, integrations: &str) -> Self {
+    pub fn new(
+        matchmaker: Matchmaker,
+        tokens: Tokens,
+        settings: &Settings,
+        integrations: &str,
+        vehicles: watch::Receiver<Arc<Vehicles>>,
+    ) -> Self {
         let version = env!("CARGO_PKG_VERSION");
         let made_with = format!("{version} {SHOWN_AS} {}", matchmaker.engine().base_url);
         let engine = matchmaker.engine();
@@ -106,6 +117,8 @@ impl App {
             tokens,
             prefills,
             universities: Universities::load(),
+            vehicles,
+            vehicles_per_answer: settings.reference.vehicles_per_answer,
             max_body_bytes: settings.api.max_body_bytes,
             body_timeout: settings.api.request_timeout,
             fingerprint: format!("{:08x}", crc32fast::hash(made_with.as_bytes())).into(),

@@ -4,8 +4,7 @@
 use hyper::Method;
 
 use super::current::{
-    analytics, clicks, demo, docs, explanations, featured_institutions, home, leads, offer_previews,
-    partner_events, prefills, rate_tables, ui_events, universities, waiting,
+    analytics, clicks, demo, docs, explanations, featured_institutions, home, leads, loan_reports, offer_previews, partner_events, prefills, rate_tables, ui_events, universities, vehicles, waiting,
 };
 use super::{App, v1};
 use crate::web::{Editions, Handler, Route, Scope, handler};
@@ -117,6 +116,38 @@ pub const API: &[ApiRoute] = &[
     },
     Route {
         method: Method::GET,
+        path: "/leads/vehicles/years",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Lists the model years that there are cars of.",
+        handler: handler!(vehicles::years),
+    },
+    Route {
+        method: Method::GET,
+        path: "/leads/vehicles/makes",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Lists the makes of cars, of a year or of all.",
+        handler: handler!(vehicles::makes),
+    },
+    Route {
+        method: Method::GET,
+        path: "/leads/vehicles/models",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Lists the models of a make.",
+        handler: handler!(vehicles::models),
+    },
+    Route {
+        method: Method::GET,
+        path: "/leads/vehicles/trims",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Lists the cars of a model with their trims, and the uuids that leads name them by.",
+        handler: handler!(vehicles::trims),
+    },
+    Route {
+        method: Method::GET,
         path: "/uiUtil/featuredFinancialInstitutions",
         scope: Scope::Publishable,
         editions: Editions::All,
@@ -146,6 +177,22 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::All,
         about: "Previews the savings offers that anyone may see.",
         handler: handler!(offer_previews::savings, v1: v1::offer_previews::savings),
+    },
+    Route {
+        method: Method::POST,
+        path: "/approvalProbability/loanReports",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Estimates how likely the partners are to lend to somebody like this, by their own rules. Experimental.",
+        handler: handler!(loan_reports::make),
+    },
+    Route {
+        method: Method::GET,
+        path: "/approvalProbability/loanReports/{uuid}",
+        scope: Scope::Publishable,
+        editions: Editions::CurrentOnly,
+        about: "Answers with such an estimate as it was made. Experimental.",
+        handler: handler!(loan_reports::show),
     },
     Route {
         method: Method::POST,

@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use super::budget::TimeRules;
 use super::partner_clients::PartnerClients;
+use super::preview_ids::PreviewIds;
 use crate::config::Settings;
 use crate::partners::Book;
+use crate::records::loan_reports::Kept;
+use crate::records::offer_ids::OfferIds;
 
 /// The panel and the rules of the day.
 #[derive(Debug)]
@@ -20,6 +23,15 @@ pub struct Configuration {
     pub clients: PartnerClients,
     /// Limits and times.
     pub rules: Rules,
+    /// What the panel shows in previews.
+    pub previews: PreviewIds,
+}
+
+impl Configuration {
+    /// A configuration, whose previews have the ids of a store.
+    pub fn new(book: Arc<Book>, clients: PartnerClients, rules: Rules, ids: &OfferIds) -> Self {
+        Self { previews: PreviewIds::of(&book, ids), book, clients, rules }
+    }
 }
 
 /// The limits and times of matching; `matching.*` in the settings.
@@ -43,11 +55,15 @@ pub struct Rules {
     pub offers_per_partner: usize,
     /// Most clicks on one offer that are kept.
     pub clicks_kept_per_offer: u64,
+    /// Reports of approval probability that are kept.
+    pub loan_reports: Kept,
 }
 
 impl From<&Settings> for Rules {
     fn from(settings: &Settings) -> Self {
         let clicks_kept_per_offer = settings.limits.clicks_kept_per_offer;
+        let approval = settings.approval;
+        let loan_reports = Kept { time: approval.reports_kept, per_company: approval.reports_per_company };
         let settings = &settings.matching;
         Self {
             time: TimeRules {
@@ -64,6 +80,7 @@ impl From<&Settings> for Rules {
             partners_per_lead: settings.partners_per_lead,
             offers_per_partner: settings.offers_per_partner,
             clicks_kept_per_offer,
+            loan_reports,
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::partners::Book;
 use crate::rate_table::record::TableHead;
 use crate::rate_table::table::Table;
 use crate::records::Records;
+use crate::records::loan_reports::LoanReports;
 use crate::store::{Clock, Commit, CommitError};
 use crate::telemetry::metrics::LIVE_TABLES;
 use crate::telemetry::traces::Traces;
@@ -45,6 +46,8 @@ pub struct Engine {
     pub live: LiveTables,
     /// Complete tables as they are shown.
     pub kept: KeptTables,
+    /// Reports of approval probability.
+    pub loan_reports: LoanReports,
 }
 
 impl Engine {
@@ -71,10 +74,11 @@ impl Engine {
     ) -> Self {
         let statistics = AskStatistics::recalled(&records, &book, Utc::now().timestamp_millis());
         let limiter = Limiter::of(&records, clock);
-        let configuration = Configuration { book: Arc::new(book), clients, rules };
+        let configuration = Configuration::new(Arc::new(book), clients, rules, &records.templates.ids);
         let configuration = RwLock::new(Arc::new(configuration));
         let (traces, live, kept) = Default::default();
-        Self { records, configuration, limiter, statistics, base_url, traces, live, kept }
+        let loan_reports = LoanReports::of(records.store.clone());
+        Self { records, configuration, limiter, statistics, base_url, traces, live, kept, loan_reports }
     }
 
     /// Follows leads with these traces.

@@ -8,9 +8,11 @@
 //! with what a crash has left pending.
 //!
 //! The [`limiter`] counts from the records whom a table asked ([`asks`](crate::rate_table::asks)) and what its leads earned
-//! ([`postings`](crate::records::postings)); [`pausing`] is how the command line takes a partner out. A [`preview`] asks nobody.
+//! ([`postings`](crate::records::postings)); [`pausing`] is how the command line takes a partner out. A [`preview`] asks nobody,
+//! nor does an estimate of [`approval`].
 
 pub mod admission;
+pub mod approval;
 pub mod ask_statistics;
 pub mod audience;
 pub mod budget;
@@ -26,6 +28,7 @@ pub mod partner_clients;
 pub mod pausing;
 pub mod prepared;
 pub mod preview;
+pub mod preview_ids;
 pub mod question;
 pub mod rate_table_actor;
 pub mod recovery;

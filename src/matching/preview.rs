@@ -1,18 +1,18 @@
 //! Offer previews: what anyone like this could be offered, before anybody is asked.
 //!
 //! From the same catalogue as rate tables, and shaped like their offers. A condition on what is not given counts as met,
-//! since a preview knows almost nothing of the person; prices are static. Nothing is stored: `url` leads straight to the
-//! partner, with the offer's uuid as `{clickId}` and nothing as `{leadUuid}`, and no click is recorded.
+//! since a preview knows almost nothing of the person; prices are static. Nothing is stored. An offer has the same uuid in every
+//! preview, by which [`PreviewIds`](super::preview_ids::PreviewIds) find it when somebody clicks on it; the partner is sent that uuid as `{clickId}` and nothing
+//! as `{leadUuid}`.
 
 use bytes::Bytes;
 use chrono::Utc;
 
 use super::engine::Engine;
-use crate::ids;
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::catalog::CatalogOffer;
+use crate::partners::{Facts, Fit, Quote, Seat, zip_state};
 use crate::partners::template::{Place, write_offer};
-use crate::partners::{Facts, Fit, Quote, zip_state};
 
 /// What is to be previewed.
 #[derive(Debug)]
@@ -37,12 +37,13 @@ pub fn show(engine: &Engine, preview: Preview) -> Bytes {
     let mut fits = configuration.book.could_fit(&facts, product_type);
     fits.retain(|fit| !engine.limiter.is_paused(&fit.seat));
 
-    let mut offers: Vec<(&CatalogOffer, Quote)> = Vec::new();
+    let mut offers: Vec<(&Seat, &CatalogOffer, Quote)> = Vec::new();
     for fit in &fits {
-        offers.extend(best(fit, &facts, max_deposit, configuration.rules.offers_per_partner));
+        let best = best(fit, &facts, max_deposit, configuration.rules.offers_per_partner);
+        offers.extend(best.into_iter().map(|(offer, quote)| (&*fit.seat, offer, quote)));
     }
-    offers.sort_by(|(_, one), (_, two)| two.score.total_cmp(&one.score));
-    write(&offers, now.timestamp_millis())
+    offers.sort_by(|(.., one), (.., two)| two.score.total_cmp(&one.score));
+    write(engine, &offers, now.timestamp_millis())
 }
 
 /// The best previews of a seat.
@@ -73,16 +74,14 @@ fn placed(mut lead: Lead) -> Lead {
     lead
 }
 
-fn write(offers: &[(&CatalogOffer, Quote)], made_at: i64) -> Bytes {
+fn write(engine: &Engine, offers: &[(&Seat, &CatalogOffer, Quote)], made_at: i64) -> Bytes {
     let mut out = vec![b'['];
-    for (nth, (offer, quote)) in offers.iter().enumerate() {
+    for (nth, (seat, offer, quote)) in offers.iter().enumerate() {
         if nth > 0 {
             out.push(b',');
         }
-        let uuid = ids::random();
-        let landing =
-            offer.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str()).unwrap_or_default();
-        let url = landing.replace("{clickId}", &uuid.to_string()).replace("{leadUuid}", "");
+        let uuid = engine.records.templates.ids.preview(&seat.identity.key, seat.product_type, &offer.name);
+        let url = format!("{}/click/{uuid}", engine.base_url);
         let place = Place { uuid, url: &url, rank: nth + 1, made_at };
         write_offer(&mut out, &offer.text, quote, place);
     }

@@ -67,6 +67,8 @@ section! {
         fcra_language: String = "fcraLanguage",
         /// The car insurance wanted; not in the specification.
         auto_insurance_information: Boxed<LeadAutoInsuranceInformation> = "autoInsuranceInformation",
+        /// The vehicle that a loan is about.
+        vehicle_information: Boxed<VehicleInformation> = "vehicleInformation",
     }
 }
 

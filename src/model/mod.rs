@@ -15,7 +15,6 @@
 //! | LeadAction | [`LeadAction`] | `lead_action.rs` |
 //! | What has no settled fields | [`JsonObject`] | `json_object.rs` |
 //! | A lead that grows | [`Lead::merged`] | `merge.rs` |
-//! | VehicleInformation | [`VehicleInformation`] | `vehicle_information.rs` |
 //! | RateTable, PendingResponse | [`RateTable`], [`PendingResponse`] | `rate_table.rs` |
 //! | Offer common fields | [`Offer`] | `offer.rs` |
 //! | Partner | [`Partner`] | `partner.rs` |
@@ -31,6 +30,8 @@
 //! | What partners report (ours) | [`PartnerReport`], [`PartnerEvent`], [`PartnerEventReceipt`] | `partner_event.rs` |
 //! | UI records | [`SessionInitNew`], [`SessionInit`], [`OfferDisplayNew`], [`OfferDisplay`] | `ui_event.rs` |
 //! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `featured_financial_institution.rs` |
+//! | VehicleDetails (newer editions) | [`VehicleDetails`] | `vehicle_details.rs` |
+//! | LoanReport and what it is made of (newer editions) | [`LoanReport`], [`LoanReportCreateData`] | `loan_report.rs` |
 //! | Enumerations | [`ProductType`] … [`TermUnit`] | `enums/` |
 //! | CardBenefit | [`CardBenefit`] | `card_benefit.rs` |
 //! | Smaller sets of v1 | `V1` and `nearest_in_v1` of each set | `v1_values.rs` |
@@ -71,6 +72,7 @@ mod lead_explanation;
 mod lead_view;
 mod life_insurance;
 mod loan_offer;
+mod loan_report;
 mod merge;
 mod money;
 mod mortgage_offer;
@@ -96,7 +98,7 @@ mod timestamp;
 mod token_kind;
 mod ui_event;
 mod v1_values;
-mod vehicle_information;
+mod vehicle_details;
 mod viewer;
 mod zipcode;
 
@@ -129,6 +131,7 @@ pub use lead_explanation::{
 pub use lead_view::LeadView;
 pub use life_insurance::LifeInsuranceOfferDetails;
 pub use loan_offer::LoanOffer;
+pub use loan_report::{FinancialInstitutionLoanReport, LoanProbability, LoanReport, LoanReportCreateData};
 pub use money::Money;
 pub use mortgage_offer::{MortgageOffer, MortgageOfferDetails};
 pub use offer::Offer;
@@ -151,6 +154,6 @@ pub use ssn::Ssn;
 pub use timestamp::Timestamp;
 pub use token_kind::TokenKind;
 pub use ui_event::{OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew};
-pub use vehicle_information::VehicleInformation;
+pub use vehicle_details::VehicleDetails;
 pub use viewer::Viewer;
 pub use zipcode::Zipcode;

@@ -3,8 +3,9 @@
 //! [`declared`] is what a file may say; [`check`] makes [`partner::Seat`]s of it; [`book::Book`] compiles their rules
 //! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`template`] is prepared at load and
 //! whose [`quote`] is made per lead; [`mod@http`] asks partners that live elsewhere, and [`case`] runs the files that say what
-//! all that should come to. [`limits`] say when and how often a seat is asked. [`diff`] lists what is different in another book.
+//! all that should come to. [`approval`] estimates from the rules how likely they are to lend. [`limits`] say when and how often a seat is asked. [`diff`] lists what is different in another book.
 
+pub mod approval;
 mod band;
 pub mod book;
 pub mod case;

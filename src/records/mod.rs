@@ -2,10 +2,12 @@
 //!
 //! [`writing`] has the commits of a lead and of its tables, [`reading`] folds them; tables are shown with their [`templates`],
 //! and their offers by [`offer_ids`]. A [`posting`](postings) is a payout as it counts towards a budget, an [`identity`] who a
-//! lead is for the look-back. [`history`] finds what became of a lead, [`shown`] whether an offer that is named was ever shown.
+//! lead is for the look-back. [`history`] finds what became of a lead, [`shown`] whether an offer that is named was ever shown. [`loan_reports`] are of
+//! no lead.
 
 pub mod history;
 pub mod identity;
+pub mod loan_reports;
 pub mod offer_ids;
 pub mod postings;
 pub mod reading;

@@ -10,9 +10,11 @@
 //! place; they stay as they were given out.
 
 use siphasher::sip::SipHasher24;
-use uuid::Uuid;
+use siphasher::sip128;
+use uuid::{Builder, Uuid};
 
 use crate::ids;
+use crate::model::ProductType;
 use crate::rate_table::record::NUMBER_BITS;
 use crate::store::{Store, Tree};
 
@@ -98,6 +100,14 @@ impl OfferIds {
     pub fn uuid(&self, table: Uuid, number: u16) -> Uuid {
         let place = place(table, number);
         if is_earlier(table) { place } else { spread(self.permuted(packed(place.as_u128()))) }
+    }
+
+    /// The uuid of an offer in previews: always the same, and no table's, since it is of another version. It is keyed so that nobody
+    /// finds out by it which offers there are.
+    pub fn preview(&self, partner: &str, product_type: ProductType, offer: &str) -> Uuid {
+        let name = format!("{partner}\0{product_type}\0{offer}");
+        let hash = sip128::SipHasher24::new_with_key(&self.key).hash(name.as_bytes());
+        Builder::from_random_bytes(hash.as_bytes()).into_uuid()
     }
 
     /// What an offer's uuid names; `None` when no offer has it. Whether there is such a table is for the caller to find out.
@@ -204,6 +214,19 @@ mod tests {
         assert_eq!(offer.as_u128(), table.as_u128() | 17);
         assert_eq!(ids(1).read(offer), Some(Named::Earlier { table, number: 17 }));
         assert_eq!(ids(1).read(table), None, "the table itself is no offer");
+    }
+
+    #[test]
+    fn a_preview_has_the_same_uuid_every_time_and_it_is_no_tables() {
+        let preview = |key, offer| ids(key).preview("bank", ProductType::Loan, offer);
+        assert_eq!(preview(1, "loan/36"), preview(1, "loan/36"));
+        let others = [
+            preview(1, "loan/60"),
+            preview(2, "loan/36"),
+            ids(1).preview("bank", ProductType::Savings, "loan/36"),
+        ];
+        assert!(!others.contains(&preview(1, "loan/36")));
+        assert_eq!(ids(1).read(preview(1, "loan/36")), None);
     }
 
     #[test]

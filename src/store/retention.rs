@@ -24,6 +24,8 @@ use super::volume_number::{BASE, Number};
 /// How many records one commit removes.
 const AT_ONCE: usize = 500;
 
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
 /// Where the time of a record in the base is, from which on it counts as old.
 #[derive(Debug, Clone, Copy)]
 enum Told {
@@ -31,11 +33,20 @@ enum Told {
     Key,
     /// In the UUIDv7 that is the key.
     Id,
+    /// In the UUIDv7 behind that of the company.
+    IdOfCompany,
+    /// In the first four bytes of the key, in days.
+    Day,
 }
 
 /// What grows in the base, and how old a record of it is.
-const AGING: [(Tree, Told); 3] =
-    [(Tree::PaidClicks, Told::Id), (Tree::Postings, Told::Id), (Tree::Sessions, Told::Key)];
+const AGING: [(Tree, Told); 5] = [
+    (Tree::PaidClicks, Told::Id),
+    (Tree::Postings, Told::Id),
+    (Tree::Sessions, Told::Key),
+    (Tree::LoanReports, Told::IdOfCompany),
+    (Tree::PreviewClicks, Told::Day),
+];
 
 /// Some keys of a tree that are to be removed.
 struct Aged {
@@ -188,6 +199,8 @@ impl Told {
                 let uuid = Uuid::from_slice(key).ok().filter(|uuid| uuid.get_version_num() == 7)?;
                 u64::try_from(uuid.as_u128() >> 80).ok()
             }
+            Self::Day => key.first_chunk().map(|day| u64::from(u32::from_be_bytes(*day)) * DAY_MS),
+            Self::IdOfCompany => Self::Id.ms(key.get(16..)?),
         }
     }
 }

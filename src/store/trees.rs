@@ -63,6 +63,10 @@ pub enum Tree {
     Funnel,
     /// Leads' data that wait to be taken up, for some minutes.
     Prefills,
+    /// Reports of approval probability.
+    LoanReports,
+    /// How often previews were opened.
+    PreviewClicks,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -112,7 +116,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 28] = [
+pub const TREES: [TreeRow; 30] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -170,6 +174,10 @@ pub const TREES: [TreeRow; 28] = [
         value: "how many there were of each stage" },
     TreeRow { tree: Tree::Prefills, prefix: b'3', name: "prefills", seal: Seal::Passing, kept: Kept::Base,
         key: "company uuid, prefill token", value: "the data of a lead, until when, how often they may still be read (JSON)" },
+    TreeRow { tree: Tree::LoanReports, prefix: b'A', name: "loan_reports", seal: Seal::Own, kept: Kept::Base,
+        key: "company uuid, report uuid", value: "whether it is of a test, and the report (JSON)" },
+    TreeRow { tree: Tree::PreviewClicks, prefix: b'P', name: "preview_clicks", seal: Seal::Open, kept: Kept::Base,
+        key: "day (u32), partner key, zero byte, product type, zero byte, name of the offer", value: "how often it was opened (u64)" },
 ];
 
 impl Tree {
@@ -237,7 +245,7 @@ mod tests {
             Tree::OfferDisplays,
         ];
         assert_eq!(sealed(Seal::Lead), by_lead);
-        assert_eq!(sealed(Seal::Own), [Tree::PartnerKeys, Tree::Sessions]);
+        assert_eq!(sealed(Seal::Own), [Tree::PartnerKeys, Tree::Sessions, Tree::LoanReports]);
         assert_eq!(sealed(Seal::Passing), [Tree::Prefills]);
     }
 }

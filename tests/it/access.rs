@@ -118,7 +118,13 @@ const MATRIX: &[(&str, &str, Cells)] = &[
     ("get", "/offerPreview/creditCardOffers", tokens([200; 5])),
     ("get", "/offerPreview/savingsOffers", tokens([200; 5])),
     ("get", "/leads/universities", tokens([200; 5])),
+    ("get", "/leads/vehicles/years", tokens([200; 5])),
+    ("get", "/leads/vehicles/makes", tokens([200; 5])),
+    ("get", "/leads/vehicles/models", tokens([200; 5])),
+    ("get", "/leads/vehicles/trims", tokens([200; 5])),
     ("get", "/uiUtil/featuredFinancialInstitutions", tokens([200; 5])),
+    ("post", "/approvalProbability/loanReports", tokens([201; 5])),
+    ("get", "/approvalProbability/loanReports/{uuid}", seen([404, 200, 200, 404, 404], [404, 404, 200, 404, 404])),
     ("get", "/", everyone([200; 5])),
     ("get", "/openapi.json", everyone([200; 5])),
     ("get", "/docs", everyone([200; 5])),
@@ -139,19 +145,20 @@ struct Record {
     table: String,
     offer: String,
     prefill: String,
+    report: String,
 }
 
 impl Record {
-    fn of(table: &Value, prefill: &Value) -> Self {
+    fn of(table: &Value, prefill: &Value, report: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let offer = text(&table["savingsOffers"][0]["uuid"]);
-        let prefill = text(&prefill["prefillToken"]);
-        Self { lead: text(&table["leadUuid"]), table: text(&table["uuid"]), offer, prefill }
+        let (prefill, report) = (text(&prefill["prefillToken"]), text(&report["uuid"]));
+        Self { lead: text(&table["leadUuid"]), table: text(&table["uuid"]), offer, prefill, report }
     }
 
     fn nothing() -> Self {
-        let [lead, table, offer, prefill] = [STRANGER; 4].map(str::to_owned);
-        Self { lead, table, offer, prefill }
+        let [lead, table, offer, prefill, report] = [STRANGER; 5].map(str::to_owned);
+        Self { lead, table, offer, prefill, report }
     }
 }
 
@@ -209,10 +216,15 @@ async fn records(daemon: &Daemon) -> Vec<Record> {
         assert_eq!(table.status, 200);
         let url = format!("{}/originator/prefills", daemon.api);
         let prefill = daemon.request(Method::POST, &url, &token, &lead.to_string()).await;
-        records.push(Record::of(&table.json(), &prefill.json()));
+        let url = format!("{}/approvalProbability/loanReports", daemon.api);
+        let report = daemon.request(Method::POST, &url, &token, LOAN_REPORT).await;
+        assert_eq!(report.status, 201);
+        records.push(Record::of(&table.json(), &prefill.json(), &report.json()));
     }
     records
 }
+
+const LOAN_REPORT: &str = r#"{"annualIncome": 60000, "creditRating": "good"}"#;
 
 /// What a path is sent to name a record.
 fn body(method: &str, path: &str, record: &Record, nth: usize) -> String {
@@ -227,6 +239,7 @@ fn body(method: &str, path: &str, record: &Record, nth: usize) -> String {
         ("post", "/partnerEvents") => {
             json!({"transactionId": format!("T{nth}"), "eventType": "applied", "clickId": offer}).to_string()
         }
+        ("post", "/approvalProbability/loanReports") => LOAN_REPORT.to_owned(),
         ("post" | "patch", _) => "{}".to_owned(),
         _ => String::new(),
     }
@@ -234,9 +247,13 @@ fn body(method: &str, path: &str, record: &Record, nth: usize) -> String {
 
 /// The address of a path for a record.
 fn address(base: &str, path: &str, record: &Record) -> String {
-    let of_table = path.starts_with("/originator");
+    let uuid = match path.split('/').nth(1) {
+        Some("originator") => &record.table,
+        Some("approvalProbability") => &record.report,
+        _ => &record.lead,
+    };
     let filled = path
-        .replace("{uuid}", if of_table { &record.table } else { &record.lead })
+        .replace("{uuid}", uuid)
         .replace("{leadUuid}", &record.lead)
         .replace("{rateTableUuid}", &record.table)
         .replace("{offerUuid}", &record.offer)

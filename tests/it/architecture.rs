@@ -23,7 +23,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("reload", &["config", "declaration", "partners"]),
     ("store", &["model", "config", "telemetry", "planted", "ids"]),
     ("partners", &["model", "declaration", "telemetry", "planted"]),
-    ("reference", &["model", "partners"]),
+    ("reference", &["declaration", "ids", "model", "partners"]),
     ("rate_table", &["model", "partners", "planted"]),
     (
         "matching",
@@ -103,6 +103,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "matching",
             "model",
             "partners",
+            "reference",
             "reload",
             "run_file",
             "store",

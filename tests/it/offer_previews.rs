@@ -1,8 +1,13 @@
 //! Offer previews: what anyone may see.
 
+use std::collections::BTreeMap;
+
 use hyper::Method;
+use offerd::analytics::Events;
+use offerd::model::EventType;
 use serde_json::{Value, json};
 
+use crate::console::html;
 use crate::kit::Daemon;
 use crate::kit::partners::{partner, prompt_partners};
 
@@ -16,8 +21,8 @@ async fn a_loan_is_previewed_as_a_range_and_never_personally() {
         assert_eq!(offers.as_array().unwrap().len(), 1, "{query}: {offers}");
         let offer = &offers[0];
         assert_eq!((&offer["preQualified"], &offer["preApproved"]), (&json!(false), &json!(false)));
-        let url = format!("https://lender.example/apply?click={}", offer["uuid"].as_str().unwrap());
-        assert_eq!(offer["url"], url, "a preview leads straight to the partner");
+        let url = format!("{}/click/{}", daemon.api, offer["uuid"].as_str().unwrap());
+        assert_eq!(offer["url"], url, "a click on a preview is counted");
     }
     let beyond = daemon.get("/offerPreview/loanOffers?loanAmount=60000").await;
     assert_eq!(beyond.json(), json!([]), "what is given counts");
@@ -89,4 +94,66 @@ async fn previews_ask_for_a_token() {
     let url = format!("{}/offerPreview/savingsOffers", daemon.api);
     assert_eq!(daemon.request(Method::GET, &url, "", "").await.status, 401);
     assert_eq!(daemon.request(Method::GET, &url, &daemon.publishable, "").await.status, 200);
+}
+
+/// Whatever is asked, and over a restart: so a page may keep them, and clicks are counted together.
+#[tokio::test]
+async fn an_offer_has_the_same_id_in_every_preview_and_none_of_a_tables() {
+    let daemon = Daemon::with_sample_partners().start().await;
+    let ids = async |daemon: &Daemon, query: &str| -> BTreeMap<String, String> {
+        let offers = daemon.get(&format!("/offerPreview/{query}")).await.json();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let of = |offer: &Value| (text(&offer["uuid"]), text(&offer["url"]));
+        offers.as_array().unwrap().iter().map(of).collect()
+    };
+    let [loans, cards] = ["loanOffers", "creditCardOffers"];
+    let (all, narrowed) =
+        (ids(&daemon, loans).await, ids(&daemon, "loanOffers?loanAmount=10000&zipCode=94105").await);
+    assert!(!narrowed.is_empty() && narrowed.keys().any(|id| all.contains_key(id)));
+    assert!(ids(&daemon, cards).await.keys().all(|id| !all.contains_key(id)));
+    let table = daemon.submit(r#"{"productTypes":["loan"]}"#).await.json();
+    let of_table =
+        table["loanOffers"].as_array().unwrap().iter().map(|offer| offer["uuid"].as_str().unwrap());
+    assert!(of_table.into_iter().all(|id| !all.contains_key(id)));
+    let (first, lead) = (all.clone(), table["leadUuid"].clone());
+    let daemon = daemon.kill().start().await;
+    let again = ids(&daemon, loans).await;
+    assert!(again.keys().eq(first.keys()));
+    assert_eq!(daemon.get(&format!("/leads/{}", lead.as_str().unwrap())).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_click_on_a_preview_leads_on_and_is_counted_but_is_of_no_lead() {
+    let files = vec![partner("lender").loan(""), partner("bank").savings("")];
+    let daemon = Daemon::with_partners(files).setting("limits.burst_clicks_per_offer", "1").start().await;
+    let table = daemon.submit("{}").await.json();
+    let offer = daemon.get("/offerPreview/loanOffers").await.json()[0].clone();
+    let (uuid, url) = (offer["uuid"].as_str().unwrap(), offer["url"].as_str().unwrap());
+    for _ in 0..3 {
+        let answer = daemon.request(Method::GET, url, "", "").await;
+        let partner = format!("https://lender.example/apply?click={uuid}");
+        assert_eq!((answer.status, answer.header("location")), (302, Some(&partner[..])));
+    }
+    assert_eq!(daemon.request(Method::HEAD, url, "", "").await.status, 405);
+    let metrics = daemon.metrics().await;
+    let counted = r#"offerd_preview_clicks_total{partner="lender",product_type="loan"} 3"#;
+    assert!(metrics.contains(counted), "{metrics}");
+    let lead = daemon.get(&format!("/leads/{}", table["leadUuid"].as_str().unwrap())).await.json();
+    assert!(!lead["leadActions"].to_string().contains("clicked"), "{lead}");
+    let company = lead["companyUUID"].as_str().unwrap();
+    let (_, stopped) = daemon.terminate();
+    let events = stopped.feed_in_two_hours::<Events>(company).data;
+    assert!(!events.is_empty());
+    assert!(events.iter().all(|event| event.event_type != EventType::OfferClicked));
+
+    let daemon = stopped.start().await;
+    let page = html(&daemon, "/console/partners/lender").await;
+    assert!(page.contains("3 times in the last 30 days"), "{page}");
+    std::fs::remove_file(daemon.partners().join("lender.toml")).unwrap();
+    assert!(daemon.command(&["reload"]).status.success());
+    assert_eq!(
+        daemon.request(Method::GET, url, "", "").await.status,
+        404,
+        "who has left the panel is not led to"
+    );
 }

@@ -15,9 +15,15 @@ use super::visit::Visit;
 use super::{history, latency};
 use crate::matching::ask_statistics::{Summary, TROUBLES_KEPT, Tally, Trouble};
 use crate::matching::pausing::Pausable;
+use crate::matching::preview_ids::PREVIEWED;
 use crate::model::ProductType;
+use crate::partners::Seat;
+use crate::reports::preview_click;
 use crate::store::pauses::Pauses;
 use crate::web::{Failure, Reply};
+
+/// For how many days clicks on previews are counted, today among them; the template says so.
+const PREVIEW_DAYS: u32 = 30;
 
 #[derive(Debug, Serialize)]
 struct PartnerPage {
@@ -48,6 +54,8 @@ struct SeatView {
     adapted: Option<f64>,
     breaker: Option<Breaker>,
     caps: Vec<Cap>,
+    /// Clicks on its previews lately; `None` where it has none.
+    preview_clicks: Option<u64>,
     summary: Summary,
     chart: Option<Value>,
     others: Vec<OtherTimeout>,
@@ -127,6 +135,15 @@ fn page(app: &App, key: &str) -> Result<PartnerPage, Failure> {
     })
 }
 
+/// How often its previews were opened lately.
+fn preview_clicks(app: &App, look: &SeatLook) -> Option<u64> {
+    let Seat { identity, product_type, .. } = &*look.seat;
+    let store = &app.engine.records.store;
+    PREVIEWED
+        .contains(product_type)
+        .then(|| preview_click::preview_clicks(store, &identity.key, *product_type, PREVIEW_DAYS))
+}
+
 fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failure> {
     let seat = &look.seat;
     let lately = app.engine.statistics.lately(&seat.identity.key, seat.product_type);
@@ -155,6 +172,7 @@ fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failu
         adapted,
         breaker: look.breaker.clone(),
         caps: look.caps.clone(),
+        preview_clicks: preview_clicks(app, look),
         summary: tally.summary(),
         chart,
         others: other_timeouts(&tally, &look.late, seat.timeout),

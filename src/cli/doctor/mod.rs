@@ -20,6 +20,7 @@ use super::admin_client::AdminClient;
 use super::trouble::Trouble;
 use super::{page, progress};
 use crate::config::Settings;
+use crate::daemon;
 use crate::declaration::Fault;
 use crate::partners::Book;
 
@@ -99,6 +100,9 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
     let (settings, faults) = Settings::inspect(config);
     let mut findings = of_files("settings", &faults, "every key is known and within its bounds");
     let Some(settings) = settings else { return findings };
+    if let Err(faults) = daemon::vehicles(&settings) {
+        findings.extend(of_files("vehicles", &faults, ""));
+    }
     let book = Book::load(&settings.partners.path);
     findings.extend(of_partner_files(&settings, &book));
     let book = book.unwrap_or_else(|_| Book::of(Vec::new()));

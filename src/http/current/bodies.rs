@@ -3,8 +3,8 @@
 
 use super::waiting::preferences;
 use crate::model::{
-    ApiError, ErrorType, KnownKeys, Lead, OfferDisplayNew, PartnerReportFields, SessionInitNew, UnknownKey,
-    Unreadable,
+    ApiError, ErrorType, KnownKeys, Lead, LoanReportCreateData, OfferDisplayNew, PartnerReportFields,
+    SessionInitNew, UnknownKey, Unreadable,
 };
 use crate::web::{Failure, Request};
 
@@ -19,6 +19,8 @@ pub struct BodyKeys {
     pub offer_display: KnownKeys,
     /// Those of what a partner reports.
     pub partner_report: KnownKeys,
+    /// Those of somebody of whom hardly anything is known.
+    pub loan_report: KnownKeys,
 }
 
 impl BodyKeys {
@@ -29,6 +31,7 @@ impl BodyKeys {
             session_init: KnownKeys::of::<SessionInitNew>(),
             offer_display: KnownKeys::of::<OfferDisplayNew>(),
             partner_report: KnownKeys::of::<PartnerReportFields>(),
+            loan_report: KnownKeys::of::<LoanReportCreateData>(),
         }
     }
 }

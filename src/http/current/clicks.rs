@@ -6,6 +6,7 @@ use hyper::header::{HeaderValue, LOCATION};
 use crate::http::App;
 use crate::records::Unavailable;
 use crate::reports::click::{Click, click};
+use crate::reports::preview_click::preview_click;
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a person may try again when the store cannot be read or written.
@@ -19,6 +20,9 @@ pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
     rates.count_address(&context.request)?;
     let offer = context.params.uuid("id").map_err(|_| unknown())?;
     let engine = context.app.matchmaker.engine();
+    if let Some(preview) = preview_click(engine, offer) {
+        return on_to(&preview.record(engine).await).ok_or_else(unknown);
+    }
     let opened = match click(engine, offer).map_err(unavailable)? {
         Click::Offer(opened) => opened,
         Click::Unknown => return Err(unknown()),
@@ -26,6 +30,11 @@ pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
     };
     rates.count_offer(offer)?;
     let url = opened.record(engine).await.map_err(unavailable)?;
-    let location = HeaderValue::try_from(url).map_err(|_| unknown())?;
-    Ok(Reply::empty(StatusCode::FOUND).header(LOCATION, location))
+    on_to(&url).ok_or_else(unknown)
+}
+
+/// Sends the person on.
+fn on_to(url: &str) -> Option<Reply> {
+    let location = HeaderValue::try_from(url).ok()?;
+    Some(Reply::empty(StatusCode::FOUND).header(LOCATION, location))
 }

@@ -2,7 +2,9 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::model::{LeadExplanation, LeadView, OfferDisplay, PartnerEventReceipt, RateTable, SessionInit};
+use crate::model::{
+    LeadExplanation, LeadView, LoanReport, OfferDisplay, PartnerEventReceipt, RateTable, SessionInit,
+};
 
 /// A rate table with an offer of three kinds, one partner outstanding.
 pub fn rate_table() -> RateTable {
@@ -17,6 +19,11 @@ pub fn lead() -> LeadView {
 /// Why a lead has the offers that it has.
 pub fn lead_explanation() -> LeadExplanation {
     read(include_str!("examples/lead_explanation.json"))
+}
+
+/// How likely somebody is to get a loan.
+pub fn loan_report() -> LoanReport {
+    read(include_str!("examples/loan_report.json"))
 }
 
 /// The start of a visit.

@@ -10,6 +10,7 @@ mod draft;
 mod examples;
 mod headers;
 mod leads;
+mod loan_reports;
 mod offer_previews;
 mod partner_events;
 mod rate_tables;
@@ -37,6 +38,7 @@ const TAGS: &[(&str, &str)] = &[
     (rate_tables::TAG, "Submit a lead, and read the offers that match it."),
     (leads::TAG, "Leads as they were sent, and what became of them."),
     (offer_previews::TAG, "Offers that anyone may see, before anything personal is known."),
+    (loan_reports::TAG, "How likely partners are to lend, by their own rules. Experimental."),
     (analytics::TAG, "What happened to the leads of a company, in the order of arrival, page by page."),
     (ui::EVENTS, "What a client's pages report."),
     (ui::UTILITIES, "What a client's pages look up."),
@@ -105,6 +107,7 @@ fn drafts(components: &mut Components) -> Vec<Draft> {
         rate_tables::operations,
         leads::operations,
         offer_previews::operations,
+        loan_reports::operations,
         analytics::operations,
         ui::operations,
         partner_events::operations,

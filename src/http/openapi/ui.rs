@@ -1,16 +1,18 @@
 //! What a client's pages report and look up.
 
 use hyper::{Method, StatusCode};
-use utoipa::openapi::Required;
 use utoipa::openapi::path::ParameterIn;
+use utoipa::openapi::{RefOr, Required, Schema};
 use uuid::Uuid;
 
 use super::draft::{Draft, integer, text};
 use super::examples;
 use crate::http::current::universities::LIMIT_MAX;
 use crate::model::{
-    ApiError, Components, ErrorType, FeaturedFinancialInstitution, OfferDisplayNew, SessionInitNew, schema,
+    ApiError, Components, ErrorType, FeaturedFinancialInstitution, OfferDisplayNew, SessionInitNew,
+    VehicleDetails, schema,
 };
+use crate::reference::YEARS;
 use crate::web::Failure;
 
 /// The section of what pages report.
@@ -44,6 +46,10 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             .refuses(nothing, "Not the three ids, or one that names nothing of the company's."),
         pixel(),
         universities(),
+        years(),
+        names("/leads/vehicles/makes", "listVehicleMakes", &["year"], "Toyota"),
+        names("/leads/vehicles/models", "listVehicleModels", &["year", "make"], "Camry"),
+        trims(components),
         Draft::new(
             Method::GET,
             "/uiUtil/featuredFinancialInstitutions",
@@ -86,4 +92,62 @@ fn universities() -> Draft {
         )
         .answers_all("Names, as leads are to spell them.", text(), &["University of Washington"])
         .refuses(missing, "A parameter is missing or does not fit.")
+}
+
+fn years() -> Draft {
+    let message = "Query parameter minYear must be an integer from -2147483648 to 2147483647";
+    let draft = Draft::new(Method::GET, "/leads/vehicles/years", UTILITIES, "listVehicleYears");
+    ["minYear", "maxYear"]
+        .into_iter()
+        .fold(draft, |draft, name| draft.query(name, "No year beyond this one.", year()))
+        .answers_all(
+            "Model years, the earliest first.",
+            integer((*YEARS.start()).into(), (*YEARS.end()).into()),
+            &[2024],
+        )
+        .refuses(unfit("minYear", message), "A parameter does not fit; `details` has what was found.")
+}
+
+fn names(path: &'static str, id: &'static str, narrowing: &[&str], example: &str) -> Draft {
+    narrowed(Draft::new(Method::GET, path, UTILITIES, id), narrowing).answers_all(
+        "Names, in alphabetical order.",
+        text(),
+        &[example],
+    )
+}
+
+fn trims(components: &mut Components) -> Draft {
+    let camry = VehicleDetails {
+        year: 2021,
+        make: "Toyota".to_owned(),
+        model: "Camry".to_owned(),
+        trim: "LE".to_owned(),
+        uuid: Uuid::from_u128(0x4d0d_1b5a_8d61_8c3e_9f0a_51f7_3d2c_6e11),
+        ucg_vehicle_id: 4_711,
+    };
+    let draft = Draft::new(Method::GET, "/leads/vehicles/trims", UTILITIES, "listVehicleTrims")
+        .about("Put the `uuid` into the lead as `vehicleInformation.vehicleUuid`.");
+    narrowed(draft, &["year", "make", "model"]).answers_all(
+        "Cars, by year, make, model and trim.",
+        schema::reference::<VehicleDetails>(components),
+        &[camry],
+    )
+}
+
+fn narrowed(draft: Draft, narrowing: &[&str]) -> Draft {
+    let draft = narrowing.iter().fold(draft, |draft, name| match *name {
+        "year" => draft.query("year", "Of this model year only.", year()),
+        name => draft.query(name, "Of this one only, as it is listed; case does not matter.", text()),
+    });
+    let message = "Query parameter year must narrow the 4711 that are found to at most 2000";
+    draft.refuses(unfit("year", message), "A parameter does not fit, or more has to be given.")
+}
+
+fn year() -> RefOr<Schema> {
+    integer(i32::MIN.into(), i32::MAX.into())
+}
+
+fn unfit(parameter: &str, message: &str) -> Failure {
+    let fault = ApiError::at(parameter, ErrorType::Malformed, message).with("specified", "MMXX");
+    Failure::malformed(vec![fault]).with_status(StatusCode::BAD_REQUEST)
 }

@@ -106,7 +106,7 @@ impl World {
         let book = Arc::new(book(partners));
         engine.records.templates.keep(&book).await.unwrap();
         let clients = engine.configuration().clients.opened(&book).unwrap();
-        engine.configure(Configuration { book, clients, rules });
+        engine.configure(Configuration::new(book, clients, rules, &engine.records.templates.ids));
     }
 
     pub(crate) async fn submit(&self, until: Until) -> Snapshot {

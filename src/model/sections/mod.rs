@@ -17,6 +17,7 @@ mod personal_reference;
 mod refinance_loan;
 mod savings;
 mod session;
+mod vehicle;
 
 pub use auto_insurance::LeadAutoInsuranceInformation;
 pub use co_applicant::LeadCoApplicantInformation;
@@ -35,3 +36,4 @@ pub use personal_reference::PersonalReferenceInformation;
 pub use refinance_loan::RefinanceLoanInformation;
 pub use savings::LeadSavingsInformation;
 pub use session::LeadSessionInformation;
+pub use vehicle::VehicleInformation;

@@ -30,6 +30,9 @@ pub struct Loan {
     bands: Vec<Band>,
 }
 
+/// By which a term of days is counted in months.
+const DAYS_A_MONTH: u32 = 30;
+
 /// The sub-types of a loan.
 const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::PersonalLoan,
@@ -254,6 +257,29 @@ impl Loan {
         }
     }
 
+    /// What its bands for an amount cost; where none is given, each in the middle of its own.
+    pub fn costs(&self, amount: Option<f64>) -> impl Iterator<Item = LoanCost> {
+        let months = match self.unit {
+            TermUnit::Day => self.term.unsigned_abs().div_ceil(DAYS_A_MONTH),
+            _ => self.months().unwrap_or_default(),
+        };
+        self.bands.iter().filter(move |band| band.fits(None, amount, None)).map(move |band| {
+            let amount = amount.unwrap_or_else(|| f64::midpoint(band.amount.0, band.amount.1));
+            let ends = [(band.rate.0, band.fee_rate.0), (band.rate.1, band.fee_rate.1)];
+            let [low, high] = ends.map(|(rate, fee_rate)| self.priced(band, amount, rate, fee_rate).apr);
+            LoanCost { ratings: band.ratings, apr: Spread { min: low.min(high), max: low.max(high) }, months }
+        })
+    }
+
+    /// How likely somebody is to get it whom it fits, by its firmness.
+    pub fn likelihood(&self) -> f64 {
+        match self.firmness {
+            Firmness::PreApproved => PRE_APPROVED_SUITABILITY,
+            Firmness::PreQualified => PRE_QUALIFIED_SUITABILITY,
+            _ => STATIC_SUITABILITY,
+        }
+    }
+
     /// Dollars that can be borrowed.
     pub(super) fn amount(&self) -> (f64, f64) {
         self.amount
@@ -267,6 +293,17 @@ impl Loan {
             TermUnit::Day | TermUnit::Open => None,
         }
     }
+}
+
+/// What a band of a loan costs, whoever asks.
+#[derive(Debug, Clone, Copy)]
+pub struct LoanCost {
+    /// Bit per ordinal of the credit ratings that it is for.
+    pub ratings: u64,
+    /// APR with fees, percent.
+    pub apr: Spread,
+    /// The term, in months; 0 when open.
+    pub months: u32,
 }
 
 /// Figures of a loan at one rate.

@@ -11,6 +11,7 @@ mod savings;
 mod special;
 
 pub use answered::{Figures, Unfit};
+pub use loan::LoanCost;
 
 use super::band::Band;
 use super::checker::Checker;
@@ -113,6 +114,13 @@ impl CatalogOffer {
     /// Its key within the partner, which all its terms share.
     pub fn key(&self) -> &str {
         self.name.split('/').next().unwrap_or_default()
+    }
+
+    /// Where a click on it leads, as the file says.
+    pub fn landing_url(&self, click_id: &str, lead: &str) -> String {
+        let declared =
+            self.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str()).unwrap_or_default();
+        declared.replace("{clickId}", click_id).replace("{leadUuid}", lead)
     }
 
     /// Its term, if it is a loan, in its own unit.

@@ -148,7 +148,7 @@ impl Reader {
         match name {
             // That of the test company which may do everything.
             "OFFERD_TOKEN" => self.daemon.as_ref().expect("a daemon has shown it").confidential.clone(),
-            "TABLE" => of_answer("uuid"),
+            "TABLE" | "REPORT" => of_answer("uuid"),
             "LEAD" => of_answer("leadUuid"),
             other => panic!("nothing shows {other}"),
         }

@@ -1,0 +1,407 @@
+//! How likely partners are to lend to somebody of whom hardly anything is known, by their own rules.
+//!
+//! An estimate, experimental, and no more than the catalogue says: no partner is asked, no credit file is read.
+//!
+//! An offer's **bands** are its rows of terms, one for some ratings and amounts, counted once for each term that the offer has.
+//! Within an institution and a kind of loan:
+//!
+//! - In *reach* is a band whose offer is for the state, the purpose and the amount, whoever asks. What is not given, here as
+//!   everywhere, does not speak against anybody.
+//! - It *fits* if its offer's conditions on income, rating, score, debt and debt to income hold too. Nobody is refused for being
+//!   better than is asked for: of a range of income only the lower end counts, of debt only the upper, and a rating is as good as
+//!   each below it (`limited` and `unknown` are not compared).
+//! - A band that fits counts as its offer is firm: 0.95 pre-approved, 0.80 pre-qualified, 0.50 static.
+//!
+//! ```text
+//! probability = sum of the bands that fit / number of bands in reach × debt × derogatories
+//! debt         = 1 - min(totalDebt / annualIncome, 1) / 2
+//! derogatories = 0.8 ^ countOfDerogatories
+//! ```
+//!
+//! rounded to four places. For rules on monthly debt a sixtieth of the total is taken to be due each month. APR and terms are
+//! those of the bands that fit and are for the rating or, where there are none, for the next one below.
+//!
+//! So more income or a better rating never lowers a probability, and more debt or another derogatory mark never raises it: what
+//! is in reach depends on neither, and all else grows with the one and shrinks with the other.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use chrono::NaiveDate;
+use uuid::Uuid;
+
+use super::catalog::{CatalogOffer, LoanCost, Pricing};
+use super::eligibility::{Condition, Rule, Test};
+use super::facts::{Facts, Subject};
+use super::partner::Seat;
+use super::quote::Spread;
+use super::template::percent;
+use crate::model::{
+    AttributeValue, CreditBands, FinancialInstitutionLoanReport, Lead, LeadCreditInformation,
+    LeadFinancialInformation, LeadLoanInformation, LeadPersonalInformation, LoanProbability,
+    LoanReportCreateData, ProductSubType, ProductType, ProvidedCreditRating,
+};
+
+/// Months in which debts are taken to be paid back.
+const DEBT_MONTHS: i32 = 60;
+
+/// Of what a debt as high as the income, or a higher one, leaves.
+const DEBT_WEIGHT: f64 = 0.5;
+
+/// What a derogatory mark leaves.
+const DEROGATORY: f64 = 0.8;
+
+/// How likely each institution is to lend, the likeliest first, and how likely it is that any does, by kind of loan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// By institution.
+    pub institutions: Vec<FinancialInstitutionLoanReport>,
+    /// Over all of them.
+    pub network: Vec<LoanProbability>,
+}
+
+/// What the seats say of somebody on a day. Those of other products, of second look and those that are paused say nothing, nor do
+/// offers whose prices only the partner knows.
+pub fn estimate<'s>(
+    seats: impl IntoIterator<Item = &'s Seat>,
+    asked: &LoanReportCreateData,
+    today: NaiveDate,
+) -> Estimate {
+    let lead = lead_of(asked);
+    let facts = Facts::new(&lead, today, CreditBands::CURRENT);
+    let mut institutions: BTreeMap<Uuid, (&Seat, BTreeMap<ProductSubType, Tally>)> = BTreeMap::new();
+    let lends = |seat: &&Seat| seat.product_type == ProductType::Loan && !seat.paused && !seat.second_look;
+    for seat in seats.into_iter().filter(lends) {
+        let (_, tallies) =
+            institutions.entry(seat.identity.institution).or_insert_with(|| (seat, BTreeMap::new()));
+        for offer in &seat.offers {
+            if let Some(sub_type) = offer.sub_type {
+                tallies.entry(sub_type).or_default().count(offer, &facts);
+            }
+        }
+    }
+    let weight = weight(asked);
+    let mut institutions: Vec<_> =
+        institutions.into_values().filter_map(|(seat, tallies)| report(seat, &tallies, weight)).collect();
+    let likeliest = |one: &FinancialInstitutionLoanReport| {
+        one.probabilities.iter().map(|one| one.probability).fold(0.0, f64::max)
+    };
+    institutions.sort_by(|one, other| {
+        likeliest(other).total_cmp(&likeliest(one)).then_with(|| one.name.cmp(&other.name))
+    });
+    Estimate { network: network(&institutions), institutions }
+}
+
+/// All that the rules can ask of somebody.
+fn lead_of(asked: &LoanReportCreateData) -> Lead {
+    Lead {
+        product_types: Some(vec![ProductType::Loan]),
+        personal_information: Some(LeadPersonalInformation { state: asked.state, ..Default::default() }),
+        loan_information: Some(LeadLoanInformation {
+            purpose: asked.loan_purpose,
+            loan_amount: asked.loan_amount,
+        }),
+        credit_information: Some(LeadCreditInformation {
+            provided_credit_rating: Some(asked.credit_rating),
+            ..Default::default()
+        }),
+        financial_information: Some(LeadFinancialInformation {
+            // Without an income there is no debt to income, which would speak for who has none.
+            annual_income: Some(asked.annual_income.max(1)),
+            monthly_debt: asked.total_debt.map(|debt| debt / DEBT_MONTHS + i32::from(debt % DEBT_MONTHS > 0)),
+            ..Default::default()
+        }),
+        ..Lead::default()
+    }
+}
+
+/// What debts and derogatory marks leave of a probability.
+fn weight(asked: &LoanReportCreateData) -> f64 {
+    let debt = f64::from(asked.total_debt.unwrap_or(0)) / f64::from(asked.annual_income.max(1));
+    let marks = asked.count_of_derogatories.unwrap_or(0);
+    (1.0 - debt.min(1.0) * DEBT_WEIGHT) * DEROGATORY.powi(marks)
+}
+
+/// What an institution's offers of one kind say.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    in_reach: u32,
+    /// How firm the bands are that fit, added up.
+    firmness: f64,
+    terms: Option<Terms>,
+}
+
+/// APR and terms of the bands that are for the same rating, which is the nearest so far.
+#[derive(Debug, Clone, Copy)]
+struct Terms {
+    /// Ordinal of the rating; the best is 0.
+    rating: u32,
+    apr: Spread,
+    months: (u32, u32),
+}
+
+impl Tally {
+    fn count(&mut self, offer: &CatalogOffer, facts: &Facts) {
+        let Pricing::Loan(loan) = &offer.pricing else { return };
+        if !could_hold(&offer.rule, facts, Standing::Ideal) {
+            return;
+        }
+        let fits = could_hold(&offer.rule, facts, Standing::Own);
+        let ratings = facts.rating().map_or(u64::MAX, no_better_than);
+        for LoanCost { ratings: of_band, apr, months } in loan.costs(facts.loan_amount()) {
+            self.in_reach += 1;
+            if fits && of_band & ratings != 0 {
+                self.firmness += loan.likelihood();
+                self.widen(Terms {
+                    rating: (of_band & ratings).trailing_zeros(),
+                    apr,
+                    months: (months, months),
+                });
+            }
+        }
+    }
+
+    fn widen(&mut self, terms: Terms) {
+        self.terms = Some(match self.terms {
+            Some(nearest) if nearest.rating < terms.rating => nearest,
+            Some(nearest) if nearest.rating == terms.rating => Terms {
+                apr: Spread::covering([nearest.apr, terms.apr]).unwrap_or(terms.apr),
+                months: (nearest.months.0.min(terms.months.0), nearest.months.1.max(terms.months.1)),
+                ..terms
+            },
+            _ => terms,
+        });
+    }
+}
+
+/// What an institution says; `None` where none of its bands fits.
+fn report(
+    seat: &Seat,
+    tallies: &BTreeMap<ProductSubType, Tally>,
+    weight: f64,
+) -> Option<FinancialInstitutionLoanReport> {
+    let probability = |(sub_type, tally): (&ProductSubType, &Tally)| {
+        let terms = tally.terms?;
+        let probability = tally.firmness / f64::from(tally.in_reach) * weight;
+        Some(LoanProbability {
+            probability: (probability * 1e4).round() / 1e4,
+            apr_percent_min: percent(terms.apr.min),
+            apr_percent_max: percent(terms.apr.max),
+            term_months_min: terms.months.0.into(),
+            term_months_max: terms.months.1.into(),
+            product_sub_type: Some(*sub_type),
+        })
+    };
+    let probabilities: Vec<_> = tallies.iter().filter_map(probability).collect();
+    (!probabilities.is_empty()).then(|| FinancialInstitutionLoanReport {
+        uuid: seat.identity.institution,
+        name: seat.identity.partner.name.clone(),
+        logo_url: Some(seat.identity.partner.image_url.clone()),
+        probabilities,
+    })
+}
+
+/// Over all institutions: the highest probability of each kind, and the ends of what it may cost.
+fn network(institutions: &[FinancialInstitutionLoanReport]) -> Vec<LoanProbability> {
+    let mut network: BTreeMap<Option<ProductSubType>, LoanProbability> = BTreeMap::new();
+    for one in institutions.iter().flat_map(|institution| &institution.probabilities) {
+        let all = network.entry(one.product_sub_type).or_insert_with(|| one.clone());
+        all.probability = all.probability.max(one.probability);
+        all.apr_percent_min = all.apr_percent_min.min(one.apr_percent_min);
+        all.apr_percent_max = all.apr_percent_max.max(one.apr_percent_max);
+        all.term_months_min = all.term_months_min.min(one.term_months_min);
+        all.term_months_max = all.term_months_max.max(one.term_months_max);
+    }
+    network.into_values().collect()
+}
+
+/// Who a rule is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Somebody else, of the best standing there is.
+    Ideal,
+    /// The person.
+    Own,
+}
+
+/// What makes somebody's standing better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Better {
+    More,
+    Less,
+    Rated,
+}
+
+/// Everything that is of somebody's standing.
+static STANDING: LazyLock<[(Subject, Better); 6]> = LazyLock::new(|| {
+    [
+        (Subject::of("financialInformation.annualIncome"), Better::More),
+        (Subject::of("financialInformation.monthlyDebt"), Better::Less),
+        (Subject::of("debtToIncome"), Better::Less),
+        (Subject::of("creditScore"), Better::More),
+        (Subject::of("creditInformation.providedNumericCreditScore"), Better::More),
+        (Subject::of("creditInformation.providedCreditRating"), Better::Rated),
+    ]
+});
+
+/// Whether a rule could hold for who says more, and is as good as this or better than the rule asks for.
+fn could_hold(rule: &Rule, facts: &Facts, standing: Standing) -> bool {
+    let mut alternatives = rule.alternatives().iter();
+    alternatives.any(|conditions| conditions.iter().all(|condition| could_be_met(condition, facts, standing)))
+}
+
+fn could_be_met(condition: &Condition, facts: &Facts, standing: Standing) -> bool {
+    let Some(value) = facts.get(condition.subject) else { return true };
+    let better =
+        STANDING.iter().find(|(subject, _)| *subject == condition.subject).map(|(_, better)| *better);
+    match (better, &condition.test, value) {
+        (None, test, value) => test.accepts(value),
+        (Some(_), ..) if standing == Standing::Ideal => true,
+        (Some(Better::More), Test::Range { min, .. }, AttributeValue::Number(number)) => *min <= number,
+        (Some(Better::Less), Test::Range { max, .. }, AttributeValue::Number(number)) => number <= *max,
+        (Some(Better::Rated), Test::Category(wanted), AttributeValue::Category(_)) => {
+            facts.rating().is_none_or(|rating| wanted & no_better_than(rating) != 0)
+        }
+        (Some(_), test, value) => test.accepts(value),
+    }
+}
+
+/// A bit for the rating and each below it; the ratings stand in the order of their quality, and behind them those that are not
+/// compared.
+fn no_better_than(rating: ProvidedCreditRating) -> u64 {
+    const COMPARED: u64 = 1 << ProvidedCreditRating::Limited.ordinal();
+    let own = 1 << rating.ordinal();
+    if own < COMPARED { (COMPARED - 1) & !(own - 1) } else { own }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::partner_files::partner;
+    use crate::partners::Book;
+
+    const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2026, 11, 21).unwrap();
+
+    fn book() -> Book {
+        Book::load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/partners"))).unwrap()
+    }
+
+    fn estimated(book: &Book, asked: &LoanReportCreateData) -> Estimate {
+        estimate(book.seats().iter().map(AsRef::as_ref), asked, TODAY)
+    }
+
+    fn asked(annual_income: i32, credit_rating: ProvidedCreditRating) -> LoanReportCreateData {
+        LoanReportCreateData {
+            annual_income,
+            credit_rating,
+            total_debt: None,
+            count_of_derogatories: None,
+            state: None,
+            loan_purpose: None,
+            loan_amount: None,
+        }
+    }
+
+    /// Every probability, by institution and kind; that of the network has no institution.
+    fn probabilities(estimate: &Estimate) -> BTreeMap<(Option<Uuid>, Option<ProductSubType>), f64> {
+        let of = |institution: Option<Uuid>, all: &[LoanProbability]| -> Vec<_> {
+            all.iter().map(|one| ((institution, one.product_sub_type), one.probability)).collect()
+        };
+        let institutions = estimate.institutions.iter();
+        let mut found: BTreeMap<_, _> =
+            institutions.flat_map(|one| of(Some(one.uuid), &one.probabilities)).collect();
+        found.extend(of(None, &estimate.network));
+        found
+    }
+
+    const RATINGS: [ProvidedCreditRating; 4] = [
+        ProvidedCreditRating::Excellent,
+        ProvidedCreditRating::Good,
+        ProvidedCreditRating::Fair,
+        ProvidedCreditRating::Poor,
+    ];
+
+    fn profiles() -> impl Strategy<Value = LoanReportCreateData> {
+        let debts =
+            proptest::option::of(prop_oneof![0..200_000_i32, any::<i32>().prop_map(|debt| debt.max(0))]);
+        let purposes = proptest::option::of(proptest::sample::select(crate::model::LoanPurpose::ALL));
+        let states = proptest::option::of(proptest::sample::select(crate::model::State::ALL));
+        (
+            prop_oneof![0..300_000_i32, Just(i32::MAX)],
+            proptest::sample::select(&RATINGS[..]),
+            debts,
+            proptest::option::of(0..50_i32),
+            states,
+            purposes,
+            proptest::option::of(0..120_000_i32),
+        )
+            .prop_map(|(income, rating, debt, marks, state, purpose, amount)| LoanReportCreateData {
+                total_debt: debt,
+                count_of_derogatories: marks,
+                state,
+                loan_purpose: purpose,
+                loan_amount: amount,
+                ..asked(income, rating)
+            })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn who_is_better_off_is_no_less_likely_to_get_a_loan(
+            worse in profiles(),
+            income in 0..100_000_i32,
+            steps in 0..4_u16,
+            debt in 0..100_000_i32,
+            marks in 0..10_i32,
+        ) {
+            static BOOK: LazyLock<Book> = LazyLock::new(book);
+            let rating = worse.credit_rating.ordinal().saturating_sub(steps);
+            let better = LoanReportCreateData {
+                annual_income: worse.annual_income.saturating_add(income),
+                credit_rating: ProvidedCreditRating::ALL[usize::from(rating)],
+                total_debt: worse.total_debt.map(|owed| (owed - debt).max(0)),
+                count_of_derogatories: worse.count_of_derogatories.map(|count| (count - marks).max(0)),
+                ..worse.clone()
+            };
+            let (worse, better) = (estimated(&BOOK, &worse), estimated(&BOOK, &better));
+            let better = probabilities(&better);
+            for (place, probability) in probabilities(&worse) {
+                prop_assert!((0.0..=1.0).contains(&probability));
+                prop_assert!(better.get(&place).is_some_and(|better| *better >= probability), "{place:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_is_estimated_every_time_and_costs_what_the_offers_cost() {
+        let asked = LoanReportCreateData {
+            loan_amount: Some(10_000),
+            ..asked(90_000, ProvidedCreditRating::Excellent)
+        };
+        let estimate = estimated(&book(), &asked);
+        assert_eq!(estimate, estimated(&book(), &asked));
+        assert!(!estimate.institutions.is_empty() && !estimate.network.is_empty());
+        for one in estimate.institutions.iter().flat_map(|one| &one.probabilities).chain(&estimate.network) {
+            assert!(one.apr_percent_min <= one.apr_percent_max && one.term_months_min <= one.term_months_max);
+        }
+    }
+
+    /// The formula by hand: the bands of one partner of the kit.
+    #[test]
+    fn a_probability_is_the_share_of_the_bands_that_fit() {
+        let files = vec![partner("lender").loan("")];
+        let texts = files.into_iter().map(|file| (std::path::PathBuf::from("lender.toml"), file.text()));
+        let book = Book::from_texts(texts).unwrap();
+        let without_debt = asked(60_000, ProvidedCreditRating::Good);
+        let plain = estimated(&book, &without_debt).network[0].probability;
+        assert!(plain > 0.0);
+        let owing =
+            LoanReportCreateData { total_debt: Some(30_000), count_of_derogatories: Some(1), ..without_debt };
+        let refined = estimated(&book, &owing).network[0].probability;
+        assert!((refined - plain * 0.75 * 0.8).abs() < 1e-4, "{plain} {refined}");
+    }
+}

@@ -1,0 +1,358 @@
+//! Cars by model year, make, model and trim, for pages on which somebody says which car a loan is about.
+//!
+//! The list comes from a file of the operator (`reference.vehicles`), or else from `vehicles.csv` beside this file: a sample of
+//! common cars of the United States, drawn up by hand, so that the look-ups answer. It is neither complete nor exact to the year.
+//!
+//! A file is CSV. Its first line names the columns: `years` (a model year, or several as `2018-2024`), `make`, `model`, `trim`,
+//! and perhaps `uuid` and `ucgVehicleId`, where a list has ids of its own; such a row is of one year. Without them both are made
+//! of year, make, model and trim, so that they stay the same whatever else is in the list.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use uuid::Uuid;
+
+use crate::declaration::{Fault, did_you_mean, nearest};
+use crate::ids;
+use crate::model::VehicleDetails;
+
+const SAMPLE: &str = include_str!("vehicles.csv");
+
+/// The columns that a file must have, then those that it may have.
+const COLUMNS: [&str; 6] = ["years", "make", "model", "trim", "uuid", "ucgVehicleId"];
+const REQUIRED: usize = 4;
+
+/// The model years that there can be.
+pub const YEARS: std::ops::RangeInclusive<i32> = 1886..=2100;
+
+/// Bits of a number that is made of a vehicle's uuid: as many as JavaScript's numbers hold.
+const NUMBER_BITS: u32 = 53;
+
+/// The list, in the order of year, make, model and trim.
+#[derive(Debug, Default)]
+pub struct Vehicles {
+    entries: Vec<VehicleDetails>,
+}
+
+/// Which cars are looked for; what is not given is any. Names are compared without regard to the case of letters.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted<'w> {
+    /// The model year.
+    pub year: Option<i32>,
+    /// Who makes it.
+    pub make: Option<&'w str>,
+    /// What it is sold as.
+    pub model: Option<&'w str>,
+}
+
+impl Vehicles {
+    /// The operator's list, or the sample where there is none.
+    ///
+    /// # Errors
+    /// Every fault of the file.
+    pub fn load(file: Option<&Path>) -> Result<Self, Vec<Fault>> {
+        let Some(file) = file else { return Ok(Self::sample()) };
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            let message = format!(
+                "cannot be read: {error}; put a list in UTF-8 there, or leave `reference.vehicles` empty for the sample"
+            );
+            vec![Fault { file: Some(file.to_owned()), line: None, key: String::new(), message }]
+        })?;
+        Self::read(&text).map_err(|faults| {
+            let fault = |(line, key, message)| Fault { file: Some(file.to_owned()), line, key, message };
+            faults.into_iter().map(fault).collect()
+        })
+    }
+
+    /// The list that ships.
+    pub fn sample() -> Self {
+        Self::read(SAMPLE).unwrap_or_default()
+    }
+
+    /// Reads a list.
+    fn read(text: &str) -> Result<Self, Vec<FaultAt>> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut reader =
+            csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
+        let columns = Columns::of(reader.headers().ok())?;
+        let mut reading = Reading::default();
+        for (nth, row) in reader.records().enumerate() {
+            // What cannot be read has no line of its own; it stands behind those before it.
+            let line = |row: &csv::StringRecord| row.position().map(|at| at.line() as usize);
+            match row {
+                Ok(row) => reading.take(line(&row).unwrap_or(nth + 2), &row, &columns),
+                Err(_) => reading.fault(None, "", format!("cannot be read as CSV behind row {nth}")),
+            }
+        }
+        reading.end()
+    }
+
+    /// The model years of the list, the earliest first.
+    pub fn years(&self) -> Vec<i32> {
+        let mut years: Vec<i32> = self.entries.iter().map(|entry| entry.year).collect();
+        years.dedup();
+        years
+    }
+
+    /// The makes of the cars that are wanted, in alphabetical order.
+    pub fn makes<'v>(&'v self, wanted: Wanted<'v>) -> Vec<&'v str> {
+        names(self.trims(wanted).map(|entry| entry.make.as_str()))
+    }
+
+    /// Their models, in alphabetical order.
+    pub fn models<'v>(&'v self, wanted: Wanted<'v>) -> Vec<&'v str> {
+        names(self.trims(wanted).map(|entry| entry.model.as_str()))
+    }
+
+    /// The cars that are wanted, by year, make, model and trim.
+    pub fn trims<'v>(&'v self, wanted: Wanted<'v>) -> impl Iterator<Item = &'v VehicleDetails> {
+        let is =
+            |name: &str, wanted: Option<&str>| wanted.is_none_or(|wanted| name.eq_ignore_ascii_case(wanted));
+        self.entries.iter().filter(move |entry| {
+            wanted.year.is_none_or(|year| entry.year == year)
+                && is(&entry.make, wanted.make)
+                && is(&entry.model, wanted.model)
+        })
+    }
+}
+
+fn names<'v>(names: impl Iterator<Item = &'v str>) -> Vec<&'v str> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// A fault before it is known of which file: line, column, what is wrong.
+type FaultAt = (Option<usize>, String, String);
+
+/// Where in a row each column stands, in the order of [`COLUMNS`].
+struct Columns([Option<usize>; COLUMNS.len()]);
+
+impl Columns {
+    fn of(names: Option<&csv::StringRecord>) -> Result<Self, Vec<FaultAt>> {
+        let wanted = || format!("the first line names the columns: {}", COLUMNS.join(", "));
+        let names = names.ok_or_else(|| vec![(Some(1), String::new(), wanted())])?;
+        let mut faults: Vec<FaultAt> = Vec::new();
+        for (nth, name) in names.iter().enumerate() {
+            let fault = match (COLUMNS.contains(&name), names.iter().take(nth).any(|other| other == name)) {
+                (false, _) => format!("is not a known column{}", did_you_mean(nearest(name, COLUMNS))),
+                (true, true) => "names a column that stands there already".to_owned(),
+                (true, false) => continue,
+            };
+            faults.push((Some(1), name.to_owned(), fault));
+        }
+        let place = |column: &str| names.iter().position(|name| name == column);
+        let lacking = COLUMNS[..REQUIRED].iter().filter(|column| place(column).is_none());
+        faults.extend(
+            lacking.map(|column| (Some(1), (*column).to_owned(), format!("is missing; {}", wanted()))),
+        );
+        if faults.is_empty() { Ok(Self(COLUMNS.map(place))) } else { Err(faults) }
+    }
+
+    /// What stands in a column, if anything.
+    fn value<'r>(&self, row: &'r csv::StringRecord, column: usize) -> Option<&'r str> {
+        self.0[column].and_then(|place| row.get(place)).filter(|text| !text.is_empty())
+    }
+}
+
+/// A list that is being read.
+#[derive(Default)]
+struct Reading {
+    /// By what they are, with the line that they stand on.
+    entries: BTreeMap<(i32, String, String, String), (usize, Uuid, i64)>,
+    faults: Vec<FaultAt>,
+}
+
+impl Reading {
+    fn fault(&mut self, line: Option<usize>, column: &str, message: impl Into<String>) {
+        self.faults.push((line, column.to_owned(), message.into()));
+    }
+
+    fn take(&mut self, line: usize, row: &csv::StringRecord, columns: &Columns) {
+        let before = self.faults.len();
+        let [years, make, model, trim, uuid, number] =
+            [0, 1, 2, 3, 4, 5].map(|column| columns.value(row, column));
+        let missing = COLUMNS.iter().zip([years, make, model, trim]).filter(|(_, found)| found.is_none());
+        let missing: Vec<FaultAt> =
+            missing.map(|(column, _)| (Some(line), (*column).to_owned(), "is missing".to_owned())).collect();
+        self.faults.extend(missing);
+        let years = years.and_then(|text| self.accept(line, "years", text, span));
+        let uuid = uuid.and_then(|text| {
+            self.accept(line, "uuid", text, |text| text.parse::<Uuid>().map_err(|_| "a UUID".to_owned()))
+        });
+        let number = number.and_then(|text| {
+            self.accept(line, "ucgVehicleId", text, |text| {
+                let number = text.parse::<i64>().ok().filter(|number| *number > 0);
+                number.ok_or_else(|| "an integer, 1 or more".to_owned())
+            })
+        });
+        let (Some(years), Some(make), Some(model), Some(trim)) = (years, make, model, trim) else { return };
+        if years.0 < years.1 && (uuid.is_some() || number.is_some()) {
+            self.fault(Some(line), "years", "must be one year where `uuid` or `ucgVehicleId` is given");
+        }
+        if self.faults.len() > before {
+            return;
+        }
+        for year in years.0..=years.1 {
+            let uuid = uuid.unwrap_or_else(|| uuid_of(year, make, model, trim));
+            let number = number.unwrap_or_else(|| number_of(uuid));
+            let key = (year, make.to_owned(), model.to_owned(), trim.to_owned());
+            if let Some((earlier, ..)) = self.entries.insert(key, (line, uuid, number)) {
+                self.fault(Some(line), "trim", format!("is that of line {earlier} already, of {year}"));
+            }
+        }
+    }
+
+    /// What a text stands for, or its fault noted.
+    fn accept<T>(
+        &mut self,
+        line: usize,
+        column: &str,
+        text: &str,
+        kind: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        kind(text)
+            .map_err(|wanted| self.fault(Some(line), column, format!("must be {wanted}, got `{text}`")))
+            .ok()
+    }
+
+    fn end(mut self) -> Result<Vehicles, Vec<FaultAt>> {
+        if self.entries.is_empty() && self.faults.is_empty() {
+            self.fault(None, "", "has no row; leave `reference.vehicles` empty for the sample");
+        }
+        let mut uuids: BTreeMap<Uuid, usize> = BTreeMap::new();
+        let mut numbers: BTreeMap<i64, usize> = BTreeMap::new();
+        let mut twice = Vec::new();
+        for (line, uuid, number) in self.entries.values().copied() {
+            let taken = [("uuid", uuids.insert(uuid, line)), ("ucgVehicleId", numbers.insert(number, line))];
+            for (column, other) in taken.into_iter().filter_map(|(column, other)| Some((column, other?))) {
+                let message = format!("is that of line {other} too; give both lines ids of their own");
+                twice.push((Some(line), column.to_owned(), message));
+            }
+        }
+        self.faults.extend(twice);
+        if !self.faults.is_empty() {
+            self.faults.sort_by_key(|(line, ..)| *line);
+            return Err(self.faults);
+        }
+        let entry = |((year, make, model, trim), (_, uuid, ucg_vehicle_id))| VehicleDetails {
+            year,
+            make,
+            model,
+            trim,
+            uuid,
+            ucg_vehicle_id,
+        };
+        Ok(Vehicles { entries: self.entries.into_iter().map(entry).collect() })
+    }
+}
+
+/// Model years: one, or the first and the last.
+fn span(text: &str) -> Result<(i32, i32), String> {
+    let year = |text: &str| text.trim().parse::<i32>().ok().filter(|year| YEARS.contains(year));
+    let span = match text.split_once('-') {
+        Some((first, last)) => year(first).zip(year(last)).filter(|(first, last)| first <= last),
+        None => year(text).map(|year| (year, year)),
+    };
+    span.ok_or_else(|| format!("a year from {} to {}, or two such as 2018-2024", YEARS.start(), YEARS.end()))
+}
+
+/// The uuid of a car that the list gives none.
+fn uuid_of(year: i32, make: &str, model: &str, trim: &str) -> Uuid {
+    ids::derived("vehicle", &[&year.to_string(), make, model, trim])
+}
+
+/// The number of a car that the list gives none: the last bits of its uuid.
+fn number_of(uuid: Uuid) -> i64 {
+    let bits = uuid.as_u128() & ((1 << NUMBER_BITS) - 1);
+    i64::try_from(bits).expect("53 bits are positive").max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn of(year: i32, make: &'static str) -> Wanted<'static> {
+        Wanted { year: Some(year), make: Some(make), model: None }
+    }
+
+    fn faults(text: &str) -> Vec<String> {
+        let faults = Vehicles::read(text).expect_err("it has faults");
+        let told = |(line, key, message): FaultAt| format!("{} {key}: {message}", line.unwrap_or_default());
+        faults.into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn the_sample_has_cars_of_several_years() {
+        let vehicles = Vehicles::read(SAMPLE).unwrap();
+        assert!(vehicles.years().len() >= 8 && vehicles.years().is_sorted());
+        assert!(vehicles.makes(Wanted::default()).len() >= 12);
+        assert_eq!(vehicles.models(of(2021, "tesla")), ["Model 3", "Model Y"]);
+        let camry = Wanted { model: Some("Camry"), ..of(2021, "Toyota") };
+        let trims: Vec<&str> = vehicles.trims(camry).map(|entry| entry.trim.as_str()).collect();
+        assert_eq!(trims, ["LE", "SE", "XLE", "XSE"]);
+        let ids: BTreeSet<(Uuid, i64)> =
+            vehicles.entries.iter().map(|entry| (entry.uuid, entry.ucg_vehicle_id)).collect();
+        assert_eq!(ids.len(), vehicles.entries.len());
+        assert!(ids.iter().all(|(_, number)| (1..1 << NUMBER_BITS).contains(number)));
+    }
+
+    /// Clients keep them, so no build may make others.
+    #[test]
+    fn ids_are_made_of_what_a_car_is_and_stay() {
+        let wanted = Wanted { model: Some("Camry"), ..of(2021, "Toyota") };
+        let (sample, own) = (Vehicles::sample(), "years,make,model,trim\n2021,Toyota,Camry,LE\n");
+        let own = Vehicles::read(own).unwrap();
+        let (first, alone) = (sample.trims(wanted).next().unwrap(), own.trims(wanted).next().unwrap());
+        assert_eq!(first, alone);
+        assert_eq!(first.uuid.get_version_num(), 8);
+    }
+
+    #[test]
+    fn a_list_may_have_ids_of_its_own() {
+        let uuid = Uuid::from_u128(7);
+        let text = format!("make,model,trim,ucgVehicleId,uuid,years\nAldine,Vireo,S,4711,{uuid},2020\n");
+        let vehicles = Vehicles::read(&format!("\u{feff}{text}")).unwrap();
+        let found: Vec<_> = vehicles.trims(Wanted::default()).collect();
+        assert_eq!((found[0].uuid, found[0].ucg_vehicle_id, found[0].year), (uuid, 4711, 2020));
+    }
+
+    #[test]
+    fn every_fault_is_told_with_its_line_and_column() {
+        let text = "years,make,model,trim,uuid\n\
+            2020-2019,Aldine,Vireo,S,\n20x0,Aldine,,S,no\n2020-2021,Aldine,Vireo,S,\n2021,Aldine,Vireo,S,\n\
+            2018-2019,Aldine,Vireo,L,00000000-0000-0000-0000-000000000007\n";
+        assert_eq!(
+            faults(text),
+            [
+                "2 years: must be a year from 1886 to 2100, or two such as 2018-2024, got `2020-2019`",
+                "3 model: is missing",
+                "3 years: must be a year from 1886 to 2100, or two such as 2018-2024, got `20x0`",
+                "3 uuid: must be a UUID, got `no`",
+                "5 trim: is that of line 4 already, of 2021",
+                "6 years: must be one year where `uuid` or `ucgVehicleId` is given",
+            ]
+        );
+    }
+
+    #[test]
+    fn columns_are_known_and_ids_are_one_cars() {
+        assert_eq!(
+            faults("years,make,modl,trim,make\n"),
+            [
+                "1 modl: is not a known column; did you mean `model`?",
+                "1 make: names a column that stands there already",
+                "1 model: is missing; the first line names the columns: years, make, model, trim, uuid, ucgVehicleId",
+            ]
+        );
+        assert_eq!(faults("years,make,model,trim\n").len(), 1);
+        let twice = "years,make,model,trim,ucgVehicleId\n2020,A,B,C,7\n2021,A,B,C,7\n";
+        assert_eq!(
+            faults(twice),
+            ["3 ucgVehicleId: is that of line 2 too; give both lines ids of their own"]
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! A click on an offer of a preview: counted, then sent on to the partner.
+//!
+//! A preview is of nobody, so there is no lead that the click could be of, no event and no payout: only how often the previews of
+//! each partner were opened, day by day.
+
+use std::sync::Arc;
+
+use metrics::counter;
+use tracing::warn;
+use uuid::Uuid;
+
+use crate::matching::Configuration;
+use crate::matching::engine::Engine;
+use crate::model::ProductType;
+use crate::partners::Seat;
+use crate::store::{Commit, CommitError, Store, Tree};
+use crate::telemetry::metrics::PREVIEW_CLICKS;
+
+/// Times that a click is written again because another was written meanwhile.
+const MOST_TRIES: usize = 16;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// An offer of a preview that is being opened.
+#[derive(Debug)]
+pub struct OpenedPreview {
+    configuration: Arc<Configuration>,
+    seat: usize,
+    offer: usize,
+    id: Uuid,
+}
+
+/// Looks for the previewed offer of an address; `None` when the book in force has none.
+pub fn preview_click(engine: &Engine, id: Uuid) -> Option<OpenedPreview> {
+    let configuration = engine.configuration();
+    let (seat, offer) = configuration.previews.find(id)?;
+    Some(OpenedPreview { configuration, seat, offer, id })
+}
+
+impl OpenedPreview {
+    /// Counts the click, and says where it leads. One that cannot be written leads on all the same: nobody is owed anything for it.
+    pub async fn record(&self, engine: &Engine) -> String {
+        let seat = self.seat();
+        let labels =
+            [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.to_string())];
+        counter!(PREVIEW_CLICKS, &labels).increment(1);
+        if let Err(failure) = self.write(engine).await {
+            warn!(partner = seat.identity.key, %failure, "a click on a preview could not be counted in the store");
+        }
+        seat.offers[self.offer].landing_url(&self.id.to_string(), "")
+    }
+
+    fn seat(&self) -> &Seat {
+        &self.configuration.book.seats()[self.seat]
+    }
+
+    async fn write(&self, engine: &Engine) -> Result<(), CommitError> {
+        let store = &engine.records.store;
+        let key = [&place(store.now_ms(), self.seat())[..], self.seat().offers[self.offer].name.as_bytes()]
+            .concat();
+        let mut written = Ok(());
+        for _ in 0..MOST_TRIES {
+            let before = store.get(Tree::PreviewClicks, &key).map_err(|_| CommitError::Busy)?;
+            let commit = match &before {
+                None => Commit::new().absent(Tree::PreviewClicks, &key),
+                Some(bytes) => Commit::new().unchanged(Tree::PreviewClicks, &key, bytes.clone()),
+            };
+            let count = before.as_deref().map_or(0, count_of).saturating_add(1);
+            written =
+                engine.commit(commit.put(Tree::PreviewClicks, &key, count.to_be_bytes().to_vec())).await;
+            if !matches!(written, Err(CommitError::Guard { .. })) {
+                break;
+            }
+        }
+        written
+    }
+}
+
+/// How often the previews of a partner's offers of a product type were opened in the last days, today among them.
+pub fn preview_clicks(store: &Store, partner: &str, product_type: ProductType, days: u32) -> u64 {
+    let now_ms = store.now_ms();
+    let start = day(now_ms).saturating_sub(days.saturating_sub(1)).to_be_bytes();
+    let of_seat = of_seat(partner, product_type);
+    let found = store.scan_from(Tree::PreviewClicks, start, []).filter_map(Result::ok);
+    let of_it = found.filter(|(key, _)| key.get(4..).is_some_and(|rest| rest.starts_with(&of_seat)));
+    of_it.map(|(_, bytes)| count_of(&bytes)).sum()
+}
+
+/// What keys of a day and a seat begin with.
+fn place(now_ms: i64, seat: &Seat) -> Vec<u8> {
+    [&day(now_ms).to_be_bytes()[..], &of_seat(&seat.identity.key, seat.product_type)].concat()
+}
+
+/// A partner's key is the name of a file, so it holds no zero byte.
+fn of_seat(partner: &str, product_type: ProductType) -> Vec<u8> {
+    format!("{partner}\0{product_type}\0").into_bytes()
+}
+
+/// Days since the start of 1970, UTC.
+fn day(at_ms: i64) -> u32 {
+    u32::try_from(at_ms / DAY_MS).unwrap_or(0)
+}
+
+fn count_of(bytes: &[u8]) -> u64 {
+    bytes.try_into().map_or(0, u64::from_be_bytes)
+}

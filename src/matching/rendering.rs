@@ -10,14 +10,20 @@ use crate::partners::template::write_offer;
 use crate::rate_table::table::Table;
 use crate::records::templates::Templates;
 
-/// The specification's RateTable as JSON. `base_url` is where clicks go.
+/// The specification's RateTable as JSON. `base_url` is where clicks go, and where the table's page is.
 ///
 /// # Errors
 /// The fingerprint of a text that the store does not have (any more).
 pub fn render(table: &Table, base_url: &str, templates: &Templates) -> Result<Bytes, Fingerprint> {
     let mut out = Vec::with_capacity(1024 + table.offers() * 2048);
-    let head =
-        Head { uuid: table.head().uuid, lead_uuid: table.head().lead, loan_amount: table.head().loan_amount };
+    let page = format!("{base_url}/offers/{}", templates.page_ids.uuid(table.head().uuid));
+    let head = Head {
+        uuid: table.head().uuid,
+        lead_uuid: table.head().lead,
+        loan_amount: table.head().loan_amount,
+        embed_url: format!("{page}/embed"),
+        partner_page_url: page,
+    };
     serde_json::to_writer(&mut out, &head).expect("writing to memory does not fail");
     out.pop();
 
@@ -78,6 +84,8 @@ struct Head {
     lead_uuid: Uuid,
     #[serde(skip_serializing_if = "Option::is_none")]
     loan_amount: Option<i32>,
+    partner_page_url: String,
+    embed_url: String,
 }
 
 #[derive(Serialize)]

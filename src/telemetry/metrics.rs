@@ -73,6 +73,10 @@ pub const SEATS_CUT: &str = "offerd_seats_cut_total";
 pub const SEATS_HELD_BACK: &str = "offerd_seats_held_back_total";
 /// Clicks that led to a partner.
 pub const CLICKS: &str = "offerd_clicks_total";
+/// Pages of offers that were asked for.
+pub const OFFER_PAGES: &str = "offerd_offer_pages_total";
+/// Displays that pages of offers told of.
+pub const OFFER_PAGE_DISPLAYS: &str = "offerd_offer_page_displays_total";
 /// How much of a limit is used.
 pub const LIMIT_USED: &str = "offerd_limit_used_ratio";
 /// Requests answered.
@@ -159,7 +163,7 @@ pub const WIRE_BREAKER_STATE: &str = "offerd_wire_breaker_state";
 pub const METRICS: &[Metric] = &[
     counter(HTTP_REQUESTS, &["listener", "route", "status"], "Requests answered."),
     seconds(HTTP_REQUEST_SECONDS, &["listener", "route"], "Time from the head of a request to its answer."),
-    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes) or 503 (requests, queue, queue_wait, queue_share, body_bytes); and clicks, with 429 (click_address_rate, click_offer_rate)."),
+    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes) or 503 (requests, queue, queue_wait, queue_share, body_bytes); and clicks and what pages of offers ask for, with 429 (click_address_rate, click_offer_rate)."),
     gauge(NEW_WORK_LIMIT, &[], "New work that may be in flight, found from how long it queues (limits.queueing_target)."),
     gauge(NEW_WORK_IN_FLIGHT, &[], "New work in flight: let in, and what it wrote is not acknowledged yet."),
     gauge(NEW_WORK_WAITING, &[], "New work that waits to be let in; the limit is limits.queue."),
@@ -179,6 +183,8 @@ pub const METRICS: &[Metric] = &[
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
     counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, schedule, per_minute, per_day, budget, exclusive."),
     counter(CLICKS, &["kept"], "Clicks that led to a partner, and whether they are kept with the lead (yes) or only counted (no): limits.clicks_kept_per_offer."),
+    counter(OFFER_PAGES, &["answer"], "Pages of offers that were asked for: shown, unknown, expired (offer_pages.open_for)."),
+    counter(OFFER_PAGE_DISPLAYS, &["recorded"], "Displays that pages of offers told of, and whether they are recorded (yes), or not (no): of no offer of an open page, or more often than it may be clicked (limits.clicks_per_second_per_offer)."),
     gauge(LIMIT_USED, &["partner", "product_type", "limit"], "Share of per_minute, per_day or budget that is used."),
     counter(PARTNER_OUTCOMES, &["partner", "product_type", "outcome"], "How asks ended."),
     seconds(PARTNER_ANSWER_SECONDS, &["partner", "product_type"], "Time from ask to outcome."),

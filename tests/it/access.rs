@@ -105,6 +105,11 @@ const MATRIX: &[(&str, &str, Cells)] = &[
     ("get", "/leads/{uuid}/explanation", seen_in_confidence([404, 200, 200, 404, 404], [404, 404, 200, 404, 404])),
     // A person opens an offer without a token.
     ("get", "/click/{id}", everyone([404, 302, 302, 302, 302])),
+    // So are the pages of offers, by an address that a company gives to a person.
+    ("get", "/offers/{page}", everyone([404, 200, 200, 200, 200])),
+    ("get", "/offers/{page}/embed", everyone([404, 200, 200, 200, 200])),
+    ("get", "/offers/{page}/events", everyone([404, 200, 200, 200, 200])),
+    ("get", "/offers/{page}/{offer}/seen.gif", everyone([200; 5])),
     ("get", "/uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif", everyone([200; 5])),
     ("post", "/uiEvent/offerDisplays", seen([400, 201, 201, 400, 400], [400, 400, 201, 400, 400])),
     ("post", "/uiEvent/sessionInits", tokens([201; 5])),
@@ -132,18 +137,20 @@ struct Record {
     lead: String,
     table: String,
     offer: String,
+    page: String,
 }
 
 impl Record {
     fn of(table: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let offer = text(&table["savingsOffers"][0]["uuid"]);
-        Self { lead: text(&table["leadUuid"]), table: text(&table["uuid"]), offer }
+        let page = text(&table["partnerPageUrl"]).rsplit('/').next().unwrap().to_owned();
+        Self { lead: text(&table["leadUuid"]), table: text(&table["uuid"]), offer, page }
     }
 
     fn nothing() -> Self {
-        let [lead, table, offer] = [STRANGER; 3].map(str::to_owned);
-        Self { lead, table, offer }
+        let [lead, table, offer, page] = [STRANGER; 4].map(str::to_owned);
+        Self { lead, table, offer, page }
     }
 }
 
@@ -206,7 +213,7 @@ async fn records(daemon: &Daemon) -> Vec<Record> {
 
 /// What a path is sent to name a record.
 fn body(method: &str, path: &str, record: &Record, nth: usize) -> String {
-    let Record { lead, table, offer } = record;
+    let Record { lead, table, offer, .. } = record;
     match (method, path) {
         ("post", "/leads" | "/leads/rateTables" | "/blocking/leads/rateTables") if lead != STRANGER => {
             json!({"uuid": lead}).to_string()
@@ -230,7 +237,9 @@ fn address(base: &str, path: &str, record: &Record) -> String {
         .replace("{leadUuid}", &record.lead)
         .replace("{rateTableUuid}", &record.table)
         .replace("{offerUuid}", &record.offer)
+        .replace("{offer}", &record.offer)
         .replace("{id}", &record.offer)
+        .replace("{page}", &record.page)
         .replace("{file}", if path.starts_with("/docs") { "start.js" } else { "demo.js" });
     let query = match path {
         "/leads/universities" => "?limit=1",

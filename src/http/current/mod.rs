@@ -9,6 +9,7 @@ pub mod explanations;
 pub mod featured_institutions;
 pub mod home;
 pub mod leads;
+pub mod offer_pages;
 pub mod offer_previews;
 pub mod partner_events;
 pub mod rate_tables;

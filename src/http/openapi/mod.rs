@@ -10,6 +10,7 @@ mod draft;
 mod examples;
 mod headers;
 mod leads;
+mod offer_pages;
 mod offer_previews;
 mod partner_events;
 mod rate_tables;
@@ -35,6 +36,7 @@ const ABOUT: &str = include_str!("about.md");
 /// The sections of the document.
 const TAGS: &[(&str, &str)] = &[
     (rate_tables::TAG, "Submit a lead, and read the offers that match it."),
+    (offer_pages::TAG, "Pages that show a person the offers of a rate table, opened without a token."),
     (leads::TAG, "Leads as they were sent, and what became of them."),
     (offer_previews::TAG, "Offers that anyone may see, before anything personal is known."),
     (analytics::TAG, "What happened to the leads of a company, in the order of arrival, page by page."),
@@ -103,6 +105,7 @@ fn document(addresses: Addresses<'_>) -> OpenApi {
 fn drafts(components: &mut Components) -> Vec<Draft> {
     let sections = [
         rate_tables::operations,
+        offer_pages::operations,
         leads::operations,
         offer_previews::operations,
         analytics::operations,

@@ -38,7 +38,11 @@ fn created(answer: Result<Reply, Failure>) -> Result<Reply, Failure> {
     Ok(super::reworded(reply, reword)?.status(StatusCode::CREATED))
 }
 
+/// What a rate table of v1 has no word for.
+const NEWER: [&str; 2] = ["partnerPageUrl", "embedUrl"];
+
 fn reword(table: &mut Object) {
+    table.retain(|name, _| !NEWER.contains(&name.as_str()));
     offers(table, "creditCardOffers").for_each(cards::reword_offer);
     offers(table, "loanOffers").for_each(terms::reword);
     if let Some(special_offers) = list(table, "specialOffers") {
@@ -86,6 +90,13 @@ mod tests {
         let mut table = json!({"loanOffers": [{"termLength": 0, "termUnit": "open", "minApr": 7.25}]});
         reword(table.as_object_mut().unwrap());
         assert_eq!(table, json!({"loanOffers": [{"termLength": 0, "termUnit": "month", "minApr": 7.25}]}));
+    }
+
+    #[test]
+    fn what_came_after_v1_is_left_out() {
+        let mut table = json!({"uuid": "u", "partnerPageUrl": "p", "embedUrl": "e"});
+        reword(table.as_object_mut().unwrap());
+        assert_eq!(table, json!({"uuid": "u"}));
     }
 
     #[test]

@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn contrast_is_that_of_the_standard() {
-        let contrast = |one: &str, other: &str| Colour::parse(one).unwrap().contrast(Colour::parse(other).unwrap());
+        let contrast =
+            |one: &str, other: &str| Colour::parse(one).unwrap().contrast(Colour::parse(other).unwrap());
         assert!((contrast("#000000", "#ffffff") - 21.0).abs() < 0.001);
         assert!((contrast("#777777", "#ffffff") - 4.478).abs() < 0.001);
         assert!((contrast("#ffffff", "#777777") - 4.478).abs() < 0.001);

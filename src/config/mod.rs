@@ -17,6 +17,6 @@ pub use layers::DEFAULTS;
 pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
     ApiSettings, BrandSettings, ConsoleSettings, DescribedSetting, LimitSettings, ListenerSettings,
-    LogSettings, MatchingSettings, OfferPageSettings, PathSettings, RateSettings, Settings, ShutdownSettings, SignIn, StoreSettings,
-    TlsSettings, TokenSettings, WireSettings,
+    LogSettings, MatchingSettings, OfferPageSettings, PathSettings, RateSettings, Settings, ShutdownSettings,
+    SignIn, StoreSettings, TlsSettings, TokenSettings, WireSettings,
 };

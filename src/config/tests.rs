@@ -192,7 +192,10 @@ fn a_company_has_pages_of_its_own_colours_and_what_is_not_read_well_is_told() {
                 dark_colour = '#ffffff'\n";
     let pages = of(file).offer_pages;
     let acme = &pages.companies["Acme Loans, Inc."];
-    assert_eq!((acme.name.as_deref(), acme.colour, pages.brand.name), (Some("Acme"), pages.brand.colour, None));
+    assert_eq!(
+        (acme.name.as_deref(), acme.colour, pages.brand.name),
+        (Some("Acme"), pages.brand.colour, None)
+    );
     assert_eq!((acme.colour.to_string(), acme.dark_colour.to_string()), ("#1d4ed8".into(), "#ffffff".into()));
 
     let file = "[offer_pages]\ncolour = 'green'\nframe_ancestors = ['*', \"https://a.example; script-src *\"]\n\

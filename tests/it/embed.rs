@@ -75,8 +75,13 @@ async fn every_table_of_the_current_edition_has_its_page_and_none_of_v1() {
     let first = daemon.submit("{}").await.json();
     let again = format!("/leads/{}/rateTables", first["leadUuid"].as_str().unwrap());
     let polled = daemon.rate_table(first["uuid"].as_str().unwrap()).await.json();
-    assert_eq!((&polled["partnerPageUrl"], &polled["embedUrl"]), (&first["partnerPageUrl"], &first["embedUrl"]));
-    for table in [first.clone(), daemon.submit_blocking("{}").await.json(), daemon.post(&again, "{}").await.json()] {
+    assert_eq!(
+        (&polled["partnerPageUrl"], &polled["embedUrl"]),
+        (&first["partnerPageUrl"], &first["embedUrl"])
+    );
+    for table in
+        [first.clone(), daemon.submit_blocking("{}").await.json(), daemon.post(&again, "{}").await.json()]
+    {
         let page = page_url(&table);
         assert!(page.starts_with(&format!("{}/offers/", daemon.api)), "{page}");
         assert_eq!(url(&table, "embedUrl"), format!("{page}/embed"));
@@ -87,15 +92,16 @@ async fn every_table_of_the_current_edition_has_its_page_and_none_of_v1() {
     let v1 = [("accept", "application/vnd.offerd.v1+json")];
     let submit = format!("{}/leads/rateTables", daemon.api);
     let poll = format!("{}/originator/rateTables/{}", daemon.api, first["uuid"].as_str().unwrap());
-    for (method, url) in [(Method::POST, submit), (Method::GET, poll)] {
-        let table = daemon.request_with(method, &url, &daemon.publishable, &v1, "{}").await.json();
+    for (method, url, body) in [(Method::POST, submit, "{}"), (Method::GET, poll, "")] {
+        let table = daemon.request_with(method, &url, &daemon.publishable, &v1, body).await.json();
         assert_eq!((table.get("partnerPageUrl"), table.get("embedUrl")), (None, None), "{url}");
     }
 }
 
 #[tokio::test]
 async fn the_addresses_are_on_the_configured_base_url() {
-    let plan = Daemon::with_partners(prompt_partners(1)).setting("api.base_url", "https://offers.example/api");
+    let plan =
+        Daemon::with_partners(prompt_partners(1)).setting("api.base_url", "https://offers.example/api");
     let table = plan.start().await.submit("{}").await.json();
     assert!(page_url(&table).starts_with("https://offers.example/api/offers/"), "{table}");
     assert!(url(&table, "embedUrl").starts_with("https://offers.example/api/offers/"), "{table}");
@@ -104,12 +110,22 @@ async fn the_addresses_are_on_the_configured_base_url() {
 #[tokio::test]
 async fn a_page_shows_the_offers_with_their_own_links_and_loads_nothing_from_elsewhere() {
     let daemon = Daemon::with_partners(vec![partner("lender").loan("").savings("")]).start().await;
-    let table = daemon.submit(r#"{"loanInformation":{"loanAmount":10000},"creditInformation":{"providedCreditRating":"good"}}"#);
+    let table = daemon.submit(
+        r#"{"loanInformation":{"loanAmount":10000},"creditInformation":{"providedCreditRating":"good"}}"#,
+    );
     let table = table.await.json();
     let page = open(&daemon, page_url(&table)).await;
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let html = text(&page);
-    for words in ["Pre-qualified", "APR", "7.00%", "Account of lender", "4.00%", "Not a real institution.", "2 offers."] {
+    for words in [
+        "Pre-qualified",
+        "APR",
+        "7.00%",
+        "Account of lender",
+        "4.00%",
+        "Not a real institution.",
+        "2 offers.",
+    ] {
         assert!(html.contains(words), "{words}: {html}");
     }
     let offers = [&table["loanOffers"][0], &table["savingsOffers"][0]];
@@ -131,7 +147,10 @@ async fn the_policy_knows_the_pages_own_style_and_script_and_nothing_else() {
     let page = open(&daemon, page_url(&table)).await;
     let html = text(&page);
     for (element, name) in [("style", "style-src"), ("script", "script-src")] {
-        let inside = html.split(&format!("<{element}>")).nth(1).and_then(|rest| rest.split(&format!("</{element}>")).next());
+        let inside = html
+            .split(&format!("<{element}>"))
+            .nth(1)
+            .and_then(|rest| rest.split(&format!("</{element}>")).next());
         let digest = STANDARD.encode(Sha256::digest(inside.unwrap()));
         assert_eq!(rule(&page, name), format!("'sha256-{digest}'"));
     }
@@ -163,11 +182,17 @@ async fn offers_are_streamed_as_they_arrive_until_the_table_is_complete() {
     assert_eq!((events.status, events.header("content-type")), (200, Some("text/event-stream")));
     let events = text(&events);
     let ids: Vec<&str> = events.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
-    assert!(ids.is_sorted() && ids.last() == Some(&"3") && !ids.contains(&shown.as_str()), "{ids:?} after {shown}");
+    assert!(
+        ids.is_sorted() && ids.last() == Some(&"3") && !ids.contains(&shown.as_str()),
+        "{ids:?} after {shown}"
+    );
     let names = |html: &str| html.matches("<h3>").count();
     let last = events.rsplit("event: offers").next().unwrap();
     assert_eq!(names(last), 3);
-    assert!(last.contains("3 offers. Every institution has answered.") && !last.contains("data-events"), "{last}");
+    assert!(
+        last.contains("3 offers. Every institution has answered.") && !last.contains("data-events"),
+        "{last}"
+    );
     for secret in ["uuid", "leadUuid"] {
         assert!(!events.contains(table[secret].as_str().unwrap()), "{secret} is told");
     }
@@ -181,7 +206,10 @@ async fn offers_are_streamed_as_they_arrive_until_the_table_is_complete() {
 
     // Without a script the page itself has them all, and no script once it is complete.
     let complete = text(&open(&daemon, page_url(&table)).await);
-    assert!(names(&complete) == 3 && !complete.contains("<script") && !complete.contains("Look again"), "{complete}");
+    assert!(
+        names(&complete) == 3 && !complete.contains("<script") && !complete.contains("Look again"),
+        "{complete}"
+    );
 }
 
 #[tokio::test]
@@ -218,7 +246,8 @@ async fn every_kind_of_offer_is_shown_and_nothing_of_the_person() {
     assert_eq!(html.matches("<h3>").count(), offers);
     let lead: Value = serde_json::from_str(&lead).unwrap();
     for attribute in ["firstName", "lastName", "email", "ssn", "primaryPhone", "address1"] {
-        let told = lead["personalInformation"][attribute].as_str().unwrap_or_else(|| panic!("no {attribute}"));
+        let told =
+            lead["personalInformation"][attribute].as_str().unwrap_or_else(|| panic!("no {attribute}"));
         assert!(!html.contains(told), "{attribute} is told");
     }
 }
@@ -278,7 +307,10 @@ async fn displays_are_recorded_as_those_of_any_client() {
     let recorded = displays(&daemon, lead).len();
     assert!((3..40).contains(&recorded), "{recorded}");
     let metrics = daemon.metrics().await;
-    assert!(metrics.contains(&format!(r#"offerd_offer_page_displays_total{{recorded="yes"}} {recorded}"#)), "{metrics}");
+    assert!(
+        metrics.contains(&format!(r#"offerd_offer_page_displays_total{{recorded="yes"}} {recorded}"#)),
+        "{metrics}"
+    );
 }
 
 #[tokio::test]
@@ -286,9 +318,15 @@ async fn what_is_not_there_is_said_kindly() {
     let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
     let table = daemon.submit("{}").await.json();
     let cut = &page_url(&table)[..page_url(&table).len() - 1];
-    for url in [cut, &format!("{}/offers/{STRANGER}", daemon.api), &format!("{}/offers/nonsense/embed", daemon.api)] {
+    for url in
+        [cut, &format!("{}/offers/{STRANGER}", daemon.api), &format!("{}/offers/nonsense/embed", daemon.api)]
+    {
         let page = open(&daemon, url).await;
-        assert_eq!((page.status, page.header("content-type")), (404, Some("text/html; charset=utf-8")), "{url}");
+        assert_eq!(
+            (page.status, page.header("content-type")),
+            (404, Some("text/html; charset=utf-8")),
+            "{url}"
+        );
         assert!(text(&page).contains("There is nothing here"), "{url}");
         assert_eq!(rule(&page, "default-src"), "'none'");
     }
@@ -348,7 +386,11 @@ async fn a_page_expires_and_keeps_its_address_until_then() {
     // It is the page that has expired; the offers have their own 31 days.
     assert_eq!(open(&daemon, &format!("{}/click/{offer}", daemon.api)).await.status, 302);
     erase(&daemon, &table);
-    assert_eq!(open(&daemon, &path(&daemon, "")).await.status, 404, "what is erased has not expired: it never was");
+    assert_eq!(
+        open(&daemon, &path(&daemon, "")).await.status,
+        404,
+        "what is erased has not expired: it never was"
+    );
 }
 
 #[tokio::test]
@@ -365,7 +407,11 @@ async fn no_site_shows_it_in_a_frame_unless_the_settings_name_it() {
     let framed = open(&daemon, url(&table, "embedUrl")).await;
     assert_eq!(rule(&framed, "frame-ancestors"), "https://shop.example https://*.shop.example");
     assert!(text(&framed).contains("class=\"framed\""));
-    assert_eq!(rule(&open(&daemon, page_url(&table)).await, "frame-ancestors"), "'none'", "it stands by itself");
+    assert_eq!(
+        rule(&open(&daemon, page_url(&table)).await, "frame-ancestors"),
+        "'none'",
+        "it stands by itself"
+    );
     // In a frame its own addresses are beside it, too.
     let image = addresses(&text(&framed), "src")[0].to_owned();
     let seen = format!("{}/{image}", url(&table, "embedUrl").strip_suffix("/embed").unwrap());

@@ -62,7 +62,7 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
     let table = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
     let seen = last_seen(&context.request.headers);
-    match follow(&context.app, viewer, table, seen).await? {
+    match follow(context.app, viewer, table, seen).await? {
         Followed::Unknown => Err(Failure::unknown_uuid("RateTable", table)),
         Followed::Seen => Ok(Reply::empty(StatusCode::NO_CONTENT)),
         Followed::Changes(changes) => {
@@ -92,18 +92,17 @@ pub enum Followed<S> {
 /// # Errors
 /// When the store cannot be read.
 pub async fn follow(
-    app: &Arc<App>,
+    app: Arc<App>,
     viewer: Viewer,
     table: Uuid,
     seen: Option<u32>,
-) -> Result<Followed<impl Stream<Item = Option<Snapshot>> + Send + Sync + use<>>, Failure> {
+) -> Result<Followed<impl Stream<Item = Option<Snapshot>> + Send + Sync>, Failure> {
     let now = showing::rate_table(app.matchmaker.engine(), viewer, table).await;
     let Some(now) = now.map_err(|_| Failure::unreadable(1))? else { return Ok(Followed::Unknown) };
     let start = Next::Show(now).unless_seen(seen);
     if matches!(start, Next::End) {
         return Ok(Followed::Seen);
     }
-    let app = Arc::clone(app);
     Ok(Followed::Changes(stream::unfold(start, move |next| step(Arc::clone(&app), viewer, table, next))))
 }
 

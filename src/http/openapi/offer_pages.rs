@@ -35,7 +35,10 @@ pub fn operations(_: &mut Components) -> Vec<Draft> {
 fn html(path: &'static str, id: &'static str) -> Draft {
     of_page(path, id, page_id())
         .answers_type("text/html", "The page.")
-        .answers_page(StatusCode::NOT_FOUND, "A page that says that there are no offers here, or none any more.")
+        .answers_page(
+            StatusCode::NOT_FOUND,
+            "A page that says that there are no offers here, or none any more.",
+        )
         .answers_page(StatusCode::GONE, "A page that says that the offers have expired.")
 }
 

@@ -112,11 +112,16 @@ mod tests {
 
     #[test]
     fn a_company_has_its_own_colours_and_all_others_the_usual_ones() {
-        let pages = pages("[offer_pages]\ncolour = '#1d4ed8'\n[offer_pages.companies.Acme]\ncolour = '#9d174d'\n");
+        let pages =
+            pages("[offer_pages]\ncolour = '#1d4ed8'\n[offer_pages.companies.Acme]\ncolour = '#9d174d'\n");
         assert!(pages.brand("Acme").style.contains("--brand: #9d174d; --on-brand: #ffffff"));
         assert!(pages.brand("acme").style.contains("--brand: #1d4ed8; --on-brand: #ffffff"));
         assert!(pages.brand("Acme").style.contains("--brand: #4fd1a1; --on-brand: #000000"));
-        assert_ne!(pages.brand("Acme").policy(true), pages.brand("").policy(true), "each names its own style");
+        assert_ne!(
+            pages.brand("Acme").policy(true),
+            pages.brand("").policy(true),
+            "each names its own style"
+        );
     }
 
     #[test]
@@ -127,7 +132,8 @@ mod tests {
         };
         let none = pages("");
         assert_eq!([false, true].map(|framed| ancestors(&none, framed)), ["'none'"; 2]);
-        let two = pages("[offer_pages]\nframe_ancestors = ['https://a.example', 'https://*.b.example:8443']\n");
+        let two =
+            pages("[offer_pages]\nframe_ancestors = ['https://a.example', 'https://*.b.example:8443']\n");
         assert_eq!(ancestors(&two, false), "'none'");
         assert_eq!(ancestors(&two, true), "https://a.example https://*.b.example:8443");
     }

@@ -88,9 +88,8 @@ fn status(offers: usize, pending: &[PendingResponse]) -> String {
 
 fn loan(offer: LoanOffer) -> Card {
     let monthly = offer.min_monthly_payment.or(offer.monthly_payment);
-    let fee = range(offer.min_fee_rate, offer.max_fee_rate, percent).filter(|_| {
-        offer.max_fee_rate.or(offer.min_fee_rate).is_some_and(|fee| fee.thousandths() > 0)
-    });
+    let fee = range(offer.min_fee_rate, offer.max_fee_rate, percent)
+        .filter(|_| offer.max_fee_rate.or(offer.min_fee_rate).is_some_and(|fee| fee.thousandths() > 0));
     let firm = firmness(offer.pre_approved, offer.pre_qualified, false);
     let amount = |amount: i32| money(Money::from_dollars(amount));
     Card {
@@ -118,12 +117,17 @@ fn credit_card(offer: CreditCardOffer) -> Card {
         uuid: offer.uuid,
         url: offer.url,
         title: details.card_name.unwrap_or_else(|| words(offer.product_sub_type.as_str())),
-        badges: firmness(details.pre_approved, details.pre_qualified, details.pre_selected).into_iter().collect(),
+        badges: firmness(details.pre_approved, details.pre_qualified, details.pre_selected)
+            .into_iter()
+            .collect(),
         about: details.intro_offer_text,
         figures: figures([
             ("Purchase APR", details.purchase_apr_text.or(purchase)),
             ("Intro APR", details.purchase_intro_apr_text),
-            ("Balance transfers", details.balance_transfer_intro_apr_text.or(details.balance_transfer_apr_text)),
+            (
+                "Balance transfers",
+                details.balance_transfer_intro_apr_text.or(details.balance_transfer_apr_text),
+            ),
             ("Annual fee", fee),
         ]),
         features: details.details.unwrap_or_default(),
@@ -145,7 +149,10 @@ fn savings(offer: SavingsOffer) -> Card {
         about: details.description,
         figures: figures([
             ("APY", Some(percent(details.annual_percent_yield))),
-            ("Intro rate", introductory.map(|(rate, months)| format!("{} for {months} months", percent(rate)))),
+            (
+                "Intro rate",
+                introductory.map(|(rate, months)| format!("{} for {months} months", percent(rate))),
+            ),
             ("Minimum deposit", Some(money(details.minimum_deposit))),
             ("Monthly fee", Some(money(details.monthly_fee))),
             ("As of", Some(as_of)),
@@ -224,7 +231,9 @@ fn range<F: PartialEq + Copy, T: Display>(
     figure: impl Fn(F) -> T,
 ) -> Option<String> {
     Some(match (least, greatest) {
-        (Some(least), Some(greatest)) if least != greatest => format!("{}–{}", figure(least), figure(greatest)),
+        (Some(least), Some(greatest)) if least != greatest => {
+            format!("{}–{}", figure(least), figure(greatest))
+        }
         (Some(one), _) => figure(one).to_string(),
         (None, greatest) => format!("up to {}", figure(greatest?)),
     })
@@ -249,7 +258,8 @@ fn percent(percent: Percent) -> String {
 fn money(amount: Money) -> String {
     let cents = amount.cents().unsigned_abs();
     let digits = (cents / 100).to_string();
-    let grouped = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",");
+    let grouped =
+        digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",");
     let sign = if amount.cents() < 0 { "−" } else { "" };
     let fraction = if cents % 100 == 0 { String::new() } else { format!(".{:02}", cents % 100) };
     format!("{sign}${grouped}{fraction}")
@@ -272,11 +282,17 @@ mod tests {
     fn figures_are_written_as_people_write_them() {
         let of_cents = |cents| money(Money::from_cents(cents));
         assert_eq!(of_cents(123_456_789), "$1,234,567.89");
-        assert_eq!([0, 5, 95_000, 100_000, -123_400].map(of_cents), ["$0", "$0.05", "$950", "$1,000", "−$1,234"]);
+        assert_eq!(
+            [0, 5, 95_000, 100_000, -123_400].map(of_cents),
+            ["$0", "$0.05", "$950", "$1,000", "−$1,234"]
+        );
         let of_thousandths = |thousandths| percent(Percent::from_thousandths(thousandths));
         assert_eq!([7_000, 7_250, 6_125, 0].map(of_thousandths), ["7.00%", "7.25%", "6.125%", "0.00%"]);
         assert_eq!(words("line_of_credit"), "Line of credit");
-        assert_eq!([(36, TermUnit::Month), (1, TermUnit::Year)].map(|(of, unit)| term(of, unit).unwrap()), ["36 months", "1 year"]);
+        assert_eq!(
+            [(36, TermUnit::Month), (1, TermUnit::Year)].map(|(of, unit)| term(of, unit).unwrap()),
+            ["36 months", "1 year"]
+        );
         assert_eq!((term(0, TermUnit::Open).as_deref(), term(0, TermUnit::Month)), (Some("Open"), None));
     }
 

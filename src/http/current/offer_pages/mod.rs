@@ -28,8 +28,8 @@ use super::waiting::{EVENT_STREAM, Followed, STILL_PENDING, follow, last_seen};
 use crate::http::App;
 use crate::matching::showing;
 use crate::model::Viewer;
+use crate::records::reading;
 use crate::records::shown::Shown;
-use crate::records::{Unavailable, reading};
 use crate::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
 use crate::web::{Context, Failure, Params, Reply};
 
@@ -82,7 +82,7 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
     // What the page itself has shown, until the stream has.
     let shown = context.request.query_value("seen").and_then(|version| version.parse().ok());
     let seen = last_seen(&context.request.headers).or(shown);
-    match follow(app, opened.viewer, opened.table, seen).await? {
+    match follow(Arc::clone(app), opened.viewer, opened.table, seen).await? {
         Followed::Unknown => Err(unknown()),
         Followed::Seen => Ok(Reply::empty(StatusCode::NO_CONTENT).own_site()),
         Followed::Changes(changes) => {
@@ -102,20 +102,20 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
 
 /// Answers with a transparent pixel, whatever the path says; records the display of an offer of the page.
 pub async fn seen(context: Context<App>) -> Result<Reply, Failure> {
-    if context.request.method == Method::GET {
-        let recorded = record_seen(&context).await;
+    let Context { app, request, params, .. } = context;
+    if request.method == Method::GET {
+        let within = app.click_rates.count_address(&request).is_ok();
+        let recorded = within && record_seen(&app, &params).await;
         counter!(OFFER_PAGE_DISPLAYS, "recorded" => if recorded { "yes" } else { "no" }).increment(1);
     }
     Ok(transparent_pixel().own_site())
 }
 
 /// Whether it was an offer of the page, and is recorded.
-async fn record_seen(context: &Context<App>) -> bool {
-    let Context { app, request, params, .. } = context;
-    if app.click_rates.count_address(request).is_err() {
+async fn record_seen(app: &App, params: &Params) -> bool {
+    let (Ok(Found::Open(opened)), Ok(offer)) = (find(app, params), params.uuid("offer")) else {
         return false;
-    }
-    let (Ok(Found::Open(opened)), Ok(offer)) = (find(app, params), params.uuid("offer")) else { return false };
+    };
     let shown = Shown { lead: opened.lead, rate_table: opened.table, offer };
     app.click_rates.takes_display(offer) && record_display(app, shown).await
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use hyper::StatusCode;
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Value;
+use minijinja::value::{Serde, Value};
 use minijinja::{Environment, UndefinedBehavior, context};
 use tracing::error;
 
@@ -86,12 +86,12 @@ impl Message {
 /// Our fault, logged.
 pub fn page(page: &Page) -> Result<String, Failure> {
     let Page { name, brand, framed, root, until, snapshot } = page;
-    let shelf = Value::from_serialize(read(snapshot)?);
+    let shelf = Value::from(Serde(read(snapshot)?));
     let offers = offers(&shelf, snapshot, root)?;
     let offers = Value::from_safe_string(offers);
-    let body = render("page.html", context! { shelf, offers, until, test => snapshot.test })?;
+    let body = render("page.html", context! { shelf, offers, until => *until, test => snapshot.test })?;
     let script = snapshot.pending.then_some(SCRIPT);
-    layout(context! { title => "Your offers", name, framed }, brand, body, script)
+    layout(context! { title => "Your offers", name => name.as_str(), framed => *framed }, brand, body, script)
 }
 
 /// A page without offers.
@@ -109,7 +109,7 @@ pub fn message(name: &str, brand: &Brand, framed: bool, message: Message) -> Res
 /// # Errors
 /// Our fault, logged.
 pub fn event(snapshot: &Snapshot, root: &str) -> Result<Bytes, Failure> {
-    let html = offers(&Value::from_serialize(read(snapshot)?), snapshot, root)?;
+    let html = offers(&Value::from(Serde(read(snapshot)?)), snapshot, root)?;
     let mut event = format!("event: offers\nid: {}\n", snapshot.version);
     // Whatever a partner wrote, no line of it is anything but data.
     for line in html.split(['\n', '\r']) {
@@ -200,7 +200,8 @@ mod tests {
     /// A stream is read line by line, and a line may end in three ways.
     #[test]
     fn no_text_of_a_partner_is_an_event_of_its_own() {
-        let hostile = example().replace("\"Everyday\"", "\"Everyday\\r\\nid: 9\\rdata: x\\n\\nevent: other\"");
+        let hostile =
+            example().replace("\"Everyday\"", "\"Everyday\\r\\nid: 9\\rdata: x\\n\\nevent: other\"");
         let event = event(&snapshot(hostile, true), "").unwrap();
         let text = std::str::from_utf8(&event).unwrap();
         let (head, lines) = text.trim_end().split_at(text.find("data: ").unwrap());

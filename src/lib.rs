@@ -44,6 +44,7 @@
 //! | index | what finds records in the files of a volume, and can always be made anew from them |
 //! | journal | where a group is durable first, until the files of the volumes are synced |
 //! | lead | a person and what they look for, as a client submits it |
+//! | offer page | what shows a person the offers of one rate table, by an address that is the whole right to see them |
 //! | outcome | what became of a seat at a table: offers, no offers, a failure, or no answer in time; also of one that was not asked after all |
 //! | permit | the right of new work to be in flight |
 //! | quote | the part of an offer that depends on the lead |
@@ -151,8 +152,8 @@
 //! - A command has one path: it asks the admin routes, over the listener of a running daemon or in its own process over the store
 //!   that it has opened; only `cli/admin_client.rs` knows which.
 //! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
-//! - An id tells of no other: uuids are made in [`ids`] only, and an offer's, which is public, leads to its table only for
-//!   who has the store's key ([`records::offer_ids`]).
+//! - An id tells of no other: uuids are made in [`ids`] only, and an offer's, which is public, and a page's, which is a person's, lead to
+//!   their table only for who has the store's key ([`records::offer_ids`], [`records::page_ids`]).
 //! - A test token sees records of tests only, a publishable one no personal data ([`model::Viewer`]).
 //! - A lead has one thread: its connection, actors, timers and calls to partners; what reaches beyond is published whole (a
 //!   configuration) or atomic (limits, breakers). What blocks, or takes more than a few milliseconds, is done aside.

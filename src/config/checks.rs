@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+use super::colour::Colour;
 use super::raw::{
-    OneOrMany, Raw, RawApi, RawApproval, RawLimits, RawLog, RawMatching, RawReference, RawStore, RawTls,
+    OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawLimits, RawLog, RawMatching, RawOfferPages, RawReference, RawStore, RawTls,
     RawTracing,
 };
-use super::settings::{
-    AnalyticsSettings, ApiSettings, ApprovalSettings, ConsoleSettings, DescribedSetting, EngineSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings,
-};
-use crate::declaration::HumanDuration;
+use super::settings::{AnalyticsSettings, ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting, EngineSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings};
+use crate::declaration::{HumanDuration, quoted};
 use crate::telemetry::logging;
 
 /// Faults as (key, message).
@@ -51,6 +50,7 @@ pub(super) fn checked(
         },
         limits: limits(raw.limits, raw.api.max_body_bytes, found),
         api: api(raw.api, api_listen, found),
+        offer_pages: offer_pages(raw.offer_pages, found),
         matching,
         wire: WireSettings {
             max_ejected_percent: count(
@@ -152,6 +152,75 @@ fn approval(raw: &RawApproval, found: &mut Found) -> ApprovalSettings {
             found,
         ),
     }
+}
+
+fn offer_pages(raw: RawOfferPages, found: &mut Found) -> OfferPageSettings {
+    let frame_ancestors: Vec<String> = raw.frame_ancestors.into();
+    for origin in frame_ancestors.iter().filter(|origin| !is_frame_ancestor(origin)) {
+        let wanted = "must be origins such as `https://shop.example` or `https://*.shop.example`";
+        fault("offer_pages.frame_ancestors", format!("{wanted}, got `{origin}`"), found);
+    }
+    let mut of = |key: &str, text: &str, ground| colour(&format!("offer_pages.{key}"), text, ground, found);
+    let brand = BrandSettings {
+        name: None,
+        colour: of("colour", &raw.colour, Colour::LIGHT_GROUND),
+        dark_colour: of("dark_colour", &raw.dark_colour, Colour::DARK_GROUND),
+    };
+    let companies = raw.companies.into_iter();
+    OfferPageSettings {
+        open_for: duration("offer_pages.open_for", raw.open_for, MINUTE, 31 * DAY, found),
+        frame_ancestors,
+        companies: companies.map(|(name, own)| own_brand(name, own, &brand, found)).collect(),
+        brand,
+    }
+}
+
+/// How pages of a company look that says so itself, in part or in whole.
+fn own_brand(
+    company: String,
+    raw: RawBrand,
+    brand: &BrandSettings,
+    found: &mut Found,
+) -> (String, BrandSettings) {
+    let place = format!("offer_pages.companies.{}", quoted(&company));
+    let mut or_usual = |key: &str, text: String, ground, usual| match text.is_empty() {
+        true => usual,
+        false => colour(&format!("{place}.{key}"), &text, ground, found),
+    };
+    let own = BrandSettings {
+        name: Some(raw.name).filter(|name| !name.is_empty()),
+        colour: or_usual("colour", raw.colour, Colour::LIGHT_GROUND, brand.colour),
+        dark_colour: or_usual("dark_colour", raw.dark_colour, Colour::DARK_GROUND, brand.dark_colour),
+    };
+    (company, own)
+}
+
+/// A colour that text has on a ground.
+fn colour(key: &str, text: &str, ground: Colour, found: &mut Found) -> Colour {
+    let Some(colour) = Colour::parse(text) else {
+        fault(key, format!("must be a colour such as `#0b6e4f`, got `{text}`"), found);
+        return ground.ink();
+    };
+    let (contrast, least) = (colour.contrast(ground), Colour::LEAST_CONTRAST);
+    if contrast < least {
+        let other = if ground.ink() == Colour::BLACK { "darker" } else { "lighter" };
+        // Rounded down, so that what is too little never looks like enough.
+        let contrast = (contrast * 100.0).floor() / 100.0;
+        let message = format!(
+            "must have a contrast of at least {least}:1 with its ground {ground}, or it is not read well; {colour} has {contrast}:1: take \
+             a {other} one"
+        );
+        fault(key, message, found);
+    }
+    colour
+}
+
+/// An origin as a policy for frames has it: perhaps of any name below a domain, and nothing that would end the list.
+fn is_frame_ancestor(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host = host.map(|host| host.strip_prefix("*.").unwrap_or(host));
+    let is_of_host = |letter: char| letter.is_ascii_alphanumeric() || "-.:[]".contains(letter);
+    host.is_some_and(|host| !host.is_empty() && host.chars().all(is_of_host))
 }
 
 fn log(raw: RawLog, found: &mut Found) -> LogSettings {

@@ -4,6 +4,7 @@
 //! `OFFERD__SECTION__KEY`. All faults are reported at once, each with the file and line or the variable that caused it.
 
 mod checks;
+mod colour;
 mod layers;
 mod raw;
 mod reload;
@@ -11,8 +12,9 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use colour::Colour;
 pub use layers::DEFAULTS;
 pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
-    ApiSettings, ApprovalSettings, ConsoleSettings, DescribedSetting, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings, SignIn, StoreSettings, TlsSettings, TokenSettings, WireSettings,
+    ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings, SignIn, StoreSettings, TlsSettings, TokenSettings, WireSettings,
 };

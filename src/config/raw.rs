@@ -1,5 +1,7 @@
 //! The settings as they are written.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::settings::SignIn;
@@ -11,6 +13,7 @@ use crate::telemetry::logging::LogFormat;
 #[serde(deny_unknown_fields)]
 pub(super) struct Raw {
     pub api: RawApi,
+    pub offer_pages: RawOfferPages,
     pub integrations: RawListener,
     pub admin: RawListener,
     pub console: RawConsole,
@@ -44,6 +47,28 @@ pub(super) struct RawApi {
     pub write_timeout: HumanDuration,
     pub demo: bool,
     pub tls: RawTls,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawOfferPages {
+    pub open_for: HumanDuration,
+    pub frame_ancestors: OneOrMany,
+    pub colour: String,
+    pub dark_colour: String,
+    pub companies: BTreeMap<String, RawBrand>,
+}
+
+/// What a company has otherwise; an empty text is not given.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawBrand {
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub colour: String,
+    #[serde(default)]
+    pub dark_colour: String,
 }
 
 #[derive(Debug, Deserialize)]

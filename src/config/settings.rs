@@ -1,5 +1,6 @@
 //! The settings as the daemon uses them: checked, in types, with their units.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use ipnet::IpNet;
 use serde::Deserialize;
 
 use super::checks::checked;
+use super::colour::Colour;
 use super::layers::Layers;
 use super::raw::Raw;
 use crate::declaration::{Fault, Reading, read_table};
@@ -22,6 +24,8 @@ pub type DescribedSetting = (String, String, String);
 pub struct Settings {
     /// `[api]`; its limits hold for every listener.
     pub api: ApiSettings,
+    /// `[offer_pages]`
+    pub offer_pages: OfferPageSettings,
     /// `[integrations]`
     pub integrations: ListenerSettings,
     /// `[admin]`
@@ -86,6 +90,30 @@ pub struct ApiSettings {
     pub demo: bool,
     /// What the api listener shows who it is with; `None` for HTTP in the clear.
     pub tls: Option<TlsSettings>,
+}
+
+/// `[offer_pages]`
+#[derive(Debug, Clone)]
+pub struct OfferPageSettings {
+    /// How long a page opens after its rate table was made.
+    pub open_for: Duration,
+    /// Origins whose pages may show it in a frame.
+    pub frame_ancestors: Vec<String>,
+    /// How it looks where nothing else is said.
+    pub brand: BrandSettings,
+    /// How it looks for companies, by their names.
+    pub companies: BTreeMap<String, BrandSettings>,
+}
+
+/// How a page looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrandSettings {
+    /// The name at its head; `None` for that of the company.
+    pub name: Option<String>,
+    /// The colour of buttons and links on a light ground.
+    pub colour: Colour,
+    /// The same on a dark ground.
+    pub dark_colour: Colour,
 }
 
 /// `[integrations]`, `[admin]`

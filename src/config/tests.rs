@@ -39,23 +39,31 @@ fn a_file_goes_over_the_defaults_and_the_environment_over_both() {
 #[test]
 fn lists_are_given_by_the_environment_with_commas() {
     let lists = DEFAULTS.lines().filter(|line| line.contains(" = [")).count();
-    let keys = ["API__VENDOR", "API__CORS_ORIGINS", "LIMITS__EXEMPT", "LIMITS__TRUSTED_PROXIES"];
+    let keys = [
+        "API__VENDOR",
+        "API__CORS_ORIGINS",
+        "LIMITS__EXEMPT",
+        "LIMITS__TRUSTED_PROXIES",
+        "OFFER_PAGES__FRAME_ANCESTORS",
+    ];
     assert_eq!(lists, keys.len(), "each list of the defaults is among the keys");
-    let settings = |values: [&str; 4]| {
+    let settings = |values: [&str; 5]| {
         let name = |key: &str| format!("OFFERD__{key}");
         let variables = keys.iter().zip(values).map(|(key, value)| (name(key), value.to_owned()));
         Settings::from_layers(None, variables).unwrap()
     };
 
-    let two = ["acme, shop", "https://a.example,https://b.example", "10.0.0.0/8,::1/128", "192.0.2.0/24 ,"];
-    let two = settings(two);
+    let origins = "https://a.example,https://b.example";
+    let two = settings(["acme, shop", origins, "10.0.0.0/8,::1/128", "192.0.2.0/24 ,", origins]);
     assert_eq!(two.api.vendor, ["acme", "shop"]);
     assert_eq!(two.api.cors_origins, ["https://a.example", "https://b.example"]);
     assert_eq!((two.limits.exempt.len(), two.limits.trusted_proxies.len()), (2, 1));
+    assert_eq!(two.offer_pages.frame_ancestors, two.api.cors_origins);
 
-    let none = settings([""; 4]);
+    let none = settings([""; 5]);
     assert!(none.api.vendor.is_empty() && none.api.cors_origins.is_empty());
     assert!(none.limits.exempt.is_empty() && none.limits.trusted_proxies.is_empty());
+    assert!(none.offer_pages.frame_ancestors.is_empty());
 }
 
 #[test]
@@ -174,6 +182,39 @@ fn limits_and_tls_are_read_and_their_faults_told() {
             "OFFERD__ADMIN__TLS__KEY: `admin.tls.key` is set without a certificate",
             "offerd.toml:2: `api.tls.certificate` is set without a key",
             "offerd.toml:4: `limits.exempt` must be networks such as `10.0.0.0/8`, got `here`",
+        ]
+    );
+}
+
+#[test]
+fn a_company_has_pages_of_its_own_colours_and_what_is_not_read_well_is_told() {
+    let file = "[offer_pages]\ncolour = '#1d4ed8'\n[offer_pages.companies.'Acme Loans, Inc.']\nname = 'Acme'\n\
+                dark_colour = '#ffffff'\n";
+    let pages = of(file).offer_pages;
+    let acme = &pages.companies["Acme Loans, Inc."];
+    assert_eq!(
+        (acme.name.as_deref(), acme.colour, pages.brand.name),
+        (Some("Acme"), pages.brand.colour, None)
+    );
+    assert_eq!((acme.colour.to_string(), acme.dark_colour.to_string()), ("#1d4ed8".into(), "#ffffff".into()));
+
+    let file = "[offer_pages]\ncolour = 'green'\nframe_ancestors = ['*', \"https://a.example; script-src *\"]\n\
+                open_for = '32days'\n[offer_pages.companies.'Acme Loans']\ncolour = '#ffcc00'\ndark_colour = '#333333'\n\
+                color = '#000000'\n";
+    assert_eq!(
+        faults(file, &[]),
+        [
+            "offerd.toml:2: `offer_pages.colour` must be a colour such as `#0b6e4f`, got `green`",
+            "offerd.toml:3: `offer_pages.frame_ancestors` must be origins such as `https://shop.example` or \
+             `https://*.shop.example`, got `*`",
+            "offerd.toml:3: `offer_pages.frame_ancestors` must be origins such as `https://shop.example` or \
+             `https://*.shop.example`, got `https://a.example; script-src *`",
+            "offerd.toml:4: `offer_pages.open_for` must be from 60s to 2678400s, got 2764800s",
+            "offerd.toml:6: `offer_pages.companies.\"Acme Loans\".colour` must have a contrast of at least 4.5:1 with its \
+             ground #f5f6f4, or it is not read well; #ffcc00 has 1.37:1: take a darker one",
+            "offerd.toml:7: `offer_pages.companies.\"Acme Loans\".dark_colour` must have a contrast of at least 4.5:1 with its \
+             ground #1a2027, or it is not read well; #333333 has 1.3:1: take a lighter one",
+            "offerd.toml:8: `offer_pages.companies.\"Acme Loans\".color` is not a known key; did you mean `colour`?",
         ]
     );
 }

@@ -1,8 +1,8 @@
-//! How often offers may be opened, and prefills be asked for.
+//! How often offers may be opened, pages of offers, and prefills be asked for.
 //!
 //! A click asks for no token and its address is public, so it is limited whoever sends it, those networks included that no
-//! other rate holds for: who tries addresses out is slowed down, and who opens one for ever fills nothing. Who tries out prefill
-//! tokens, with an access token that ships in apps, is slowed down alike.
+//! other rate holds for: who tries addresses out is slowed down, and who opens one for ever fills nothing. So is whatever a page
+//! of offers asks for. Who tries out prefill tokens, with an access token that ships in apps, is slowed down alike.
 
 use std::net::IpAddr;
 
@@ -15,10 +15,11 @@ use crate::config::LimitSettings;
 use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 use crate::web::{Allowances, Failure, Request, Standing};
 
-/// The allowances of who clicks, and of what is clicked.
+/// The allowances of who clicks, of what is clicked, and of what a page says was seen.
 pub struct ClickRates {
     addresses: Option<Allowances<IpAddr>>,
     offers: Option<Allowances<Uuid>>,
+    displays: Option<Allowances<Uuid>>,
     trusted_proxies: Vec<IpNet>,
 }
 
@@ -34,11 +35,12 @@ impl ClickRates {
         Self {
             addresses: limits.per_address.map(|of| Allowances::new("click_address", rate(of))),
             offers: limits.clicks_per_offer.map(|of| Allowances::new("click_offer", rate(of))),
+            displays: limits.clicks_per_offer.map(|of| Allowances::new("display_offer", rate(of))),
             trusted_proxies: limits.trusted_proxies.clone(),
         }
     }
 
-    /// Counts a click for its address, before anything is looked up.
+    /// Counts a click, or what is asked of a page, for its address, before anything is looked up.
     ///
     /// # Errors
     /// 429.
@@ -60,6 +62,11 @@ impl ClickRates {
     /// 429.
     pub fn count_offer(&self, offer: Uuid) -> Result<(), Failure> {
         self.offers.as_ref().map_or(Ok(()), |offers| within(offers.take(&offer), "click_offer_rate"))
+    }
+
+    /// Counts a display of an offer that a page tells of; whether it is to be recorded. As often as it may be clicked.
+    pub fn takes_display(&self, offer: Uuid) -> bool {
+        self.displays.as_ref().is_none_or(|offers| offers.take(&offer).retry_after_s.is_none())
     }
 }
 

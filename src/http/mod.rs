@@ -27,6 +27,7 @@ use uuid::Uuid;
 use self::click_rates::ClickRates;
 use self::current::bodies::BodyKeys;
 use self::current::docs::Docs;
+use self::current::offer_pages::brand::OfferPages;
 use self::openapi::Addresses;
 pub use self::reception::Reception;
 use self::record_ids::RecordIds;
@@ -75,6 +76,8 @@ pub struct App {
     pub fingerprint: Box<str>,
     /// How long after a lead was made a publishable token may merge into it.
     pub publishable_merge: Duration,
+    /// What pages of offers are made with.
+    pub offer_pages: OfferPages,
     /// How often offers may be opened.
     pub click_rates: ClickRates,
     /// Numbers for the records of UI events.
@@ -123,6 +126,7 @@ impl App {
             body_timeout: settings.api.request_timeout,
             fingerprint: format!("{:08x}", crc32fast::hash(made_with.as_bytes())).into(),
             publishable_merge: settings.limits.publishable_merge,
+            offer_pages: OfferPages::new(&settings.offer_pages),
             click_rates: ClickRates::new(&settings.limits),
             record_ids: RecordIds::default(),
             docs,

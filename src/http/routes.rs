@@ -4,7 +4,7 @@
 use hyper::Method;
 
 use super::current::{
-    analytics, clicks, demo, docs, explanations, featured_institutions, home, leads, loan_reports, offer_previews, partner_events, prefills, rate_tables, ui_events, universities, vehicles, waiting,
+    analytics, clicks, demo, docs, explanations, featured_institutions, home, leads, loan_reports, offer_pages, offer_previews, partner_events, prefills, rate_tables, ui_events, universities, vehicles, waiting,
 };
 use super::{App, v1};
 use crate::web::{Editions, Handler, Route, Scope, handler};
@@ -105,6 +105,38 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::All,
         about: "Where an offer's url leads: records the click and sends the person on to the partner.",
         handler: handler!(clicks::open),
+    },
+    Route {
+        method: Method::GET,
+        path: "/offers/{page}",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Where a rate table's partnerPageUrl leads: shows a person its offers as they arrive.",
+        handler: handler!(offer_pages::show),
+    },
+    Route {
+        method: Method::GET,
+        path: "/offers/{page}/embed",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Where its embedUrl leads: the same page for a frame, on the origins that the operator allows.",
+        handler: handler!(offer_pages::embed),
+    },
+    Route {
+        method: Method::GET,
+        path: "/offers/{page}/events",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Streams the offers of that page to its own script whenever they change, until the table is complete.",
+        handler: handler!(offer_pages::events),
+    },
+    Route {
+        method: Method::GET,
+        path: "/offers/{page}/{offer}/seen.gif",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Records that an offer of that page was seen, as an image: always the transparent GIF of one pixel.",
+        handler: handler!(offer_pages::seen),
     },
     Route {
         method: Method::GET,

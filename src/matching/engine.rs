@@ -38,7 +38,7 @@ pub struct Engine {
     pub limiter: Limiter,
     /// How the asks of partners have ended lately.
     pub statistics: AskStatistics,
-    /// Where clicks go.
+    /// Where clicks go, and where the pages of rate tables are.
     pub base_url: String,
     /// Follows leads, where there is a collector of traces.
     pub traces: Traces,

@@ -10,13 +10,13 @@ use crate::partners::template::{Place, write_offer};
 use crate::rate_table::table::Table;
 use crate::records::templates::Templates;
 
-/// The specification's RateTable as JSON. `base_url` is where clicks go.
+/// The specification's RateTable as JSON. `base_url` is where clicks go, and where the table's page is.
 ///
 /// # Errors
 /// The fingerprint of a text that the store does not have (any more).
 pub fn render(table: &Table, base_url: &str, templates: &Templates) -> Result<Bytes, Fingerprint> {
     let mut out = Vec::with_capacity(1024 + table.offers() * 2048);
-    serde_json::to_writer(&mut out, &Head::of(table)).expect("writing to memory does not fail");
+    serde_json::to_writer(&mut out, &Head::of(table, base_url, templates)).expect("writing to memory does not fail");
     out.pop();
 
     let mut url = String::with_capacity(base_url.len() + 48);
@@ -82,16 +82,21 @@ struct Head {
     created_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     loan_amount: Option<i32>,
+    partner_page_url: String,
+    embed_url: String,
 }
 
 impl Head {
-    fn of(table: &Table) -> Self {
+    fn of(table: &Table, base_url: &str, templates: &Templates) -> Self {
         let head = table.head();
+        let page = format!("{base_url}/offers/{}", templates.page_ids.uuid(head.uuid));
         Self {
             uuid: head.uuid,
             lead_uuid: head.lead,
             created_at: Timestamp::from_millis(head.created_at).unwrap_or_default(),
             loan_amount: head.loan_amount,
+            embed_url: format!("{page}/embed"),
+            partner_page_url: page,
         }
     }
 }

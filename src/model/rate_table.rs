@@ -30,6 +30,15 @@ pub struct RateTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub loan_amount: Option<i32>,
+    /// The address of a page that shows the offers to a person as they arrive, absolute; it opens without a token, so whoever has it
+    /// sees the offers. v1 has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = "uri")]
+    pub partner_page_url: Option<String>,
+    /// The same page for an `iframe`, on the origins that the operator allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = "uri")]
+    pub embed_url: Option<String>,
     /// Offers of credit cards.
     #[serde(default)]
     #[schema(required = true)]

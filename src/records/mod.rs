@@ -1,14 +1,16 @@
 //! The records of leads and rate tables: what is written of them when, and how it is read again.
 //!
 //! [`writing`] has the commits of a lead and of its tables, [`reading`] folds them; tables are shown with their [`templates`],
-//! and their offers by [`offer_ids`]. A [`posting`](postings) is a payout as it counts towards a budget, an [`identity`] who a
-//! lead is for the look-back. [`history`] finds what became of a lead, [`shown`] whether an offer that is named was ever shown. [`loan_reports`] are of
-//! no lead.
+//! their offers by [`offer_ids`] and their pages by [`page_ids`], both made by a [`permutation`]. A [`posting`](postings) is a payout
+//! as it counts towards a budget, an [`identity`] who a lead is for the look-back. [`history`] finds what became of a lead, [`shown`]
+//! whether an offer that is named was ever shown. [`loan_reports`] are of no lead.
 
 pub mod history;
 pub mod identity;
 pub mod loan_reports;
 pub mod offer_ids;
+pub mod page_ids;
+mod permutation;
 pub mod postings;
 pub mod reading;
 pub mod shown;
@@ -23,7 +25,7 @@ use crate::store::Store;
 pub struct Records {
     /// The store.
     pub store: Store,
-    /// Prepared templates, and the uuids of offers.
+    /// Prepared templates, and the uuids of offers and pages.
     pub templates: Templates,
 }
 

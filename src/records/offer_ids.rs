@@ -2,17 +2,17 @@
 //!
 //! An offer's uuid stands in click addresses, goes to partners, and is public in effect; the uuid of its table is not, since
 //! it opens the table to a publishable token. So the 122 bits of a uuid that are free hold the time of the table, the first
-//! 62 of its random bits and the offer's number (12 bits), put through a permutation under a key: no index is
+//! 62 of its random bits and the offer's number (12 bits), put through a [permutation](super::permutation) under a key: no index is
 //! written, no two offers share an id, and without the key an id reveals neither its table nor its siblings. Of the table's
 //! last 12 bits nothing is in it; the table is looked up by the rest.
 //!
 //! Tables of earlier builds end in 12 zero bits, and their offers' uuids are those of the tables with the number in that
 //! place; they stay as they were given out.
 
-use siphasher::sip::SipHasher24;
-use siphasher::sip128;
+use siphasher::sip128::SipHasher24;
 use uuid::{Builder, Uuid};
 
+use super::permutation::Permutation;
 use crate::ids;
 use crate::model::ProductType;
 use crate::rate_table::record::NUMBER_BITS;
@@ -23,14 +23,6 @@ pub const KEPT_AS: &[u8] = b"offer_ids";
 
 /// What the key is derived for.
 const PURPOSE: &str = "offer ids";
-
-/// Bits of a half of the block.
-const HALF_BITS: u32 = 61;
-const HALF: u64 = (1 << HALF_BITS) - 1;
-
-/// Rounds of the permutation. Four make one that cannot be distinguished from a random one (Luby and Rackoff); twice as many cost
-/// nothing that could be measured.
-const ROUNDS: u8 = 8;
 
 /// The last bits of a table's uuid, where earlier builds had an offer's number.
 const NUMBER: u128 = (1 << NUMBER_BITS) - 1;
@@ -48,10 +40,8 @@ pub fn table_uuid_of(make: impl FnMut() -> Uuid) -> Uuid {
 }
 
 /// Makes the uuids of offers, and reads them.
-#[derive(Clone)]
-pub struct OfferIds {
-    key: [u8; 16],
-}
+#[derive(Debug, Clone)]
+pub struct OfferIds(Permutation);
 
 /// What an offer's uuid names, if it was made by this store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,18 +62,12 @@ pub enum Named {
     },
 }
 
-impl std::fmt::Debug for OfferIds {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("OfferIds(***)")
-    }
-}
-
 impl OfferIds {
     /// Under the key of a store: the one that came with an import, or else the store's own.
     pub fn of(store: &Store) -> Self {
         let kept = store.get(Tree::Meta, KEPT_AS).ok().flatten();
         let kept = kept.and_then(|kept| kept.try_into().ok());
-        Self { key: kept.unwrap_or_else(|| Self::derived(store)) }
+        Self(Permutation::new(kept.unwrap_or_else(|| Self::derived(store))))
     }
 
     fn derived(store: &Store) -> [u8; 16] {
@@ -93,20 +77,25 @@ impl OfferIds {
 
     /// The key, for an export.
     pub fn key(&self) -> &[u8] {
-        &self.key
+        self.0.key()
+    }
+
+    /// The permutation of another purpose, under a key that goes where this one goes.
+    pub(super) fn permutation_for(&self, purpose: &str) -> Permutation {
+        self.0.derived(purpose)
     }
 
     /// The uuid of a table's offer.
     pub fn uuid(&self, table: Uuid, number: u16) -> Uuid {
         let place = place(table, number);
-        if is_earlier(table) { place } else { spread(self.permuted(packed(place.as_u128()))) }
+        if is_earlier(table) { place } else { self.0.hide(place) }
     }
 
     /// The uuid of an offer in previews: always the same, and no table's, since it is of another version. It is keyed so that nobody
     /// finds out by it which offers there are.
     pub fn preview(&self, partner: &str, product_type: ProductType, offer: &str) -> Uuid {
         let name = format!("{partner}\0{product_type}\0{offer}");
-        let hash = sip128::SipHasher24::new_with_key(&self.key).hash(name.as_bytes());
+        let hash = SipHasher24::new_with_key(self.0.key()).hash(name.as_bytes());
         Builder::from_random_bytes(hash.as_bytes()).into_uuid()
     }
 
@@ -114,8 +103,7 @@ impl OfferIds {
     pub fn read(&self, offer: Uuid) -> Option<Named> {
         let named = match offer.get_version_num() {
             7 => offer.as_u128(),
-            8 => unpacked(self.restored(packed(offer.as_u128()))),
-            _ => return None,
+            _ => self.0.reveal(offer)?.as_u128(),
         };
         let number = u16::try_from(named & NUMBER).expect("12 bits are left");
         let table = Uuid::from_u128(named & !NUMBER);
@@ -124,30 +112,6 @@ impl OfferIds {
             (_, 7) => Some(Named::Earlier { table, number }),
             _ => Some(Named::Offer { begins: table, number }),
         }
-    }
-
-    fn permuted(&self, block: u128) -> u128 {
-        let (mut left, mut right) = halves(block);
-        for round in 0..ROUNDS {
-            (left, right) = (right, left ^ self.round(round, right));
-        }
-        u128::from(left) << HALF_BITS | u128::from(right)
-    }
-
-    fn restored(&self, block: u128) -> u128 {
-        let (mut left, mut right) = halves(block);
-        for round in (0..ROUNDS).rev() {
-            (left, right) = (right ^ self.round(round, left), left);
-        }
-        u128::from(left) << HALF_BITS | u128::from(right)
-    }
-
-    /// SipHash is made to be a keyed function of short inputs whose outputs reveal nothing of its key.
-    fn round(&self, round: u8, half: u64) -> u64 {
-        let mut input = [0; 9];
-        input[0] = round;
-        input[1..].copy_from_slice(&half.to_be_bytes());
-        SipHasher24::new_with_key(&self.key).hash(&input) & HALF
     }
 }
 
@@ -162,35 +126,13 @@ pub fn is_earlier(table: Uuid) -> bool {
     table.as_u128() & NUMBER == 0
 }
 
-fn halves(block: u128) -> (u64, u64) {
-    let half = |bits: u128| u64::try_from(bits & u128::from(HALF)).expect("61 bits are left");
-    (half(block >> HALF_BITS), half(block))
-}
-
-/// The bits of a uuid without those of version and variant: 48, 12 and 62 of them.
-fn packed(uuid: u128) -> u128 {
-    (uuid >> 80) << 74 | (uuid >> 64 & 0xfff) << 62 | (uuid & ((1 << 62) - 1))
-}
-
-/// The table's UUIDv7 of which these are the bits.
-fn unpacked(bits: u128) -> u128 {
-    (bits >> 74) << 80 | 7 << 76 | (bits >> 62 & 0xfff) << 64 | 2 << 62 | (bits & ((1 << 62) - 1))
-}
-
-/// The UUIDv8 of which these are the bits.
-fn spread(bits: u128) -> Uuid {
-    Uuid::new_v8(unpacked(bits).to_be_bytes())
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::rate_table::record::MAX_OFFERS;
 
     fn ids(key: u8) -> OfferIds {
-        OfferIds { key: [key; 16] }
+        OfferIds(Permutation::new([key; 16]))
     }
 
     fn begins(table: Uuid) -> Uuid {
@@ -252,16 +194,6 @@ mod tests {
             least = least.min(distance(offer, ids(2).uuid(table, 1)));
         }
         assert!(least > 25, "two ids differ in {least} bits of 122 only");
-    }
-
-    proptest! {
-        #[test]
-        fn it_is_a_permutation(block in 0..1_u128 << 122, key in any::<u8>()) {
-            let permuted = ids(key).permuted(block);
-            prop_assert!(permuted < 1 << 122);
-            prop_assert_eq!(ids(key).restored(permuted), block);
-            prop_assert_eq!(packed(unpacked(block)), block);
-        }
     }
 
     #[test]

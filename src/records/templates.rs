@@ -1,10 +1,11 @@
 //! What rate tables are shown with. Prepared templates by fingerprint: those of the book in memory, and older ones read back from
-//! the store; and the uuids of offers.
+//! the store; and the uuids of offers and of pages.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::offer_ids::OfferIds;
+use super::page_ids::PageIds;
 use crate::partners::{Book, Fingerprint, SeatTemplate, Template};
 use crate::store::{Commit, CommitError, Store, Tree};
 
@@ -14,6 +15,8 @@ pub struct Templates {
     store: Store,
     /// The uuids of offers, which their addresses are made of.
     pub ids: OfferIds,
+    /// The uuids of pages, likewise.
+    pub page_ids: PageIds,
     offers: Arc<RwLock<HashMap<Fingerprint, Arc<Template>>>>,
     seats: Arc<RwLock<HashMap<Fingerprint, Arc<SeatTemplate>>>>,
 }
@@ -24,7 +27,9 @@ const TEXTS_PER_COMMIT: usize = 256;
 impl Templates {
     /// Templates of a store, none of them in memory yet.
     pub fn new(store: Store) -> Self {
-        Self { ids: OfferIds::of(&store), store, offers: Arc::default(), seats: Arc::default() }
+        let ids = OfferIds::of(&store);
+        let page_ids = PageIds::beside(&ids);
+        Self { ids, page_ids, store, offers: Arc::default(), seats: Arc::default() }
     }
 
     /// Takes in a book: once this returns, the store has every template of it.

@@ -6,7 +6,7 @@
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE,
-    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HeaderName, HeaderValue, ORIGIN, VARY,
 };
 use hyper::{HeaderMap, Method, StatusCode};
 
@@ -16,6 +16,9 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
     "ETag, Retry-After, RateLimit, RateLimit-Policy, Request-Id, Location, Table-Deadline, Unknown-Keys",
 );
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
+
+/// The header of an answer that no page of another origin may read, whichever origins may call ([`Reply::own_site`]).
+pub(super) const OWN_SITE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// Which origins may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,10 +55,12 @@ impl Cors {
         })
     }
 
-    /// Marks an answer as readable by `origin`. Caches are told in any case that answers differ by origin.
+    /// Marks an answer as readable by `origin`, unless the answer is for its own site only. Caches are told in any case that
+    /// answers differ by origin.
     pub(super) fn mark(&self, answer: &mut HeaderMap, origin: Option<&HeaderValue>) {
         answer.append(VARY, HeaderValue::from_name(ORIGIN));
-        let Some(origin) = origin.filter(|origin| self.allows(origin)) else { return };
+        let is_for_others = !answer.contains_key(OWN_SITE);
+        let Some(origin) = origin.filter(|origin| is_for_others && self.allows(origin)) else { return };
         answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         answer.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);

@@ -16,6 +16,7 @@ use warp::Reply as _;
 use warp::reply::Response;
 
 use super::coding::{self, Coding, Rendition, Renditions};
+use super::cors::OWN_SITE;
 use super::failure::Failure;
 use super::gate::Passage;
 use super::stock_answer::HEADERS;
@@ -134,6 +135,12 @@ impl Reply {
     #[must_use]
     pub fn retry_after(self, seconds: u32) -> Self {
         self.header(RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
+    /// Keeps pages of other origins from reading it, whichever origins may call: what a person opens, not a program.
+    #[must_use]
+    pub fn own_site(self) -> Self {
+        self.header(OWN_SITE, HeaderValue::from_static("same-origin"))
     }
 
     /// Sets one more header.

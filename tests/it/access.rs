@@ -105,6 +105,11 @@ const MATRIX: &[(&str, &str, Cells)] = &[
     ("get", "/leads/{uuid}/explanation", seen_in_confidence([404, 200, 200, 404, 404], [404, 404, 200, 404, 404])),
     // A person opens an offer without a token.
     ("get", "/click/{id}", everyone([404, 302, 302, 302, 302])),
+    // So are the pages of offers, by an address that a company gives to a person.
+    ("get", "/offers/{page}", everyone([404, 200, 200, 200, 200])),
+    ("get", "/offers/{page}/embed", everyone([404, 200, 200, 200, 200])),
+    ("get", "/offers/{page}/events", everyone([404, 200, 200, 200, 200])),
+    ("get", "/offers/{page}/{offer}/seen.gif", everyone([200; 5])),
     ("get", "/uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif", everyone([200; 5])),
     ("post", "/uiEvent/offerDisplays", seen([400, 201, 201, 400, 400], [400, 400, 201, 400, 400])),
     ("post", "/uiEvent/sessionInits", tokens([201; 5])),
@@ -144,6 +149,7 @@ struct Record {
     lead: String,
     table: String,
     offer: String,
+    page: String,
     prefill: String,
     report: String,
 }
@@ -153,12 +159,13 @@ impl Record {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let offer = text(&table["savingsOffers"][0]["uuid"]);
         let (prefill, report) = (text(&prefill["prefillToken"]), text(&report["uuid"]));
-        Self { lead: text(&table["leadUuid"]), table: text(&table["uuid"]), offer, prefill, report }
+        let page = text(&table["partnerPageUrl"]).rsplit('/').next().unwrap().to_owned();
+        Self { lead: text(&table["leadUuid"]), table: text(&table["uuid"]), offer, page, prefill, report }
     }
 
     fn nothing() -> Self {
-        let [lead, table, offer, prefill, report] = [STRANGER; 5].map(str::to_owned);
-        Self { lead, table, offer, prefill, report }
+        let [lead, table, offer, page, prefill, report] = [STRANGER; 6].map(str::to_owned);
+        Self { lead, table, offer, page, prefill, report }
     }
 }
 
@@ -257,8 +264,10 @@ fn address(base: &str, path: &str, record: &Record) -> String {
         .replace("{leadUuid}", &record.lead)
         .replace("{rateTableUuid}", &record.table)
         .replace("{offerUuid}", &record.offer)
+        .replace("{offer}", &record.offer)
         .replace("{id}", &record.offer)
         .replace("{prefillToken}", &record.prefill)
+        .replace("{page}", &record.page)
         .replace("{file}", if path.starts_with("/docs") { "start.js" } else { "demo.js" });
     let query = match path {
         "/leads/universities" => "?limit=1",

@@ -23,6 +23,12 @@ fn uuid(value: &Value) -> u128 {
     value.as_str().unwrap().parse::<Uuid>().unwrap().as_u128()
 }
 
+/// What the address of a table's page has in the place of the table's uuid.
+fn page(table: &Value) -> u128 {
+    let address = table["partnerPageUrl"].as_str().unwrap();
+    uuid(&json!(address.rsplit('/').next().unwrap()))
+}
+
 fn request_id(answer: &Answer) -> u128 {
     answer.header("request-id").unwrap().parse::<Uuid>().unwrap().as_u128()
 }
@@ -39,6 +45,7 @@ async fn sample(daemon: &Daemon) -> Sample {
         request_id(&answer),
         uuid(&offers[0]["uuid"]),
         uuid(&offers[1]["uuid"]),
+        page(&table),
     ];
     Sample { secrets: [uuid(&table["leadUuid"]), uuid(&table["uuid"])], public }
 }
@@ -122,7 +129,7 @@ async fn what_is_public_leaves_leads_and_tables_unknown() {
     };
     let beside: Vec<Vec<u128>> = (1..=LEADS).map(clues_beside).collect();
     // Four at a time, so that there are more leads than bits.
-    for part in [0..4, 3..8] {
+    for part in [0..4, 3..7, 5..9] {
         let clues: Vec<Vec<u128>> =
             part.map(|clue| beside.iter().map(|clues| clues[clue]).collect()).collect();
         for (nth, name) in ["lead", "rate table"].into_iter().enumerate() {
@@ -161,6 +168,47 @@ async fn an_offer_tells_neither_its_table_nor_the_next_offer() {
         );
         assert_eq!(daemon.get(&format!("/click/{guess}")).await.status, 404, "{guess}");
     }
+}
+
+/// A page is given to a person, its table to nobody, and its offers to partners: none of them leads to another.
+#[tokio::test]
+async fn a_page_tells_neither_its_table_nor_follows_from_its_offers() {
+    let daemon = Daemon::with_partners(prompt_partners(2)).start().await;
+    let answer = daemon.submit("{}").await.json();
+    let (lead, table, page) = (uuid(&answer["leadUuid"]), uuid(&answer["uuid"]), page(&answer));
+    let offers: Vec<u128> =
+        answer["savingsOffers"].as_array().unwrap().iter().map(|offer| uuid(&offer["uuid"])).collect();
+    for other in [lead, table, offers[0], offers[1]] {
+        assert!((page ^ other).count_ones() > 16, "{page:032x} and {other:032x} are alike");
+    }
+    let near = [page ^ 1, page + 1, page & !0xfff, page ^ 1 << 100];
+    for guess in [lead, table, offers[0], offers[1]].into_iter().chain(near) {
+        let guess = Uuid::from_u128(guess);
+        for path in ["", "/embed", "/events"] {
+            let url = format!("{}/offers/{guess}{path}", daemon.api);
+            assert_eq!(daemon.request(Method::GET, &url, "", "").await.status, 404, "{guess}{path}");
+        }
+    }
+    let page = Uuid::from_u128(page);
+    assert_eq!(daemon.get(&format!("/originator/rateTables/{page}")).await.status, 404);
+    assert_eq!(daemon.get(&format!("/click/{page}")).await.status, 404);
+}
+
+/// Who tries addresses of pages out is slowed down as who tries those of clicks.
+#[tokio::test]
+async fn pages_of_one_address_are_limited_as_clicks_are() {
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
+    let plan = plan.setting("limits.requests_per_second_per_address", "1");
+    let daemon = plan.setting("limits.burst_per_address", "5").start().await;
+    let mut statuses = Vec::new();
+    for nth in 0..40 {
+        let path = ["", "/embed", "/events"][nth % 3];
+        let stranger = format!("{}/offers/0193a7b2-1c7e-8d5a-9c11-2f6c5a0e4b77{path}", daemon.api);
+        statuses.push(daemon.request(Method::GET, &stranger, "", "").await.status);
+    }
+    assert_eq!(statuses[..5], [404; 5]);
+    assert!(statuses.iter().filter(|status| **status == 429).count() > 20, "{statuses:?}");
+    assert!(daemon.metrics().await.contains(r#"{reason="click_address_rate"}"#));
 }
 
 /// Nobody learns by asking without opening which offers there are.

@@ -21,6 +21,7 @@ mod demo;
 mod doctor;
 mod edges;
 mod eligibility;
+mod embed;
 mod event_import;
 mod explain;
 mod fuzz_corpora;

@@ -10,6 +10,7 @@ pub mod featured_institutions;
 pub mod home;
 pub mod leads;
 pub mod loan_reports;
+pub mod offer_pages;
 pub mod offer_previews;
 pub mod partner_events;
 pub mod prefills;

@@ -59,9 +59,14 @@ pub async fn pixel(context: Context<App>) -> Result<Reply, Failure> {
     if context.request.method == Method::GET {
         record_pixel(&context.app, &context.params).await;
     }
+    Ok(transparent_pixel())
+}
+
+/// The pixel, which is asked for again each time that it is shown.
+pub fn transparent_pixel() -> Reply {
     let never = HeaderValue::from_static("no-store, no-cache, must-revalidate");
     let reply = Reply::bytes("image/gif", PIXEL).header(CACHE_CONTROL, never);
-    Ok(reply.header(PRAGMA, HeaderValue::from_static("no-cache")))
+    reply.header(PRAGMA, HeaderValue::from_static("no-cache"))
 }
 
 /// A page shows its image however the store does, so a display that cannot be recorded is only logged.
@@ -71,11 +76,17 @@ async fn record_pixel(app: &App, params: &Params) {
     else {
         return;
     };
-    let shown = Shown { lead, rate_table, offer };
-    let Ok(Some(company)) = shown::owner(&app.matchmaker.engine().records, shown) else { return };
-    if let Err(failure) = write_display(app, company, shown).await {
-        warn!(%rate_table, %failure, "the display of an offer could not be stored");
+    record_display(app, Shown { lead, rate_table, offer }).await;
+}
+
+/// Records that an offer was seen, if there is such an offer; whether it is recorded.
+pub async fn record_display(app: &App, shown: Shown) -> bool {
+    let Ok(Some(company)) = shown::owner(&app.matchmaker.engine().records, shown) else { return false };
+    let written = write_display(app, company, shown).await;
+    if let Err(failure) = &written {
+        warn!(rate_table = %shown.rate_table, %failure, "the display of an offer could not be stored");
     }
+    written.is_ok()
 }
 
 async fn write_display(app: &App, created_by: Uuid, shown: Shown) -> Result<OfferDisplay, CommitError> {

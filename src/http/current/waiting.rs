@@ -2,12 +2,11 @@
 //!
 //! `GET /originator/rateTables/{uuid}/events`
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{Stream, StreamExt, stream};
 use hyper::header::HeaderName;
 use hyper::{HeaderMap, Method, StatusCode};
 use uuid::Uuid;
@@ -25,6 +24,12 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Silence on an event stream after which a comment is sent, so that nobody in between closes it.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// What an event stream is.
+pub const EVENT_STREAM: &str = "text/event-stream";
+
+/// The comment that breaks the silence.
+pub const STILL_PENDING: Bytes = Bytes::from_static(b": still pending\n\n");
 
 /// The wait that a request prefers (RFC 7240, `wait`), capped; `None` when it prefers none.
 pub fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
@@ -56,20 +61,49 @@ pub fn held_versions(headers: &HeaderMap, fingerprint: &str, mark: &str) -> Vec<
 pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
     let table = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
-    let app = Arc::clone(&context.app);
-    let now = showing::rate_table(app.matchmaker.engine(), viewer, table)
-        .await
-        .map_err(|_| Failure::unreadable(1))?;
-    let now = now.ok_or_else(|| Failure::unknown_uuid("RateTable", table))?;
+    let seen = last_seen(&context.request.headers);
+    match follow(context.app, viewer, table, seen).await? {
+        Followed::Unknown => Err(Failure::unknown_uuid("RateTable", table)),
+        Followed::Seen => Ok(Reply::empty(StatusCode::NO_CONTENT)),
+        Followed::Changes(changes) => {
+            let events = changes.map(|change| Ok(change.as_ref().map_or(STILL_PENDING, event)));
+            Ok(Reply::stream(EVENT_STREAM, events))
+        }
+    }
+}
 
-    let last_seen = context.request.headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    let seen = last_seen.and_then(|id| id.parse().ok());
+/// The version that a client says it has seen of a stream that it comes back to.
+pub fn last_seen(headers: &HeaderMap) -> Option<u32> {
+    headers.get("last-event-id").and_then(|id| id.to_str().ok())?.parse().ok()
+}
+
+/// What there is to be told of a table.
+pub enum Followed<S> {
+    /// There is no such table.
+    Unknown,
+    /// Nothing any more: it is complete, and was seen so.
+    Seen,
+    /// Its versions as they come, until it is complete or gone; nothing where it has not changed for a while.
+    Changes(S),
+}
+
+/// Follows a table from after the version that was seen.
+///
+/// # Errors
+/// When the store cannot be read.
+pub async fn follow(
+    app: Arc<App>,
+    viewer: Viewer,
+    table: Uuid,
+    seen: Option<u32>,
+) -> Result<Followed<impl Stream<Item = Option<Snapshot>> + Send + Sync>, Failure> {
+    let now = showing::rate_table(app.matchmaker.engine(), viewer, table).await;
+    let Some(now) = now.map_err(|_| Failure::unreadable(1))? else { return Ok(Followed::Unknown) };
     let start = Next::Show(now).unless_seen(seen);
     if matches!(start, Next::End) {
-        return Ok(Reply::empty(StatusCode::NO_CONTENT));
+        return Ok(Followed::Seen);
     }
-    let events = stream::unfold(start, move |next| step(Arc::clone(&app), viewer, table, next));
-    Ok(Reply::stream("text/event-stream", events))
+    Ok(Followed::Changes(stream::unfold(start, move |next| step(Arc::clone(&app), viewer, table, next))))
 }
 
 /// What an event stream does next.
@@ -97,7 +131,7 @@ impl Next {
     }
 }
 
-async fn step(app: Arc<App>, viewer: Viewer, table: Uuid, next: Next) -> Option<(io::Result<Bytes>, Next)> {
+async fn step(app: Arc<App>, viewer: Viewer, table: Uuid, next: Next) -> Option<(Option<Snapshot>, Next)> {
     let shown = match next {
         Next::End => return None,
         Next::Show(snapshot) => snapshot,
@@ -106,15 +140,13 @@ async fn step(app: Arc<App>, viewer: Viewer, table: Uuid, next: Next) -> Option<
             match changed.ok().flatten() {
                 Some(Polled::Shown(snapshot)) => snapshot,
                 Some(Polled::Unchanged(unchanged)) if !unchanged.pending => return None,
-                Some(Polled::Unchanged(_)) => {
-                    return Some((Ok(Bytes::from_static(b": still pending\n\n")), Next::Wait(version)));
-                }
+                Some(Polled::Unchanged(_)) => return Some((None, Next::Wait(version))),
                 None => return None,
             }
         }
     };
     let after = if shown.pending { Next::Wait(shown.version) } else { Next::End };
-    Some((Ok(event(&shown)), after))
+    Some((Some(shown), after))
 }
 
 /// One event. The JSON of a table has no line breaks.

@@ -158,6 +158,12 @@ impl Draft {
         self.answer(StatusCode::OK, about, Some((content_type, content)))
     }
 
+    /// Answers with a page for a person, whatever the status.
+    pub fn answers_page(self, status: StatusCode, about: &str) -> Self {
+        let content = ContentBuilder::new().schema(Some(text())).build();
+        self.answer(status, about, Some(("text/html", content)))
+    }
+
     /// Answers with a stream of events, each of which has these fields.
     pub fn answers_events(self, about: &str, fields: &[&str]) -> Self {
         let event = ObjectBuilder::new().schema_type(Type::Object);

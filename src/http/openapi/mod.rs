@@ -11,6 +11,7 @@ mod examples;
 mod headers;
 mod leads;
 mod loan_reports;
+mod offer_pages;
 mod offer_previews;
 mod partner_events;
 mod rate_tables;
@@ -36,6 +37,7 @@ const ABOUT: &str = include_str!("about.md");
 /// The sections of the document.
 const TAGS: &[(&str, &str)] = &[
     (rate_tables::TAG, "Submit a lead, and read the offers that match it."),
+    (offer_pages::TAG, "Pages that show a person the offers of a rate table, opened without a token."),
     (leads::TAG, "Leads as they were sent, and what became of them."),
     (offer_previews::TAG, "Offers that anyone may see, before anything personal is known."),
     (loan_reports::TAG, "How likely partners are to lend, by their own rules. Experimental."),
@@ -105,6 +107,7 @@ fn document(addresses: Addresses<'_>) -> OpenApi {
 fn drafts(components: &mut Components) -> Vec<Draft> {
     let sections = [
         rate_tables::operations,
+        offer_pages::operations,
         leads::operations,
         offer_previews::operations,
         loan_reports::operations,

@@ -7,7 +7,7 @@ use super::Object;
 use crate::model::{MortgageLoanType, ProductSubType};
 
 /// Of a rate table itself.
-const OF_TABLES: &[&str] = &["createdAt"];
+const OF_TABLES: &[&str] = &["createdAt", "partnerPageUrl", "embedUrl"];
 
 /// Of the arrays of offers that v1 shows.
 const OFFERS: [&str; 4] = ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers"];

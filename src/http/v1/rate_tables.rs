@@ -90,6 +90,13 @@ mod tests {
     }
 
     #[test]
+    fn what_came_after_v1_is_left_out() {
+        let mut table = json!({"uuid": "u", "partnerPageUrl": "p", "embedUrl": "e"});
+        reword(table.as_object_mut().unwrap());
+        assert_eq!(table, json!({"uuid": "u"}));
+    }
+
+    #[test]
     fn what_is_of_types_that_v1_lacks_is_left_out() {
         assert!(ProductType::V1.iter().all(|of_v1| !of_v1.is_special()));
         let mut table = json!({

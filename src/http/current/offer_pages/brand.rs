@@ -1,0 +1,140 @@
+//! How the pages of companies look, and what the browser lets them do.
+//!
+//! A page is one answer: its style and its script stand in it, and the policy names them by their digests, so that nothing
+//! else is loaded or run, whatever a partner wrote.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::HeaderValue;
+use sha2::{Digest, Sha256};
+
+use crate::config::{BrandSettings, OfferPageSettings};
+
+/// How every page looks, but for the colours of its company.
+const STYLE: &str = include_str!("page.css");
+
+/// What every page does with a script.
+pub const SCRIPT: &str = include_str!("page.js");
+
+/// What pages of offers are made with.
+#[derive(Debug)]
+pub struct OfferPages {
+    /// How long a page opens after its table was made, milliseconds.
+    pub open_for_ms: i64,
+    usual: Brand,
+    companies: BTreeMap<String, Brand>,
+}
+
+/// How the pages of a company look.
+#[derive(Debug)]
+pub struct Brand {
+    /// The name at the head of a page, if it is not that of the company.
+    pub name: Option<String>,
+    /// The style sheet.
+    pub style: String,
+    /// What the browser lets a page do that stands by itself.
+    alone: HeaderValue,
+    /// The same of one in a frame.
+    framed: HeaderValue,
+}
+
+impl OfferPages {
+    /// As the settings say.
+    pub fn new(settings: &OfferPageSettings) -> Self {
+        let brand = |brand: &BrandSettings| Brand::new(brand, &settings.frame_ancestors);
+        Self {
+            open_for_ms: i64::try_from(settings.open_for.as_millis()).unwrap_or(i64::MAX),
+            usual: brand(&settings.brand),
+            companies: settings.companies.iter().map(|(name, own)| (name.clone(), brand(own))).collect(),
+        }
+    }
+
+    /// How the pages of a company look, by its name.
+    pub fn brand(&self, company: &str) -> &Brand {
+        self.companies.get(company).unwrap_or(&self.usual)
+    }
+}
+
+impl Brand {
+    fn new(settings: &BrandSettings, frame_ancestors: &[String]) -> Self {
+        let BrandSettings { name, colour, dark_colour } = settings;
+        let colours = |brand, on| format!("--brand: {brand}; --on-brand: {on}; ");
+        let style = format!(
+            "{STYLE}:root {{ {}}}\n@media (prefers-color-scheme: dark) {{ :root {{ {}}} }}\n",
+            colours(*colour, colour.ink()),
+            colours(*dark_colour, dark_colour.ink()),
+        );
+        let origins = match frame_ancestors {
+            [] => "'none'".to_owned(),
+            origins => origins.join(" "),
+        };
+        let (alone, framed) = (policy(&style, "'none'"), policy(&style, &origins));
+        Self { name: name.clone(), style, alone, framed }
+    }
+
+    /// What the browser lets a page do.
+    pub fn policy(&self, framed: bool) -> HeaderValue {
+        if framed { self.framed.clone() } else { self.alone.clone() }
+    }
+}
+
+/// Its own style and script, by their digests; its own stream and images; nothing else, and no frame but of those sites.
+fn policy(style: &str, frame_ancestors: &str) -> HeaderValue {
+    let digest = |text: &str| STANDARD.encode(Sha256::digest(text));
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; connect-src 'self'; img-src 'self'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors {frame_ancestors}; require-trusted-types-for 'script'; trusted-types offers",
+        digest(style),
+        digest(SCRIPT),
+    );
+    HeaderValue::try_from(policy).expect("checked origins are visible ASCII")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Colour, Settings};
+
+    fn pages(settings: &str) -> OfferPages {
+        let file = Some((std::path::Path::new("offerd.toml"), settings));
+        OfferPages::new(&Settings::from_layers(file, []).unwrap().offer_pages)
+    }
+
+    /// Colours are checked against the grounds that the style has.
+    #[test]
+    fn the_style_has_the_grounds_that_colours_are_checked_against() {
+        for ground in [Colour::LIGHT_GROUND, Colour::DARK_GROUND] {
+            assert!(STYLE.contains(&ground.to_string()), "{ground}");
+        }
+    }
+
+    #[test]
+    fn a_company_has_its_own_colours_and_all_others_the_usual_ones() {
+        let pages =
+            pages("[offer_pages]\ncolour = '#1d4ed8'\n[offer_pages.companies.Acme]\ncolour = '#9d174d'\n");
+        assert!(pages.brand("Acme").style.contains("--brand: #9d174d; --on-brand: #ffffff"));
+        assert!(pages.brand("acme").style.contains("--brand: #1d4ed8; --on-brand: #ffffff"));
+        assert!(pages.brand("Acme").style.contains("--brand: #4fd1a1; --on-brand: #000000"));
+        assert_ne!(
+            pages.brand("Acme").policy(true),
+            pages.brand("").policy(true),
+            "each names its own style"
+        );
+    }
+
+    #[test]
+    fn only_a_page_for_frames_may_stand_in_one_and_only_on_those_sites() {
+        let ancestors = |pages: &OfferPages, framed| {
+            let policy = pages.brand("").policy(framed).to_str().unwrap().to_owned();
+            policy.split("; ").find_map(|rule| rule.strip_prefix("frame-ancestors ")).unwrap().to_owned()
+        };
+        let none = pages("");
+        assert_eq!([false, true].map(|framed| ancestors(&none, framed)), ["'none'"; 2]);
+        let two =
+            pages("[offer_pages]\nframe_ancestors = ['https://a.example', 'https://*.b.example:8443']\n");
+        assert_eq!(ancestors(&two, false), "'none'");
+        assert_eq!(ancestors(&two, true), "https://a.example https://*.b.example:8443");
+    }
+}

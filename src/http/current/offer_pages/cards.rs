@@ -1,0 +1,334 @@
+//! Offers in the words of a page: a card each, on a shelf by kind.
+
+use std::fmt::Display;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::model::{
+    CreditCardOffer, LoanOffer, Money, MortgageOffer, Partner, PendingResponse, Percent, RateTable,
+    SavingsOffer, SpecialOffer, TermUnit,
+};
+
+/// The offers of a table as a page has them.
+#[derive(Debug, Serialize)]
+pub struct Shelf {
+    /// How far the table is, in a sentence.
+    status: String,
+    /// Whether nobody is outstanding.
+    complete: bool,
+    /// The kinds of offers that there are.
+    sections: Vec<Section>,
+}
+
+/// The offers of one kind, the best first.
+#[derive(Debug, Serialize)]
+struct Section {
+    id: &'static str,
+    heading: &'static str,
+    cards: Vec<Card>,
+}
+
+/// One offer.
+#[derive(Debug, Default, Serialize)]
+struct Card {
+    uuid: Uuid,
+    url: String,
+    institution: String,
+    initials: String,
+    /// One of the colours that initials stand on.
+    tone: u32,
+    title: String,
+    /// How firm it is, and what else is to be seen at once.
+    badges: Vec<&'static str>,
+    about: Option<String>,
+    /// What it costs or yields: names and figures.
+    figures: Vec<(&'static str, String)>,
+    /// What has to be shown with it.
+    features: Vec<String>,
+    /// What may stand behind a further action.
+    more: Vec<String>,
+    /// What has to be said beside it.
+    disclaimers: Vec<String>,
+    rates_url: Option<String>,
+}
+
+/// The shelf of a table.
+pub fn shelf(table: RateTable) -> Shelf {
+    let (offers, complete) = (table.offer_count(), table.is_complete());
+    let status = status(offers, &table.pending_responses);
+    let sections = [
+        section("loans", "Loans", table.loan_offers, loan),
+        section("cards", "Credit cards", table.credit_card_offers, credit_card),
+        section("savings", "Savings", table.savings_offers, savings),
+        section("mortgages", "Mortgages", table.mortgage_offers, mortgage),
+        section("more", "More for you", table.special_offers, special),
+    ];
+    let sections = sections.into_iter().filter(|section| !section.cards.is_empty()).collect();
+    Shelf { status, complete, sections }
+}
+
+fn section<O>(id: &'static str, heading: &'static str, offers: Vec<O>, card: fn(O) -> Card) -> Section {
+    Section { id, heading, cards: offers.into_iter().map(card).collect() }
+}
+
+fn status(offers: usize, pending: &[PendingResponse]) -> String {
+    let found = match offers {
+        0 => "No offers".to_owned(),
+        1 => "1 offer".to_owned(),
+        many => format!("{many} offers"),
+    };
+    match (pending.len(), offers) {
+        (0, 0) => "No institution has an offer for you this time.".to_owned(),
+        (0, _) => format!("{found}. Every institution has answered."),
+        (1, _) => format!("{found} so far. One institution is still deciding."),
+        (many, _) => format!("{found} so far. {many} institutions are still deciding."),
+    }
+}
+
+fn loan(offer: LoanOffer) -> Card {
+    let monthly = offer.min_monthly_payment.or(offer.monthly_payment);
+    let fee = range(offer.min_fee_rate, offer.max_fee_rate, percent)
+        .filter(|_| offer.max_fee_rate.or(offer.min_fee_rate).is_some_and(|fee| fee.thousandths() > 0));
+    let firm = firmness(offer.pre_approved, offer.pre_qualified, false);
+    let amount = |amount: i32| money(Money::from_dollars(amount));
+    Card {
+        uuid: offer.uuid,
+        url: offer.url.unwrap_or_default(),
+        title: words(offer.product_sub_type.as_str()),
+        badges: firm.into_iter().chain(offer.sponsored.then_some("Sponsored")).collect(),
+        figures: figures([
+            ("APR", range(offer.min_apr, offer.max_apr, percent)),
+            ("Monthly payment", range(monthly, offer.max_monthly_payment.or(offer.monthly_payment), money)),
+            ("Amount", range(offer.min_amount, Some(offer.max_amount), amount)),
+            ("Term", offer.term_description.or_else(|| term(offer.term_length, offer.term_unit))),
+            ("Origination fee", fee),
+        ]),
+        disclaimers: said([offer.product_sub_type_disclaimer, offer.terms, offer.originator.disclaimer]),
+        ..of(offer.originator.name)
+    }
+}
+
+fn credit_card(offer: CreditCardOffer) -> Card {
+    let details = offer.details;
+    let fee = range(details.min_annual_fee, details.max_annual_fee, money);
+    let purchase = range(details.min_purchase_apr, details.max_purchase_apr, percent);
+    Card {
+        uuid: offer.uuid,
+        url: offer.url,
+        title: details.card_name.unwrap_or_else(|| words(offer.product_sub_type.as_str())),
+        badges: firmness(details.pre_approved, details.pre_qualified, details.pre_selected)
+            .into_iter()
+            .collect(),
+        about: details.intro_offer_text,
+        figures: figures([
+            ("Purchase APR", details.purchase_apr_text.or(purchase)),
+            ("Intro APR", details.purchase_intro_apr_text),
+            (
+                "Balance transfers",
+                details.balance_transfer_intro_apr_text.or(details.balance_transfer_apr_text),
+            ),
+            ("Annual fee", fee),
+        ]),
+        features: details.details.unwrap_or_default(),
+        more: details.additional_details.unwrap_or_default(),
+        rates_url: details.rates_url.filter(|url| url.starts_with("https://") || url.starts_with("http://")),
+        disclaimers: said_by(&offer.partner, offer.disclaimer, offer.product_sub_type_disclaimer),
+        ..of(offer.partner.name)
+    }
+}
+
+fn savings(offer: SavingsOffer) -> Card {
+    let details = offer.details;
+    let as_of: String = details.effective_as_of.to_string().chars().take("2026-11-21".len()).collect();
+    let introductory = details.introductory_rate.zip(details.introductory_period_months);
+    Card {
+        uuid: offer.uuid,
+        url: offer.url,
+        title: details.name.unwrap_or_else(|| words(offer.product_sub_type.as_str())),
+        about: details.description,
+        figures: figures([
+            ("APY", Some(percent(details.annual_percent_yield))),
+            (
+                "Intro rate",
+                introductory.map(|(rate, months)| format!("{} for {months} months", percent(rate))),
+            ),
+            ("Minimum deposit", Some(money(details.minimum_deposit))),
+            ("Monthly fee", Some(money(details.monthly_fee))),
+            ("As of", Some(as_of)),
+        ]),
+        features: details.details.into_iter().collect(),
+        disclaimers: said_by(&offer.partner, offer.disclaimer, offer.product_sub_type_disclaimer),
+        ..of(offer.partner.name)
+    }
+}
+
+fn mortgage(offer: MortgageOffer) -> Card {
+    let details = offer.details;
+    Card {
+        uuid: offer.uuid,
+        url: offer.url,
+        title: words(details.loan_type.as_str()),
+        figures: figures([
+            ("APR", Some(percent(details.apr))),
+            ("Rate", Some(percent(details.interest_rate))),
+            ("Monthly payment", Some(money(details.monthly_payment))),
+            ("Closing costs", Some(money(details.net_closing_costs))),
+        ]),
+        disclaimers: said_by(&offer.partner, offer.disclaimer, offer.product_sub_type_disclaimer),
+        ..of(offer.partner.name)
+    }
+}
+
+fn special(offer: SpecialOffer) -> Card {
+    Card {
+        uuid: offer.uuid,
+        url: offer.url,
+        title: offer.name,
+        about: Some(offer.desc),
+        disclaimers: said([offer.disclaimer]),
+        ..of(offer.partner_name)
+    }
+}
+
+/// A card of an institution, without an offer yet.
+fn of(institution: String) -> Card {
+    let firsts = institution.split_whitespace().take(2).filter_map(|word| word.chars().next());
+    Card {
+        initials: firsts.collect(),
+        tone: institution.chars().map(u32::from).fold(0, u32::wrapping_add) % 6,
+        institution,
+        ..Card::default()
+    }
+}
+
+fn firmness(approved: bool, qualified: bool, selected: bool) -> Option<&'static str> {
+    match (approved, qualified, selected) {
+        (true, ..) => Some("Pre-approved"),
+        (_, true, _) => Some("Pre-qualified"),
+        (.., true) => Some("Selected for you"),
+        _ => None,
+    }
+}
+
+fn figures<const N: usize>(given: [(&'static str, Option<String>); N]) -> Vec<(&'static str, String)> {
+    let given = given.into_iter().filter_map(|(name, figure)| Some((name, figure?)));
+    given.filter(|(_, figure)| !figure.is_empty()).collect()
+}
+
+fn said_by(partner: &Partner, of_offer: Option<String>, of_kind: Option<String>) -> Vec<String> {
+    said([of_offer, of_kind, Some(partner.disclaimer.clone())])
+}
+
+fn said<const N: usize>(given: [Option<String>; N]) -> Vec<String> {
+    given.into_iter().flatten().filter(|words| !words.trim().is_empty()).collect()
+}
+
+/// One figure or, of an offer that is a range, its least and its greatest.
+fn range<F: PartialEq + Copy, T: Display>(
+    least: Option<F>,
+    greatest: Option<F>,
+    figure: impl Fn(F) -> T,
+) -> Option<String> {
+    Some(match (least, greatest) {
+        (Some(least), Some(greatest)) if least != greatest => {
+            format!("{}–{}", figure(least), figure(greatest))
+        }
+        (Some(one), _) => figure(one).to_string(),
+        (None, greatest) => format!("up to {}", figure(greatest?)),
+    })
+}
+
+fn term(length: i32, unit: TermUnit) -> Option<String> {
+    let of_unit = match unit {
+        TermUnit::Open => return Some("Open".to_owned()),
+        unit => unit.as_str(),
+    };
+    let plural = if length == 1 { "" } else { "s" };
+    (length > 0).then(|| format!("{length} {of_unit}{plural}"))
+}
+
+/// A rate, with as many decimals as it has, and two at least.
+fn percent(percent: Percent) -> String {
+    let decimals = if percent.thousandths() % 10 == 0 { 2 } else { 3 };
+    format!("{:.decimals$}%", percent.to_f64())
+}
+
+/// An amount, with cents unless there are none.
+fn money(amount: Money) -> String {
+    let cents = amount.cents().unsigned_abs();
+    let digits = (cents / 100).to_string();
+    let grouped =
+        digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",");
+    let sign = if amount.cents() < 0 { "−" } else { "" };
+    let fraction = if cents % 100 == 0 { String::new() } else { format!(".{:02}", cents % 100) };
+    format!("{sign}${grouped}{fraction}")
+}
+
+/// A value of an enumeration, for people.
+fn words(name: &str) -> String {
+    let mut words = name.replace('_', " ");
+    if let Some(first) = words.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_written_as_people_write_them() {
+        let of_cents = |cents| money(Money::from_cents(cents));
+        assert_eq!(of_cents(123_456_789), "$1,234,567.89");
+        assert_eq!(
+            [0, 5, 95_000, 100_000, -123_400].map(of_cents),
+            ["$0", "$0.05", "$950", "$1,000", "−$1,234"]
+        );
+        let of_thousandths = |thousandths| percent(Percent::from_thousandths(thousandths));
+        assert_eq!([7_000, 7_250, 6_125, 0].map(of_thousandths), ["7.00%", "7.25%", "6.125%", "0.00%"]);
+        assert_eq!(words("line_of_credit"), "Line of credit");
+        assert_eq!(
+            [(36, TermUnit::Month), (1, TermUnit::Year)].map(|(of, unit)| term(of, unit).unwrap()),
+            ["36 months", "1 year"]
+        );
+        assert_eq!((term(0, TermUnit::Open).as_deref(), term(0, TermUnit::Month)), (Some("Open"), None));
+    }
+
+    #[test]
+    fn an_offer_that_is_a_range_is_shown_as_one() {
+        let of = |least, greatest| range(least, greatest, |figure: i32| figure.to_string());
+        assert_eq!(of(Some(1), Some(2)).as_deref(), Some("1–2"));
+        assert_eq!(of(Some(2), Some(2)).as_deref(), Some("2"));
+        assert_eq!(of(Some(1), None).as_deref(), Some("1"));
+        assert_eq!(of(None, Some(2)).as_deref(), Some("up to 2"));
+        assert_eq!(of(None, None), None);
+    }
+
+    #[test]
+    fn the_status_says_how_far_the_table_is() {
+        let example = include_str!("../../openapi/examples/rate_table.json");
+        let pending = serde_json::from_str::<RateTable>(example).unwrap().pending_responses;
+        let two = [&pending[..1], &pending[..1]].concat();
+        assert_eq!(status(0, &[]), "No institution has an offer for you this time.");
+        assert_eq!(status(0, &pending[..1]), "No offers so far. One institution is still deciding.");
+        assert_eq!(status(1, &two), "1 offer so far. 2 institutions are still deciding.");
+        assert_eq!(status(3, &[]), "3 offers. Every institution has answered.");
+    }
+
+    /// Whatever a kind of offer must say is said: what is required beside a card, and by whom it is made.
+    #[test]
+    fn every_offer_has_a_card_with_what_must_be_shown() {
+        let example = include_str!("../../openapi/examples/rate_table.json");
+        let table: RateTable = serde_json::from_str(example).unwrap();
+        let (offers, card) = (table.offer_count(), table.credit_card_offers[0].clone());
+        let shelf = shelf(table);
+        let cards: Vec<&Card> = shelf.sections.iter().flat_map(|section| &section.cards).collect();
+        assert_eq!(cards.len(), offers);
+        assert!(cards.iter().all(|card| !card.institution.is_empty() && !card.title.is_empty()));
+        let shown = cards.iter().find(|shown| shown.uuid == card.uuid).unwrap();
+        assert_eq!(shown.disclaimers, ["Terms apply."]);
+        assert_eq!(shown.features, card.details.details.unwrap_or_default());
+    }
+}

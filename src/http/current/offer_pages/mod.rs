@@ -1,0 +1,205 @@
+//! `GET /offers/{page}`, `GET /offers/{page}/embed`, `GET /offers/{page}/events`, `GET /offers/{page}/{offer}/seen.gif`: the page of a
+//! rate table, which shows a person its offers as they arrive.
+//!
+//! Its address is the whole right to it ([`page_ids`](crate::records::page_ids)): it gives the offers of one table, and nothing of
+//! the person, the lead or the table's uuid. It is made here whole, so it works without a script; with one, what has
+//! changed is put in its place. Displays and clicks are recorded as those of any client.
+
+pub mod brand;
+mod cards;
+mod templates;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use futures_util::StreamExt;
+use hyper::header::{
+    CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{Method, StatusCode};
+use metrics::counter;
+use tokio::task::spawn_blocking;
+use uuid::Uuid;
+
+use self::brand::Brand;
+use self::templates::{Message, Page};
+use super::ui_events::{record_display, transparent_pixel};
+use super::waiting::{EVENT_STREAM, Followed, STILL_PENDING, follow, last_seen};
+use crate::http::App;
+use crate::matching::showing;
+use crate::model::Viewer;
+use crate::records::reading;
+use crate::records::shown::Shown;
+use crate::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
+use crate::web::{Context, Failure, Params, Reply};
+
+/// Seconds after which a person may try again when the store cannot be read.
+const RETRY_AFTER_S: u32 = 5;
+
+/// Keeps a page, whose address is a secret, out of what is searched.
+const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
+
+/// What a page's address leads to.
+enum Found {
+    /// Nothing, or nothing any more: the lead is erased, or its time of retention is over.
+    Unknown,
+    /// A page that is not to be opened any more, of this company.
+    Expired(Uuid),
+    /// A page.
+    Open(Opened),
+}
+
+/// A page that may be opened.
+#[derive(Debug, Clone, Copy)]
+struct Opened {
+    table: Uuid,
+    lead: Uuid,
+    /// Who the offers were made for: the company.
+    viewer: Viewer,
+    until: DateTime<Utc>,
+}
+
+/// Shows the page by itself.
+pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+    page(context, false).await
+}
+
+/// Shows the page for a frame of another site.
+pub async fn embed(context: Context<App>) -> Result<Reply, Failure> {
+    page(context, true).await
+}
+
+/// Streams the offers of the page whenever they change, until the table is complete.
+pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
+    let app = &context.app;
+    app.click_rates.count_address(&context.request)?;
+    let unknown = || Failure::unknown("Page does not exist");
+    let opened = match find(app, &context.params)? {
+        Found::Open(opened) => opened,
+        Found::Expired(_) => return Err(Failure::gone("Page has expired")),
+        Found::Unknown => return Err(unknown()),
+    };
+    // What the page itself has shown, until the stream has.
+    let shown = context.request.query_value("seen").and_then(|version| version.parse().ok());
+    let seen = last_seen(&context.request.headers).or(shown);
+    match follow(Arc::clone(app), opened.viewer, opened.table, seen).await? {
+        Followed::Unknown => Err(unknown()),
+        Followed::Seen => Ok(Reply::empty(StatusCode::NO_CONTENT).own_site()),
+        Followed::Changes(changes) => {
+            let root = root_of(&context.params, true);
+            let events = changes.then(move |change| {
+                let root = root.clone();
+                async move {
+                    let Some(snapshot) = change else { return Ok(STILL_PENDING) };
+                    let event = spawn_blocking(move || templates::event(&snapshot, &root)).await;
+                    event.map_err(std::io::Error::other)?.map_err(|_| std::io::ErrorKind::InvalidData.into())
+                }
+            });
+            Ok(Reply::stream(EVENT_STREAM, events).own_site())
+        }
+    }
+}
+
+/// Answers with a transparent pixel, whatever the path says; records the display of an offer of the page.
+pub async fn seen(context: Context<App>) -> Result<Reply, Failure> {
+    let Context { app, request, params, .. } = context;
+    if request.method == Method::GET {
+        let within = app.click_rates.count_address(&request).is_ok();
+        let recorded = within && record_seen(&app, &params).await;
+        counter!(OFFER_PAGE_DISPLAYS, "recorded" => if recorded { "yes" } else { "no" }).increment(1);
+    }
+    Ok(transparent_pixel().own_site())
+}
+
+/// Whether it was an offer of the page, and is recorded.
+async fn record_seen(app: &App, params: &Params) -> bool {
+    let (Ok(Found::Open(opened)), Ok(offer)) = (find(app, params), params.uuid("offer")) else {
+        return false;
+    };
+    let shown = Shown { lead: opened.lead, rate_table: opened.table, offer };
+    app.click_rates.takes_display(offer) && record_display(app, shown).await
+}
+
+async fn page(context: Context<App>, framed: bool) -> Result<Reply, Failure> {
+    let app = Arc::clone(&context.app);
+    app.click_rates.count_address(&context.request)?;
+    let opened = match find(&app, &context.params)? {
+        Found::Open(opened) => opened,
+        Found::Expired(company) => return message(&app, Some(company), framed, Message::EXPIRED),
+        Found::Unknown => return message(&app, None, framed, Message::UNKNOWN),
+    };
+    let snapshot = showing::rate_table(app.matchmaker.engine(), opened.viewer, opened.table).await;
+    let Some(snapshot) = snapshot.map_err(unavailable)? else {
+        return message(&app, None, framed, Message::UNKNOWN);
+    };
+    let root = root_of(&context.params, framed);
+    // As many offers as a table may have are not written between two polls.
+    let written = spawn_blocking(move || {
+        let (name, brand) = brand_of(&app, Some(opened.viewer.company));
+        let until = opened.until.format("%B %-d, %Y").to_string();
+        let page = Page { name, brand, framed, root: &root, until: &until, snapshot: &snapshot };
+        templates::page(&page).map(|html| html_reply(html, brand, framed))
+    });
+    let reply = written.await.map_err(|_| Failure::internal())??;
+    counter!(OFFER_PAGES, "answer" => "shown").increment(1);
+    Ok(reply)
+}
+
+/// A page that says kindly why there are no offers on it.
+fn message(app: &App, company: Option<Uuid>, framed: bool, message: Message) -> Result<Reply, Failure> {
+    counter!(OFFER_PAGES, "answer" => message.name).increment(1);
+    let (name, brand) = brand_of(app, company);
+    let html = templates::message(&name, brand, framed, message)?;
+    Ok(html_reply(html, brand, framed).status(message.status))
+}
+
+fn html_reply(html: String, brand: &Brand, framed: bool) -> Reply {
+    let fixed = HeaderValue::from_static;
+    Reply::bytes("text/html; charset=utf-8", html)
+        .header(CONTENT_SECURITY_POLICY, brand.policy(framed))
+        .header(REFERRER_POLICY, fixed("no-referrer"))
+        .header(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"))
+        .header(ROBOTS, fixed("noindex, nofollow"))
+        .compressible()
+        .own_site()
+}
+
+/// The name of a company as its pages have it, and how they look.
+fn brand_of(app: &App, company: Option<Uuid>) -> (String, &Brand) {
+    let company = company.and_then(|company| app.tokens.company(company));
+    let name = company.map(|company| company.name).unwrap_or_default();
+    let brand = app.offer_pages.brand(&name);
+    (brand.name.clone().unwrap_or(name), brand)
+}
+
+/// What stands before the addresses of a page's own stream and images, beside the page.
+fn root_of(params: &Params, framed: bool) -> String {
+    if framed { String::new() } else { format!("{}/", params.get("page").unwrap_or_default()) }
+}
+
+fn find(app: &App, params: &Params) -> Result<Found, Failure> {
+    let engine = app.matchmaker.engine();
+    let page = params.uuid("page").ok();
+    let Some(table) = page.and_then(|page| engine.records.templates.page_ids.read(page)) else {
+        return Ok(Found::Unknown);
+    };
+    let store = &engine.records.store;
+    let Some(head) = reading::head(store, table).map_err(unavailable)? else { return Ok(Found::Unknown) };
+    if store.is_erased(head.lead).map_err(unavailable)? {
+        return Ok(Found::Unknown);
+    }
+    let until = head.created_at.saturating_add(app.offer_pages.open_for_ms);
+    if engine.limiter.now() > until {
+        return Ok(Found::Expired(head.company));
+    }
+    Ok(Found::Open(Opened {
+        table,
+        lead: head.lead,
+        viewer: Viewer::of_all(head.company),
+        until: DateTime::from_timestamp_millis(until).unwrap_or_default(),
+    }))
+}
+
+fn unavailable<E>(_: E) -> Failure {
+    Failure::unreadable(RETRY_AFTER_S)
+}

@@ -1,0 +1,54 @@
+"use strict";
+// Puts offers in their places as they arrive, and says so; the page has been whole without.
+
+const offers = document.getElementById("offers");
+const state = document.getElementById("status");
+const news = document.getElementById("news");
+const trusted = window.trustedTypes?.createPolicy("offers", { createHTML: (html) => html });
+
+if (offers?.dataset.events) follow(offers.dataset.events);
+
+function follow(address) {
+  const source = new EventSource(address);
+  source.addEventListener("offers", (event) => {
+    // The page's own words, in which scripts do not run and nothing is loaded before it is put in its place.
+    const html = trusted ? trusted.createHTML(event.data) : event.data;
+    const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("offers");
+    const complete = !fresh.dataset.events;
+    if (complete) source.close();
+    const added = renew(offers, fresh);
+    state.textContent = fresh.dataset.status;
+    state.classList.toggle("pending", !complete);
+    if (added.length || complete) {
+      const of = added.length ? `New: ${added.join(", ")}. ` : "";
+      news.textContent = of + fresh.dataset.status;
+    }
+  });
+  source.addEventListener("error", () => {
+    if (source.readyState !== EventSource.CLOSED) return;
+    state.classList.remove("pending");
+    state.textContent = news.textContent = "The connection was lost. Open this page again to see whether there are more offers.";
+  });
+}
+
+// Makes one list as another is, by the ids of what stands in it. What is there already stays, with its focus; gives who made
+// the offers that are new.
+function renew(old, fresh) {
+  const added = [];
+  const wanted = [...fresh.children];
+  const ids = new Set(wanted.map((child) => child.id));
+  for (const child of [...old.children]) if (!ids.has(child.id)) child.remove();
+  wanted.forEach((child, nth) => {
+    const known = document.getElementById(child.id);
+    if (known?.tagName === "SECTION") added.push(...renew(known.querySelector(".cards"), child.querySelector(".cards")));
+    if (!known) added.push(...namesOf(child));
+    const node = known ?? child;
+    if (!known) node.classList.add("fresh");
+    if (old.children[nth] !== node) old.insertBefore(node, old.children[nth] ?? null);
+  });
+  return added;
+}
+
+function namesOf(node) {
+  return [...node.querySelectorAll("h3")].map((name) => name.textContent);
+}

@@ -1,0 +1,212 @@
+//! What the pages are written with. The engine escapes whatever it writes, since the names end in `.html`.
+
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, UndefinedBehavior, context};
+use tracing::error;
+
+use super::brand::{Brand, SCRIPT};
+use super::cards::{self, Shelf};
+use crate::matching::Snapshot;
+use crate::model::RateTable;
+use crate::web::Failure;
+
+const TEMPLATES: &[(&str, &str)] = &[
+    ("layout.html", include_str!("layout.html")),
+    ("page.html", include_str!("page.html")),
+    ("offers.html", include_str!("offers.html")),
+    ("message.html", include_str!("message.html")),
+];
+
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    // A name that is misspelt fails the test of its page.
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    environment.set_syntax(syntax.expect("the usual delimiters are well-formed"));
+    for (name, source) in TEMPLATES {
+        // A template is part of the program: a test compiles every one of them.
+        environment.add_template(name, source).expect("templates are well-formed");
+    }
+    environment
+});
+
+/// A page with offers.
+pub struct Page<'a> {
+    /// At its head.
+    pub name: String,
+    /// How it looks.
+    pub brand: &'a Brand,
+    /// Whether it stands in a frame.
+    pub framed: bool,
+    /// What stands before the addresses of its stream and its images.
+    pub root: &'a str,
+    /// When it expires.
+    pub until: &'a str,
+    /// The table.
+    pub snapshot: &'a Snapshot,
+}
+
+/// Why there are no offers on a page.
+#[derive(Debug, Clone, Copy)]
+pub struct Message {
+    /// In metrics.
+    pub name: &'static str,
+    /// Of the answer.
+    pub status: StatusCode,
+    heading: &'static str,
+    words: &'static str,
+}
+
+impl Message {
+    /// Nothing is there.
+    pub const UNKNOWN: Self = Self {
+        name: "unknown",
+        status: StatusCode::NOT_FOUND,
+        heading: "There is nothing here",
+        words: "The link may have lost a part on its way, or the offers that it led to were removed. Please open it again from where \
+                you got it, or ask there for a new one.",
+    };
+    /// It was.
+    pub const EXPIRED: Self = Self {
+        name: "expired",
+        status: StatusCode::GONE,
+        heading: "These offers have expired",
+        words: "Offers hold for a while only, and this while is over. Please ask for new ones where you got this link.",
+    };
+}
+
+/// The whole page.
+///
+/// # Errors
+/// Our fault, logged.
+pub fn page(page: &Page) -> Result<String, Failure> {
+    let Page { name, brand, framed, root, until, snapshot } = page;
+    let shelf = Value::from(Serde(read(snapshot)?));
+    let offers = offers(&shelf, snapshot, root)?;
+    let offers = Value::from_safe_string(offers);
+    let body = render("page.html", context! { shelf, offers, until => *until, test => snapshot.test })?;
+    let script = snapshot.pending.then_some(SCRIPT);
+    layout(context! { title => "Your offers", name => name.as_str(), framed => *framed }, brand, body, script)
+}
+
+/// A page without offers.
+///
+/// # Errors
+/// Our fault, logged.
+pub fn message(name: &str, brand: &Brand, framed: bool, message: Message) -> Result<String, Failure> {
+    let Message { heading, words, .. } = message;
+    let body = render("message.html", context! { heading, words })?;
+    layout(context! { title => heading, name, framed }, brand, body, None)
+}
+
+/// The offers of a table as an event, which the page puts in the place of those that it has.
+///
+/// # Errors
+/// Our fault, logged.
+pub fn event(snapshot: &Snapshot, root: &str) -> Result<Bytes, Failure> {
+    let html = offers(&Value::from(Serde(read(snapshot)?)), snapshot, root)?;
+    let mut event = format!("event: offers\nid: {}\n", snapshot.version);
+    // Whatever a partner wrote, no line of it is anything but data.
+    for line in html.split(['\n', '\r']) {
+        event.push_str("data: ");
+        event.push_str(line);
+        event.push('\n');
+    }
+    event.push('\n');
+    Ok(event.into())
+}
+
+fn offers(shelf: &Value, snapshot: &Snapshot, root: &str) -> Result<String, Failure> {
+    render("offers.html", context! { shelf, root, version => snapshot.version })
+}
+
+/// A page around its body, with what it looks like and does as the policy knows it.
+fn layout(head: Value, brand: &Brand, body: String, script: Option<&str>) -> Result<String, Failure> {
+    let [style, body] = [brand.style.clone(), body].map(Value::from_safe_string);
+    let script = script.map(|script| Value::from_safe_string(script.to_owned()));
+    render("layout.html", context! { style, script, body, ..head })
+}
+
+fn read(snapshot: &Snapshot) -> Result<Shelf, Failure> {
+    let table: RateTable = serde_json::from_slice(&snapshot.json).map_err(|error| {
+        error!(rate_table = %snapshot.table, line = error.line(), column = error.column(), "a shown table cannot be read");
+        Failure::internal()
+    })?;
+    Ok(cards::shelf(table))
+}
+
+fn render(template: &str, context: Value) -> Result<String, Failure> {
+    let rendered = ENVIRONMENT.get_template(template).and_then(|template| template.render(context));
+    rendered.map_err(|fault| {
+        error!(template, line = fault.line(), kind = %fault.kind(), "a page could not be rendered");
+        Failure::internal()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::config::Settings;
+    use crate::http::current::offer_pages::brand::OfferPages;
+
+    fn snapshot(json: String, pending: bool) -> Snapshot {
+        let (table, company, test, version, deadline) = (Uuid::nil(), Uuid::nil(), true, 3, 0);
+        Snapshot { table, company, test, json: json.into(), version, pending, deadline }
+    }
+
+    fn example() -> String {
+        include_str!("../../openapi/examples/rate_table.json").to_owned()
+    }
+
+    fn shown(snapshot: &Snapshot) -> String {
+        let pages = OfferPages::new(&Settings::from_layers(None, []).unwrap().offer_pages);
+        let (name, brand) = ("A & B".to_owned(), pages.brand(""));
+        page(&Page { name, brand, framed: false, root: "p/", until: "May 1, 2027", snapshot }).unwrap()
+    }
+
+    #[test]
+    fn every_template_compiles_and_escapes() {
+        for (name, _) in TEMPLATES {
+            assert!(name.ends_with(".html"), "{name} would not be escaped");
+            assert!(ENVIRONMENT.get_template(name).is_ok(), "{name}");
+        }
+        let hostile = example().replace("\"Everyday\"", r#""<img src=x onerror=alert(1)>""#);
+        let html = shown(&snapshot(hostile, true));
+        assert!(html.contains("A &amp; B") && html.contains("&lt;img src=x"), "{html}");
+        assert!(!html.contains("<img src=x"));
+    }
+
+    #[test]
+    fn a_page_tells_neither_the_table_nor_the_lead() {
+        let table: RateTable = serde_json::from_str(&example()).unwrap();
+        let html = shown(&snapshot(example(), true));
+        assert!(!html.contains(&table.uuid.to_string()) && !html.contains(&table.lead_uuid.to_string()));
+        assert!(html.contains("data-events=\"p/events?seen=3\""), "{html}");
+    }
+
+    #[test]
+    fn a_complete_page_has_no_script() {
+        let html = shown(&snapshot(example(), false));
+        assert!(!html.contains("<script") && !html.contains("data-events"), "{html}");
+    }
+
+    /// A stream is read line by line, and a line may end in three ways.
+    #[test]
+    fn no_text_of_a_partner_is_an_event_of_its_own() {
+        let hostile =
+            example().replace("\"Everyday\"", "\"Everyday\\r\\nid: 9\\rdata: x\\n\\nevent: other\"");
+        let event = event(&snapshot(hostile, true), "").unwrap();
+        let text = std::str::from_utf8(&event).unwrap();
+        let (head, lines) = text.trim_end().split_at(text.find("data: ").unwrap());
+        assert_eq!(head, "event: offers\nid: 3\n");
+        assert!(lines.lines().all(|line| line.starts_with("data: ")) && !lines.contains('\r'), "{text}");
+        assert!(lines.contains("data: id: 9"), "{text}");
+    }
+}

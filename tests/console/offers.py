@@ -1,0 +1,155 @@
+"""Looks at the page of a rate table as the person does whose offers they are: in light, in dark, on a phone, with the keyboard, by
+what a screen reader is told, without a script, and in a frame of another site. Keeps screenshots.
+
+usage: offers.py API TOKEN LEADS SCREENSHOTS
+"""
+
+import json
+import pathlib
+import sys
+import urllib.request
+
+from playwright.sync_api import expect, sync_playwright
+
+from look import LOOKS, faults, look, watched
+
+# How partners of the lead answer, so that offers arrive while the page is open.
+LATER = ["northquill_lending=slow", "oakenvale_direct=slow", "tallowmere_loans=timed_out"]
+COMPLETE = "Every institution has answered."
+
+
+def submit(api, token, leads, name, **more):
+    """A lead's rate table, with whatever is still outstanding."""
+    lead = json.loads((pathlib.Path(leads) / f"{name}.json").read_text()) | more
+    lead.setdefault("personalInformation", {})["email"] = f"offers.{len(faults)}.{submit.count}@example.com"
+    submit.count += 1
+    request = urllib.request.Request(
+        f"{api}/leads/rateTables",
+        data=json.dumps(lead).encode(),
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+    )
+    return json.load(urllib.request.urlopen(request))
+
+
+submit.count = 0
+
+
+def slow(api, token, leads):
+    return submit(api, token, leads, "personal_loan", clientTags={"sandbox": LATER})
+
+
+def arriving(page, table, out, name):
+    """Offers come to a page that is open, in their places, and are said; who reads the first is not disturbed."""
+    seen = []
+    page.on("request", lambda request: request.url.endswith("/seen.gif") and seen.append(request.url))
+    page.goto(table["partnerPageUrl"])
+    state, cards, news = page.locator("#status"), page.locator(".cards > li"), page.locator("#news")
+    expect(state).to_contain_text("still deciding")
+    before = cards.count()
+    assert before > 0, "those that answer at once are there"
+    page.screenshot(path=out / f"offers_pending-{name}.png", full_page=True)
+    page.keyboard.press("Tab")
+    link = page.evaluate("document.activeElement.href")
+    assert "/click/" in link, f"the first stop is an offer, not {link}"
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none", "no ring"
+    expect(state).to_contain_text(COMPLETE, timeout=40_000)
+    assert cards.count() > before, "offers have arrived"
+    expect(news).to_contain_text(COMPLETE)
+    assert page.evaluate("document.activeElement.href") == link, "the focus has moved"
+    assert page.locator(".pending").count() == 0
+    assert seen and len(seen) == len(set(seen)), "each offer is seen once"
+    ids = cards.evaluate_all("cards => cards.map(card => card.id)")
+    page.reload()
+    assert ids == page.locator(".cards > li").evaluate_all("cards => cards.map(card => card.id)"), "the order is another"
+
+
+def scrolled(page, table):
+    """Every offer that was scrolled past was seen."""
+    seen = set()
+    page.on("request", lambda request: request.url.endswith("/seen.gif") and seen.add(request.url))
+    page.goto(table["partnerPageUrl"])
+    cards = page.locator(".cards > li")
+    for nth in range(cards.count()):
+        cards.nth(nth).scroll_into_view_if_needed()
+    page.wait_for_load_state("networkidle")
+    assert len(seen) == cards.count(), f"{len(seen)} of {cards.count()} offers were seen"
+
+
+def without_script(browser, table):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(table["partnerPageUrl"])
+    expect(page.locator("#status")).to_contain_text("still deciding")
+    before = page.locator(".cards > li").count()
+    again = page.get_by_role("link", name="Look again")
+    for _ in range(100):
+        if not again.count():
+            break
+        page.wait_for_timeout(200)
+        again.click() if again.count() else None
+    expect(page.locator("#status")).to_contain_text(COMPLETE)
+    assert page.locator(".cards > li").count() > before
+
+
+def framed(browser, table, out):
+    """A site that the operator allows shows the page, and no other does."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    html = f'<h1>Shop</h1><iframe src="{table["embedUrl"]}" title="Your offers" width="100%" height="600"></iframe>'
+    context.route("http://*.example/", lambda route: route.fulfill(body=html, content_type="text/html"))
+    page = context.new_page()
+    page.goto("http://shop.example/")
+    expect(page.frame_locator("iframe").locator(".cards > li").first).to_be_visible()
+    page.screenshot(path=out / "offers_framed-phone.png")
+    page.goto("http://other.example/")
+    page.wait_for_load_state("networkidle")
+    assert not page.frames[1].locator(".cards").count(), "another site shows the page"
+
+
+def main():
+    api, token, leads, screenshots = sys.argv[1:]
+    out = pathlib.Path(screenshots)
+    out.mkdir(parents=True, exist_ok=True)
+    everything = submit(api, token, leads, "everything")
+    cards = submit(api, token, leads, "credit_card")
+    missing = f"{api}/offers/0193a7b2-1c7e-8d5a-9c11-2f6c5a0e4b77"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        here = "start"
+        scrolled(watched(browser.new_context(), lambda: "scrolled"), cards)
+        without_script(browser, slow(api, token, leads))
+        framed(browser, everything, out)
+        for scheme, width, height in LOOKS:
+            context = browser.new_context(
+                color_scheme="dark" if scheme == "dark" else "light",
+                viewport={"width": width, "height": height},
+                device_scale_factor=2 if scheme == "phone" else 1,
+                # An offer that is still fading in has no colours to be judged by.
+                reduced_motion="reduce",
+            )
+            page = watched(context, lambda: here)
+            here = f"offers that arrive ({scheme})"
+            arriving(page, slow(api, token, leads), out, scheme)
+            for name, address in [
+                ("offers", everything["partnerPageUrl"]),
+                ("offers_cards", cards["partnerPageUrl"]),
+                ("offers_embed", cards["embedUrl"]),
+            ]:
+                here = f"{name} ({scheme})"
+                page.goto(address)
+                expect(page.locator("#status")).to_contain_text(COMPLETE, timeout=40_000)
+                for summary in page.locator("summary").all()[:1]:
+                    summary.click()
+                look(page, here, [])
+                page.screenshot(path=out / f"{name}-{scheme}.png", full_page=True)
+            context.close()
+            # What is answered with 404 is a complaint of the browser; the page is looked at all the same.
+            page = browser.new_context(color_scheme="dark" if scheme == "dark" else "light").new_page()
+            assert page.goto(missing).status == 404
+            look(page, f"a page that is not there ({scheme})", [])
+            page.screenshot(path=out / f"offers_missing-{scheme}.png")
+        browser.close()
+    print(f"{len(faults)} faults; screenshots in {out}")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,7 @@ use chrono::Utc;
 use super::engine::Engine;
 use crate::ids;
 use crate::model::{CreditBands, Lead, ProductType};
+use crate::partners::base_url::{absolute, absolute_in};
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::template::write_offer;
 use crate::partners::{Facts, Fit, Quote, zip_state};
@@ -39,7 +40,7 @@ pub fn show(engine: &Engine, preview: Preview) -> Bytes {
         offers.extend(best(fit, &facts, max_deposit, configuration.rules.offers_per_partner));
     }
     offers.sort_by(|(_, one), (_, two)| two.score.total_cmp(&one.score));
-    write(&offers)
+    write(&offers, &engine.base_url)
 }
 
 /// The best previews of a seat.
@@ -70,7 +71,7 @@ fn placed(mut lead: Lead) -> Lead {
     lead
 }
 
-fn write(offers: &[(&CatalogOffer, Quote)]) -> Bytes {
+fn write(offers: &[(&CatalogOffer, Quote)], base_url: &str) -> Bytes {
     let mut out = vec![b'['];
     for (nth, (offer, quote)) in offers.iter().enumerate() {
         if nth > 0 {
@@ -79,9 +80,10 @@ fn write(offers: &[(&CatalogOffer, Quote)]) -> Bytes {
         let uuid = ids::random();
         let landing =
             offer.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str()).unwrap_or_default();
-        let url = landing.replace("{clickId}", &uuid.to_string()).replace("{leadUuid}", "");
+        let url = absolute(landing, base_url);
+        let url = url.replace("{clickId}", &uuid.to_string()).replace("{leadUuid}", "");
         write_offer(&mut out, &offer.text.json, quote, uuid, &url);
     }
     out.push(b']');
-    out.into()
+    absolute_in(out, base_url).into()
 }

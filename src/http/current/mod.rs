@@ -12,6 +12,7 @@ pub mod leads;
 pub mod offer_previews;
 pub mod partner_events;
 pub mod rate_tables;
+pub mod samples;
 pub mod submission;
 pub mod ui_events;
 pub mod universities;

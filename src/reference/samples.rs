@@ -1,5 +1,5 @@
 //! What the daemon shows in the place of sample partners, which live nowhere: a logo, pictures of cards, and the page that
-//! each of their offers leads to. A partner's file names them by `{baseUrl}/samples/…`, and what no file names is not there.
+//! each of their offers leads to. Their files name these by `{baseUrl}/samples/…`; of a partner whose file does not there is nothing.
 
 use minijinja::{Environment, context};
 use uuid::Uuid;
@@ -34,25 +34,28 @@ pub enum Sample {
 
 /// What stands at a path below that of the samples; `click` is what the partner is told of who comes.
 pub fn sample(book: &Book, partner: &str, name: &str, click: Option<Uuid>) -> Option<Sample> {
-    let address = format!("{BASE_URL}{SAMPLES}{partner}/{name}");
-    let mut seats = book.seats().iter().filter(|seat| seat.identity.key == partner);
+    let own = format!("{BASE_URL}{SAMPLES}{partner}/");
+    let seats = || book.seats().iter().filter(|seat| seat.identity.key == partner);
+    let seat = seats().find(|seat| names(seat, &own))?;
     if name == LOGO {
-        let seat = seats.find(|seat| seat.text.json.contains(&address))?;
         return Some(Sample::Picture(logo(&seat.identity)));
     }
     let key = name.strip_suffix(PICTURE).unwrap_or(name);
-    let mut offers = seats.flat_map(|seat| seat.offers.iter().map(move |offer| (seat, offer)));
-    let (seat, offer) = offers.find(|(_, offer)| offer.key() == key && leads_to(offer, &address))?;
+    let mut offers = seats().flat_map(|seat| seat.offers.iter().map(move |offer| (seat, offer)));
+    let (seat, offer) = offers.find(|(_, offer)| offer.key() == key)?;
     Some(match key == name {
         true => Sample::Page(page(seat, offer, click)),
         false => Sample::Picture(card(&seat.identity, offer)),
     })
 }
 
-/// Whether the offer's part of the file names an address.
-fn leads_to(offer: &CatalogOffer, address: &str) -> bool {
-    let landing_url = offer.text.imprint.as_ref().map(|imprint| &imprint.landing_url);
-    offer.text.json.contains(address) || landing_url.is_some_and(|url| url.starts_with(address))
+/// Whether what the file says of a seat and its offers names an address that begins so.
+fn names(seat: &Seat, begun: &str) -> bool {
+    let lead_there = |offer: &CatalogOffer| {
+        let landing_url = offer.text.imprint.as_ref().map(|imprint| &imprint.landing_url);
+        offer.text.json.contains(begun) || landing_url.is_some_and(|url| url.starts_with(begun))
+    };
+    seat.text.json.contains(begun) || seat.offers.iter().any(lead_there)
 }
 
 fn logo(identity: &Identity) -> String {
@@ -123,10 +126,14 @@ sub_account_id = 1
 
 [products.other]
 timeout = "2s"
-offers = [
-    { key = "shown", name = "n", description = "d", landing_url = "{baseUrl}/samples/bank/shown?click={clickId}", payout = { on = "click", fixed = 1.0 }, conversion_probability = 0.1 },
-    { key = "real", name = "n", description = "d", landing_url = "https://bank.example/", payout = { on = "click", fixed = 1.0 }, conversion_probability = 0.1 },
-]
+
+[[products.other.offers]]
+key = "shown"
+name = "n"
+description = "d"
+landing_url = "{baseUrl}/samples/bank/shown?click={clickId}"
+payout = { on = "click", fixed = 1.0 }
+conversion_probability = 0.1
 "#;
 
     fn book(file: &str) -> Book {
@@ -134,15 +141,22 @@ offers = [
     }
 
     #[test]
-    fn what_the_file_names_is_there_and_nothing_else() {
+    fn a_logo_and_pages_and_pictures_of_offers_are_there_and_nothing_else() {
         let book = book(FILE);
-        let is_page = |name| matches!(sample(&book, "bank", name, None), Some(Sample::Page(_)));
-        assert!(matches!(sample(&book, "bank", "logo.svg", None), Some(Sample::Picture(_))));
-        assert!(is_page("shown") && !is_page("real"));
-        for (partner, name) in
-            [("bank", "shown.svg"), ("bank", "show"), ("bank", ""), ("other", "logo.svg"), ("", "shown")]
-        {
+        for name in ["logo.svg", "shown.svg", "shown"] {
+            let is_page = matches!(sample(&book, "bank", name, None).unwrap(), Sample::Page(_));
+            assert_eq!(is_page, !name.ends_with(".svg"), "{name}");
+        }
+        for (partner, name) in [("bank", "show"), ("bank", ".svg"), ("other", "logo.svg"), ("", "shown")] {
             assert_eq!(sample(&book, partner, name, None), None, "{partner}/{name}");
+        }
+    }
+
+    #[test]
+    fn of_a_partner_that_lives_elsewhere_there_is_nothing() {
+        let elsewhere = book(&FILE.replace("{baseUrl}/samples", "https://bank.example"));
+        for name in ["logo.svg", "shown"] {
+            assert_eq!(sample(&elsewhere, "bank", name, None), None, "{name}");
         }
     }
 
@@ -163,9 +177,8 @@ offers = [
 
     #[test]
     fn pictures_are_whole_xml() {
-        let cards = FILE.replace("real", "gold").replace("https://bank.example/", "{baseUrl}/samples/bank/gold.svg");
-        let book = book(&cards);
-        for name in ["logo.svg", "gold.svg"] {
+        let book = book(FILE);
+        for name in ["logo.svg", "shown.svg"] {
             let Some(Sample::Picture(picture)) = sample(&book, "bank", name, None) else { panic!("{name}") };
             roxmltree::Document::parse(&picture).unwrap_or_else(|error| panic!("{error}: {picture}"));
         }

@@ -85,7 +85,12 @@ async fn what_no_client_calls_is_told_apart() {
     ];
     assert_eq!(apart, BTreeSet::from(wanted));
     let tags = |document: &Value| -> Vec<String> {
-        document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap().to_owned()).collect()
+        document["tags"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tag| tag["name"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert!(tags(&whole).starts_with(&tags(&clients)), "they stand behind");
     let schemes = |document: &Value| document["components"]["securitySchemes"].as_object().unwrap().len();

@@ -137,8 +137,18 @@ fn check_refuses_an_address_of_samples_that_nothing_is_at() {
         ("samples/bank/logo.svg", "samples/bank/logo.png", "partner.image_url", "bank/logo.png"),
         ("samples/bank/account?", "samples/bank/acount?", "offers[0].landing_url", "bank/acount"),
         ("{baseUrl}/samples/bank/account", "{baseURL}/x", "offers[0].landing_url", "begin with `{baseUrl}/`"),
-        ("{baseUrl}/samples/bank/logo.svg", "{baseUrl}logo.svg", "partner.image_url", "begin with `{baseUrl}/`"),
-        ("{baseUrl}/samples/bank/account", "https://a.example/{baseUrl}/", "offers[0].landing_url", "no macro"),
+        (
+            "{baseUrl}/samples/bank/logo.svg",
+            "{baseUrl}logo.svg",
+            "partner.image_url",
+            "begin with `{baseUrl}/`",
+        ),
+        (
+            "{baseUrl}/samples/bank/account",
+            "https://a.example/{baseUrl}/",
+            "offers[0].landing_url",
+            "no macro",
+        ),
     ] {
         let (code, told) = check(&[(part, with)]);
         assert_eq!(code, Some(64), "{with}: {told}");

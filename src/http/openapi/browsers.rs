@@ -35,7 +35,7 @@ pub fn operations(_: &mut Components) -> Vec<Draft> {
             .refuses(Failure::too_many_requests(1), "The address, or whoever opens the offer, clicks too often."),
         pixel(),
         Draft::new(Method::GET, "/samples/{partner}/{name}", TAG, "showSample")
-            .about("A partner's file names it as `{baseUrl}/samples/…`; what no file names is not there.")
+            .about("A sample partner's file names it as `{baseUrl}/samples/…`; of other partners there is nothing.")
             .parameter(ParameterIn::Path, "partner", Required::True, "The key of a sample partner.", text())
             .parameter(
                 ParameterIn::Path,

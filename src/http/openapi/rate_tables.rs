@@ -38,7 +38,10 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             .about("Each event `rateTable` holds the whole table; its id is the table's version.")
             .header("Last-Event-ID", "The version that the client holds already.")
             .answers_events("The rate table, whenever it changes.", &["event", "id", "data"])
-            .answers_empty(StatusCode::NO_CONTENT, "The table is complete, and the client has seen it: an `EventSource` stops.")
+            .answers_empty(
+                StatusCode::NO_CONTENT,
+                "The table is complete, and the client has seen it: an `EventSource` stops.",
+            )
             .refuses(unknown("RateTable"), "The company has no such rate table."),
     ]
 }

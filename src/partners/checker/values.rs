@@ -91,7 +91,9 @@ impl Checker<'_> {
     /// Wants an absolute URL, or one on the daemon's own address, which has a page for it where it is of the samples.
     pub fn url(&mut self, key: &str, url: &str) {
         let path = url.strip_prefix(BASE_URL);
-        if path.is_some_and(|path| !path.starts_with('/')) || !is_absolute_url(&absolute(url, "http://daemon")) {
+        if path.is_some_and(|path| !path.starts_with('/'))
+            || !is_absolute_url(&absolute(url, "http://daemon"))
+        {
             let found = url.escape_debug();
             self.at(
                 key,
@@ -108,9 +110,8 @@ impl Checker<'_> {
         let file = self.file_name();
         let partner = file.strip_suffix(".toml").unwrap_or(&file);
         let page = sample.strip_prefix(partner).and_then(|rest| rest.strip_prefix('/'));
-        let served = page.is_some_and(|page| {
-            page == LOGO || self.has_offer(page.strip_suffix(PICTURE).unwrap_or(page))
-        });
+        let served = page
+            .is_some_and(|page| page == LOGO || self.has_offer(page.strip_suffix(PICTURE).unwrap_or(page)));
         if !served {
             let of_partner = format!("{BASE_URL}{SAMPLES}{partner}");
             self.at(
@@ -127,7 +128,8 @@ impl Checker<'_> {
     /// Whether an offer of the file has this key.
     fn has_offer(&self, key: &str) -> bool {
         let products = self.source.table().get("products").and_then(toml::Value::as_table);
-        let offers = products.into_iter().flatten().filter_map(|(_, product)| product.get("offers")?.as_array());
+        let offers =
+            products.into_iter().flatten().filter_map(|(_, product)| product.get("offers")?.as_array());
         offers.flatten().any(|offer| offer.get("key").and_then(toml::Value::as_str) == Some(key))
     }
 

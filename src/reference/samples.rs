@@ -71,7 +71,7 @@ fn card(identity: &Identity, offer: &CatalogOffer) -> String {
     write(
         "card.xml",
         context! {
-            partner, name, tone => tone(partner), edge => tone(&name),
+            partner, name => &name, tone => tone(partner), edge => tone(&name),
             partner_size => size(partner, 18.0), name_size => size(&name, 24.0),
         },
     )
@@ -83,7 +83,7 @@ fn page(seat: &Seat, offer: &CatalogOffer, click: Option<Uuid>) -> String {
     write(
         "page.html",
         context! {
-            partner => partner.name, about => partner.description, disclaimer => partner.disclaimer,
+            partner => &partner.name, about => &partner.description, disclaimer => &partner.disclaimer,
             offer => words(offer.key()), product, tone => tone(&partner.name), logo => LOGO,
             click => click.map(|click| click.to_string()),
         },

@@ -94,7 +94,7 @@
 //! | [`transfer`] | a whole store as lines of JSON, out and in |
 //! | [`prefills`] | data of leads that are given in one place and taken up in another, for some minutes |
 //! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |
-//! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions |
+//! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions; what stands in the place of sample partners |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
@@ -126,8 +126,8 @@
 //!   lines in `config/default.toml` and `handbook/metrics.md`.
 //! - A reason that clients are shown: a row in [`rate_table::reason`]; a new class also in `PartnerResult` ([`model`]). Why a submit is
 //!   refused: [`matching::refused`].
-//! - An endpoint: its handler in `http/current`, its row in `http/routes.rs`, its operation in `http/openapi`, its call in
-//!   `handbook/client.md`; what the older edition says differently in [`http::v1`]. Of the operator's: its handler and row in [`admin`].
+//! - An endpoint: its handler in `http/current`, its row in `http/routes.rs`, its operation in `http/openapi` (of what no client
+//!   calls in a section behind the clients'), its call in `handbook/client.md`; what the older edition says differently in [`http::v1`]. Of the operator's: its handler and row in [`admin`].
 //! - A kind of record: its row in `store/trees.rs`; what writes and reads it in the room that it is of. If it is about a person, it must
 //!   be named in [`persons`] (dossier, erasure) and in [`transfer`], if it grows in `store/retention.rs`.
 //!

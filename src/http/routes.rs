@@ -4,7 +4,7 @@
 use hyper::Method;
 
 use super::current::{
-    analytics, clicks, demo, docs, explanations, featured_institutions, home, leads, loan_reports, offer_pages, offer_previews, partner_events, prefills, rate_tables, ui_events, universities, vehicles, waiting,
+    analytics, clicks, demo, docs, explanations, featured_institutions, home, leads, loan_reports, offer_pages, offer_previews, partner_events, prefills, rate_tables, samples, ui_events, universities, vehicles, waiting,
 };
 use super::{App, v1};
 use crate::web::{Editions, Handler, Route, Scope, handler};
@@ -295,8 +295,16 @@ pub const API: &[ApiRoute] = &[
         path: "/openapi.json",
         scope: Scope::None,
         editions: Editions::All,
-        about: "Describes the interface for programs, as an OpenAPI document.",
+        about: "Describes what clients call for programs, as an OpenAPI document that clients can be generated from.",
         handler: handler!(docs::document),
+    },
+    Route {
+        method: Method::GET,
+        path: "/openapi-all.json",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Describes every path in the same way: also what partners report, what browsers open, and the documentation.",
+        handler: handler!(docs::whole),
     },
     Route {
         method: Method::GET,
@@ -329,6 +337,14 @@ pub const API: &[ApiRoute] = &[
         editions: Editions::All,
         about: "Answers with what that page loads.",
         handler: handler!(demo::file),
+    },
+    Route {
+        method: Method::GET,
+        path: "/samples/{partner}/{name}",
+        scope: Scope::None,
+        editions: Editions::All,
+        about: "Stands in the place of sample partners: a logo, a picture of a card, the page that an offer leads to.",
+        handler: handler!(samples::show),
     },
 ];
 

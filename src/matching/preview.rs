@@ -10,6 +10,7 @@ use chrono::Utc;
 
 use super::engine::Engine;
 use crate::model::{CreditBands, Lead, ProductType};
+use crate::partners::base_url::absolute_in;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::{Facts, Fit, Quote, Seat, zip_state};
 use crate::partners::template::{Place, write_offer};
@@ -86,5 +87,5 @@ fn write(engine: &Engine, offers: &[(&Seat, &CatalogOffer, Quote)], made_at: i64
         write_offer(&mut out, &offer.text, quote, place);
     }
     out.push(b']');
-    out.into()
+    absolute_in(out, &engine.base_url).into()
 }

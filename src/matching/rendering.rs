@@ -6,11 +6,13 @@ use uuid::Uuid;
 
 use crate::model::{Originator, Partner, ProductSubType, ProductType, Timestamp};
 use crate::partners::Fingerprint;
+use crate::partners::base_url::absolute_in;
 use crate::partners::template::{Place, write_offer};
 use crate::rate_table::table::Table;
 use crate::records::templates::Templates;
 
-/// The specification's RateTable as JSON. `base_url` is where clicks go, and where the table's page is.
+/// The specification's RateTable as JSON. `base_url` is where clicks go, where the table's page is, and what URLs of partner files may
+/// begin with.
 ///
 /// # Errors
 /// The fingerprint of a text that the store does not have (any more).
@@ -43,7 +45,7 @@ pub fn render(table: &Table, base_url: &str, templates: &Templates) -> Result<By
     begin_array(&mut out, "pendingResponses");
     write_list(&mut out, pending_responses(table));
     out.extend_from_slice(b"]}");
-    Ok(out.into())
+    Ok(absolute_in(out, base_url).into())
 }
 
 /// The loan partners still outstanding, each once (facts, v1 edition).

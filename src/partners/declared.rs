@@ -39,7 +39,7 @@ pub struct Identity {
     pub description: String,
     /// Template that must be shown with its offers.
     pub disclaimer: String,
-    /// Absolute URL of its logo.
+    /// Where its logo is: an absolute URL, or `{baseUrl}/…` for one on the address of the daemon itself.
     pub image_url: String,
     /// Whether it takes part in pre-selection.
     #[serde(default)]
@@ -157,7 +157,7 @@ pub struct Offer {
     pub key: String,
     /// Kind of product; needed except for `insurance` and `other`, which are `uncategorized` without.
     pub sub_type: Option<ProductSubType>,
-    /// Where a click leads; `{clickId}` and `{leadUuid}` are filled in.
+    /// Where a click leads; `{clickId}`, `{leadUuid}` and, where it begins, `{baseUrl}` are filled in.
     pub landing_url: String,
     /// What the supply partner earns.
     pub payout: Payout,

@@ -3,10 +3,12 @@
 //! [`declared`] is what a file may say; [`check`] makes [`partner::Seat`]s of it; [`book::Book`] compiles their rules
 //! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`template`] is prepared at load and
 //! whose [`quote`] is made per lead; [`mod@http`] asks partners that live elsewhere, and [`case`] runs the files that say what
-//! all that should come to. [`approval`] estimates from the rules how likely they are to lend. [`limits`] say when and how often a seat is asked. [`diff`] lists what is different in another book.
+//! all that should come to. [`mod@base_url`] is how a file names the daemon itself. [`approval`] estimates from the rules how likely they
+//! are to lend. [`limits`] say when and how often a seat is asked. [`diff`] lists what is different in another book.
 
 pub mod approval;
 mod band;
+pub mod base_url;
 pub mod book;
 pub mod case;
 pub mod catalog;

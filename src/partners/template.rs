@@ -34,7 +34,7 @@ pub struct Template {
 pub struct Imprint {
     /// The offer's name in the partner's file: its key, and its term where there are several.
     pub name: String,
-    /// Where a click leads; `{clickId}` and `{leadUuid}` are filled in.
+    /// Where a click leads; `{clickId}`, `{leadUuid}` and, where it begins, `{baseUrl}` are filled in.
     pub landing_url: String,
     /// What is earned, and when.
     pub payout: declared::Payout,

@@ -5,24 +5,25 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use crate::model::FeaturedFinancialInstitution;
+use crate::partners::base_url::absolute;
 use crate::partners::{Book, Identity};
 
 /// Lists the featured institutions by name, each once: partners of one institution share its uuid, and the first
-/// of them stands for it.
-pub fn featured_institutions(book: &Book) -> Vec<FeaturedFinancialInstitution> {
+/// of them stands for it. `base_url` is what URLs of partner files may begin with.
+pub fn featured_institutions(book: &Book, base_url: &str) -> Vec<FeaturedFinancialInstitution> {
     let mut by_uuid: BTreeMap<Uuid, FeaturedFinancialInstitution> = BTreeMap::new();
     for identity in book.partners().into_iter().filter(|identity| identity.featured) {
-        by_uuid.entry(identity.institution).or_insert_with(|| shown(identity));
+        by_uuid.entry(identity.institution).or_insert_with(|| shown(identity, base_url));
     }
     let mut institutions: Vec<_> = by_uuid.into_values().collect();
     institutions.sort_by(|one, other| one.name.cmp(&other.name));
     institutions
 }
 
-fn shown(identity: &Identity) -> FeaturedFinancialInstitution {
+fn shown(identity: &Identity, base_url: &str) -> FeaturedFinancialInstitution {
     FeaturedFinancialInstitution {
         uuid: identity.institution,
         name: identity.partner.name.clone(),
-        logo_url: identity.partner.image_url.clone(),
+        logo_url: absolute(&identity.partner.image_url, base_url),
     }
 }

@@ -13,6 +13,7 @@ use super::writing::{self, CLICKS_COUNTED};
 use crate::ids;
 use crate::matching::engine::Engine;
 use crate::model::{LeadAction, LeadActionType};
+use crate::partners::base_url::absolute;
 use crate::partners::declared::PayoutStep;
 use crate::partners::template::OFFER_MS;
 use crate::partners::{Template, Terms};
@@ -82,18 +83,18 @@ impl Opened {
         for _ in 0..MOST_TRIES {
             match self.write(engine, &lead).await {
                 Err(CommitError::Guard { index: CLICKS_COUNTED, .. }) => {}
-                written => return written.map(|()| self.url()).map_err(|_| Unavailable),
+                written => return written.map(|()| self.url(&engine.base_url)).map_err(|_| Unavailable),
             }
         }
         Err(Unavailable)
     }
 
     /// Where it leads.
-    fn url(&self) -> String {
+    fn url(&self, base_url: &str) -> String {
         let (_, quote) = self.table.offer(self.number).expect("an opened offer is shown");
         let declared = self.text.imprint.as_ref().map(|imprint| &imprint.landing_url);
         let landing_url = quote.landing_url.as_ref().or(declared).expect("an opened offer leads somewhere");
-        let url = landing_url.replace("{clickId}", &self.offer.to_string());
+        let url = absolute(landing_url, base_url).replace("{clickId}", &self.offer.to_string());
         url.replace("{leadUuid}", &self.table.head().lead.to_string())
     }
 

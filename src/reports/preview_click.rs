@@ -13,6 +13,7 @@ use crate::matching::Configuration;
 use crate::matching::engine::Engine;
 use crate::model::ProductType;
 use crate::partners::Seat;
+use crate::partners::base_url::absolute;
 use crate::store::{Commit, CommitError, Store, Tree};
 use crate::telemetry::metrics::PREVIEW_CLICKS;
 
@@ -47,7 +48,7 @@ impl OpenedPreview {
         if let Err(failure) = self.write(engine).await {
             warn!(partner = seat.identity.key, %failure, "a click on a preview could not be counted in the store");
         }
-        seat.offers[self.offer].landing_url(&self.id.to_string(), "")
+        absolute(&seat.offers[self.offer].landing_url(&self.id.to_string(), ""), &engine.base_url)
     }
 
     fn seat(&self) -> &Seat {

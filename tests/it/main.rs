@@ -61,6 +61,7 @@ mod repeats;
 mod replay;
 mod retention;
 mod sample_catalogue;
+mod samples;
 mod sandbox;
 mod sealing;
 mod second_look;

@@ -18,10 +18,19 @@ async fn without_token(daemon: &Daemon, path: &str) -> Answer {
     daemon.request(Method::GET, &format!("{}{path}", daemon.api), "", "").await
 }
 
-async fn document(daemon: &Daemon) -> Value {
-    let answer = without_token(daemon, "/openapi.json").await;
+async fn told(daemon: &Daemon, path: &str) -> Value {
+    let answer = without_token(daemon, path).await;
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
     answer.json()
+}
+
+async fn document(daemon: &Daemon) -> Value {
+    told(daemon, "/openapi.json").await
+}
+
+/// The document of every path.
+async fn whole(daemon: &Daemon) -> Value {
+    told(daemon, "/openapi-all.json").await
 }
 
 #[tokio::test]
@@ -36,19 +45,56 @@ async fn it_is_told_without_a_token_and_says_where_the_listeners_are() {
 }
 
 #[tokio::test]
-async fn it_has_every_route_with_what_the_route_asks_for() {
-    let document = document(&daemon().await).await;
+async fn the_whole_has_every_route_with_what_the_route_asks_for() {
+    let document = whole(&daemon().await).await;
     for route in API.iter().chain(INTEGRATIONS) {
         let operation = &document["paths"][route.path][route.method.as_str().to_lowercase()];
         assert_eq!(operation["summary"], route.about, "{} {}", route.method, route.path);
         let wanted = match route.scope {
             Scope::None => json!([]),
             Scope::Publishable | Scope::Confidential | Scope::Partner => json!([{"token": []}]),
-            Scope::Signed => json!([{"signature": []}]),
+            Scope::Signed => json!([{"urlSignature": []}]),
         };
         assert_eq!(operation["security"], wanted, "{} {}", route.method, route.path);
         assert_eq!(operation["responses"].get("401").is_some(), route.scope != Scope::None);
     }
+}
+
+/// Generators make a client of all that they are shown: what partners report, what stands in answers as an address, and the
+/// documentation are no calls of a client.
+#[tokio::test]
+async fn what_no_client_calls_is_told_apart() {
+    let daemon = daemon().await;
+    let (clients, whole) = (document(&daemon).await, whole(&daemon).await);
+    let of_clients = clients["paths"].as_object().unwrap();
+    let paths = whole["paths"].as_object().unwrap().keys();
+    let apart: BTreeSet<&str> =
+        paths.filter(|path| !of_clients.contains_key(*path)).map(String::as_str).collect();
+    let wanted = [
+        "/",
+        "/click/{id}",
+        "/demo",
+        "/demo/{file}",
+        "/docs",
+        "/docs/{file}",
+        "/openapi-all.json",
+        "/openapi.json",
+        "/partnerEvents",
+        "/samples/{partner}/{name}",
+        "/uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif",
+    ];
+    assert_eq!(apart, BTreeSet::from(wanted));
+    let tags = |document: &Value| -> Vec<String> {
+        document["tags"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tag| tag["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert!(tags(&whole).starts_with(&tags(&clients)), "they stand behind");
+    let schemes = |document: &Value| document["components"]["securitySchemes"].as_object().unwrap().len();
+    assert_eq!((schemes(&clients), schemes(&whole)), (1, 2), "a client has a token, and signs nothing");
 }
 
 #[tokio::test]
@@ -158,7 +204,7 @@ async fn the_page_needs_nothing_outside() {
 
 #[tokio::test]
 async fn no_reference_dangles() {
-    let document = document(&daemon().await).await;
+    let document = whole(&daemon().await).await;
     let text = document.to_string();
     let references: BTreeSet<&str> =
         text.split(r##""$ref":"#"##).skip(1).filter_map(|rest| rest.split('"').next()).collect();

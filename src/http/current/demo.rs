@@ -19,10 +19,11 @@ const LOADED: &[(&str, &str, &str)] = &[
 /// The names of what the page loads.
 pub const FILES: &[&str] = &["demo.css", "demo.js"];
 
-/// The page loads its own two files and calls its own host; nothing else, not even styles of its own.
+/// The page loads its own two files and the logos of sample partners, and calls its own host; nothing else, not even styles of
+/// its own.
 const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
-     frame-ancestors 'none'; require-trusted-types-for 'script'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
+     form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
 );
 
 /// Files change with the program only.

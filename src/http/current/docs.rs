@@ -1,4 +1,4 @@
-//! `GET /openapi.json`, `GET /docs`, `GET /docs/{file}`
+//! `GET /openapi.json`, `GET /openapi-all.json`, `GET /docs`, `GET /docs/{file}`
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +8,7 @@ use tracing::error;
 use utoipa_swagger_ui::Config;
 
 use crate::http::App;
-use crate::http::openapi::{self, Addresses};
+use crate::http::openapi::{self, Addresses, Extent};
 use crate::web::{Compressed, Context, Failure, Reply};
 
 /// The page, which shows the document by means of Swagger UI.
@@ -16,6 +16,9 @@ const PAGE: &str = include_str!("docs/page.html");
 
 /// Starts Swagger UI; a file of its own, because the page allows no script within.
 const START: &str = include_str!("docs/start.js");
+
+/// Makes it fit for phones; goes behind its own styles.
+const STYLES: &str = include_str!("docs/docs.css");
 
 /// What the page loads: a start of ours, and Swagger UI.
 pub const FILES: &[&str] = &["start.js", "swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"];
@@ -27,6 +30,7 @@ const KEPT: HeaderValue = HeaderValue::from_static("max-age=3600");
 #[derive(Debug)]
 pub struct Docs {
     document: Unchanging,
+    whole: Unchanging,
     page: Unchanging,
     files: [OnceLock<Unchanging>; FILES.len()],
     policy: HeaderValue,
@@ -59,7 +63,8 @@ impl Docs {
     /// The documentation of a service at these addresses.
     pub fn new(addresses: Addresses<'_>) -> Self {
         Self {
-            document: Unchanging::new("application/json", openapi::json(addresses)),
+            document: Unchanging::new("application/json", openapi::json(Extent::Clients, addresses)),
+            whole: Unchanging::new("application/json", openapi::json(Extent::Whole, addresses)),
             page: Unchanging::new("text/html; charset=utf-8", PAGE),
             files: Default::default(),
             policy: policy(addresses),
@@ -67,9 +72,14 @@ impl Docs {
     }
 }
 
-/// Answers with the OpenAPI document.
+/// Answers with the OpenAPI document of what clients call.
 pub async fn document(context: Context<App>) -> Result<Reply, Failure> {
     Ok(context.app.docs.document.reply())
+}
+
+/// Answers with the OpenAPI document of every path.
+pub async fn whole(context: Context<App>) -> Result<Reply, Failure> {
+    Ok(context.app.docs.whole.reply())
 }
 
 /// Shows the document to people.
@@ -94,7 +104,11 @@ pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 fn unpacked(name: &str) -> Result<Unchanging, Failure> {
-    let bytes = if name == "start.js" { START.into() } else { swagger_ui(name)? };
+    let bytes = match name {
+        "start.js" => START.into(),
+        "swagger-ui.css" => [&swagger_ui(name)?[..], STYLES.as_bytes()].concat().into(),
+        _ => swagger_ui(name)?,
+    };
     let content_type = match name.rsplit('.').next() {
         Some("js") => "text/javascript; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",

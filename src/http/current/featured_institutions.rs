@@ -6,6 +6,6 @@ use crate::web::{Context, Failure, Reply};
 
 /// Lists the featured institutions of the partners as they are loaded now.
 pub async fn list(context: Context<App>) -> Result<Reply, Failure> {
-    let book = context.app.matchmaker.engine().book();
-    Reply::json(&featured_institutions(&book))
+    let engine = context.app.matchmaker.engine();
+    Reply::json(&featured_institutions(&engine.book(), &engine.base_url))
 }

@@ -15,6 +15,7 @@ pub mod offer_previews;
 pub mod partner_events;
 pub mod prefills;
 pub mod rate_tables;
+pub mod samples;
 pub mod submission;
 pub mod ui_events;
 pub mod universities;

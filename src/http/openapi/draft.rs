@@ -25,8 +25,8 @@ use crate::web::{Editions, Failure, Scope};
 /// The security scheme of tokens.
 pub const TOKEN: &str = "token";
 
-/// The security scheme of signed queries.
-pub const SIGNATURE: &str = "signature";
+/// The security scheme of signed queries. The schemes of a document stand in the order of their names.
+pub const SIGNATURE: &str = "urlSignature";
 
 const JSON: &str = "application/json";
 
@@ -52,6 +52,11 @@ impl Draft {
     /// Whether this is the draft of a route.
     pub fn is_for(&self, route: &ApiRoute) -> bool {
         self.method == route.method && self.path == route.path
+    }
+
+    /// The section that it stands in.
+    pub fn tag(&self) -> &'static str {
+        self.tag
     }
 
     /// Adds what a client should know.

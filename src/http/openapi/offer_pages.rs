@@ -4,12 +4,10 @@ use hyper::{Method, StatusCode};
 use utoipa::openapi::Required;
 use utoipa::openapi::path::ParameterIn;
 
+use super::browsers::TAG;
 use super::draft::{Draft, integer, text};
 use crate::model::{Components, schema};
 use crate::web::Failure;
-
-/// The section of the document.
-pub const TAG: &str = "Offer pages";
 
 /// The operations.
 pub fn operations(_: &mut Components) -> Vec<Draft> {

@@ -38,25 +38,11 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             .about("Each event `rateTable` holds the whole table; its id is the table's version.")
             .header("Last-Event-ID", "The version that the client holds already.")
             .answers_events("The rate table, whenever it changes.", &["event", "id", "data"])
-            .answers_empty(StatusCode::NO_CONTENT, "The table is complete, and the client has seen it: an `EventSource` stops.")
+            .answers_empty(
+                StatusCode::NO_CONTENT,
+                "The table is complete, and the client has seen it: an `EventSource` stops.",
+            )
             .refuses(unknown("RateTable"), "The company has no such rate table."),
-        Draft::new(Method::GET, "/click/{id}", TAG, "openOffer")
-            .about(
-                "The path stands in the `url` of an offer. `HEAD` is not taken. The first clicks on an offer are kept with its \
-                 lead; those beyond lead on as well, and are only counted.",
-            )
-            .parameter(
-                ParameterIn::Path,
-                "id",
-                Required::True,
-                "The uuid of a shown offer.",
-                crate::model::schema::text("uuid"),
-            )
-            .answers_empty(StatusCode::FOUND, "The way to the partner.")
-            .with_header("Location")
-            .refuses(Failure::unknown("Offer does not exist"), "No such offer was shown.")
-            .refuses(Failure::gone("Offer has expired"), "The offer's `expiresAt` has passed.")
-            .refuses(Failure::too_many_requests(1), "The address, or whoever opens the offer, clicks too often."),
     ]
 }
 

@@ -17,7 +17,9 @@ pub const TAG: &str = "Documentation";
 pub fn operations(_: &mut Components) -> Vec<Draft> {
     vec![
         Draft::new(Method::GET, "/", TAG, "showHome").answers_type("text/html", "The page."),
-        Draft::new(Method::GET, "/openapi.json", TAG, "getOpenApi").answers_object("This document."),
+        Draft::new(Method::GET, "/openapi.json", TAG, "getOpenApi")
+            .answers_object("What of this document clients call."),
+        Draft::new(Method::GET, "/openapi-all.json", TAG, "getWholeOpenApi").answers_object("This document."),
         Draft::new(Method::GET, "/docs", TAG, "showDocs").answers_type("text/html", "The page."),
         Draft::new(Method::GET, "/docs/{file}", TAG, "getDocsFile")
             .parameter(ParameterIn::Path, "file", Required::True, "The name of a file.", one_of(DOCS_FILES))

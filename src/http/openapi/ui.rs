@@ -21,8 +21,6 @@ pub const EVENTS: &str = "UI events";
 /// The section of what pages look up.
 pub const UTILITIES: &str = "UI utilities";
 
-const PIXEL: &str = "/uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif";
-
 /// The operations.
 pub fn operations(components: &mut Components) -> Vec<Draft> {
     let display = examples::offer_display();
@@ -44,7 +42,6 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             .body::<OfferDisplayNew>(Required::True, &[("an offer", &seen)], components)
             .answers(StatusCode::CREATED, "The display.", &display, components)
             .refuses(nothing, "Not the three ids, or one that names nothing of the company's."),
-        pixel(),
         universities(),
         years(),
         names("/leads/vehicles/makes", "listVehicleMakes", &["year"], "Toyota"),
@@ -66,15 +63,6 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
             }],
         ),
     ]
-}
-
-/// Whatever stands in the path, the image is shown.
-fn pixel() -> Draft {
-    let draft = Draft::new(Method::GET, PIXEL, EVENTS, "showPixel").answers_type("image/gif", "The pixel.");
-    ["leadUuid", "rateTableUuid", "offerUuid"].into_iter().fold(draft, |draft, name| {
-        let about = "A uuid; anything else records nothing.";
-        draft.parameter(ParameterIn::Path, name, Required::True, about, text())
-    })
 }
 
 fn universities() -> Draft {

@@ -11,6 +11,7 @@ use crate::model::{
     CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating, Timestamp,
 };
 use crate::partners::band::Band;
+use crate::partners::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute};
 use crate::partners::declared;
 use crate::partners::template::OFFER_MS;
 
@@ -101,17 +102,56 @@ impl Checker<'_> {
         }
     }
 
-    /// Wants an absolute URL.
+    /// Wants an absolute URL, or one on the daemon's own address, which has a page for it where it is of the samples.
     pub fn url(&mut self, key: &str, url: &str) {
-        if !is_absolute_url(url) {
-            self.at(key, format!("must be an absolute http or https URL, got `{}`", url.escape_debug()));
+        let path = url.strip_prefix(BASE_URL);
+        if path.is_some_and(|path| !path.starts_with('/'))
+            || !is_absolute_url(&absolute(url, "http://daemon"))
+        {
+            let found = url.escape_debug();
+            self.at(
+                key,
+                format!("must be an absolute http or https URL, or begin with `{BASE_URL}/`, got `{found}`"),
+            );
+        }
+        if let Some(sample) = path.and_then(|path| path.strip_prefix(SAMPLES)) {
+            self.sample(key, sample.split(['?', '#']).next().unwrap_or_default());
         }
     }
 
-    /// Wants an absolute URL with no other macros than those that are filled in.
+    /// Wants a path below that of the samples to be one that the daemon serves for the partner.
+    fn sample(&mut self, key: &str, sample: &str) {
+        let file = self.file_name();
+        let partner = file.strip_suffix(".toml").unwrap_or(&file);
+        let page = sample.strip_prefix(partner).and_then(|rest| rest.strip_prefix('/'));
+        let served = page
+            .is_some_and(|page| page == LOGO || self.has_offer(page.strip_suffix(PICTURE).unwrap_or(page)));
+        if !served {
+            let of_partner = format!("{BASE_URL}{SAMPLES}{partner}");
+            self.at(
+                key,
+                format!(
+                    "the daemon serves `{of_partner}/{LOGO}` and, by the key of each offer in this file, `{of_partner}/KEY` and \
+                     `{of_partner}/KEY{PICTURE}`, got `{}`",
+                    sample.escape_debug()
+                ),
+            );
+        }
+    }
+
+    /// Whether an offer of the file has this key.
+    fn has_offer(&self, key: &str) -> bool {
+        let products = self.source.table().get("products").and_then(toml::Value::as_table);
+        let offers =
+            products.into_iter().flatten().filter_map(|(_, product)| product.get("offers")?.as_array());
+        offers.flatten().any(|offer| offer.get("key").and_then(toml::Value::as_str) == Some(key))
+    }
+
+    /// Wants a URL with no other macros than those that are filled in.
     pub fn landing_url(&mut self, url: &str) {
         self.url("landing_url", url);
-        for macro_name in url.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
+        let path = url.strip_prefix(BASE_URL).unwrap_or(url);
+        for macro_name in path.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
             if !LANDING_MACROS.contains(&macro_name) {
                 let known = LANDING_MACROS.map(|name| format!("`{{{name}}}`")).join(", ");
                 self.at("landing_url", format!("has no macro `{{{macro_name}}}`; there are {known}"));
@@ -222,6 +262,9 @@ impl Checker<'_> {
         }
         let details: CreditCardOfferDetails = self.details("card", "CreditCardOfferDetails", &table)?;
         self.url("card.cardImageUrl", &details.card_image_url);
+        if let Some(url) = details.rates_url.as_ref().filter(|url| url.starts_with(BASE_URL)) {
+            self.url("card.ratesUrl", url);
+        }
         Some(details)
     }
 

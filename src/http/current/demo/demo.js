@@ -26,21 +26,41 @@ const PERSON = {
 const WISHES = {
   loan: (fields) => ({ loanInformation: { purpose: fields.purpose, loanAmount: Number(fields.amount) } }),
   credit_card: () => ({}),
-  savings: () => ({}),
+  savings: (fields) => ({ savingsInformation: { minDepositAmount: Number(fields.deposit) } }),
   mortgage: (fields) => ({
     mortgageInformation: {
       mortgageType: "purchase", propertyType: "single_family", propertyStatus: "rent", occupancyType: "primary",
-      propertyValue: 565000, mortgageAmount: 452000, downPaymentAmount: 113000, numUnits: 1, propertyState: fields.state,
+      propertyValue: Number(fields.price), mortgageAmount: fields.price * 4 / 5, downPaymentAmount: fields.price / 5,
+      numUnits: 1, propertyState: fields.state,
     },
   }),
 };
 
+// In which order offers stand, those that have no such figure last.
+const ORDERS = {
+  score: (one, other) => other.score - one.score,
+  rate: (one, other) => one.order.rate - other.order.rate || ORDERS.score(one, other),
+  cost: (one, other) => one.order.cost - other.order.cost || ORDERS.score(one, other),
+  institution: (one, other) => one.institution.localeCompare(other.institution) || ORDERS.score(one, other),
+};
+
+// Where the results stand below the form, and where there is room for the call and the answer beside them.
+const NARROW = matchMedia("(max-width: 52rem)");
+const BROAD = matchMedia("(min-width: 80rem)");
+
 let shown = new Set();
 let running = null;
+let offers = [];
 
-byId("amount").addEventListener("input", (event) => {
-  byId("amount-shown").textContent = dollars(Number(event.target.value));
-});
+for (const range of form.querySelectorAll("input[type=range]")) {
+  range.addEventListener("input", () => { range.nextElementSibling.textContent = dollars(Number(range.value)); });
+}
+byId("sort").addEventListener("change", arrange);
+for (const button of document.querySelectorAll(".copy")) {
+  // Only pages that came safely, or from this machine, may write to the clipboard.
+  button.hidden = !navigator.clipboard;
+  button.addEventListener("click", () => copy(button));
+}
 form.addEventListener("change", (event) => {
   if (event.target.name === "product") fit();
 });
@@ -73,13 +93,15 @@ async function submit() {
   const lead = leadOf(fields);
   const headers = { Authorization: `Bearer ${fields.token.trim()}`, "Content-Type": "application/json" };
   const button = form.querySelector("button");
-  begin(lead);
+  begin(lead, headers);
   const began = performance.now();
   button.disabled = true;
   try {
     const answer = await fetch("leads/rateTables", { method: "POST", headers, body: JSON.stringify(lead), signal });
     if (!answer.ok) return refuse(await answer.json());
     const table = await answer.json();
+    const again = curl(`originator/rateTables/${table.uuid}`, headers);
+    byId("call").textContent += `\n\n# Again, about once a second, until pendingResponses is empty:\n${again}`;
     show(table, began);
     if (table.pendingResponses.length > 0) await follow(table.uuid, headers, began, signal);
   } catch (error) {
@@ -121,16 +143,46 @@ async function follow(uuid, headers, began, signal) {
   }
 }
 
-function begin(lead) {
+function begin(lead, headers) {
   shown = new Set();
+  offers = [];
   for (const list of Object.values(lists)) list.replaceChildren();
   status.textContent = "Asking…";
-  byId("sent").textContent = `POST leads/rateTables\n\n${JSON.stringify(lead, null, 2)}`;
+  byId("sorting").hidden = true;
+  byId("call").textContent = curl("leads/rateTables", headers, lead);
+  byId("answer").textContent = "";
   byId("wire").hidden = false;
+  for (const details of byId("wire").querySelectorAll("details")) details.open ||= BROAD.matches;
+  if (NARROW.matches) goToResults();
+}
+
+// Who sees only the form is taken to what comes of it, and so is who hears it.
+function goToResults() {
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  byId("found").focus({ preventScroll: true });
+  byId("results").scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
+}
+
+// A call as a shell takes it.
+function curl(path, headers, body) {
+  const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const told = body ? headers : { Authorization: headers.Authorization };
+  const lines = [`curl -s ${quoted(new URL(path, document.baseURI).href)}`];
+  for (const [name, value] of Object.entries(told)) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
+  if (body) lines.push(`-d ${quoted(JSON.stringify(body, null, 2))}`);
+  return lines.join(" \\\n  ");
+}
+
+async function copy(button) {
+  const label = button.textContent;
+  await navigator.clipboard.writeText(byId(button.dataset.of).textContent);
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = label; }, 2000);
 }
 
 function refuse(faults) {
   status.textContent = "The lead was not taken.";
+  byId("answer").textContent = JSON.stringify(faults, null, 2);
   lists.faults.replaceChildren(...faults.map((fault) => {
     const attribute = fault.attribute ? [element("code", "", fault.attribute), " "] : [];
     return element("li", "", ...attribute, fault.message ?? "No reason was given.");
@@ -138,7 +190,7 @@ function refuse(faults) {
 }
 
 function show(table, began) {
-  const offers = offersOf(table);
+  offers = offersOf(table);
   const pending = table.pendingResponses;
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   const count = `${offers.length} offer${offers.length === 1 ? "" : "s"}`;
@@ -146,22 +198,31 @@ function show(table, began) {
     ? `${count} after ${seconds} s, ${pending.length} still deciding`
     : `${count}, complete after ${seconds} s`;
   lists.pending.replaceChildren(...pending.map((one) => element("li", "", one.partner?.name ?? one.name ?? "A partner")));
-  lists.offers.replaceChildren(...offers.map(card));
+  byId("sorting").hidden = offers.length < 2;
+  byId("answer").textContent = JSON.stringify(table, null, 2);
+  arrange();
+}
+
+// The offers in the order that is asked for.
+function arrange() {
+  lists.offers.replaceChildren(...offers.sort(ORDERS[byId("sort").value]).map(card));
   offers.forEach((offer) => shown.add(offer.uuid));
 }
 
-// Every offer in the words of a card, the best first.
+// Every offer in the words of a card, with what it is sorted by: the less, the better.
 function offersOf(table) {
-  const all = [
+  return [
     ...table.loanOffers.map((offer) => ({
-      ...common(offer, offer.originator.name),
+      ...common(offer, offer.originator.name, offer.originator.images[0]?.url),
+      order: order(offer.minApr, offer.minMonthlyPayment),
       about: `up to ${dollars(offer.maxAmount)}${offer.termLength ? `, ${offer.termLength} ${offer.termUnit}s` : ""}`,
       rate: span(offer.minApr, offer.maxApr), unit: "APR",
       beside: beside(amounts(offer.minMonthlyPayment, offer.maxMonthlyPayment), "a month"),
       firm: firmness(offer),
     })),
     ...table.creditCardOffers.map((offer) => ({
-      ...common(offer, offer.partner.name),
+      ...common(offer, offer.partner.name, offer.partner.imageUrl),
+      order: order(offer.details.minPurchaseApr, offer.details.minAnnualFee ?? offer.details.maxAnnualFee ?? 0),
       about: offer.details.cardName ?? "",
       rate: span(offer.details.minPurchaseApr, offer.details.maxPurchaseApr), unit: "APR",
       beside: offer.details.maxAnnualFee
@@ -170,31 +231,50 @@ function offersOf(table) {
       firm: firmness(offer.details),
     })),
     ...table.savingsOffers.map((offer) => ({
-      ...common(offer, offer.partner.name),
+      ...common(offer, offer.partner.name, offer.partner.imageUrl), order: order(-offer.details.annualPercentYield),
       about: offer.details.name ?? "", rate: span(offer.details.annualPercentYield), unit: "APY", beside: "", firm: "",
     })),
     ...table.mortgageOffers.map((offer) => ({
-      ...common(offer, offer.partner.name),
+      ...common(offer, offer.partner.name, offer.partner.imageUrl),
+      order: order(offer.details.apr, offer.details.monthlyPayment),
       about: words(offer.details.loanType ?? ""), rate: span(offer.details.apr), unit: "APR",
       beside: beside(amounts(offer.details.monthlyPayment), "a month"), firm: "",
     })),
     ...table.specialOffers.map((offer) => ({
-      ...common(offer, offer.partnerName), about: offer.name, rate: "", unit: "", beside: "", firm: "",
+      ...common(offer, offer.partnerName, offer.partnerImageUrl), order: order(),
+      about: offer.name, rate: "", unit: "", beside: "", firm: "",
     })),
   ];
-  return all.sort((one, other) => other.score - one.score);
 }
 
-function common(offer, institution) {
+function common(offer, institution, logo) {
   const kind = words(offer.productSubType ?? "");
-  return { uuid: offer.uuid, url: offer.url, score: offer.recommendationScore ?? 0, institution, kind };
+  return { uuid: offer.uuid, url: offer.url, score: offer.recommendationScore ?? 0, institution, kind, logo };
+}
+
+// An offer without a figure stands behind those that have one.
+function order(rate, cost) {
+  const figure = (value) => (value == null || Number.isNaN(Number(value)) ? Number.MAX_VALUE : Number(value));
+  return { rate: figure(rate), cost: figure(cost) };
+}
+
+// The logo where the daemon itself has it, since nothing is loaded from elsewhere; else the first letters.
+function signOf({ institution, logo }) {
+  const own = logo?.split("/samples/")[1];
+  if (own) {
+    const image = element("img", "sign");
+    image.src = `samples/${own}`;
+    image.alt = "";
+    return image;
+  }
+  const initials = institution.split(/\s+/).slice(0, 2).map((word) => word[0]).join("");
+  const tone = [...institution].reduce((sum, letter) => sum + letter.codePointAt(0), 0) % 6;
+  const sign = element("span", `sign t${tone}`, initials);
+  sign.setAttribute("aria-hidden", "true");
+  return sign;
 }
 
 function card(offer) {
-  const initials = offer.institution.split(/\s+/).slice(0, 2).map((word) => word[0]).join("");
-  const tone = [...offer.institution].reduce((sum, letter) => sum + letter.codePointAt(0), 0) % 6;
-  const sign = element("span", `sign t${tone}`, initials);
-  sign.setAttribute("aria-hidden", "true");
   const firm = offer.firm ? [element("span", "firm", offer.firm)] : [];
   const about = [offer.kind, offer.about].filter(Boolean).join(", ");
   const who = element("div", "who", element("strong", "", offer.institution), ...firm, element("span", "", about));
@@ -204,7 +284,7 @@ function card(offer) {
   go.target = "_blank";
   go.rel = "noopener noreferrer";
   go.setAttribute("aria-label", `See the offer of ${offer.institution}`);
-  return element("li", shown.has(offer.uuid) ? "" : "fresh", sign, who, rate, go);
+  return element("li", shown.has(offer.uuid) ? "" : "fresh", signOf(offer), who, rate, go);
 }
 
 function firmness(offer) {

@@ -48,6 +48,7 @@ mod partner_events;
 mod partners_try;
 mod planted;
 mod plausibility;
+mod polling_cost;
 mod power;
 mod promises;
 mod rate_tables;

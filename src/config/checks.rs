@@ -9,10 +9,15 @@ use ipnet::IpNet;
 
 use super::colour::Colour;
 use super::raw::{
-    OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawLimits, RawLog, RawMatching, RawOfferPages, RawReference, RawStore, RawTls,
-    RawTracing,
+    OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawLimits, RawLog, RawMatching, RawOfferPages,
+    RawReference, RawStore, RawTls, RawTracing,
 };
-use super::settings::{AnalyticsSettings, ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting, EngineSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings};
+use super::settings::{
+    AnalyticsSettings, ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting,
+    EngineSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings,
+    PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings,
+    StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings,
+};
 use crate::declaration::{HumanDuration, quoted};
 use crate::telemetry::logging;
 

@@ -16,5 +16,8 @@ pub use colour::Colour;
 pub use layers::DEFAULTS;
 pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
-    ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings, SignIn, StoreSettings, TlsSettings, TokenSettings, WireSettings,
+    ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting, LimitSettings,
+    ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings, PrefillSettings,
+    RateSettings, ReferenceSettings, Settings, ShutdownSettings, SignIn, StoreSettings, TlsSettings,
+    TokenSettings, WireSettings,
 };

@@ -63,6 +63,7 @@ macro_rules! chapter {
 pub const CHAPTERS: &[Chapter] = &[
     chapter!("operator", "First hour as an operator"),
     chapter!("client", "First hour as a client developer"),
+    chapter!("moving", "Moving here from another provider"),
     chapter!("partner", "First hour as a partner"),
     chapter!("tuning", "Tuning timeouts"),
     chapter!("durability", "What survives what"),
@@ -86,6 +87,7 @@ pub const MANUALS: &[Manual] = &[
         chapters: &[
             "operator",
             "client",
+            "moving",
             "partner",
             "tuning",
             "durability",

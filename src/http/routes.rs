@@ -4,7 +4,9 @@
 use hyper::Method;
 
 use super::current::{
-    analytics, clicks, demo, docs, explanations, featured_institutions, home, leads, loan_reports, offer_pages, offer_previews, partner_events, prefills, rate_tables, samples, ui_events, universities, vehicles, waiting,
+    analytics, clicks, demo, docs, explanations, featured_institutions, home, leads, loan_reports,
+    offer_pages, offer_previews, partner_events, prefills, rate_tables, samples, ui_events, universities,
+    vehicles, waiting,
 };
 use super::{App, v1};
 use crate::web::{Editions, Handler, Route, Scope, handler};

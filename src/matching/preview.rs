@@ -12,8 +12,8 @@ use super::engine::Engine;
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::base_url::absolute_in;
 use crate::partners::catalog::CatalogOffer;
-use crate::partners::{Facts, Fit, Quote, Seat, zip_state};
 use crate::partners::template::{Place, write_offer};
+use crate::partners::{Facts, Fit, Quote, Seat, zip_state};
 
 /// What is to be previewed.
 #[derive(Debug)]

@@ -18,7 +18,8 @@ use crate::records::templates::Templates;
 /// The fingerprint of a text that the store does not have (any more).
 pub fn render(table: &Table, base_url: &str, templates: &Templates) -> Result<Bytes, Fingerprint> {
     let mut out = Vec::with_capacity(1024 + table.offers() * 2048);
-    serde_json::to_writer(&mut out, &Head::of(table, base_url, templates)).expect("writing to memory does not fail");
+    serde_json::to_writer(&mut out, &Head::of(table, base_url, templates))
+        .expect("writing to memory does not fail");
     out.pop();
 
     let mut url = String::with_capacity(base_url.len() + 48);

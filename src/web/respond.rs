@@ -216,7 +216,7 @@ impl Reply {
         let rendition = (self.words, coding.name());
         let compressed = match self.rendition(rendition) {
             Some(kept) => kept,
-            None => match compressed(plain, self.renditions.is_some()).await {
+            None => match compressed(plain).await {
                 Some(made) => self.keep(rendition, made),
                 None => return self,
             },
@@ -285,11 +285,11 @@ fn without_coding(tag: &str) -> &str {
 }
 
 /// Compresses a body; `None`, once reported, where that fails.
-async fn compressed(plain: Bytes, again: bool) -> Option<Bytes> {
+async fn compressed(plain: Bytes) -> Option<Bytes> {
     if plain.len() <= coding::MOST_BYTES_AT_ONCE {
-        return Some(coding::gzip(&plain, again));
+        return Some(coding::gzip(&plain));
     }
-    let compressing = tokio::task::spawn_blocking(move || coding::gzip(&plain, again));
+    let compressing = tokio::task::spawn_blocking(move || coding::gzip(&plain));
     compressing.await.inspect_err(|error| tracing::error!(%error, "an answer could not be compressed")).ok()
 }
 

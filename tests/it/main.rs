@@ -52,6 +52,7 @@ mod partner_events;
 mod partners_try;
 mod planted;
 mod plausibility;
+mod polling_cost;
 mod power;
 mod prefills;
 mod promises;

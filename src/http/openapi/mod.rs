@@ -117,7 +117,8 @@ fn drafts(extent: Extent, components: &mut Components) -> Vec<Draft> {
         analytics::operations,
         ui::operations,
     ];
-    let behind = [partner_events::operations, browsers::operations, offer_pages::operations, service::operations];
+    let behind =
+        [partner_events::operations, browsers::operations, offer_pages::operations, service::operations];
     let behind = behind.iter().filter(|_| extent == Extent::Whole);
     clients.iter().chain(behind).flat_map(|section| section(components)).collect()
 }

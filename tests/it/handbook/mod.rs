@@ -51,6 +51,7 @@ macro_rules! chapters_can_be_followed {
 chapters_can_be_followed! {
     the_first_hour_of_an_operator_can_be_followed: "operator",
     the_first_hour_of_a_client_developer_can_be_followed: "client",
+    moving_here_can_be_followed: "moving",
     the_first_hour_of_a_partner_can_be_followed: "partner",
     tuning_can_be_followed: "tuning",
     the_check_of_a_store_can_be_followed: "durability",
@@ -83,6 +84,39 @@ fn it_lists_every_path_and_no_other() {
         .map(|route| format!("| `{} {}` | {} |", route.method, route.path, route.about))
         .collect();
     assert_eq!(listed, routes);
+}
+
+/// What people open in a browser, and what partners call, which has a chapter of its own.
+const NOT_CALLED_BY_CLIENTS: &[&str] =
+    &["/", "/docs", "/docs/{file}", "/demo", "/demo/{file}", "/partnerEvents"];
+
+#[test]
+fn it_calls_every_path_of_a_client() {
+    let (steps, _) = steps(&text("client"));
+    let calls: Vec<(String, String)> = steps.iter().filter_map(called).collect();
+    for route in API.iter().chain(INTEGRATIONS).filter(|route| !NOT_CALLED_BY_CLIENTS.contains(&route.path)) {
+        let is_of = |path: &str| {
+            let fits = |(wanted, found): (&str, &str)| wanted == found || wanted.starts_with('{');
+            route.path.split('/').count() == path.split('/').count()
+                && route.path.split('/').zip(path.split('/')).all(fits)
+        };
+        let is_called = calls.iter().any(|(method, path)| method == route.method.as_str() && is_of(path));
+        assert!(is_called, "src/handbook/client.md shows no call of {} {}", route.method, route.path);
+    }
+}
+
+/// The method and the path of a `curl`.
+fn called(step: &Step) -> Option<(String, String)> {
+    let Step::Command(command) = step else { return None };
+    let (_, call) = command.split_once("curl ")?;
+    let path = ["$API", "$INTEGRATIONS"].iter().find_map(|base| call.split_once(base))?.1;
+    let path = path.split([' ', '?', '"', ')', '\n']).next()?;
+    let method = match call.split_once("-X ") {
+        Some((_, method)) => method.split(' ').next()?,
+        None if call.contains(" -d ") => "POST",
+        None => "GET",
+    };
+    Some((method.to_owned(), path.to_owned()))
 }
 
 #[test]

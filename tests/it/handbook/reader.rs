@@ -8,9 +8,11 @@
 //!   `# exit code 1`, of `curl` also `# status 422`.
 //! - `NAME=…` stands for what the reader has been shown: `OFFERD_TOKEN` by the first start, `TABLE`, `LEAD` and `PAGE` by the
 //!   command before, whose answer must have it.
+//! - `NAME=$(curl … | jq -r .PATH)` keeps what the answer has there, `NAME=$(curl … -w '%header{NAME}' …)` a header of it.
 //! - The default addresses stand for those of the daemon and of the simulator, which take free ports; `data.key` for the
 //!   master key that the first start has made.
-//! - `curl` is understood as far as the handbook uses it (`-s`, `-H`, `-d`, a URL), so that the tests need none.
+//! - `curl` is understood as far as the handbook uses it (`-s`, `-N`, `-X`, `-H`, `-d`, `-o`, `-w`, a URL), and so is `jq`, so that
+//!   the tests need neither. What is asked with `If-None-Match` may be answered with 304.
 //! - A block fenced as a language and a name, as in `toml partners/x.toml`, is written to that file.
 //! - A block fenced as `sh` is not typed: it needs a package, systemd or a build. No command of offerd's stands there.
 
@@ -125,6 +127,9 @@ impl Reader {
             let plan = self.plan.take().expect("a chapter starts one daemon");
             let plan = self.variables.iter().fold(plan, |plan, (name, value)| plan.variable(name, value));
             self.daemon = Some(plan.start().await);
+        } else if let Some((name, call)) = capture(command) {
+            let value = self.captured(call).await;
+            self.variables.insert(name.to_owned(), value);
         } else if let Some((name, value)) = assignment(exported) {
             let value = if value == "…" { self.shown(name) } else { self.expanded(value) };
             self.variables.insert(name.to_owned(), value);
@@ -179,32 +184,48 @@ impl Reader {
         output
     }
 
-    /// Sends what `curl` would.
-    async fn call(&mut self, command: &str) {
+    /// What is picked out of an answer.
+    async fn captured(&mut self, call: &str) -> String {
+        let Some((curl, path)) = call.split_once(" | jq -r ") else {
+            return self.call(call).await.expect("`-w` names a header that the answer has");
+        };
+        self.call(curl).await;
+        let answer = self.answer.as_ref().expect("JSON is answered");
+        let pointer = path.trim_matches('\'').replace(['.', '['], "/").replace(']', "");
+        let picked = answer.pointer(&pointer).and_then(Value::as_str);
+        picked.unwrap_or_else(|| panic!("no {path} in {answer}")).to_owned()
+    }
+
+    /// Sends what `curl` would, and tells the header that `-w` names.
+    async fn call(&mut self, command: &str) -> Option<String> {
         let words = self.shell(&format!("printf '%s\\0' {}", self.placed(command))).output().unwrap().stdout;
         let words = String::from_utf8(words).unwrap();
         let mut words = words.split_terminator('\0').skip(1);
-        let (mut url, mut body, mut headers) = (None, None, Vec::new());
+        let (mut url, mut method, mut body, mut headers, mut told) = (None, None, None, Vec::new(), None);
         while let Some(word) = words.next() {
             match word {
-                "-s" => {}
+                "-s" | "-N" => {}
+                "-o" => drop(words.next()),
+                "-w" => told = words.next().and_then(|form| form.strip_prefix("%header{")?.strip_suffix('}')),
+                "-X" => method = words.next(),
                 "-H" => headers.push(words.next().and_then(|header| header.split_once(": ")).unwrap()),
                 "-d" => body = words.next(),
                 other if other.starts_with("http://") => url = Some(other),
                 other => panic!("curl {other} is not understood: {command}"),
             }
         }
-        let method = if body.is_some() { Method::POST } else { Method::GET };
+        let method = method.unwrap_or(if body.is_some() { "POST" } else { "GET" }).parse().unwrap();
+        let conditional = headers.iter().any(|(name, _)| *name == "If-None-Match");
         let daemon = self.daemon.as_ref().expect("a daemon runs");
         let body = body.unwrap_or_default().to_owned();
         let answer = daemon.request_with(method, url.expect("a URL"), "", &headers, body).await;
-        let told = String::from_utf8_lossy(&answer.body);
         let as_wanted = match comment(command, "# status ") {
             Some(status) => i32::from(answer.status) == status,
-            None => (200..300).contains(&answer.status),
+            None => (200..300).contains(&answer.status) || conditional && answer.status == 304,
         };
-        assert!(as_wanted, "{command}\n{} {told}", answer.status);
+        assert!(as_wanted, "{command}\n{} {}", answer.status, String::from_utf8_lossy(&answer.body));
         self.answer = serde_json::from_slice(&answer.body).ok().or(self.answer.take());
+        answer.header(told?).map(str::to_owned)
     }
 
     fn shell(&self, line: &str) -> std::process::Command {
@@ -238,6 +259,12 @@ impl Drop for Reader {
             let _ = child.wait();
         }
     }
+}
+
+/// `NAME=$(curl …)`.
+fn capture(command: &str) -> Option<(&str, &str)> {
+    let (name, call) = command.split_once("=$(")?;
+    call.strip_suffix(')').filter(|call| call.starts_with("curl ")).map(|call| (name, call))
 }
 
 /// `NAME=value` as a line of its own.

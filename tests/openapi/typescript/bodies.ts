@@ -1,6 +1,6 @@
 // Leads as a client writes them. `tsc --strict` lets the right ones pass, and must refuse every wrong one: a line behind
 // `@ts-expect-error` that compiles is an error itself.
-import type { components } from "./offerd";
+import type { components } from "./offerd.js";
 
 type Lead = components["schemas"]["LeadCreateData"];
 

@@ -210,7 +210,7 @@ async fn what_the_specification_has_no_word_for_is_told_by_the_newer_form_only()
     assert_eq!(more, ["lender_qualified_lead", "submitted"]);
     assert_eq!(
         (&plain["status"], &told["status"]),
-        (&json!("api_approved"), &json!("lender_qualified_lead"))
+        (&json!("api_listing"), &json!("lender_qualified_lead"))
     );
 
     let company = plain["companyUUID"].as_str().unwrap().to_owned();

@@ -32,7 +32,7 @@ pub const DOLLARS_AND_CENTS: Bounds = Bounds::Number(0.0, i32::MAX as f64);
 /// Months, units, inches and pounds.
 pub const COUNT: Bounds = Bounds::Integer(0, i32::MAX as i64);
 /// How far a vehicle may have gone.
-pub const MILES: Bounds = Bounds::Number(0.0, 10_000_000.0);
+pub const MILES: Bounds = Bounds::Integer(0, 10_000_000);
 /// A FICO score.
 pub const SCORE: Bounds = Bounds::Integer(300, 850);
 /// An interest rate of a year, in percent; the most is that of what partners answer.

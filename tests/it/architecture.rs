@@ -173,7 +173,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("pulldown_cmark", &["handbook"]),
     ("roff", &["handbook"]),
     ("comfy_table", &["cli"]),
-    ("csv", &["cli"]),
+    ("csv", &["cli", "reference"]),
     ("fastrand", &["sandbox"]),
     ("indicatif", &["cli"]),
     ("listenfd", &["daemon"]),

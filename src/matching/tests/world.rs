@@ -23,6 +23,7 @@ use crate::model::{CreditBands, Lead, Viewer};
 use crate::partner_files::{PartnerFile, partner};
 use crate::partners::Book;
 use crate::records::Records;
+use crate::records::loan_reports::Kept;
 use crate::store::{Clock, SpaceFault, Store, StoreOptions, SyncFault};
 
 pub(crate) const LEAD: &str = r#"{
@@ -58,6 +59,7 @@ pub(crate) fn rules() -> Rules {
         partners_per_lead: 100,
         offers_per_partner: 40,
         clicks_kept_per_offer: 10,
+        loan_reports: Kept { time: Duration::from_secs(60), per_company: 10 },
     }
 }
 

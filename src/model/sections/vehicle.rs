@@ -11,7 +11,7 @@ section! {
         /// The present instalment of a month, in dollars.
         monthly_payment: i32 = "monthlyPayment" within DOLLARS,
         /// How far it has gone, in miles.
-        estimated_mileage: f64 = "estimatedMileage" within MILES,
+        estimated_mileage: i32 = "estimatedMileage" within MILES,
         /// The number that its maker gave it.
         vehicle_identification_number: String = "vehicleIdentificationNumber" as personal,
         /// The number on its plate.

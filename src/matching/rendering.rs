@@ -35,7 +35,8 @@ pub fn render(table: &Table, base_url: &str, templates: &Templates) -> Result<By
             url.push_str("/click/");
             url.push_str(uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
             let place = Place { uuid, url: &url, rank: nth + 1, made_at: table.head().created_at };
-            write_offer(&mut out, &*templates.offer(offer.quote.text)?, &offer.quote, place);
+            let template = templates.offer(offer.quote.text)?;
+            write_offer(&mut out, &template, &offer.quote, place);
         }
         out.push(b']');
     }
@@ -65,7 +66,9 @@ fn pending_responses(table: &Table) -> Vec<PendingResponse<'_>> {
         match pending.iter_mut().find(|response| response.partner.uuid == seat.partner.uuid) {
             Some(response) => {
                 response.product_types.push(seat.product_type);
-                response.offer_catalog_product_types.extend(&seat.sub_types);
+                let listed = &mut response.offer_catalog_product_types;
+                let others = seat.sub_types.iter().filter(|sub_type| !listed.contains(sub_type));
+                listed.extend(others.copied().collect::<Vec<_>>());
             }
             None => pending.push(PendingResponse {
                 partner: &seat.partner,

@@ -336,3 +336,31 @@ fn details_of(terms: &MortgageTerms) -> MortgageOfferDetails {
         adjustment_type: terms.adjustment_type,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::partners::quote::CardTerms;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_offer_stands_as_long_as_others_or_as_its_partner_says(made_at: u32, own: Option<u32>, answered: Option<u32>) {
+            let (made_at, own, answered) = (i64::from(made_at), own.map(i64::from), answered.map(i64::from));
+            let payout = declared::Payout { on: declared::PayoutStep::Click, fixed: None, percent: None };
+            let imprint = Imprint { name: String::new(), landing_url: String::new(), payout, valid_for_ms: own };
+            let template = Template::new(Ending::Whole, &(), Some(imprint));
+            let quote = Quote {
+                text: template.fingerprint,
+                score: 0.0,
+                terms: Terms::Card(CardTerms::default()),
+                landing_url: None,
+                expires_at: answered,
+            };
+            let said = [Some(made_at + OFFER_MS), own.map(|own| made_at + own), answered];
+            prop_assert_eq!(Some(template.stands_until(&quote, made_at)), said.into_iter().flatten().min());
+            let read = Template::read(template.fingerprint, &template.stored()).unwrap();
+            prop_assert_eq!(read.stands_until(&quote, made_at), template.stands_until(&quote, made_at));
+        }
+    }
+}

@@ -257,6 +257,8 @@ fn broken(cause: impl std::fmt::Display) -> Unavailable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partners::quote::SavingsTerms;
+    use crate::partners::{Fingerprint, Quote, Terms};
     use crate::rate_table::outcome::Outcome;
     use crate::rate_table::record::Ask;
 
@@ -276,5 +278,23 @@ mod tests {
         assert_eq!(answer_record(&stored), Ok(record.clone()));
         assert_eq!(codec::decode(&stored), Ok(answers));
         assert_eq!(record.each().nth(1).unwrap().1.unwrap().budget_ms, 900);
+    }
+
+    #[test]
+    fn an_offer_is_read_with_until_when_it_stands() {
+        let quote = |expires_at| Quote {
+            text: Fingerprint([7; 16]),
+            score: 1.5,
+            terms: Terms::Savings(SavingsTerms { rate: 4.0, annual_percent_yield: 4.1 }),
+            landing_url: None,
+            expires_at,
+        };
+        let answer = |seat, outcome| Answer { seat, at: 5, outcome, cause: None };
+        let answers = vec![
+            answer(0, Outcome::TimedOut),
+            answer(1, Outcome::Offers(vec![quote(None), quote(Some(9)), quote(Some(-9))])),
+        ];
+        let stored = codec::encode(&AnswerRecord::new(answers.clone(), vec![None, None]));
+        assert_eq!(answer_record(&stored).unwrap().answers, answers);
     }
 }

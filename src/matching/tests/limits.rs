@@ -201,7 +201,8 @@ fn a_paused_partner_is_not_previewed() {
         let engine = world.matchmaker.engine();
         let shown = || {
             let product_type = crate::model::ProductType::Savings;
-            let preview = Preview { product_type, lead: Lead::default(), max_deposit: None };
+            let preview =
+                Preview { product_type, lead: Lead::default(), max_deposit: None, newer_values: false };
             serde_json::from_slice::<Value>(&preview::show(engine, preview))
                 .unwrap()
                 .as_array()

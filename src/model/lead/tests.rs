@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{FULL_SAMPLE, Lead, SAMPLE};
 use crate::model::fault::{Faults, Path};
 use crate::model::input::{FromInput, Unreadable};
-use crate::model::{Attribute, AttributeKind, AttributeValue, CardPurpose, State};
+use crate::model::{Attribute, AttributeKind, AttributeValue, CardPurpose, ProductType, State};
 
 fn full() -> Value {
     serde_json::from_slice(FULL_SAMPLE).unwrap()
@@ -303,4 +303,22 @@ proptest! {
 fn a_body_that_is_no_text_is_no_json() {
     let body = b"{\"productTypes\":[\"savings\"],\"x\":\"\xc3(\"}";
     assert!(matches!(Lead::read(body), Err(Unreadable::NotJson(_))));
+}
+
+#[test]
+fn what_the_specification_lacks_is_asked_for_by_name_and_known_by_who_names_it() {
+    for (lead, newer) in [
+        (r#"{}"#, false),
+        (r#"{"productTypes":[]}"#, false),
+        (r#"{"productTypes":["loan","other"]}"#, false),
+        (r#"{"mortgageInformation":{"requestedLoanTerms":["thirty_year_fixed"]}}"#, false),
+        (r#"{"productTypes":["generic"]}"#, true),
+        (r#"{"mortgageInformation":{"requestedLoanTerms":["thirty_year_fixed","forty_year_fixed"]}}"#, true),
+    ] {
+        assert_eq!(Lead::read(lead.as_bytes()).unwrap().has_newer_values(), newer, "{lead}");
+    }
+    let nothing_named = Lead::default();
+    let asked = ProductType::ALL.iter().copied().filter(|one| nothing_named.asks_for(*one));
+    assert_eq!(asked.collect::<Vec<_>>(), ProductType::SPECIFIED);
+    assert_eq!(ProductType::SPECIFIED.len(), 7);
 }

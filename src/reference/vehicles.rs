@@ -156,11 +156,14 @@ impl Columns {
     }
 }
 
+/// Year, make, model and trim.
+type Car = (i32, String, String, String);
+
 /// A list that is being read.
 #[derive(Default)]
 struct Reading {
-    /// By what they are, with the line that they stand on.
-    entries: BTreeMap<(i32, String, String, String), (usize, Uuid, i64)>,
+    /// With the line that they stand on.
+    entries: BTreeMap<Car, (usize, Uuid, i64)>,
     faults: Vec<FaultAt>,
 }
 

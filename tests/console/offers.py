@@ -16,6 +16,8 @@ from look import LOOKS, faults, look, watched
 # How partners of the lead answer, so that offers arrive while the page is open.
 LATER = ["northquill_lending=slow", "oakenvale_direct=slow", "tallowmere_loans=timed_out"]
 COMPLETE = "Every institution has answered."
+# A site that is made up here may show what this machine serves.
+FLAGS = ["--no-sandbox", "--disable-features=LocalNetworkAccessChecks"]
 
 
 def submit(api, token, leads, name, **more):
@@ -112,7 +114,7 @@ def main():
     cards = submit(api, token, leads, "credit_card")
     missing = f"{api}/offers/0193a7b2-1c7e-8d5a-9c11-2f6c5a0e4b77"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
         here = "start"
         scrolled(watched(browser.new_context(), lambda: "scrolled"), cards)
         without_script(browser, slow(api, token, leads))

@@ -80,11 +80,11 @@ impl Brand {
     }
 }
 
-/// Its own style and script, by their digests; its own stream and images; nothing else, and no frame but of those sites.
+/// Its own style and script, by their digests; its own stream and images, and an icon that is none; nothing else, and no frame but of those sites.
 fn policy(style: &str, frame_ancestors: &str) -> HeaderValue {
     let digest = |text: &str| STANDARD.encode(Sha256::digest(text));
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; connect-src 'self'; img-src 'self'; base-uri 'none'; \
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; \
          form-action 'none'; frame-ancestors {frame_ancestors}; require-trusted-types-for 'script'; trusted-types offers",
         digest(style),
         digest(SCRIPT),

@@ -261,7 +261,7 @@ fn money(amount: Money) -> String {
     let grouped =
         digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",");
     let sign = if amount.cents() < 0 { "−" } else { "" };
-    let fraction = if cents % 100 == 0 { String::new() } else { format!(".{:02}", cents % 100) };
+    let fraction = if cents.is_multiple_of(100) { String::new() } else { format!(".{:02}", cents % 100) };
     format!("{sign}${grouped}{fraction}")
 }
 

@@ -86,7 +86,7 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
         Followed::Unknown => Err(unknown()),
         Followed::Seen => Ok(Reply::empty(StatusCode::NO_CONTENT).own_site()),
         Followed::Changes(changes) => {
-            let root = root_of(&context.params, true);
+            let root = root_of(app, &context.params);
             let events = changes.then(move |change| {
                 let root = root.clone();
                 async move {
@@ -132,7 +132,7 @@ async fn page(context: Context<App>, framed: bool) -> Result<Reply, Failure> {
     let Some(snapshot) = snapshot.map_err(unavailable)? else {
         return message(&app, None, framed, Message::UNKNOWN);
     };
-    let root = root_of(&context.params, framed);
+    let root = root_of(&app, &context.params);
     // As many offers as a table may have are not written between two polls.
     let written = spawn_blocking(move || {
         let (name, brand) = brand_of(&app, Some(opened.viewer.company));
@@ -172,9 +172,11 @@ fn brand_of(app: &App, company: Option<Uuid>) -> (String, &Brand) {
     (brand.name.clone().unwrap_or(name), brand)
 }
 
-/// What stands before the addresses of a page's own stream and images, beside the page.
-fn root_of(params: &Params, framed: bool) -> String {
-    if framed { String::new() } else { format!("{}/", params.get("page").unwrap_or_default()) }
+/// What stands before the addresses of a page's own stream and images: the path of the page by itself, in a frame too.
+fn root_of(app: &App, params: &Params) -> String {
+    let base_url = &app.matchmaker.engine().base_url;
+    let beyond_host = base_url.splitn(4, '/').nth(3).map_or(String::new(), |path| format!("/{path}"));
+    format!("{beyond_host}/offers/{}/", params.get("page").unwrap_or_default())
 }
 
 fn find(app: &App, params: &Params) -> Result<Found, Failure> {

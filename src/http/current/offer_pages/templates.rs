@@ -188,7 +188,7 @@ mod tests {
         let table: RateTable = serde_json::from_str(&example()).unwrap();
         let html = shown(&snapshot(example(), true));
         assert!(!html.contains(&table.uuid.to_string()) && !html.contains(&table.lead_uuid.to_string()));
-        assert!(html.contains("data-events=\"p/events?seen=3\""), "{html}");
+        assert!(html.contains("data-events=\"p&#x2f;events?seen=3\""), "{html}");
     }
 
     #[test]

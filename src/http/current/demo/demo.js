@@ -153,6 +153,7 @@ function begin(lead, headers) {
   byId("answer").textContent = "";
   byId("wire").hidden = false;
   for (const details of byId("wire").querySelectorAll("details")) details.open ||= BROAD.matches;
+  byId("results").classList.add("asked");
   if (NARROW.matches) goToResults();
 }
 

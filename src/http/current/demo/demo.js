@@ -68,6 +68,7 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
+addEventListener("hashchange", bringToken);
 bringToken();
 fit();
 

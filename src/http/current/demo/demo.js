@@ -68,6 +68,7 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
+addEventListener("hashchange", bringToken);
 bringToken();
 fit();
 
@@ -153,6 +154,7 @@ function begin(lead, headers) {
   byId("answer").textContent = "";
   byId("wire").hidden = false;
   for (const details of byId("wire").querySelectorAll("details")) details.open ||= BROAD.matches;
+  byId("results").classList.add("asked");
   if (NARROW.matches) goToResults();
 }
 

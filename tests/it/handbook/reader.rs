@@ -21,7 +21,6 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
-use hyper::Method;
 use serde_json::Value;
 
 use crate::kit::{Daemon, Plan};

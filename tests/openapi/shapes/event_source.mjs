@@ -30,6 +30,6 @@ await new Promise((stopped) => {
 
 const last = versions.at(-1);
 assert.deepEqual(last.table.pendingResponses, []);
-assert.ok(versions.length > 1 && last.table.loanOffers.length > 0);
+assert.ok(last.table.loanOffers.length > 0);
 assert.deepEqual(answers, [[200, undefined], [204, last.id]], "it came back once, and stopped");
 console.log("an EventSource has every version, and stops");

@@ -25,6 +25,8 @@ use crate::hindsight::funnel;
 use crate::http;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Engine, Matchmaker, recovery};
+use crate::partners::Book;
+use crate::records::Records;
 use crate::reload::{Requests, channel as reload_requests};
 use crate::run_file::{RunFile, Written};
 use crate::store::Store;
@@ -71,11 +73,9 @@ impl Started {
         let base_url = settings.api.base_url.clone().unwrap_or_else(|| api.url());
 
         let threads = EngineThreads::start(settings.engine.threads);
-        let clients = PartnerClients::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
         let (traces, delivery) = traces(&settings)?;
-        let engine = Engine::new(records, book, clients, (&settings).into(), base_url);
-        let matchmaker =
-            Matchmaker::new(engine.traced(traces).keeping(settings.limits.shown_bytes), threads.arbiters());
+        let engine = engine(records, book, &settings, base_url)?.traced(traces);
+        let matchmaker = Matchmaker::new(engine, threads.arbiters());
         let engine = Arc::clone(matchmaker.engine());
         note_book(&engine.book());
         recovery::recover(&matchmaker).await;
@@ -286,6 +286,13 @@ fn run_file(config: Option<&PathBuf>, [api, integrations, admin]: [&Listener; 3]
 fn written(run_file: &RunFile, settings: &Settings) -> Result<Written, Fatal> {
     let written = run_file.write(&settings.store.path);
     written.map_err(|error| format!("the run file could not be written: {error}"))
+}
+
+/// What matches leads by these settings, with a client for every partner of the book.
+fn engine(records: Records, book: Book, settings: &Settings, base_url: String) -> Result<Engine, Fatal> {
+    let clients = PartnerClients::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
+    let engine = Engine::new(records, book, clients, settings.into(), base_url);
+    Ok(engine.keeping(settings.limits.shown_bytes))
 }
 
 /// Traces to the collector in the settings, and what sends them there.

@@ -69,7 +69,9 @@ impl LoanReports {
         for _ in 0..REMOVED_AT_ONCE {
             let is_full = reports.len() > kept.per_company;
             let is_old = |oldest: &Uuid| self.is_old(*oldest, kept.time);
-            let Some(oldest) = reports.front().copied().filter(|oldest| is_full || is_old(oldest)) else { break };
+            let Some(oldest) = reports.front().copied().filter(|oldest| is_full || is_old(oldest)) else {
+                break;
+            };
             reports.pop_front();
             displaced += u64::from(!is_old(&oldest));
             commit = commit.remove(Tree::LoanReports, key(company, oldest));

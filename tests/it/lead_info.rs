@@ -208,10 +208,7 @@ async fn what_the_specification_has_no_word_for_is_told_by_the_newer_form_only()
     let (plain, told) = (world.get(&path, &[]).await.json(), world.get(&path, &NEWER).await.json());
     let more: Vec<String> = actions(&told).difference(&actions(&plain)).cloned().collect();
     assert_eq!(more, ["lender_qualified_lead", "submitted"]);
-    assert_eq!(
-        (&plain["status"], &told["status"]),
-        (&json!("api_listing"), &json!("lender_qualified_lead"))
-    );
+    assert_eq!((&plain["status"], &told["status"]), (&json!("api_listing"), &json!("lender_qualified_lead")));
 
     let company = plain["companyUUID"].as_str().unwrap().to_owned();
     let (_, stopped) = world.daemon.terminate();

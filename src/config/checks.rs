@@ -148,7 +148,7 @@ fn reference(raw: RawReference, found: &mut Found) -> ReferenceSettings {
 
 fn approval(raw: &RawApproval, found: &mut Found) -> ApprovalSettings {
     ApprovalSettings {
-        reports_kept: duration("approval.reports_kept", raw.reports_kept, SECOND, CENTURY, found),
+        reports_kept: duration("approval.reports_kept", raw.reports_kept, MILLISECOND, CENTURY, found),
         reports_per_company: count(
             "approval.reports_per_company",
             raw.reports_per_company,

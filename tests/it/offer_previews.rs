@@ -141,6 +141,7 @@ async fn a_click_on_a_preview_leads_on_and_is_counted_but_is_of_no_lead() {
     let lead = daemon.get(&format!("/leads/{}", table["leadUuid"].as_str().unwrap())).await.json();
     assert!(!lead["leadActions"].to_string().contains("clicked"), "{lead}");
     let company = lead["companyUUID"].as_str().unwrap();
+    let path = url.replace(&daemon.api, "");
     let (_, stopped) = daemon.terminate();
     let events = stopped.feed_in_two_hours::<Events>(company).data;
     assert!(!events.is_empty());
@@ -151,9 +152,5 @@ async fn a_click_on_a_preview_leads_on_and_is_counted_but_is_of_no_lead() {
     assert!(page.contains("3 times in the last 30 days"), "{page}");
     std::fs::remove_file(daemon.partners().join("lender.toml")).unwrap();
     assert!(daemon.command(&["reload"]).status.success());
-    assert_eq!(
-        daemon.request(Method::GET, url, "", "").await.status,
-        404,
-        "who has left the panel is not led to"
-    );
+    assert_eq!(daemon.get(&path).await.status, 404, "who has left the panel is not led to");
 }

@@ -458,8 +458,10 @@ async fn v1_is_whoevers_unless_the_setting_narrows_it() {
 }
 
 /// What the sample catalogue has beside the specification, which v1 never had.
-const ADDED: [&str; 20] = [
+const ADDED: [&str; 22] = [
     "createdAt",
+    "partnerPageUrl",
+    "embedUrl",
     "offerCatalogProductTypes",
     "rank",
     "expiresAt",

@@ -28,9 +28,7 @@ pub fn absolute(url: &str, base_url: &str) -> String {
 
 /// JSON made of partner files, each URL in it absolute.
 pub fn absolute_in(json: Vec<u8>, base_url: &str) -> Vec<u8> {
-    let mut places = memmem::find_iter(&json, IN_JSON).peekable();
-    if places.peek().is_none() {
-        drop(places);
+    if memmem::find(&json, IN_JSON).is_none() {
         return json;
     }
     let base_url = serde_json::to_string(base_url).expect("a text is JSON");
@@ -38,7 +36,7 @@ pub fn absolute_in(json: Vec<u8>, base_url: &str) -> Vec<u8> {
     let base_url = &base_url.as_bytes()[..base_url.len() - 1];
     let mut out = Vec::with_capacity(json.len() + json.len() / 8);
     let mut from = 0;
-    for place in places {
+    for place in memmem::find_iter(&json, IN_JSON) {
         out.extend_from_slice(&json[from..place]);
         out.extend_from_slice(base_url);
         from = place + IN_JSON.len() - 1;

@@ -127,7 +127,9 @@
 //! - A reason that clients are shown: a row in [`rate_table::reason`]; a new class also in `PartnerResult` ([`model`]). Why a submit is
 //!   refused: [`matching::refused`].
 //! - An endpoint: its handler in `http/current`, its row in `http/routes.rs`, its operation in `http/openapi` (of what no client
-//!   calls in a section behind the clients'), its call in `handbook/client.md`; what the older edition says differently in [`http::v1`]. Of the operator's: its handler and row in [`admin`].
+//!   calls in a section behind the clients'), its call in `handbook/client.md`, of which `tests/openapi/postman.py` makes the collection
+//!   anew; what the older edition says differently in [`http::v1`], what newer versions have otherwise in `handbook/moving.md`. Of the
+//!   operator's: its handler and row in [`admin`].
 //! - A kind of record: its row in `store/trees.rs`; what writes and reads it in the room that it is of. If it is about a person, it must
 //!   be named in [`persons`] (dossier, erasure) and in [`transfer`], if it grows in `store/retention.rs`.
 //!

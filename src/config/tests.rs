@@ -211,9 +211,9 @@ fn a_company_has_pages_of_its_own_colours_and_what_is_not_read_well_is_told() {
              `https://*.shop.example`, got `https://a.example; script-src *`",
             "offerd.toml:4: `offer_pages.open_for` must be from 60s to 2678400s, got 2764800s",
             "offerd.toml:6: `offer_pages.companies.\"Acme Loans\".colour` must have a contrast of at least 4.5:1 with its \
-             ground #f5f6f4, or it is not read well; #ffcc00 has 1.37:1: take a darker one",
+             ground #f5f6f4, or it is not read well; #ffcc00 has 1.39:1: take a darker one",
             "offerd.toml:7: `offer_pages.companies.\"Acme Loans\".dark_colour` must have a contrast of at least 4.5:1 with its \
-             ground #1a2027, or it is not read well; #333333 has 1.3:1: take a lighter one",
+             ground #1a2027, or it is not read well; #333333 has 1.29:1: take a lighter one",
             "offerd.toml:8: `offer_pages.companies.\"Acme Loans\".color` is not a known key; did you mean `colour`?",
         ]
     );
@@ -250,6 +250,11 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("log.filter", _) => "debug".into(),
         ("log.format", _) => "json".into(),
         ("console.sign_in", _) => "remote".into(),
+        ("offer_pages.open_for", _) => "7days".into(),
+        ("offer_pages.frame_ancestors", _) => toml::Value::Array(vec!["https://shop.example".into()]),
+        ("offer_pages.colour", _) => "#000000".into(),
+        ("offer_pages.dark_colour", _) => "#ffffff".into(),
+        ("offer_pages.companies", _) => toml::toml! { Acme = { name = "Acme Loans" } }.into(),
         ("matching.deadline", _) => "14s".into(),
         ("store.retention" | "store.volume_age" | "store.clock_gap", _) => "90days".into(),
         ("store.clock_jump", _) => "7m".into(),

@@ -250,6 +250,7 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("log.filter", _) => "debug".into(),
         ("log.format", _) => "json".into(),
         ("console.sign_in", _) => "remote".into(),
+        ("limits.prefill_lifetime", _) => "90s".into(),
         ("offer_pages.open_for", _) => "7days".into(),
         ("offer_pages.frame_ancestors", _) => toml::Value::Array(vec!["https://shop.example".into()]),
         ("offer_pages.colour", _) => "#000000".into(),

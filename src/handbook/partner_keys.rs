@@ -14,6 +14,7 @@ const SHAPES: &[(&str, &str, &str)] = &[
     ("[[products.<type>.offers]]", FILE, "Offer"),
     ("bands", FILE, "Band"),
     ("payout", FILE, "Payout"),
+    ("incentive_details", FILE, "Incentive"),
     ("amount and other ranges", FILE, "Range"),
     ("conditions", FILE, "Condition"),
     ("[products.<type>.limits]", LIMITS, "Limits"),

@@ -96,6 +96,8 @@ impl<D: ToSchema> PartialSchema for Offer<D> {
             .required("productSubType")
             .required("url")
             .required("details")
+            .required("rank")
+            .required("expiresAt")
             .into()
     }
 }

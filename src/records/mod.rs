@@ -1,7 +1,7 @@
 //! The records of leads and rate tables: what is written of them when, and how it is read again.
 //!
 //! [`writing`] has the commits of a lead and of its tables, [`reading`] folds them; tables are shown with their [`templates`],
-//! their offers by [`offer_ids`] and their pages by [`page_ids`], both made by a [`permutation`]. A [`posting`](postings) is a payout
+//! their offers by [`offer_ids`] and their pages by [`page_ids`], both made by a keyed permutation. A [`posting`](postings) is a payout
 //! as it counts towards a budget, an [`identity`] who a lead is for the look-back. [`history`] finds what became of a lead, [`shown`]
 //! whether an offer that is named was ever shown. [`loan_reports`] are of no lead.
 

@@ -2,7 +2,7 @@
 //!
 //! An offer's uuid stands in click addresses, goes to partners, and is public in effect; the uuid of its table is not, since
 //! it opens the table to a publishable token. So the 122 bits of a uuid that are free hold the time of the table, the first
-//! 62 of its random bits and the offer's number (12 bits), put through a [permutation](super::permutation) under a key: no index is
+//! 62 of its random bits and the offer's number (12 bits), put through a keyed permutation: no index is
 //! written, no two offers share an id, and without the key an id reveals neither its table nor its siblings. Of the table's
 //! last 12 bits nothing is in it; the table is looked up by the rest.
 //!

@@ -2,7 +2,7 @@
 //!
 //! A page's address is the whole right to see the offers of a table, and goes where addresses go: into mails, histories, logs of
 //! proxies. So it tells nothing of the table's uuid, which opens more to a token; and it follows neither from that nor from the
-//! uuids of offers, which go to partners. All 122 free bits of the table's uuid, put through the [permutation](super::permutation) under a key
+//! uuids of offers, which go to partners. All 122 free bits of the table's uuid, put through the keyed permutation, under a key
 //! of its own. No index is written; who has guessed often is no nearer.
 
 use uuid::Uuid;

@@ -78,7 +78,7 @@ pub enum Seal {
     Own,
     /// With the data key of the lead that they are about: what may tell of a person.
     Lead,
-    /// With a [passing key](super::sealing::passing_key): what may tell of a person, and is kept for some minutes.
+    /// With a passing key (`sealing::passing_key`): what may tell of a person, and is kept for some minutes.
     Passing,
 }
 

@@ -251,13 +251,18 @@ fn tracing(raw: RawTracing, found: &mut Found) -> TracingSettings {
 fn url(key: &str, text: String, found: &mut Found) -> Option<String> {
     let absolute = |url: &str| {
         let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-        rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) && !url.ends_with('/')
+        let is_plain = |letter: char| letter.is_ascii_graphic() && !"?#\"'<>\\^`{|}".contains(letter);
+        let is_address =
+            |rest: &str| !rest.is_empty() && !rest.starts_with('/') && rest.chars().all(is_plain);
+        rest.is_some_and(is_address) && !url.ends_with('/')
     };
     if text.is_empty() {
         return None;
     }
     if !absolute(&text) {
-        let message = format!("must be an http or https URL without a slash at the end, got `{text}`");
+        let message = format!(
+            "must be an http or https URL without a query, a fragment or a slash at the end, got `{text}`"
+        );
         fault(key, message, found);
     }
     Some(text)

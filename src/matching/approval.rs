@@ -7,13 +7,17 @@ use uuid::Uuid;
 use super::engine::Engine;
 use crate::model::{LoanReport, LoanReportCreateData, Timestamp};
 use crate::partners::approval::estimate;
+use crate::partners::base_url::absolute;
 
 /// The report of somebody, under this id, as of now. Takes as long as it takes to walk every loan of the book.
 pub fn report(engine: &Engine, asked: LoanReportCreateData, uuid: Uuid) -> LoanReport {
     let book = engine.book();
     let seats = book.seats().iter().filter(|seat| !engine.limiter.is_paused(seat));
     let now = Utc::now();
-    let found = estimate(seats.map(AsRef::as_ref), &asked, now.date_naive());
+    let mut found = estimate(seats.map(AsRef::as_ref), &asked, now.date_naive());
+    for institution in &mut found.institutions {
+        institution.logo_url = institution.logo_url.as_deref().map(|logo| absolute(logo, &engine.base_url));
+    }
     LoanReport {
         uuid,
         annual_income: asked.annual_income,

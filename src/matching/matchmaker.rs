@@ -206,7 +206,8 @@ impl Matchmaker {
         let updated_at = self.engine.limiter.now();
         let grown = LeadRecord {
             lead: earlier.lead.merged(later),
-            newer_values: earlier.newer_values || newer_values,
+            // Whoever asks next need not know what another has asked for.
+            newer_values,
             updated_at,
             ..earlier.clone()
         };

@@ -137,7 +137,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
             .into_iter()
             .filter(|visit| Some(visit.session_uuid) == session)
             .collect(),
-        prefills: prefills_of(store, lead).map(|(_, prefill)| prefill).collect(),
+        prefills: prefills_of(store, record.company, lead).map(|(_, prefill)| prefill).collect(),
         lead: record,
     }))
 }

@@ -96,7 +96,7 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
     let commit = sealed.into_iter().fold(commit, |commit, (tree, key)| commit.remove(tree, key));
     let not_open = |commit: Commit, table: &Uuid| commit.remove(Tree::OpenTables, table.as_bytes());
     // Their key, which is none of the lead's, is destroyed in the minutes of any prefill.
-    let prefills = prefills_of(store, lead);
+    let prefills = prefills_of(store, record.company, lead);
     let commit = prefills.fold(commit, |commit, (key, _)| commit.remove(Tree::Prefills, key));
     let committed = store.commit(tables.iter().fold(commit, not_open)).await;
     // Those that were begun meanwhile, too; and also where it failed, since it may have come far enough.

@@ -72,8 +72,7 @@ impl Vehicles {
     /// Reads a list.
     fn read(text: &str) -> Result<Self, Vec<FaultAt>> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut reader =
-            csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
         let columns = Columns::of(reader.headers().ok())?;
         let mut reading = Reading::default();
         for (nth, row) in reader.records().enumerate() {
@@ -81,7 +80,11 @@ impl Vehicles {
             let line = |row: &csv::StringRecord| row.position().map(|at| at.line() as usize);
             match row {
                 Ok(row) => reading.take(line(&row).unwrap_or(nth + 2), &row, &columns),
-                Err(_) => reading.fault(None, "", format!("cannot be read as CSV behind row {nth}")),
+                Err(failure) => {
+                    let line = failure.position().map(|at| at.line() as usize);
+                    let message = "cannot be read as CSV: want as many cells as there are columns, those with a comma in quotes";
+                    reading.fault(line.or(Some(nth + 2)), "", message);
+                }
             }
         }
         reading.end()

@@ -137,7 +137,9 @@ async fn a_page_shows_the_offers_with_their_own_links_and_loads_nothing_from_els
     }
     let offers = [&table["loanOffers"][0], &table["savingsOffers"][0]];
     let clicks: Vec<&str> = offers.iter().map(|offer| offer["url"].as_str().unwrap()).collect();
-    assert_eq!(addresses(&html, "href"), clicks, "every link is a click");
+    let [icon, links @ ..] = &addresses(&html, "href")[..] else { panic!("{html}") };
+    assert_eq!(*icon, "data:,", "there is none to load");
+    assert_eq!(links, clicks, "every link is a click");
     assert_eq!(open(&daemon, clicks[0]).await.status, 302);
     let images: Vec<&str> = addresses(&html, "src");
     assert!(images.len() == 2 && images.iter().all(|image| !image.contains("://")), "{images:?}");
@@ -312,7 +314,7 @@ async fn displays_are_recorded_as_those_of_any_client() {
         assert_eq!(open(&daemon, &seen(page_url(&table), &offer(&table))).await.status, 200);
     }
     let recorded = displays(&daemon, lead).len();
-    assert!((3..40).contains(&recorded), "{recorded}");
+    assert!((1..40).contains(&recorded), "{recorded}");
     let metrics = daemon.metrics().await;
     assert!(
         metrics.contains(&format!(r#"offerd_offer_page_displays_total{{recorded="yes"}} {recorded}"#)),

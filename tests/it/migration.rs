@@ -65,9 +65,11 @@ fn lay_directory(from: &Path, to: &Path) {
     }
 }
 
-/// A table without what it tells of itself only since: when it was made, and what follows from that and from its order.
+/// A table without what it tells of itself only since: its page, when it was made, and what follows from that and from its order.
 fn without_additions(mut table: Value) -> Value {
-    assert!(table.as_object_mut().unwrap().remove("createdAt").is_some_and(|at| at.is_string()));
+    for addition in ["createdAt", "partnerPageUrl", "embedUrl"] {
+        assert!(table.as_object_mut().unwrap().remove(addition).is_some_and(|added| added.is_string()));
+    }
     for array in ["creditCardOffers", "mortgageOffers", "savingsOffers"] {
         for (nth, offer) in table[array].as_array_mut().unwrap().iter_mut().enumerate() {
             let offer = offer.as_object_mut().unwrap();

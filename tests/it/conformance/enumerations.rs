@@ -90,6 +90,7 @@ fn a_lead_takes_enumerations_in_these_places() {
         "identificationInformation.idType",
         "refinanceLoans[0].loanType",
         "productTypes[0]",
+        "vehicleInformation.licensePlateState",
     ];
     let sorted = |mut attributes: Vec<String>| {
         attributes.sort();

@@ -64,6 +64,8 @@ async fn a_slow_partner_is_asked_again_after_a_kill() {
 async fn a_table_whose_deadline_passed_while_the_daemon_was_down_completes_at_once() {
     let slow = r#"simulate = { delay = "8s" }"#;
     let plan = Daemon::with_partners(vec![partner("slow").loan(slow)]).setting("matching.deadline", "200ms");
+    // The same whichever port the next daemon has.
+    let plan = plan.setting("api.base_url", "http://offers.example");
     let daemon = plan.setting("matching.second_look_reserve", "10ms").start().await;
     let before = daemon.submit(sample("personal_loan")).await.json();
     let daemon = daemon.kill().start().await;

@@ -91,7 +91,7 @@ impl Prefills {
         let has_ended = AtomicBool::new(true);
         let prefills = Self { store, rules, shares: Shares::default(), kept: Mutex::default(), has_ended };
         let (now_ms, lifetime_ms) = (prefills.store.now_ms(), millis(rules.lifetime));
-        for (key, payload) in prefills.store.scan(Tree::Prefills, company).filter_map(Result::ok) {
+        for (key, payload) in prefills.store.scan(Tree::Prefills, []).filter_map(Result::ok) {
             let record = codec::decode_json::<PrefillRecord>(&payload).ok();
             // Whatever the clock shows, none is kept for longer than it would be from now on.
             let left_ms = record.map_or(0, |record| (record.until_ms - now_ms).clamp(0, lifetime_ms));
@@ -234,7 +234,7 @@ impl Prefills {
 
 /// Where the prefills are that its own company gave under the uuid of a lead, and what they hold.
 pub fn prefills_of(store: &Store, company: Uuid, lead: Uuid) -> impl Iterator<Item = (Vec<u8>, Lead)> {
-    let prefills = store.scan(Tree::Prefills, []).filter_map(Result::ok);
+    let prefills = store.scan(Tree::Prefills, company).filter_map(Result::ok);
     let read = |(key, payload): (Vec<u8>, Vec<u8>)| {
         Some((key, codec::decode_json::<PrefillRecord>(&payload).ok()?.lead))
     };

@@ -180,6 +180,12 @@ async fn one_that_is_given_under_the_uuid_of_a_lead_is_in_its_dossier_and_goes_w
     let lead = daemon.submit("{}").await.json()["leadUuid"].as_str().unwrap().to_owned();
     let waiting = json!({"uuid": lead, "personalInformation": {"firstName": "Ottoline"}});
     let path = given(&daemon, &waiting.to_string()).await;
+    // That of another company is none of the lead's.
+    let another = ["token", "create", "--company", "Another", "--kind", "confidential", "--test"];
+    let another = String::from_utf8(daemon.command(&another).stdout).unwrap();
+    let url = format!("{}/originator/prefills", daemon.api);
+    let given = daemon.request(Method::POST, &url, another.trim(), &waiting.to_string()).await;
+    assert_eq!(given.status, 200);
     let dossier = daemon.command(&["lead", "export", &lead]);
     let dossier: Value = serde_json::from_slice(&dossier.stdout).unwrap();
     assert_eq!(dossier["prefills"], json!([waiting]));

@@ -113,7 +113,11 @@ async fn an_operators_list_is_checked_taken_in_and_exchanged_by_a_reload() {
     let plan = plan();
     let file = plan.directory().join("cars.csv");
     let plan = plan.setting("reference.vehicles", &file.display().to_string());
-    std::fs::write(&file, "years,make,model,trim\n2020,Aldine,,S\n20x0,Aldine,Vireo,S\n2020,Aldine,Vireo, S,L\n").unwrap();
+    std::fs::write(
+        &file,
+        "years,make,model,trim\n2020,Aldine,,S\n20x0,Aldine,Vireo,S\n2020,Aldine,Vireo, S,L\n",
+    )
+    .unwrap();
     let checked = plan.command(&["check"]).output().unwrap();
     assert_eq!(checked.status.code(), Some(64));
     let told = String::from_utf8(checked.stderr).unwrap();

@@ -96,8 +96,6 @@ impl<D: ToSchema> PartialSchema for Offer<D> {
             .required("productSubType")
             .required("url")
             .required("details")
-            .required("rank")
-            .required("expiresAt")
             .into()
     }
 }

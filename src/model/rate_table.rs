@@ -24,7 +24,7 @@ pub struct RateTable {
     pub lead_uuid: Uuid,
     /// When it was made; not in the specification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, required = true)]
+    #[schema(nullable = false)]
     pub created_at: Option<Timestamp>,
     /// How much the lead wanted to borrow then, in dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,11 +33,11 @@ pub struct RateTable {
     /// The address of a page that shows the offers to a person as they arrive, absolute; it opens without a token, so whoever has it
     /// sees the offers. v1 has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = "uri", required = true)]
+    #[schema(nullable = false, format = "uri")]
     pub partner_page_url: Option<String>,
     /// The same page for an `iframe`, on the origins that the operator allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = "uri", required = true)]
+    #[schema(nullable = false, format = "uri")]
     pub embed_url: Option<String>,
     /// Offers of credit cards.
     #[serde(default)]

@@ -67,6 +67,8 @@ def opened(schema: Any) -> Any:
     for name, field in schema.get("properties", {}).items():
         if isinstance(field, dict) and field.get("$comment", "").startswith("Addition"):
             del kept["properties"][name]
+            if "required" in kept:
+                kept["required"] = [other for other in kept["required"] if other != name]
     return kept
 
 

@@ -67,6 +67,29 @@ fn lists_are_given_by_the_environment_with_commas() {
 }
 
 #[test]
+fn what_others_are_put_behind_is_an_address_alone() {
+    for bad in [
+        "http://x/path?q",
+        "http://x/#part",
+        "http://x/\"><script>",
+        "http://x/",
+        "http:///x",
+        "ftp://x",
+        "x",
+    ] {
+        let found = faults("", &[("OFFERD__API__BASE_URL", bad)]);
+        assert_eq!(found.len(), 1, "{bad}: {found:?}");
+        assert!(
+            found[0].starts_with("OFFERD__API__BASE_URL: `api.base_url` must be an http or https URL"),
+            "{found:?}"
+        );
+    }
+    for good in ["http://x", "https://offers.example:8443/api", "http://[::1]:80", ""] {
+        assert_eq!(faults("", &[("OFFERD__API__BASE_URL", good)]), <[String; 0]>::default(), "{good}");
+    }
+}
+
+#[test]
 fn every_fault_is_told_at_once_where_it_was_made() {
     let file = "[api]\nlisten = 'here'\nmax_body_bytes = 5\n[matching]\ndeadlin = '3s'\nlinger = 5\n";
     let variables = [

@@ -78,6 +78,7 @@ mod service;
 pub mod signature;
 mod stock_answer;
 pub mod surface;
+pub mod templates;
 pub mod threads;
 pub mod tls;
 mod unstalled;

@@ -2,13 +2,12 @@
 
 use std::sync::LazyLock;
 
-use minijinja::syntax::SyntaxConfig;
+use minijinja::Environment;
 use minijinja::value::Value;
-use minijinja::{Environment, UndefinedBehavior};
 use tracing::error;
 
 use super::format;
-use crate::web::Failure;
+use crate::web::{Failure, templates};
 
 /// The templates, by the names of their files. The engine escapes whatever it writes, since the names end in `.html`.
 const TEMPLATES: &[(&str, &str)] = &[
@@ -31,11 +30,7 @@ const TEMPLATES: &[(&str, &str)] = &[
 ];
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut environment = Environment::new();
-    // A name that is misspelt fails the test of its page.
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    environment.set_syntax(syntax.expect("the usual delimiters are well-formed"));
+    let mut environment = templates::environment(TEMPLATES);
     environment.add_filter("count", format::count);
     environment.add_filter("rate", format::rate);
     environment.add_filter("seconds", format::seconds);
@@ -45,10 +40,6 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.add_filter("code", format::code);
     environment.add_filter("clock", format::clock);
     environment.add_filter("moment", format::moment);
-    for (name, source) in TEMPLATES {
-        // A template is part of the program: a test compiles every one of them.
-        environment.add_template(name, source).expect("templates are well-formed");
-    }
     environment
 });
 

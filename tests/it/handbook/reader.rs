@@ -6,7 +6,7 @@
 //!   partners, the tests' leads and cases, and the settings of the chapter's own daemon, which starts at `offerd serve &`.
 //! - A command goes on as long as a line ends in `\` or a quote is open. It must end well, or as a comment behind it says:
 //!   `# exit code 1`, of `curl` also `# status 422`.
-//! - `NAME=…` stands for what the reader has been shown: `OFFERD_TOKEN` by the first start, `TABLE`, `LEAD` and `PAGE` by the
+//! - `NAME=…` stands for what the reader has been shown: `OFFERD_TOKEN` by the first start, `TABLE` and `LEAD` by the
 //!   command before, whose answer must have it.
 //! - `NAME=$(curl … | jq -r .PATH)` keeps what the answer has there, `NAME=$(curl … -w '%header{NAME}' …)` a header of it.
 //! - The default addresses stand for those of the daemon and of the simulator, which take free ports; `data.key` for the
@@ -152,9 +152,8 @@ impl Reader {
         match name {
             // That of the test company which may do everything.
             "OFFERD_TOKEN" => self.daemon.as_ref().expect("a daemon has shown it").confidential.clone(),
-            "TABLE" | "REPORT" => of_answer("uuid"),
+            "TABLE" => of_answer("uuid"),
             "LEAD" => of_answer("leadUuid"),
-            "PAGE" => of_answer("partnerPageUrl"),
             other => panic!("nothing shows {other}"),
         }
     }

@@ -4,16 +4,15 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use hyper::StatusCode;
-use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
-use minijinja::{Environment, UndefinedBehavior, context};
+use minijinja::{Environment, context};
 use tracing::error;
 
 use super::brand::{Brand, SCRIPT};
 use super::cards::{self, Shelf};
 use crate::matching::Snapshot;
 use crate::model::RateTable;
-use crate::web::Failure;
+use crate::web::{Failure, templates};
 
 const TEMPLATES: &[(&str, &str)] = &[
     ("layout.html", include_str!("layout.html")),
@@ -22,18 +21,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("message.html", include_str!("message.html")),
 ];
 
-static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut environment = Environment::new();
-    // A name that is misspelt fails the test of its page.
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    environment.set_syntax(syntax.expect("the usual delimiters are well-formed"));
-    for (name, source) in TEMPLATES {
-        // A template is part of the program: a test compiles every one of them.
-        environment.add_template(name, source).expect("templates are well-formed");
-    }
-    environment
-});
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| templates::environment(TEMPLATES));
 
 /// A page with offers.
 pub struct Page<'a> {

@@ -21,18 +21,25 @@ use super::subject::{NotReady, Running, Started, Subject, scratch, write_partner
 use super::verdict::Verdict;
 use super::{at_once, cuts, seed};
 
-/// How long a daemon has to tell of a fault, and what a busy machine adds to it: little where a release build is given and runs
-/// alone, seconds where this build's sample runs among all other tests.
-fn told_within() -> Duration {
+/// What a busy machine adds to how long something takes: little where a release build is given and runs alone, seconds where this
+/// build's sample runs among all other tests.
+fn busy() -> Duration {
     let alone = std::env::var_os("OFFERD_BINARY").is_some();
-    Duration::from_millis(1_000 + if alone { 500 } else { 5_000 })
+    Duration::from_millis(if alone { 500 } else { 5_000 })
+}
+
+/// How long a daemon has to tell of a fault.
+fn told_within() -> Duration {
+    Duration::from_secs(1) + busy()
 }
 
 /// How long a daemon drains, as it is set.
 const DRAIN: &str = "2s";
 
-/// How long SIGTERM may take: the drain, and what a busy machine adds to it.
-const ENDS_WITHIN: Duration = Duration::from_secs(2 + 4);
+/// How long SIGTERM may take: the drain, what it takes to close the store, and a last word.
+fn ends_within() -> Duration {
+    Duration::from_secs(2 + 3 + 1) + busy()
+}
 
 /// Longest wait for a fault: only one that lies behind all that a load does is not reached.
 const REACHED_WITHIN: Duration = Duration::from_secs(20);
@@ -302,9 +309,9 @@ impl Endured {
             });
             daemon.signal("TERM");
         }
-        let ended = daemon.ends_within(ENDS_WITHIN).await;
-        self.must(ended.is_some(), "SIGTERM does not end it");
-        self.must(!daemon.log().contains("panic"), "it panics");
+        let ended = daemon.ends_within(ends_within()).await;
+        self.must_as_seen(ended.is_some(), "SIGTERM does not end it", || last_lines(&daemon.log()));
+        self.must_as_seen(!daemon.log().contains("panic"), "it panics", || last_lines(&daemon.log()));
     }
 
     /// Checks and starts what is left, on a disk that is well.
@@ -321,7 +328,7 @@ impl Endured {
         let is_clear = code.is_some_and(|code| code != 0 && code != 101);
         self.must_as_seen(is_clear, "it ends with no clear exit code", || format!("{:?}", ended.status));
         self.must(ended.said.contains("ERROR"), "it ends without a word");
-        self.must(!ended.said.contains("panic"), "it panics");
+        self.must_as_seen(!ended.said.contains("panic"), "it panics", || last_lines(&ended.said));
     }
 
     fn must(&mut self, hold: bool, wrong: &'static str) {
@@ -333,4 +340,11 @@ impl Endured {
             self.wrong.push((wrong, seen()));
         }
     }
+}
+
+/// What a daemon said last.
+fn last_lines(log: &str) -> String {
+    const LINES: usize = 30;
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
 }

@@ -5,6 +5,7 @@ use std::thread::available_parallelism;
 
 use actix_rt::{Arbiter, ArbiterHandle};
 
+use crate::store::answer_commits_here;
 use crate::web::Threads;
 
 /// The threads, to be joined at the end.
@@ -14,7 +15,11 @@ impl EngineThreads {
     /// Starts so many; 0 takes one per core.
     pub(super) fn start(threads: usize) -> Self {
         let threads = if threads == 0 { available_parallelism().map_or(1, usize::from) } else { threads };
-        Self((0..threads).map(|_| Arbiter::new()).collect())
+        let arbiters: Vec<Arbiter> = (0..threads).map(|_| Arbiter::new()).collect();
+        for arbiter in &arbiters {
+            arbiter.spawn(answer_commits_here());
+        }
+        Self(arbiters)
     }
 
     /// Where actors are started.

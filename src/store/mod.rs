@@ -48,7 +48,7 @@
 //! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
 //! care       retention  check  scrub  older  migration  formats  backup  salvage
 //! start      recovery  open
-//! writing    checkpoint  group  writer  queue
+//! writing    checkpoint  group  courier  writer  queue
 //! reading    stall  tap  records
 //! volumes    owner  lock  index  volumes
 //! files      record_file  tally  journal  manifest  raw  sealing  user  error
@@ -69,6 +69,7 @@ mod checkpoint;
 mod clock;
 pub mod codec;
 mod commit;
+mod courier;
 mod damage;
 mod damages;
 mod disk;
@@ -129,6 +130,7 @@ pub use self::{
     check::CheckReport,
     clock::Clock,
     commit::{Commit, CommitError},
+    courier::answer_commits_here,
     damage::{Damage, DamageKind, Neighbour},
     error::StoreError,
     frame::{Reason, VALUE_LIMIT},

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 
 use super::{
     commit::{Commit, CommitError},
+    courier::{Asker, Replies},
     error::StoreError,
     group::Outcome,
     writer::Writer,
@@ -69,7 +70,7 @@ struct WriterThread {
 struct Request {
     commit: Commit,
     queued: Instant,
-    answer: oneshot::Sender<Outcome>,
+    asker: Asker,
 }
 
 impl Queue {
@@ -146,8 +147,8 @@ impl Queue {
 
 impl Threaded {
     fn submit(&self, commit: Commit) -> Answer {
-        let (answer, awaited) = oneshot::channel();
-        let request = Request { commit, queued: Instant::now(), answer };
+        let (asker, awaited) = Asker::here();
+        let request = Request { commit, queued: Instant::now(), asker };
         let sender = self.sender.read().unwrap_or_else(PoisonError::into_inner);
         let sent = sender.as_ref().map(|sender| sender.try_send(request));
         match sent {
@@ -192,10 +193,10 @@ fn run(
         let mut askers = Vec::new();
         for request in iter::once(first).chain(requests.try_iter()).take(group) {
             commits.push(request.commit);
-            askers.push((request.queued, request.answer));
+            askers.push((request.queued, request.asker));
         }
         if planted(Planted::AckBeforeWrite) {
-            askers.drain(..).for_each(|(_, answer)| drop(answer.send(Ok(()))));
+            askers.drain(..).for_each(|(_, asker)| asker.answer(Ok(())));
             let until = Instant::now() + Duration::from_secs(1);
             // Who queues a commit meanwhile wakes this thread.
             while let Some(left) = until.checked_duration_since(Instant::now()) {
@@ -205,11 +206,12 @@ fn run(
         let outcomes = writer.execute(&commits);
         let disk_took = disk_took_before + writer.disk_took();
         disk_wait.store(disk_took.as_micros() as u64, Ordering::Relaxed);
-        for ((queued, answer), outcome) in askers.into_iter().zip(outcomes) {
+        let mut replies = Replies::default();
+        for ((queued, asker), outcome) in askers.into_iter().zip(outcomes) {
             metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
-            // Who dropped the future does not want to know.
-            let _ = answer.send(outcome);
+            replies.add(asker, outcome);
         }
+        replies.send();
         writer.tidy();
     }
     metrics::gauge!(STORE_QUEUE_DEPTH).set(0.0);

@@ -1,7 +1,9 @@
 //! The queue and the thread behind it. A clock that waits for the test holds the writer inside a group.
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -83,6 +85,58 @@ async fn of_equal_submits_in_one_group_one_wins() {
     drop(gate);
     assert_eq!(first.await, Ok(()));
     assert_eq!(second.await, Err(CommitError::Guard { index: 0, found: b"one".to_vec() }));
+}
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_thread_with_a_courier_is_woken_once_for_all_outcomes_of_a_group() {
+    let directory = directory();
+    let (options, gate) = Gate::before(&directory);
+    let store = Store::open(options).unwrap();
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut courier = pin!(answer_commits_here());
+    gate.hold(&store);
+    assert!(courier.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    let [mut first, mut second] =
+        ["a", "b"].map(|key| Box::pin(store.commit(Commit::new().put(TREE, key, "x"))));
+    drop(gate);
+    store.close().unwrap();
+    assert_eq!(woken.0.load(Ordering::SeqCst), 1);
+    assert_eq!((&mut first).now_or_never(), None, "it comes by the courier");
+    assert!(courier.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    assert_eq!((&mut first).now_or_never(), Some(Ok(())));
+    assert_eq!((&mut second).now_or_never(), Some(Ok(())));
+}
+
+#[test]
+fn a_courier_that_leaves_keeps_no_outcome() {
+    let directory = directory();
+    let (options, gate) = Gate::before(&directory);
+    let store = Store::open(options).unwrap();
+    let mut courier = Box::pin(answer_commits_here());
+    assert!(courier.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    gate.hold(&store);
+    let brought = store.commit(Commit::new().put(TREE, "brought", "x"));
+    drop(gate);
+    store.commit(Commit::new().put(TREE, "written", "x")).now_or_never();
+    while store.payload(TREE, "written").is_none() {
+        std::thread::yield_now();
+    }
+    drop(courier);
+    let late = store.commit(Commit::new().put(TREE, "late", "x"));
+    store.close().unwrap();
+    assert_eq!(brought.now_or_never(), Some(Ok(())));
+    assert_eq!(late.now_or_never(), Some(Ok(())));
 }
 
 #[test]

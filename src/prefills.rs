@@ -58,7 +58,7 @@ struct Kept {
 
 /// Room for one more prefill of a company.
 #[derive(Debug)]
-pub struct Place(Uuid, Share);
+pub struct Room(Uuid, Share);
 
 /// A prefill as it is stored. JSON, by company and token.
 #[derive(Serialize, Deserialize)]
@@ -111,8 +111,8 @@ impl Prefills {
     }
 
     /// Room for one more of a company; `None` when it has as many as it may.
-    pub fn place(&self, company: Uuid) -> Option<Place> {
-        Some(Place(company, self.shares.take(company, 1, self.rules.per_company)?))
+    pub fn place(&self, company: Uuid) -> Option<Room> {
+        Some(Room(company, self.shares.take(company, 1, self.rules.per_company)?))
     }
 
     /// Keeps a lead's data. Once this returns the token, they survive a crash.
@@ -121,7 +121,7 @@ impl Prefills {
     /// [`CommitError`], with nothing kept.
     pub async fn keep(
         &self,
-        Place(company, share): Place,
+        Room(company, share): Room,
         test: bool,
         lead: Lead,
     ) -> Result<Uuid, CommitError> {

@@ -64,18 +64,18 @@ pub struct Telling<'t> {
 
 /// What the newer form tells with every record, and the other with none.
 #[derive(Debug, Clone, PartialEq)]
-struct Told {
+struct NewerFields {
     account_uuid: Uuid,
     account_name: String,
     arrival: String,
 }
 
 impl Telling<'_> {
-    fn told(&self) -> Option<Told> {
+    fn told(&self) -> Option<NewerFields> {
         let of_company = |company: &CompanyRecord| (company.uuid, company.name.clone());
         let told = || {
             let (account_uuid, account_name) = self.company.map(of_company).unwrap_or_default();
-            Told { account_uuid, account_name, arrival: self.arrival.to_string() }
+            NewerFields { account_uuid, account_name, arrival: self.arrival.to_string() }
         };
         (self.form == Form::Prompt).then(told)
     }

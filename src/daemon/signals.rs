@@ -11,9 +11,9 @@ pub(super) struct Signals {
     hang_up: Signal,
 }
 
-/// What a signal says.
+/// What a signal asks for.
 #[derive(PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Request {
     Stop,
     Reload,
 }
@@ -28,15 +28,15 @@ impl Signals {
         })
     }
 
-    pub(super) async fn next(&mut self) -> Told {
+    pub(super) async fn next(&mut self) -> Request {
         tokio::select! {
-            _ = self.terminate.recv() => Told::Stop,
-            _ = self.interrupt.recv() => Told::Stop,
-            _ = self.hang_up.recv() => Told::Reload,
+            _ = self.terminate.recv() => Request::Stop,
+            _ = self.interrupt.recv() => Request::Stop,
+            _ = self.hang_up.recv() => Request::Reload,
         }
     }
 
     pub(super) async fn stop_again(&mut self) {
-        while self.next().await != Told::Stop {}
+        while self.next().await != Request::Stop {}
     }
 }

@@ -13,7 +13,7 @@ use super::bound::Bound;
 use super::guard::{Guard, Stage};
 use super::opened::{Opened, absolute};
 use super::reload::{Reloading, note_book};
-use super::signals::{Signals, Told};
+use super::signals::{Request, Signals};
 use super::threads::EngineThreads;
 use super::{Ending, Fatal, Loaded, Telling, notify, retention, watchdog};
 use crate::admin::console::secret;
@@ -135,12 +135,12 @@ impl Started {
         guard.at(Stage::Serving);
         loop {
             tokio::select! {
-                told = signals.next() => match told {
-                    Told::Reload => {
+                request = signals.next() => match request {
+                    Request::Reload => {
                         info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload asked for");
                         drop(self.reloading.reload().await);
                     }
-                    Told::Stop => return None,
+                    Request::Stop => return None,
                 },
                 reason = self.store.until_lost() => {
                     error!(reason, "the store has failed for good: the process ends, and another start goes on with what is on the disk");

@@ -9,7 +9,7 @@ use crate::model::ProductType;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::eligibility::Rule;
 use crate::partners::{Book, Facts, Fit, Quote, Seat};
-use crate::rate_table::seating::{SeatingPlan, verdicts};
+use crate::rate_table::seating::{SeatingPlan, Verdict, verdicts};
 
 /// What becomes of one seat.
 #[derive(Debug)]
@@ -82,9 +82,9 @@ fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<Refusal>]) {
         fits.into_iter().partition(|fit| fit.seat.second_look && wants_loans);
     let verdicts = judge(&held.iter().map(|fit| &*fit.seat).collect::<Vec<_>>());
     for (fit, verdict) in held.into_iter().zip(verdicts) {
-        match verdict.against() {
-            None => asked.push(fit),
-            Some(by) => kept_out.push((fit, by)),
+        match verdict {
+            Verdict::Asked => asked.push(fit),
+            Verdict::KeptOut(by) => kept_out.push((fit, by)),
         }
     }
     for (fit, by) in kept_out {

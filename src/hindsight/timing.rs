@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::matching::ask_statistics::{Ask, AskStatistics, Tally};
+use crate::matching::ask_statistics::{AskStatistics, AskTally, EndedAsk};
 use crate::model::ProductType;
 use crate::partners::Book;
 use crate::records::{Records, reading};
@@ -63,13 +63,13 @@ pub struct Shorter {
 /// How each seat has answered since a time in Unix milliseconds, and what its timeout has been shortened to. Reads the tables made
 /// since, so it may take a while. A record that cannot be read counts nothing.
 pub fn timings(records: &Records, book: &Book, statistics: &AskStatistics, since: i64) -> Vec<SeatTiming> {
-    let mut tallies: BTreeMap<(String, ProductType), Tally> = BTreeMap::new();
+    let mut tallies: BTreeMap<(String, ProductType), AskTally> = BTreeMap::new();
     reading::each_answer(records, since, |head, seat, elapsed_ms, outcome| {
         let tally = tallies.entry((seat.key.clone(), seat.product_type)).or_default();
-        let ask = Ask::in_time(outcome, Duration::from_millis(elapsed_ms), head.test);
+        let ask = EndedAsk::in_time(outcome, Duration::from_millis(elapsed_ms), head.test);
         ask.into_iter().for_each(|ask| tally.count(ask));
     });
-    let timing = |((partner, product_type), tally): ((String, ProductType), Tally)| {
+    let timing = |((partner, product_type), tally): ((String, ProductType), AskTally)| {
         let mut seats = book.seats().iter();
         let seat = seats.find(|seat| seat.identity.key == partner && seat.product_type == product_type);
         let timeout = seat.map(|seat| seat.timeout);
@@ -85,7 +85,7 @@ fn millis(time: Duration) -> u64 {
 }
 
 impl SeatTiming {
-    fn of(partner: String, product_type: ProductType, timeout: Option<Duration>, tally: &Tally) -> Self {
+    fn of(partner: String, product_type: ProductType, timeout: Option<Duration>, tally: &AskTally) -> Self {
         let summary = tally.summary();
         let shorter = timeout.into_iter().flat_map(|timeout| {
             SHORTER_PERCENT.map(|percent| {
@@ -116,13 +116,13 @@ mod tests {
     use super::*;
     use crate::matching::ask_statistics::End;
 
-    fn ask(elapsed_ms: u32, end: End) -> Ask {
-        Ask { elapsed_us: elapsed_ms * 1000, end, test: false }
+    fn ask(elapsed_ms: u32, end: End) -> EndedAsk {
+        EndedAsk { elapsed_us: elapsed_ms * 1000, end, test: false }
     }
 
     #[test]
     fn a_seat_is_told_by_its_answers() {
-        let mut tally: Tally = (1..=100).map(|nth| ask(nth * 10, End::Offered)).collect();
+        let mut tally: AskTally = (1..=100).map(|nth| ask(nth * 10, End::Offered)).collect();
         [ask(5, End::Declined), ask(1000, End::TimedOut)].into_iter().for_each(|ask| tally.count(ask));
         let timeout = Some(Duration::from_secs(1));
         let timing = SeatTiming::of("bank".to_owned(), ProductType::Loan, timeout, &tally);

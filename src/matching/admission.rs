@@ -31,7 +31,7 @@ pub struct MostTables {
 
 /// A table's place among them, given back when it is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct LivePlace {
     _seat: Seat,
     _share: Option<Share>,
 }
@@ -51,7 +51,7 @@ impl MostTables {
 
 impl Admission {
     /// A place for a new table of a company; `None`, once counted, when there is none.
-    pub fn admit(&self, company: Uuid, most: MostTables) -> Option<Place> {
+    pub fn admit(&self, company: Uuid, most: MostTables) -> Option<LivePlace> {
         let full = |reason: &'static str| counter!(SUBMITS_REFUSED, "reason" => reason).increment(1);
         let Some(share) = self.shares.take(company, 1, most.of_one) else {
             full("company_full");
@@ -61,13 +61,13 @@ impl Admission {
             full("full");
             return None;
         };
-        Some(Place { _seat: seat, _share: Some(share) })
+        Some(LivePlace { _seat: seat, _share: Some(share) })
     }
 
     /// A place for a table that was taken in before a crash, even where its company has more than it may begin.
-    pub fn readmit(&self, company: Uuid, most: MostTables) -> Option<Place> {
+    pub fn readmit(&self, company: Uuid, most: MostTables) -> Option<LivePlace> {
         let seat = self.seat(most.of_all)?;
-        Some(Place { _seat: seat, _share: self.shares.take(company, 1, most.of_one) })
+        Some(LivePlace { _seat: seat, _share: self.shares.take(company, 1, most.of_one) })
     }
 
     /// Lets nobody in any more.
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_limit_that_shrinks_takes_no_place_away() {
         let admission = Admission::default();
-        let mut places: Vec<Place> = (0..3).map(|_| admission.admit(ONE, most(3)).unwrap()).collect();
+        let mut places: Vec<LivePlace> = (0..3).map(|_| admission.admit(ONE, most(3)).unwrap()).collect();
         assert!(admission.admit(ONE, most(2)).is_none());
         places.truncate(2);
         assert!(admission.admit(ONE, most(2)).is_none());
@@ -124,7 +124,7 @@ mod tests {
     fn a_companys_limit_may_change_too() {
         let admission = Admission::default();
         let of_one = |of_one| MostTables { of_all: 9, of_one };
-        let mut places: Vec<Place> = (0..3).map(|_| admission.admit(ONE, of_one(3)).unwrap()).collect();
+        let mut places: Vec<LivePlace> = (0..3).map(|_| admission.admit(ONE, of_one(3)).unwrap()).collect();
         assert!(admission.admit(ONE, of_one(2)).is_none());
         assert!(admission.admit(OTHER, of_one(2)).is_some());
         places.truncate(1);

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use uuid::Uuid;
 
-use super::admission::{Admission, MostTables, Place};
+use super::admission::{Admission, LivePlace, MostTables};
 use super::configuration::Configuration;
 use super::engine::Engine;
 use super::idempotency::{Held, IdempotencyKey, Known, UnderWay};
@@ -233,7 +233,7 @@ impl Matchmaker {
         Err(Refused::DiskFull)
     }
 
-    fn admit(&self, company: Uuid, configuration: &Configuration) -> Result<Place, Refused> {
+    fn admit(&self, company: Uuid, configuration: &Configuration) -> Result<LivePlace, Refused> {
         self.room()?;
         let most = MostTables::of(&configuration.rules);
         self.admission.admit(company, most).ok_or(Refused::Full)
@@ -243,7 +243,7 @@ impl Matchmaker {
     async fn build(
         &self,
         configuration: Arc<Configuration>,
-        place: Place,
+        place: LivePlace,
         arrival: Arrival<'_>,
         until: Until,
     ) -> Result<Snapshot, Refused> {
@@ -257,7 +257,7 @@ impl Matchmaker {
     fn begin(
         &self,
         configuration: Arc<Configuration>,
-        place: Place,
+        place: LivePlace,
         arrival: Arrival<'_>,
         until: Until,
     ) -> Begun {

@@ -40,12 +40,12 @@ const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
 const LONG_ANSWER: usize = 32 * 1024;
 
 /// Who a client leads to.
-type Place = (String, ProductType);
+type SeatKey = (String, ProductType);
 
 /// The clients of one book.
 pub struct PartnerClients {
     wire: Wire,
-    clients: HashMap<Place, PartnerClient>,
+    clients: HashMap<SeatKey, PartnerClient>,
 }
 
 /// The client to one seat. Cheap to clone.

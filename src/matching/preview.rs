@@ -12,7 +12,7 @@ use super::engine::Engine;
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::base_url::absolute_in;
 use crate::partners::catalog::CatalogOffer;
-use crate::partners::template::{Place, write_offer};
+use crate::partners::template::{OfferPlace, write_offer};
 use crate::partners::{Facts, Fit, Quote, Seat, zip_state};
 
 /// What is to be previewed.
@@ -83,7 +83,7 @@ fn write(engine: &Engine, offers: &[(&Seat, &CatalogOffer, Quote)], made_at: i64
         }
         let uuid = engine.records.templates.ids.preview(&seat.identity.key, seat.product_type, &offer.name);
         let url = format!("{}/click/{uuid}", engine.base_url);
-        let place = Place { uuid, url: &url, rank: nth + 1, made_at };
+        let place = OfferPlace { uuid, url: &url, rank: nth + 1, made_at };
         write_offer(&mut out, &offer.text, quote, place);
     }
     out.push(b']');

@@ -16,7 +16,7 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::admission::Place;
+use super::admission::LivePlace;
 use super::audience::Audience;
 use super::budget::Budget;
 use super::configuration::Configuration;
@@ -57,7 +57,7 @@ pub struct Start {
     /// The client's key, from whoever else sends it, until the table is written.
     pub held: Option<Held>,
     /// Held until the table is settled.
-    pub place: Option<Place>,
+    pub place: Option<LivePlace>,
     /// The trace of the lead, until the table is settled.
     pub trace: LeadTrace,
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::model::{Originator, Partner, ProductSubType, ProductType, Timestamp};
 use crate::partners::Fingerprint;
 use crate::partners::base_url::absolute_in;
-use crate::partners::template::{Place, write_offer};
+use crate::partners::template::{OfferPlace, write_offer};
 use crate::rate_table::table::Table;
 use crate::records::templates::Templates;
 
@@ -34,7 +34,7 @@ pub fn render(table: &Table, base_url: &str, templates: &Templates) -> Result<By
             url.push_str(base_url);
             url.push_str("/click/");
             url.push_str(uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
-            let place = Place { uuid, url: &url, rank: nth + 1, made_at: table.head().created_at };
+            let place = OfferPlace { uuid, url: &url, rank: nth + 1, made_at: table.head().created_at };
             let template = templates.offer(offer.quote.text)?;
             write_offer(&mut out, &template, &offer.quote, place);
         }

@@ -69,7 +69,7 @@ pub fn estimate<'s>(
 ) -> Estimate {
     let lead = lead_of(asked);
     let facts = Facts::new(&lead, today, CreditBands::CURRENT);
-    let mut institutions: BTreeMap<Uuid, (&Seat, BTreeMap<ProductSubType, Tally>)> = BTreeMap::new();
+    let mut institutions: BTreeMap<Uuid, (&Seat, BTreeMap<ProductSubType, BandTally>)> = BTreeMap::new();
     let lends = |seat: &&Seat| seat.product_type == ProductType::Loan && !seat.paused && !seat.second_look;
     for seat in seats.into_iter().filter(lends) {
         let (_, tallies) =
@@ -124,7 +124,7 @@ fn weight(asked: &LoanReportCreateData) -> f64 {
 
 /// What an institution's offers of one kind say.
 #[derive(Debug, Clone, Copy, Default)]
-struct Tally {
+struct BandTally {
     in_reach: u32,
     /// How firm the bands are that fit, added up.
     firmness: f64,
@@ -140,7 +140,7 @@ struct Terms {
     months: (u32, u32),
 }
 
-impl Tally {
+impl BandTally {
     fn count(&mut self, offer: &CatalogOffer, facts: &Facts) {
         let Pricing::Loan(loan) = &offer.pricing else { return };
         if !could_hold(&offer.rule, facts, Standing::Ideal) {
@@ -177,10 +177,10 @@ impl Tally {
 /// What an institution says; `None` where none of its bands fits.
 fn report(
     seat: &Seat,
-    tallies: &BTreeMap<ProductSubType, Tally>,
+    tallies: &BTreeMap<ProductSubType, BandTally>,
     weight: f64,
 ) -> Option<FinancialInstitutionLoanReport> {
-    let probability = |(sub_type, tally): (&ProductSubType, &Tally)| {
+    let probability = |(sub_type, tally): (&ProductSubType, &BandTally)| {
         let terms = tally.terms?;
         let probability = tally.firmness / f64::from(tally.in_reach) * weight;
         Some(LoanProbability {

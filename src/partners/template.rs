@@ -142,7 +142,7 @@ impl<'a, D: Serialize> OfferText<'a, D> {
 
 /// What an offer has of the table or list that shows it, which never changes while it is there.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct OfferPlace<'a> {
     /// The offer's uuid.
     pub uuid: Uuid,
     /// The address that records a click on it.
@@ -154,7 +154,7 @@ pub struct Place<'a> {
 }
 
 /// Writes an offer as the client sees it: the JSON of its template, then what depends on the lead and the table.
-pub fn write_offer(out: &mut Vec<u8>, template: &Template, quote: &Quote, place: Place<'_>) {
+pub fn write_offer(out: &mut Vec<u8>, template: &Template, quote: &Quote, place: OfferPlace<'_>) {
     out.extend_from_slice(template.json.as_bytes());
     let shown = Shown { uuid: place.uuid, url: place.url, recommendation_score: quote.score };
     let ranked = || Ranked {

@@ -20,7 +20,7 @@ use crate::store::entities::{Happening, LeadRecord, Payout};
 use crate::store::{Commit, Tree};
 
 /// A record, by its tree and key.
-type Place = (Tree, Vec<u8>);
+type RecordKey = (Tree, Vec<u8>);
 
 /// What an erasure did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,7 +114,7 @@ async fn end(engine: &Engine, company: Uuid, tables: &[Uuid]) {
 }
 
 /// The records that are sealed by the lead's data key.
-fn sealed(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<Place> {
+fn sealed(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<RecordKey> {
     let of_lead = |tree: Tree, start: &[u8], prefix: &[u8]| {
         let found = engine.records.store.scan_about(record.uuid, tree, start, prefix).filter_map(Result::ok);
         found.map(move |(key, _)| (tree, key))
@@ -133,7 +133,7 @@ fn sealed(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<Place> {
 }
 
 impl Destroyed {
-    fn of(sealed: &[Place], identities: u64) -> Self {
+    fn of(sealed: &[RecordKey], identities: u64) -> Self {
         let count = |tree| sealed.iter().filter(|(of, _)| *of == tree).count() as u64;
         Self {
             leads: count(Tree::Leads),

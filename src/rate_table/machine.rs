@@ -12,10 +12,10 @@
 //! write has the answers of those who answer at once, since asking them sends nothing out. Who lives elsewhere is asked after it.
 
 use super::asks::Asks;
-use super::denied::Denied;
 use super::outcome::{AskEnd, NoOfferReason, Outcome};
 use super::progress::{Due, Event as Step, Progress, Standing};
 use super::record::{Answer, AnswerRecord, Ask};
+use super::seating::Verdict;
 use super::table::Table;
 
 /// What can happen to a rate table.
@@ -49,7 +49,7 @@ pub enum Event {
         /// When, Unix milliseconds.
         at: i64,
         /// Of each seat what keeps it from being asked, if something does; `Some(None)` when no place is left for it.
-        verdicts: Vec<(usize, Option<Option<Denied>>)>,
+        verdicts: Vec<(usize, Verdict)>,
     },
     /// Whoever was asked and has not answered has timed out, and so has who is held.
     DeadlinePassed {
@@ -307,13 +307,13 @@ impl RateTable {
     }
 
     /// The limits of held seats hold from when second look begins. Who is kept out has its outcome.
-    fn begin_second_look(&mut self, at: i64, verdicts: Vec<(usize, Option<Option<Denied>>)>) {
+    fn begin_second_look(&mut self, at: i64, verdicts: Vec<(usize, Verdict)>) {
         self.asks.second_look_at = Some(at);
         self.asks_changed = true;
-        for (seat, against) in verdicts {
-            match against {
-                None => self.asks.released.push(seat as u16),
-                Some(by) => {
+        for (seat, verdict) in verdicts {
+            match verdict {
+                Verdict::Asked => self.asks.released.push(seat as u16),
+                Verdict::KeptOut(by) => {
                     self.asks.held_back.push((seat as u16, by));
                     self.note(seat, Outcome::NoOffers(NoOfferReason::HeldBack).into(), at);
                 }
@@ -457,9 +457,12 @@ mod tests {
                 match effect {
                     Effect::Ask(seats) => seats.into_iter().for_each(|seat| self.ask(seat, draw)),
                     Effect::Admit(held) => {
-                        let against =
-                            |seat: usize| (seat + usize::from(draw)).is_multiple_of(3).then_some(None);
-                        let verdicts = held.into_iter().map(|seat| (seat, against(seat))).collect();
+                        let is_kept_out = |seat: usize| (seat + usize::from(draw)).is_multiple_of(3);
+                        let verdict = |seat| match is_kept_out(seat) {
+                            true => Verdict::KeptOut(None),
+                            false => Verdict::Asked,
+                        };
+                        let verdicts = held.into_iter().map(|seat| (seat, verdict(seat))).collect();
                         self.table.handle(Event::Admitted { at: 7, verdicts });
                     }
                     Effect::Write => {

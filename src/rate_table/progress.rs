@@ -70,12 +70,12 @@ pub struct IllegalTransition {
 /// Where every seat of a rate table stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    seats: Vec<Place>,
+    seats: Vec<SeatStanding>,
     loan_offers: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct SeatStanding {
     standing: Standing,
     /// Whether held seats wait for it.
     first_look_loan: bool,
@@ -84,7 +84,7 @@ struct Place {
 impl Progress {
     /// The start of a table: (product type, second look) of each seat, and whether the lead wants loans.
     pub fn start(seats: impl IntoIterator<Item = (ProductType, bool)>, wants_loans: bool) -> Self {
-        let place = |(product_type, second_look): (ProductType, bool)| Place {
+        let place = |(product_type, second_look): (ProductType, bool)| SeatStanding {
             standing: Standing::at_start(second_look, wants_loans),
             first_look_loan: product_type == ProductType::Loan && !second_look,
         };

@@ -11,21 +11,8 @@ use crate::partners::{Fit, Seat};
 pub enum Verdict {
     /// It is.
     Asked,
-    /// It is not, for this reason.
-    Denied(Denied),
-    /// It is not, since as many others are as may be.
-    NoRoom,
-}
-
-impl Verdict {
-    /// What keeps a seat from being asked, if it is not; `Some(None)` when no place is left for it.
-    pub fn against(self) -> Option<Option<Denied>> {
-        match self {
-            Self::Asked => None,
-            Self::Denied(denied) => Some(Some(denied)),
-            Self::NoRoom => Some(None),
-        }
-    }
+    /// It is not, for this reason; `None` since as many others are as may be.
+    KeptOut(Option<Denied>),
 }
 
 /// Whether each of the seats that would be asked together is asked, `most` at most. Who is `denied` is not, an exclusive seat is
@@ -37,8 +24,8 @@ pub fn verdicts(seats: &[&Seat], most: usize, denied: impl FnMut(&Seat) -> Optio
     }
     let mut left = most;
     let mut verdict = |denied: Option<Denied>| match denied {
-        Some(denied) => Verdict::Denied(denied),
-        None if left == 0 => Verdict::NoRoom,
+        Some(_) => Verdict::KeptOut(denied),
+        None if left == 0 => Verdict::KeptOut(None),
         None => {
             left -= 1;
             Verdict::Asked
@@ -70,9 +57,9 @@ impl SeatingPlan {
         let verdicts = judge(&first.iter().map(|fit| &*fit.seat).collect::<Vec<_>>());
         let (mut fits, mut kept_out) = (Vec::with_capacity(first.len()), Vec::new());
         for (fit, verdict) in first.into_iter().zip(verdicts) {
-            match verdict.against() {
-                None => fits.push(fit),
-                Some(by) => kept_out.push((fit, by)),
+            match verdict {
+                Verdict::Asked => fits.push(fit),
+                Verdict::KeptOut(by) => kept_out.push((fit, by)),
             }
         }
 

@@ -28,7 +28,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Where the time of a record in the base is, from which on it counts as old.
 #[derive(Debug, Clone, Copy)]
-enum Told {
+enum AgeSource {
     /// In the first eight bytes of the key, in µs.
     Key,
     /// In the UUIDv7 that is the key.
@@ -40,12 +40,12 @@ enum Told {
 }
 
 /// What grows in the base, and how old a record of it is.
-const AGING: [(Tree, Told); 5] = [
-    (Tree::PaidClicks, Told::Id),
-    (Tree::Postings, Told::Id),
-    (Tree::Sessions, Told::Key),
-    (Tree::LoanReports, Told::IdOfCompany),
-    (Tree::PreviewClicks, Told::Day),
+const AGING: [(Tree, AgeSource); 5] = [
+    (Tree::PaidClicks, AgeSource::Id),
+    (Tree::Postings, AgeSource::Id),
+    (Tree::Sessions, AgeSource::Key),
+    (Tree::LoanReports, AgeSource::IdOfCompany),
+    (Tree::PreviewClicks, AgeSource::Day),
 ];
 
 /// Some keys of a tree that are to be removed.
@@ -152,7 +152,7 @@ impl Store {
     fn aged(
         &self,
         tree: Tree,
-        told: Option<Told>,
+        told: Option<AgeSource>,
         before_ms: u64,
         after: Option<&[u8]>,
     ) -> Result<Aged, RetentionError> {
@@ -191,7 +191,7 @@ impl Store {
     }
 }
 
-impl Told {
+impl AgeSource {
     fn ms(self, key: &[u8]) -> Option<u64> {
         match self {
             Self::Key => key.first_chunk().map(|us| u64::from_be_bytes(*us) / 1000),

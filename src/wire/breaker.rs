@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::window::{Tally, Window};
+use super::window::{CallTally, Window};
 use crate::planted::{Planted, planted};
 
 /// When a breaker opens, for how long, and how it closes.
@@ -173,7 +173,7 @@ impl Breaker {
     }
 
     /// Calls and failures within the window.
-    pub(super) fn tally(&self, now: Instant) -> Tally {
+    pub(super) fn tally(&self, now: Instant) -> CallTally {
         self.window.tally(now)
     }
 

@@ -9,12 +9,12 @@ const SLICES: usize = 10;
 
 /// Calls, and how many of them failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Tally {
+pub(super) struct CallTally {
     pub(super) calls: u32,
     pub(super) failed: u32,
 }
 
-impl Tally {
+impl CallTally {
     /// Whether at least `percent` of the calls failed.
     pub(super) fn failed_percent(self, percent: u8) -> bool {
         u64::from(self.failed) * 100 >= u64::from(self.calls) * u64::from(percent)
@@ -25,7 +25,7 @@ impl Tally {
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     slice: Duration,
-    slices: [Tally; SLICES],
+    slices: [CallTally; SLICES],
     /// When slice number 0 began: with the first call.
     origin: Option<Instant>,
     /// Number of the newest slice, counted from the origin.
@@ -35,7 +35,7 @@ pub(super) struct Window {
 impl Window {
     pub(super) fn new(length: Duration) -> Self {
         let slice = (length / SLICES as u32).max(Duration::from_millis(1));
-        Self { slice, slices: [Tally::default(); SLICES], origin: None, newest: 0 }
+        Self { slice, slices: [CallTally::default(); SLICES], origin: None, newest: 0 }
     }
 
     /// Counts a call that has ended.
@@ -48,11 +48,11 @@ impl Window {
     }
 
     /// The calls of the window that ends now.
-    pub(super) fn tally(&self, now: Instant) -> Tally {
+    pub(super) fn tally(&self, now: Instant) -> CallTally {
         let mut window = self.clone();
         let number = window.number(now);
         window.forget_before(number);
-        window.slices.iter().fold(Tally::default(), |sum, slice| Tally {
+        window.slices.iter().fold(CallTally::default(), |sum, slice| CallTally {
             calls: sum.calls + slice.calls,
             failed: sum.failed + slice.failed,
         })
@@ -60,7 +60,7 @@ impl Window {
 
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
-        self.slices = [Tally::default(); SLICES];
+        self.slices = [CallTally::default(); SLICES];
     }
 
     fn number(&mut self, now: Instant) -> u128 {
@@ -72,7 +72,7 @@ impl Window {
     fn forget_before(&mut self, number: u128) {
         let passed = number.saturating_sub(self.newest).min(SLICES as u128);
         for step in 1..=passed {
-            self.slices[((self.newest + step) % SLICES as u128) as usize] = Tally::default();
+            self.slices[((self.newest + step) % SLICES as u128) as usize] = CallTally::default();
         }
         if passed == SLICES as u128 {
             self.clear();
@@ -93,12 +93,12 @@ mod tests {
         window.add(at(0), false);
         window.add(at(5), true);
         window.add(at(5), false);
-        assert_eq!(window.tally(at(9)), Tally { calls: 3, failed: 2 });
-        assert_eq!(window.tally(at(10)), Tally { calls: 2, failed: 1 });
-        assert_eq!(window.tally(at(14)), Tally { calls: 2, failed: 1 });
-        assert_eq!(window.tally(at(15)), Tally::default());
-        assert_eq!(window.tally(at(3_600)), Tally::default());
+        assert_eq!(window.tally(at(9)), CallTally { calls: 3, failed: 2 });
+        assert_eq!(window.tally(at(10)), CallTally { calls: 2, failed: 1 });
+        assert_eq!(window.tally(at(14)), CallTally { calls: 2, failed: 1 });
+        assert_eq!(window.tally(at(15)), CallTally::default());
+        assert_eq!(window.tally(at(3_600)), CallTally::default());
         window.add(at(3_600), true);
-        assert_eq!(window.tally(at(3_600)), Tally { calls: 1, failed: 0 });
+        assert_eq!(window.tally(at(3_600)), CallTally { calls: 1, failed: 0 });
     }
 }

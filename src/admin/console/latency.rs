@@ -7,7 +7,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::chart::{self, Chart, Fault, ink};
 use super::format;
 use super::other_timeouts::Late;
-use crate::matching::ask_statistics::{Ask, End};
+use crate::matching::ask_statistics::{End, EndedAsk};
 use crate::web::Failure;
 
 /// Bars of the chart.
@@ -34,7 +34,7 @@ struct Bar {
 pub(super) fn chart(
     id: String,
     title: String,
-    asks: &[Ask],
+    asks: &[EndedAsk],
     late: &Late,
     timeout: f64,
 ) -> Result<Value, Failure> {
@@ -85,7 +85,7 @@ fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &st
 }
 
 /// The asks by their time, in steps that grow with it.
-fn bars(asks: &[Ask], late: &Late, timeout: f64) -> Vec<Bar> {
+fn bars(asks: &[EndedAsk], late: &Late, timeout: f64) -> Vec<Bar> {
     let in_time = asks.iter().filter_map(|ask| {
         let part = match ask.end {
             End::Offered => 0,
@@ -125,8 +125,8 @@ mod tests {
 
     use super::*;
 
-    fn ask(elapsed_us: u32, end: End) -> Ask {
-        Ask { elapsed_us, end, test: false }
+    fn ask(elapsed_us: u32, end: End) -> EndedAsk {
+        EndedAsk { elapsed_us, end, test: false }
     }
 
     #[test]

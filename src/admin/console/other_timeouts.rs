@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::matching::ask_statistics::Tally;
+use crate::matching::ask_statistics::AskTally;
 
 /// The timeouts that are looked at, in percent of the one there is.
 const PERCENT: [u32; 6] = [25, 50, 75, 100, 150, 200];
@@ -27,7 +27,7 @@ pub(super) struct OtherTimeout {
 pub(super) type Late = [Option<Duration>];
 
 /// What other timeouts would have made of a seat's asks; `timeout` is the one there is.
-pub(super) fn other_timeouts(tally: &Tally, late: &Late, timeout: Duration) -> Vec<OtherTimeout> {
+pub(super) fn other_timeouts(tally: &AskTally, late: &Late, timeout: Duration) -> Vec<OtherTimeout> {
     let other = |percent: u32| {
         let other = timeout * percent / 100;
         let lost = if percent < 100 { tally.lost_by(other) } else { 0 };
@@ -40,13 +40,13 @@ pub(super) fn other_timeouts(tally: &Tally, late: &Late, timeout: Duration) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matching::ask_statistics::{Ask, End};
+    use crate::matching::ask_statistics::{End, EndedAsk};
 
     #[test]
     fn other_timeouts_lose_and_win() {
-        let ask = |elapsed_us, end| Ask { elapsed_us, end, test: false };
+        let ask = |elapsed_us, end| EndedAsk { elapsed_us, end, test: false };
         let offered = (1..=100).map(|nth| ask(nth * 10_000, End::Offered));
-        let tally: Tally = offered.chain([ask(1_000_000, End::TimedOut)]).collect();
+        let tally: AskTally = offered.chain([ask(1_000_000, End::TimedOut)]).collect();
         let late = [Some(Duration::from_millis(1400)), None, Some(Duration::from_millis(1900))];
         let others = other_timeouts(&tally, &late, Duration::from_secs(1));
         let told: Vec<(u32, u64, usize)> =

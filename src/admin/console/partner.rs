@@ -13,7 +13,7 @@ use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
 use super::view::{Page, View, see};
 use super::visit::Visit;
 use super::{history, latency};
-use crate::matching::ask_statistics::{Summary, TROUBLES_KEPT, Tally, Trouble};
+use crate::matching::ask_statistics::{AskTally, Summary, TROUBLES_KEPT, Trouble};
 use crate::matching::pausing::Pausable;
 use crate::matching::preview_ids::PREVIEWED;
 use crate::model::ProductType;
@@ -147,7 +147,7 @@ fn preview_clicks(app: &App, look: &SeatLook) -> Option<u64> {
 fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failure> {
     let seat = &look.seat;
     let lately = app.engine.statistics.lately(&seat.identity.key, seat.product_type);
-    let tally: Tally = lately.asks.iter().copied().collect();
+    let tally: AskTally = lately.asks.iter().copied().collect();
     let timeout = seat.timeout.as_secs_f64();
     let adapted = seat.adaptive_timeout.map(|_| app.engine.statistics.timeout(seat).as_secs_f64());
     let title =

@@ -12,7 +12,7 @@ use super::section::Section;
 use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
 use super::view::{Page, View};
 use super::visit::Visit;
-use crate::matching::ask_statistics::{ASKS_SHOWN, Summary, Tally};
+use crate::matching::ask_statistics::{ASKS_SHOWN, AskTally, Summary};
 use crate::web::Failure;
 
 #[derive(Debug, Serialize)]
@@ -83,7 +83,7 @@ fn rows(app: &App) -> Vec<Row> {
             name: identity.partner.name.clone(),
             products: of_partner.iter().map(|seat| seat.seat.product_type.as_str()).collect(),
             states,
-            summary: of_partner.iter().flat_map(asks_of).collect::<Tally>().summary(),
+            summary: of_partner.iter().flat_map(asks_of).collect::<AskTally>().summary(),
             breaker: of_partner
                 .iter()
                 .filter_map(|seat| seat.breaker.clone())

@@ -77,7 +77,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
     if tally.bad == 0 { Ok(()) } else { Err(Trouble::Told(ExitCode::FAILURE)) }
 }
 
-async fn execute(settings: &Settings, arguments: &Import) -> Result<Tally, Trouble> {
+async fn execute(settings: &Settings, arguments: &Import) -> Result<LineTally, Trouble> {
     let progress = Progress::start(&arguments.file);
     let input = progress.watch(open(&arguments.file)?);
     let format = arguments.format.map(|name| match name {
@@ -91,7 +91,7 @@ async fn execute(settings: &Settings, arguments: &Import) -> Result<Tally, Troub
         false => Some(AdminClient::find(settings).await?),
     });
 
-    let mut tally = Tally::default();
+    let mut tally = LineTally::default();
     let mut batch = Vec::with_capacity(AT_ONCE);
     for record in records {
         batch.push(record);
@@ -102,7 +102,7 @@ async fn execute(settings: &Settings, arguments: &Import) -> Result<Tally, Troub
     tally.add(&progress, importer.send(batch).await?);
     progress.end();
     if arguments.json {
-        let Tally { new, known, bad } = tally;
+        let LineTally { new, known, bad } = tally;
         page::print(json!({ "imported": new, "known": known, "bad": bad, "dryRun": arguments.dry_run }));
     } else {
         page::print(tally.told(arguments.dry_run));
@@ -148,13 +148,13 @@ impl Importer {
 
 /// How many lines ended how.
 #[derive(Debug, Default)]
-struct Tally {
+struct LineTally {
     new: u64,
     known: u64,
     bad: u64,
 }
 
-impl Tally {
+impl LineTally {
     fn add(&mut self, progress: &Progress, outcomes: Vec<(u64, Outcome)>) {
         for (line, outcome) in outcomes {
             match outcome {
@@ -208,7 +208,7 @@ impl Progress {
         self.bar.wrap_read(input)
     }
 
-    fn tell(&self, tally: &Tally) {
+    fn tell(&self, tally: &LineTally) {
         self.bar.set_message(tally.told(false));
     }
 

@@ -22,7 +22,7 @@ use crate::matching::partner_clients::PartnerClients;
 use crate::matching::question::Question;
 use crate::model::{CreditBands, Lead, ProductType, RateTable};
 use crate::partners::http::{Answered, Asked, Given, HttpRequest, HttpSource, MappingError, Secrets};
-use crate::partners::template::{Place, write_offer};
+use crate::partners::template::{OfferPlace, write_offer};
 use crate::partners::{Book, Facts, Quote, Seat, Terms};
 
 /// `partners try`
@@ -213,7 +213,7 @@ fn offers(seat: &Seat, quotes: &[Quote]) -> Result<Table, String> {
         let offer = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text);
         let offer = offer.ok_or("a quote of an offer that the partner does not have")?;
         let mut json = Vec::new();
-        let place = Place { uuid: Uuid::nil(), url: "", rank: nth + 1, made_at: 0 };
+        let place = OfferPlace { uuid: Uuid::nil(), url: "", rank: nth + 1, made_at: 0 };
         write_offer(&mut json, &offer.text, quote, place);
         match quote.terms {
             Terms::Loan(_) => table.loan_offers.push(read(&json)?),

@@ -17,7 +17,7 @@ use crate::records::{Records, Unavailable, reading};
 use crate::store::entities::LeadRecord;
 
 /// What is known of a table, gathered.
-struct Told<'a> {
+struct KnownTable<'a> {
     table: &'a Table,
     templates: &'a Templates,
     book: &'a Book,
@@ -44,13 +44,13 @@ pub fn of_table(
     record: &LeadRecord,
     table: &Table,
 ) -> Result<Vec<SeatExplanation>, Unavailable> {
-    let told = Told::of(records, book, table)?;
+    let told = KnownTable::of(records, book, table)?;
     let created_at = DateTime::from_timestamp_millis(table.head().created_at).unwrap_or_default();
     let at = (!table.head().test).then_some(created_at);
     let facts = Facts::new(&record.lead, created_at.date_naive(), record.bands)
         .with_newer_values(record.newer_values);
     let counted = |seat: &Seat| {
-        let by = told.kept_out(&seat.identity.key, seat.product_type)?;
+        let by = told.kept_out(&seat.identity.key, seat.product_type)?.by;
         // A schedule that the file shows closed is named once.
         let told_by_file = by == Some(Denied::Schedule) && !seat.limits.open_at(created_at);
         (!told_by_file).then(|| told.refusal(by, seat.product_type))
@@ -74,7 +74,7 @@ pub fn of_table(
     Ok(seats)
 }
 
-impl<'a> Told<'a> {
+impl<'a> KnownTable<'a> {
     fn of(
         Records { store, templates }: &'a Records,
         book: &'a Book,
@@ -99,9 +99,9 @@ impl<'a> Told<'a> {
     }
 
     /// What kept a seat out, if it is recorded that something did.
-    fn kept_out(&self, partner: &str, product_type: ProductType) -> Option<Option<Denied>> {
+    fn kept_out(&self, partner: &str, product_type: ProductType) -> Option<KeptOut> {
         let is_it = |text: &SeatTemplate| text.key == partner && text.product_type == product_type;
-        self.kept_out.iter().find(|(text, _)| is_it(text)).map(|(_, kept_out)| kept_out.by)
+        self.kept_out.iter().find(|(text, _)| is_it(text)).map(|(_, kept_out)| *kept_out)
     }
 
     /// A seat of the table.
@@ -204,7 +204,7 @@ impl<'a> Told<'a> {
     fn unseated(&self, judged: &SeatJudgement, facts: &Facts, at: Option<DateTime<Utc>>) -> SeatExplanation {
         let seat = judged.seat;
         let why = match self.kept_out(&seat.identity.key, seat.product_type) {
-            Some(by) => Reason::from(by),
+            Some(kept_out) => Reason::from(kept_out.by),
             None if !judged.wanted => Reason::NotWanted,
             None if judged.refusals.iter().any(|refusal| refusal.attribute.is_some()) => Reason::Unmet,
             None if seat.fits_nothing(facts) => Reason::Unmet,

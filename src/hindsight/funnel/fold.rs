@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::key::{self, Place};
+use super::key::{self, TallyKey};
 use super::tally::Tally;
 use super::{Grain, Scope};
 use crate::matching::engine::Engine;
@@ -309,7 +309,7 @@ struct Whose {
 
 /// What is to be added, by place.
 #[derive(Debug, Default)]
-struct Sums(BTreeMap<Place, Tally>);
+struct Sums(BTreeMap<TallyKey, Tally>);
 
 impl Sums {
     /// Adds to the whole, and to a product type where there is one.
@@ -330,7 +330,7 @@ impl Sums {
         let Whose { company, test, day } = whose;
         for company in [Some(company), None] {
             for grain in [Grain::Day, Grain::Month] {
-                let place = Place::of(Scope { test, company, product_type }, grain, day);
+                let place = TallyKey::of(Scope { test, company, product_type }, grain, day);
                 let sum = self.0.entry(place).or_default();
                 *sum = sum.plus(tally);
             }

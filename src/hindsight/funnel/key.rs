@@ -7,7 +7,7 @@ use super::{Grain, Scope};
 
 /// The place of a tally. All of one scope and grain stand in a row, by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct TallyKey {
     /// Whose it is.
     pub scope: Scope,
     /// Whether of a day or of a month.
@@ -16,7 +16,7 @@ pub struct Place {
     pub period: NaiveDate,
 }
 
-impl Place {
+impl TallyKey {
     /// The place of a day, or of the month that it is in.
     pub fn of(scope: Scope, grain: Grain, day: NaiveDate) -> Self {
         let period = match grain {

@@ -33,7 +33,7 @@ use chrono::{Datelike, Days, Months, NaiveDate};
 use uuid::Uuid;
 
 pub use self::fold::{Fold, Step, keep};
-use self::key::Place;
+use self::key::TallyKey;
 pub use self::tally::Tally;
 use crate::model::{ProductType, Timestamp};
 use crate::store::{Store, Tree, codec};
@@ -95,7 +95,7 @@ impl Span {
 
 /// The tally of each day or month of a time, empty ones too.
 pub fn series(store: &Store, scope: Scope, span: Span) -> Vec<(NaiveDate, Tally)> {
-    let place = |period| Place { scope, grain: span.grain, period };
+    let place = |period| TallyKey { scope, grain: span.grain, period };
     let (start, prefix) = (place(span.first).key(), place(span.first).prefix());
     let last = place(span.last).key();
     let found = store.scan_from(Tree::Funnel, start, prefix).filter_map(Result::ok);

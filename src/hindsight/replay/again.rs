@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::report::{Place, Told};
+use super::report::{SeatKey, TableOutcome};
 use crate::matching::partner_actor::highest;
 use crate::matching::trigger::Trigger;
 use crate::model::ProductType;
@@ -19,7 +19,7 @@ use crate::rate_table::denied::Denied;
 use crate::rate_table::machine::{Beginning, Effect, Event, RateTable};
 use crate::rate_table::outcome::{NoOfferReason, Outcome};
 use crate::rate_table::record::{Answer, TableHead};
-use crate::rate_table::seating::{SeatingPlan, Verdict, verdicts};
+use crate::rate_table::seating::{SeatingPlan, verdicts};
 use crate::rate_table::table::Table;
 use crate::store::entities::LeadRecord;
 
@@ -34,7 +34,7 @@ pub struct Stored<'a> {
     /// Whom second look asked.
     pub asks: &'a Asks,
     /// Whom limits kept out when it was made.
-    pub kept_out: &'a [(Place, Option<Denied>)],
+    pub kept_out: &'a [(SeatKey, Option<Denied>)],
 }
 
 /// The most that a table may have.
@@ -48,7 +48,7 @@ pub struct Most {
 
 impl Stored<'_> {
     /// Who was asked then.
-    pub fn asked(&self) -> impl Iterator<Item = Place> {
+    pub fn asked(&self) -> impl Iterator<Item = SeatKey> {
         let asked = self.answers.iter().filter(|answer| answer.outcome.was_asked());
         asked.map(|answer| {
             let seat = &self.table.seats()[usize::from(answer.seat)];
@@ -57,7 +57,7 @@ impl Stored<'_> {
     }
 
     /// The table as it would be with a book.
-    pub fn again(&self, book: &Book, most: Most) -> Told {
+    pub fn again(&self, book: &Book, most: Most) -> TableOutcome {
         let head = self.table.head();
         let created_at = DateTime::from_timestamp_millis(head.created_at).unwrap_or_default();
         let facts = Facts::new(&self.record.lead, created_at.date_naive(), self.record.bands)
@@ -84,8 +84,7 @@ impl Stored<'_> {
                 }
                 Effect::Admit(held) => {
                     let verdicts = judge(&held.iter().map(|seat| &*fits[*seat].seat).collect::<Vec<_>>());
-                    let against = verdicts.into_iter().map(Verdict::against);
-                    table.handle(Event::Admitted { at, verdicts: held.into_iter().zip(against).collect() });
+                    table.handle(Event::Admitted { at, verdicts: held.into_iter().zip(verdicts).collect() });
                 }
                 Effect::Write => table.handle(Event::Written),
                 Effect::GiveBack(_) | Effect::Show | Effect::Settle => {}
@@ -96,7 +95,7 @@ impl Stored<'_> {
             let name = name_in(&fits, &place, quote).unwrap_or_else(|| format!("{:?}", quote.text));
             (place, name, quote.clone())
         });
-        Told { offers: offers.collect(), asked: asked.into_iter().collect() }
+        TableOutcome { offers: offers.collect(), asked: asked.into_iter().collect() }
     }
 
     /// What would keep a seat from being asked: what no file says as it was then, its schedule as its file has it.
@@ -149,7 +148,7 @@ impl Stored<'_> {
     }
 }
 
-fn place(seat: &Seat) -> Place {
+fn place(seat: &Seat) -> SeatKey {
     (seat.identity.key.clone(), seat.product_type)
 }
 
@@ -160,7 +159,7 @@ fn anew(head: &TableHead, fits: &[Fit]) -> TableHead {
 }
 
 /// The name of an offer in the files.
-fn name_in(fits: &[Fit], (partner, product_type): &Place, quote: &Quote) -> Option<String> {
+fn name_in(fits: &[Fit], (partner, product_type): &SeatKey, quote: &Quote) -> Option<String> {
     let is_seat = |fit: &&Fit| fit.seat.identity.key == *partner && fit.seat.product_type == *product_type;
     let seat = &fits.iter().find(is_seat)?.seat;
     let offer = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text)?;

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use self::again::{Most, Stored};
 pub use self::report::{Named, OfferCount, ReplayReport, SeatReplay, Skipped};
-use self::report::{Place, Tally, Told};
+use self::report::{ReplayTally, SeatKey, TableOutcome};
 use crate::matching::configuration::Rules;
 use crate::partners::Book;
 use crate::rate_table::record::TableHead;
@@ -57,7 +57,7 @@ pub struct Replay {
     most: Most,
     tables: Vec<Uuid>,
     done: usize,
-    tally: Tally,
+    tally: ReplayTally,
 }
 
 impl Replay {
@@ -79,7 +79,7 @@ impl Replay {
             most: Most { seats: rules.partners_per_lead, offers: rules.offers_per_partner },
             tables,
             done: 0,
-            tally: Tally::default(),
+            tally: ReplayTally::default(),
         })
     }
 
@@ -103,7 +103,7 @@ impl Replay {
 
     /// What was found so far.
     pub fn report(&self) -> ReplayReport {
-        let over_http: BTreeSet<Place> = self
+        let over_http: BTreeSet<SeatKey> = self
             .book
             .seats()
             .iter()
@@ -144,7 +144,7 @@ impl Replay {
                 quote.clone(),
             )
         });
-        let then = Told { asked: stored.asked().collect(), offers: offers.collect() };
+        let then = TableOutcome { asked: stored.asked().collect(), offers: offers.collect() };
         self.tally.add(head.lead, &then, &stored.again(&self.book, self.most));
         Ok(())
     }

@@ -14,15 +14,15 @@ use crate::partners::Quote;
 const MOST_NAMED: usize = 20;
 
 /// A partner's place at the tables of a product type.
-pub type Place = (String, ProductType);
+pub type SeatKey = (String, ProductType);
 
 /// A rate table as it was, or as it would be.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct TableOutcome {
     /// Who was asked.
-    pub asked: BTreeSet<Place>,
+    pub asked: BTreeSet<SeatKey>,
     /// What was shown: whose offer, its name in the partner's file, its figures.
-    pub offers: Vec<(Place, String, Quote)>,
+    pub offers: Vec<(SeatKey, String, Quote)>,
 }
 
 /// What a replay found.
@@ -105,14 +105,14 @@ pub struct SeatReplay {
 
 /// Counts tables.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct ReplayTally {
     report: ReplayReport,
-    seats: BTreeMap<Place, SeatReplay>,
+    seats: BTreeMap<SeatKey, SeatReplay>,
 }
 
-impl Tally {
+impl ReplayTally {
     /// Counts the table of a lead.
-    pub fn add(&mut self, lead: Uuid, then: &Told, now: &Told) {
+    pub fn add(&mut self, lead: Uuid, then: &TableOutcome, now: &TableOutcome) {
         self.report.rate_tables += 1;
         match (then.offers.is_empty(), now.offers.is_empty()) {
             (true, false) => self.report.gain_all.add(lead),
@@ -142,13 +142,13 @@ impl Tally {
     }
 
     /// What was counted. `over_http`: whether a place is asked over HTTP.
-    pub fn report(&self, over_http: impl Fn(&Place) -> bool) -> ReplayReport {
+    pub fn report(&self, over_http: impl Fn(&SeatKey) -> bool) -> ReplayReport {
         let seats = self.seats.iter();
         let seats = seats.map(|(place, seat)| SeatReplay { over_http: over_http(place), ..seat.clone() });
         ReplayReport { seats: seats.collect(), ..self.report.clone() }
     }
 
-    fn seat(&mut self, place: &Place) -> &mut SeatReplay {
+    fn seat(&mut self, place: &SeatKey) -> &mut SeatReplay {
         self.seats.entry(place.clone()).or_insert_with(|| SeatReplay {
             partner: place.0.clone(),
             product_type: place.1,
@@ -164,9 +164,9 @@ impl Tally {
 }
 
 /// The offers of a name, then and now: a partner asked over HTTP may answer with several of one.
-type Sides<'t> = BTreeMap<(&'t Place, &'t str), (Vec<&'t Quote>, Vec<&'t Quote>)>;
+type Sides<'t> = BTreeMap<(&'t SeatKey, &'t str), (Vec<&'t Quote>, Vec<&'t Quote>)>;
 
-fn side_by_side<'t>(then: &'t Told, now: &'t Told) -> Sides<'t> {
+fn side_by_side<'t>(then: &'t TableOutcome, now: &'t TableOutcome) -> Sides<'t> {
     let mut sides = Sides::new();
     for (place, name, quote) in &then.offers {
         sides.entry((place, name)).or_default().0.push(quote);
@@ -213,11 +213,11 @@ mod tests {
     use crate::partners::quote::SpecialTerms;
     use crate::partners::{Fingerprint, Terms};
 
-    fn place(partner: &str) -> Place {
+    fn place(partner: &str) -> SeatKey {
         (partner.to_owned(), ProductType::Loan)
     }
 
-    fn told(asked: &[&str], offers: &[(&str, &str, f64)]) -> Told {
+    fn told(asked: &[&str], offers: &[(&str, &str, f64)]) -> TableOutcome {
         let quote = |score: f64| Quote {
             text: Fingerprint([0; 16]),
             score,
@@ -225,7 +225,7 @@ mod tests {
             landing_url: None,
             expires_at: None,
         };
-        Told {
+        TableOutcome {
             asked: asked.iter().map(|partner| place(partner)).collect(),
             offers: offers
                 .iter()
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn offers_are_won_lost_kept_and_changed_by_name() {
-        let mut tally = Tally::default();
+        let mut tally = ReplayTally::default();
         let then = told(&["a", "b"], &[("a", "x", 1.0), ("a", "y", 1.0), ("b", "x", 1.0)]);
         let now = told(&["a", "c"], &[("a", "x", 1.0), ("a", "y", 2.0), ("c", "x", 1.0)]);
         tally.add(Uuid::nil(), &then, &now);
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn several_offers_of_one_name_are_matched_by_what_they_say() {
-        let mut tally = Tally::default();
+        let mut tally = ReplayTally::default();
         let then = told(&[], &[("a", "x", 1.0), ("a", "x", 2.0), ("a", "x", 3.0)]);
         let now = told(&[], &[("a", "x", 3.0), ("a", "x", 4.0)]);
         tally.add(Uuid::nil(), &then, &now);
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn leads_that_gain_or_lose_everything_are_counted_and_some_are_named() {
-        let mut tally = Tally::default();
+        let mut tally = ReplayTally::default();
         let (nothing, something) = (told(&["a"], &[]), told(&["a"], &[("a", "x", 1.0)]));
         for nth in 0..MOST_NAMED as u128 + 5 {
             tally.add(Uuid::from_u128(nth), &nothing, &something);
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn what_is_skipped_is_counted_by_its_reason() {
-        let mut tally = Tally::default();
+        let mut tally = ReplayTally::default();
         tally.skip(|skipped| &mut skipped.grown);
         tally.skip(|skipped| &mut skipped.grown);
         tally.skip(|skipped| &mut skipped.pending);

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::ask::{Ask, End};
+use super::ask::{End, EndedAsk};
 use crate::partners::partner::AdaptiveTimeout;
 
 /// Fewest asks that say anything.
@@ -31,7 +31,7 @@ impl Estimate {
     /// How long a seat is waited for that ended these asks last, and whose whole timeout is `whole`.
     pub(super) fn timeout<'a>(
         &mut self,
-        asks: impl IntoIterator<Item = &'a Ask>,
+        asks: impl IntoIterator<Item = &'a EndedAsk>,
         rule: AdaptiveTimeout,
         whole: Duration,
     ) -> Duration {
@@ -46,7 +46,7 @@ impl Estimate {
 
 /// The time, in whole milliseconds, within which all but a share of the asks ended, half of them at most; `None` when there are too
 /// few.
-fn enough_for<'a>(asks: impl IntoIterator<Item = &'a Ask>, share: f64) -> Option<Duration> {
+fn enough_for<'a>(asks: impl IntoIterator<Item = &'a EndedAsk>, share: f64) -> Option<Duration> {
     let mut times: Vec<u32> = asks.into_iter().filter_map(took).collect();
     if times.len() < ASKS_ENOUGH {
         return None;
@@ -57,7 +57,7 @@ fn enough_for<'a>(asks: impl IntoIterator<Item = &'a Ask>, share: f64) -> Option
 }
 
 /// How long the answer to an ask took, if that says anything.
-fn took(ask: &Ask) -> Option<u32> {
+fn took(ask: &EndedAsk) -> Option<u32> {
     match ask.end {
         _ if ask.test => None,
         End::Offered | End::Declined => Some(ask.elapsed_us),

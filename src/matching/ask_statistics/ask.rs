@@ -6,7 +6,7 @@ use crate::rate_table::outcome::Outcome;
 
 /// An ask that has ended, in eight bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ask {
+pub struct EndedAsk {
     /// How long it took, microseconds; an hour at most, and all that is longer than `u32::MAX` as long as that.
     pub elapsed_us: u32,
     /// How it ended.
@@ -30,7 +30,7 @@ pub enum End {
     Late,
 }
 
-impl Ask {
+impl EndedAsk {
     /// The ask that came to an outcome, in its time; `None` when the seat was not asked after all.
     pub fn in_time(outcome: &Outcome, elapsed: Duration, test: bool) -> Option<Self> {
         if !outcome.was_asked() {

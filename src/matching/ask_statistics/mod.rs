@@ -28,9 +28,9 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use self::adaptive_timeout::Estimate;
-pub use self::ask::{Ask, End};
+pub use self::ask::{End, EndedAsk};
 use self::summary::seconds;
-pub use self::summary::{Summary, Tally};
+pub use self::summary::{AskTally, Summary};
 use crate::model::ProductType;
 use crate::partners::{Book, Seat, SeatTemplate};
 use crate::rate_table::cause::Cause;
@@ -61,7 +61,7 @@ type OfPartner = [Mutex<SeatStatistic>; ProductType::ALL.len()];
 #[derive(Debug, Default)]
 struct SeatStatistic {
     /// The last asks, oldest first.
-    asks: VecDeque<Ask>,
+    asks: VecDeque<EndedAsk>,
     /// How many of them, the newest, people are shown: none that was recalled, since a stored table tells times less exactly.
     shown: usize,
     /// The last failures, oldest first.
@@ -110,7 +110,7 @@ pub struct Noted<'n> {
 #[derive(Debug, Default)]
 pub struct Lately {
     /// Its last asks, oldest first.
-    pub asks: Vec<Ask>,
+    pub asks: Vec<EndedAsk>,
     /// Its last failures, oldest first.
     pub troubles: Vec<Trouble>,
 }
@@ -121,7 +121,7 @@ impl AskStatistics {
         let statistics = Self::default();
         if book.seats().iter().any(|seat| seat.adaptive_timeout.is_some()) {
             reading::each_answer(records, now - DAY_MS, |head, seat, elapsed_ms, outcome| {
-                let ask = Ask::in_time(outcome, Duration::from_millis(elapsed_ms), head.test);
+                let ask = EndedAsk::in_time(outcome, Duration::from_millis(elapsed_ms), head.test);
                 statistics.with(&seat.key, seat.product_type, |statistic| ask.map(|ask| statistic.keep(ask)));
             });
         }
@@ -188,7 +188,7 @@ impl SeatStatistic {
         if !late {
             self.count(seat, end.outcome.word());
         }
-        let read = if late { Ask::late } else { Ask::in_time };
+        let read = if late { EndedAsk::late } else { EndedAsk::in_time };
         let Some(ask) = read(&end.outcome, elapsed, test) else { return };
         self.keep(ask);
         self.shown = ASKS_SHOWN.min(self.shown + 1);
@@ -214,7 +214,7 @@ impl SeatStatistic {
         counted.increment(1);
     }
 
-    fn keep(&mut self, ask: Ask) {
+    fn keep(&mut self, ask: EndedAsk) {
         push(&mut self.asks, ASKS_KEPT, ask);
         self.enough.age += 1;
     }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use super::ask::{Ask, End, micros};
+use super::ask::{End, EndedAsk, micros};
 
 /// Ended asks, counted by how they ended and after how many microseconds. It grows with the times that are told apart, not with the
 /// asks: the stored tables tell milliseconds, of which a timeout has few.
 #[derive(Debug, Clone, Default)]
-pub struct Tally(BTreeMap<(End, u32), u64>);
+pub struct AskTally(BTreeMap<(End, u32), u64>);
 
 /// What asks came to.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -40,17 +40,17 @@ pub struct Summary {
     pub p99: Option<Duration>,
 }
 
-impl FromIterator<Ask> for Tally {
-    fn from_iter<A: IntoIterator<Item = Ask>>(asks: A) -> Self {
+impl FromIterator<EndedAsk> for AskTally {
+    fn from_iter<A: IntoIterator<Item = EndedAsk>>(asks: A) -> Self {
         let mut tally = Self::default();
         asks.into_iter().for_each(|ask| tally.count(ask));
         tally
     }
 }
 
-impl Tally {
+impl AskTally {
     /// Counts an ask.
-    pub fn count(&mut self, ask: Ask) {
+    pub fn count(&mut self, ask: EndedAsk) {
         *self.0.entry((ask.end, ask.elapsed_us)).or_default() += 1;
     }
 

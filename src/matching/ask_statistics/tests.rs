@@ -57,7 +57,7 @@ fn what_is_kept_is_bounded() {
     });
     let lately = lately(&statistics, &seat);
     assert_eq!(lately.asks.len(), ASKS_SHOWN);
-    assert_eq!(lately.asks[0], Ask { elapsed_us: 7000, end: End::Failed, test: false });
+    assert_eq!(lately.asks[0], EndedAsk { elapsed_us: 7000, end: End::Failed, test: false });
     assert_eq!(lately.troubles[0].outcome, "unreachable");
     assert_eq!(lately.troubles[0].cause, unreachable().cause);
     assert!(statistics.lately(&seat.identity.key, ProductType::Loan).asks.is_empty());
@@ -80,14 +80,14 @@ fn an_answer_after_its_time_is_told_from_one_in_time() {
 #[test]
 fn what_is_recalled_adapts_a_timeout_and_is_not_shown() {
     let (statistics, seat) = (AskStatistics::default(), seat());
-    let ask = Ask { elapsed_us: 600_000, end: End::Offered, test: false };
+    let ask = EndedAsk { elapsed_us: 600_000, end: End::Offered, test: false };
     (0..300).for_each(|_| {
         statistics.with(&seat.identity.key, ProductType::Savings, |statistic| statistic.keep(ask))
     });
     assert_eq!(statistics.timeout(&seat), Duration::from_millis(600));
     assert!(lately(&statistics, &seat).asks.is_empty());
     statistics.offered_after(&seat, [9]);
-    assert_eq!(lately(&statistics, &seat).asks, [Ask { elapsed_us: 9000, ..ask }]);
+    assert_eq!(lately(&statistics, &seat).asks, [EndedAsk { elapsed_us: 9000, ..ask }]);
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn more_time_outs_than_may_be_bring_the_whole_timeout_back() {
 
 #[test]
 fn a_late_answer_is_no_other_ask() {
-    let ask = |elapsed_us, end| Ask { elapsed_us, end, test: false };
-    let mut tally: Tally = (1..=100).map(|nth| ask(nth * 10_000, End::Offered)).collect();
+    let ask = |elapsed_us, end| EndedAsk { elapsed_us, end, test: false };
+    let mut tally: AskTally = (1..=100).map(|nth| ask(nth * 10_000, End::Offered)).collect();
     [ask(5_000, End::Declined), ask(20, End::Failed)].into_iter().for_each(|ask| tally.count(ask));
     [End::TimedOut, End::TimedOut, End::Late].iter().for_each(|end| tally.count(ask(1_000_000, *end)));
     let summary = tally.summary();
@@ -164,7 +164,7 @@ fn a_late_answer_is_no_other_ask() {
     let millis = |time: u64| Some(Duration::from_millis(time));
     assert_eq!((summary.p50, summary.p95), (millis(500), millis(950)));
     assert_eq!(serde_json::to_value(&summary).unwrap()["p95"], 0.95);
-    assert_eq!(Tally::default().summary().answer_rate, None);
+    assert_eq!(AskTally::default().summary().answer_rate, None);
 }
 
 prop_compose! {
@@ -172,12 +172,12 @@ prop_compose! {
         elapsed_us in 0_u32..20_000_000,
         end in prop::sample::select(vec![End::Offered, End::Declined, End::Failed, End::TimedOut, End::Late]),
         test in any::<bool>(),
-    ) -> Ask {
-        Ask { elapsed_us, end, test }
+    ) -> EndedAsk {
+        EndedAsk { elapsed_us, end, test }
     }
 }
 
-fn adapted(asks: &[Ask], rule: AdaptiveTimeout) -> Duration {
+fn adapted(asks: &[EndedAsk], rule: AdaptiveTimeout) -> Duration {
     let mut estimate = Estimate::default();
     estimate.age = asks.len();
     estimate.timeout(asks, rule, WHOLE)
@@ -216,7 +216,7 @@ proptest! {
             let rank = (times.len() * percent).div_ceil(100);
             times.get(rank.saturating_sub(1)).map(|micros| Duration::from_micros(u64::from(*micros)))
         };
-        let tally: Tally = asks.iter().copied().collect();
+        let tally: AskTally = asks.iter().copied().collect();
         let summary = tally.summary();
         prop_assert_eq!((summary.p50, summary.p95, summary.p99), (at(50), at(95), at(99)));
         let late = asks.iter().filter(|ask| ask.end == End::Late).count();

@@ -30,9 +30,9 @@ const PER_CENT: f64 = 1e6;
 pub struct Meter {
     /// Since when it is paused from the command line, Unix milliseconds.
     pub paused_since: Option<i64>,
-    minutes: Tally,
-    quarters: Tally,
-    posted: Tally,
+    minutes: Periods,
+    quarters: Periods,
+    posted: Periods,
     /// The local day that was looked at last.
     day: Option<(Tz, Range<i64>)>,
 }
@@ -112,9 +112,9 @@ fn count(sum: i64) -> u32 {
 
 /// Amounts by period, the newest last.
 #[derive(Debug, Clone, Default)]
-struct Tally(VecDeque<(i64, i64)>);
+struct Periods(VecDeque<(i64, i64)>);
 
-impl Tally {
+impl Periods {
     /// Adds to a period, and forgets those more than `kept` behind the newest.
     fn add(&mut self, period: i64, amount: i64, kept: i64) {
         let behind = self.0.iter().rev().take_while(|(other, _)| *other > period).count();
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn periods_are_counted_apart_whatever_their_order_and_old_ones_are_forgotten() {
-        let mut tally = Tally::default();
+        let mut tally = Periods::default();
         for (period, amount) in [(5, 1), (7, 2), (6, 3), (5, 4), (7, -1)] {
             tally.add(period, amount, 10);
         }

@@ -177,7 +177,7 @@ impl OfPartner {
 }
 
 fn count_held_back(seat: &Seat, verdict: Verdict) {
-    if let Verdict::Denied(by) = verdict {
+    if let Verdict::KeptOut(Some(by)) = verdict {
         let labels = [
             ("partner", seat.identity.key.clone()),
             ("product_type", seat.product_type.as_str().to_owned()),

@@ -22,6 +22,7 @@ use crate::planted::{Planted, planted};
 use crate::rate_table::machine::Event;
 use crate::rate_table::outcome::{Failure, Outcome};
 use crate::rate_table::record::Ask;
+use crate::rate_table::seating::Verdict;
 
 impl RateTableActor {
     /// Asks seats, each with its budget.
@@ -127,9 +128,8 @@ impl RateTableActor {
         let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
         let fitting: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
         let (round, verdicts) = self.engine.limiter.admit(self.shown().head().test, fitting.len(), &fitting);
-        let verdicts: Vec<_> =
-            seats.into_iter().zip(verdicts.into_iter().map(|verdict| verdict.against())).collect();
-        for (seat, _) in verdicts.iter().filter(|(_, against)| against.is_some()) {
+        let verdicts: Vec<_> = seats.into_iter().zip(verdicts).collect();
+        for (seat, _) in verdicts.iter().filter(|(_, verdict)| *verdict != Verdict::Asked) {
             self.engine.statistics.not_asked(&self.shown().seats()[*seat], "held_back");
         }
         self.table.handle(Event::Admitted { at: round.at, verdicts });

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{NOW, RATE_TABLE};
 use crate::partners::http::{Answered, MappingError, Reading};
-use crate::partners::template::{Place, write_offer};
+use crate::partners::template::{OfferPlace, write_offer};
 use crate::partners::{Quote, Seat};
 
 /// `response`
@@ -126,7 +126,8 @@ fn shown(seat: &Seat, quote: &Quote) -> Value {
     let offer = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text);
     let mut json = Vec::new();
     if let Some(offer) = offer {
-        let place = Place { uuid: RATE_TABLE, url: "https://click.example", rank: 1, made_at: NOW * 1000 };
+        let place =
+            OfferPlace { uuid: RATE_TABLE, url: "https://click.example", rank: 1, made_at: NOW * 1000 };
         write_offer(&mut json, &offer.text, quote, place);
     }
     let mut shown: Value = serde_json::from_slice(&json).unwrap_or_default();

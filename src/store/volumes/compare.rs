@@ -19,7 +19,7 @@ const PENDING: usize = if cfg!(test) { 8 } else { 2_000_000 };
 const FINER: u64 = 8;
 
 /// A place in the files: its file, and where in that.
-type Place = (u32, u64);
+type Offset = (u32, u64);
 
 /// The keys of one part of all.
 struct Part {
@@ -46,7 +46,7 @@ impl Volume {
     fn unfound_in_parts(
         &self,
         of: u64,
-        until: Place,
+        until: Offset,
         damages: &Damages,
         read: &mut dyn FnMut(u64),
     ) -> DiskResult<Option<u64>> {
@@ -64,7 +64,7 @@ impl Volume {
     fn unfound_in(
         &self,
         part: &Part,
-        until: Place,
+        until: Offset,
         damages: &Damages,
         read: &mut dyn FnMut(u64),
     ) -> DiskResult<Option<u64>> {
@@ -95,7 +95,7 @@ impl Volume {
         Ok(Some(outdated + pending.len() as u64))
     }
 
-    fn take_out_what_was_removed_since(&self, until: Place, pending: &mut HashSet<u64>) -> DiskResult<()> {
+    fn take_out_what_was_removed_since(&self, until: Offset, pending: &mut HashSet<u64>) -> DiskResult<()> {
         for file in self.files().all().into_iter().filter(|file| file.number() >= until.0) {
             for met in file.walk(if file.number() == until.0 { until.1 } else { 0 }) {
                 if let Met::Entry(entry) = met? {
@@ -107,7 +107,7 @@ impl Volume {
     }
 }
 
-fn place(locator: Locator) -> Place {
+fn place(locator: Locator) -> Offset {
     (locator.file, locator.at)
 }
 

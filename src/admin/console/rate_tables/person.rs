@@ -12,7 +12,7 @@ const ABBREVIATIONS: [&str; 5] = ["fcra", "ip", "sms", "ssn", "tcpa"];
 
 /// A section of the lead.
 #[derive(Debug, Serialize)]
-pub(super) struct Told {
+pub(super) struct LeadSection {
     name: String,
     lines: Vec<Line>,
 }
@@ -30,8 +30,8 @@ struct Line {
 }
 
 /// What a lead says; of what is masked only `revealed`.
-pub(super) fn told(lead: &Lead, revealed: &[&str]) -> Vec<Told> {
-    let mut sections: Vec<Told> = Vec::new();
+pub(super) fn told(lead: &Lead, revealed: &[&str]) -> Vec<LeadSection> {
+    let mut sections: Vec<LeadSection> = Vec::new();
     for attribute in Attribute::all() {
         let Some(value) = attribute.read(lead) else { continue };
         let is_masked = attribute.is_masked();
@@ -42,7 +42,7 @@ pub(super) fn told(lead: &Lead, revealed: &[&str]) -> Vec<Told> {
         let section = words(section.trim_end_matches("Information"));
         match sections.iter_mut().find(|told| told.name == section) {
             Some(told) => told.lines.push(line),
-            None => sections.push(Told { name: section, lines: vec![line] }),
+            None => sections.push(LeadSection { name: section, lines: vec![line] }),
         }
     }
     sections

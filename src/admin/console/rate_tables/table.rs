@@ -7,7 +7,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::offers::{Array, arrays};
-use super::person::{self, Told};
+use super::person::{self, LeadSection};
 use super::timeline::{Timeline, time};
 use crate::admin::console::section::Section;
 use crate::admin::console::view::Page;
@@ -38,12 +38,12 @@ pub(super) struct TablePage {
     same_files: bool,
     same_lead: bool,
     timeline: Option<Timeline>,
-    asks: Vec<Ask>,
+    asks: Vec<AskRow>,
     offers: Vec<Array>,
     without: Vec<Without>,
     /// How many seats are for what the lead does not ask for; a partner has one for each of its product types.
     not_wanted: usize,
-    told: Vec<Told>,
+    told: Vec<LeadSection>,
     /// The masked attributes that are shown.
     revealed: Vec<String>,
     /// The other tables of the lead.
@@ -52,7 +52,7 @@ pub(super) struct TablePage {
 
 /// A seat of the table, for the figures beside the timeline.
 #[derive(Debug, Serialize)]
-struct Ask {
+struct AskRow {
     partner: String,
     name: String,
     product: &'static str,
@@ -161,9 +161,9 @@ fn complete_after(table: &TableExplanation) -> Option<String> {
     (!table.pending).then(|| time(ended.fold(0.0, f64::max)))
 }
 
-fn asks(table: &TableExplanation) -> Vec<Ask> {
+fn asks(table: &TableExplanation) -> Vec<AskRow> {
     let seated = table.seats.iter().filter(|seat| seat.seated);
-    let ask = |seat: &SeatExplanation| Ask {
+    let ask = |seat: &SeatExplanation| AskRow {
         partner: seat.partner.clone(),
         name: seat.name.clone(),
         product: seat.product_type.as_str(),

@@ -29,7 +29,7 @@ use super::prepared::Prepared;
 use super::replies::Replies;
 use crate::model::{CreditBands, Lead};
 use crate::partners::Fit;
-use crate::rate_table::machine::{Beginning, Effect, RateTable};
+use crate::rate_table::machine::{Beginning, Effect, Machine};
 use crate::rate_table::table::Table;
 use crate::records::writing::LeadCommit;
 use crate::store::CommitError;
@@ -83,7 +83,7 @@ pub struct First {
 pub struct RateTableActor {
     engine: Arc<Engine>,
     start: Start,
-    table: RateTable,
+    table: Machine,
     budget: Budget,
     /// What those are asked who live elsewhere, made while the disk is busy with the lead.
     prepared: Option<Prepared>,
@@ -176,7 +176,7 @@ impl RateTableActor {
         Self {
             engine,
             budget: Budget::until(start.deadline, start.configuration.rules.time),
-            table: RateTable::new(beginning),
+            table: Machine::new(beginning),
             prepared: None,
             waiting: None,
             replies: None,

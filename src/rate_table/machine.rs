@@ -1,5 +1,5 @@
-//! The rate table as a machine: what happens to it goes in by [`handle`](RateTable::handle), what is to be done about it comes
-//! out by [`poll`](RateTable::poll). It knows no actor, no clock and no store.
+//! The rate table as a machine: what happens to it goes in by [`handle`](Machine::handle), what is to be done about it comes
+//! out by [`poll`](Machine::poll). It knows no actor, no clock and no store.
 //!
 //! ```text
 //!  Asked, NoTime, Answered ─┐                     ┌─ Ask     seats, of which each is then Asked, NoTime or Answered
@@ -71,7 +71,7 @@ pub enum Effect {
     Ask(Vec<usize>),
     /// Have their limits say which of these held seats are asked.
     Admit(Vec<usize>),
-    /// Write what is [in flight](RateTable::in_flight).
+    /// Write what is [in flight](Machine::in_flight).
     Write,
     /// These seats were not asked after all: what they counted is given back.
     GiveBack(Vec<usize>),
@@ -113,7 +113,7 @@ pub struct Beginning {
 
 /// A rate table that is being built.
 #[derive(Debug)]
-pub struct RateTable {
+pub struct Machine {
     /// As it is on the disk.
     table: Table,
     /// As its seats will stand when all that has arrived is written.
@@ -144,7 +144,7 @@ struct Seat {
     ask: Option<Ask>,
 }
 
-impl RateTable {
+impl Machine {
     /// Takes a table up: a new one, or one that a restart has left pending.
     pub fn new(beginning: Beginning) -> Self {
         let Beginning { table, at_once, asks, sequence } = beginning;
@@ -397,7 +397,7 @@ mod tests {
 
     /// A table that is driven by hand: whatever it wants done is done, or fails, as drawn.
     struct World {
-        table: RateTable,
+        table: Machine,
         kinds: Vec<Kind>,
         asked: HashSet<usize>,
         /// Answers in the order in which they came to the disk.
@@ -442,7 +442,7 @@ mod tests {
 
     impl World {
         fn new(kinds: Vec<Kind>) -> Self {
-            let table = RateTable::new(Beginning {
+            let table = Machine::new(Beginning {
                 table: empty(&kinds),
                 at_once: kinds.iter().map(|kind| *kind == Kind::Catalog).collect(),
                 asks: Asks::default(),

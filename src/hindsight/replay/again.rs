@@ -16,7 +16,7 @@ use crate::model::ProductType;
 use crate::partners::{Book, Facts, Fit, Quote, Seat};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::denied::Denied;
-use crate::rate_table::machine::{Beginning, Effect, Event, RateTable};
+use crate::rate_table::machine::{Beginning, Effect, Event, Machine};
 use crate::rate_table::outcome::{NoOfferReason, Outcome};
 use crate::rate_table::record::{Answer, TableHead};
 use crate::rate_table::seating::{SeatingPlan, verdicts};
@@ -69,7 +69,7 @@ impl Stored<'_> {
         let seats: Vec<_> = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let (at_once, asks) = (vec![true; seats.len()], Asks::default());
         let table = Table::new(Arc::new(anew(head, &fits)), seats);
-        let mut table = RateTable::new(Beginning { table, at_once, asks, sequence: None });
+        let mut table = Machine::new(Beginning { table, at_once, asks, sequence: None });
         let at = head.created_at;
         let mut asked = Vec::new();
         while let Some(effect) = table.poll(at) {

@@ -11,7 +11,7 @@ use offerd::matching::rendering::render;
 use offerd::model::{AttributeKind, CreditBands, Lead};
 use offerd::partners::eligibility::{Condition, Test};
 use offerd::partners::facts::Subject;
-use offerd::partners::http::{Answered, Asked, Given, Secrets};
+use offerd::partners::http::{Answered, Asked, Exchange, Given, Received, Secrets};
 use offerd::partners::index::Index;
 use offerd::partners::{Book, Facts, Fit, Seat};
 use offerd::rate_table::outcome::Outcome;
@@ -233,13 +233,14 @@ fn mapping(criterion: &mut Criterion) {
             bencher.iter(|| Given::of(&facts(black_box(&lead)), &asked));
         });
         group.bench_function(format!("request/{key}"), |bencher| {
-            bencher.iter(|| source.request(black_box(&given), Secrets::Masked).is_ok());
+            bencher.iter(|| source.request(&Exchange::default(), black_box(&given), Secrets::Masked).is_ok());
         });
         let answered = || {
             let (headers, body) = (HeaderMap::new(), black_box(answer.as_bytes()));
             let offers: Vec<_> = seat.offers.iter().collect();
-            let answered =
-                source.answer(StatusCode::OK, &headers, body, black_box(&given), &facts(&lead), &offers);
+            let received = Received { status: StatusCode::OK, headers: &headers, body };
+            let exchange = Exchange::default();
+            let answered = source.answer(&exchange, received, black_box(&given), &facts(&lead), &offers);
             answered.expect("the answer can be mapped").answered
         };
         assert!(matches!(answered(), Answered::Offers(quotes) if quotes.len() == 6), "{key}");

@@ -23,7 +23,9 @@ use crate::model::ProductType;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::auth::BearerToken;
 use crate::partners::http::source::WireRules;
-use crate::partners::http::{Answered, HttpRequest, HttpSource, MappingError, Reading, Secrets};
+use crate::partners::http::{
+    Answered, Exchange, HttpRequest, HttpSource, MappingError, Next, Reading, Received, Secrets,
+};
 use crate::partners::{Book, Quote, Seat};
 use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
@@ -192,8 +194,8 @@ impl PartnerClient {
         outcome.because(cause)
     }
 
-    /// Sends a seat's request and hands back the bare answer, for whoever wants to look at it; `None` for a test lead of
-    /// a partner that has no sandbox.
+    /// Makes the calls of a seat and hands back the last answer, for whoever wants to look at it; `None` for a test lead of
+    /// a partner that has no sandbox. `seen` is shown every answer, with how far the calls were.
     ///
     /// # Errors
     /// The cause, without a word of what was sent or answered.
@@ -202,17 +204,11 @@ impl PartnerClient {
         source: &HttpSource,
         question: &Question,
         deadline: Instant,
-    ) -> Result<Option<Reply>, String> {
-        let Rendered { request, .. } = Rendered::by(source, question);
-        let Some(mut request) = request.map_err(|trouble| trouble.outcome().1)? else {
-            return Ok(None);
-        };
-        if let Some(token) =
-            self.token(source, question, deadline).await.map_err(|trouble| trouble.outcome().1)?
-        {
-            request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
-        }
-        self.send(request, deadline).await.map(Some).map_err(|error| error.to_string())
+        seen: impl FnMut(&Exchange, &Reply),
+    ) -> Result<Option<Conversed>, String> {
+        let first = Rendered::by(source, &Exchange::default(), question);
+        let conversed = self.converse(source, question, first, None, deadline, seen).await;
+        conversed.map_err(|trouble| trouble.outcome().1)
     }
 
     /// How long the last asks took in all that ran out of time and were watched; nothing of one that was never answered.
@@ -235,25 +231,14 @@ impl PartnerClient {
         deadline: Instant,
     ) -> Result<AskEnd, Trouble> {
         let Some(source) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
-        let Rendered { request, took: mut mapping } =
-            rendered.unwrap_or_else(|| Rendered::by(source, question));
-        let Some(mut request) = request? else {
+        let first = rendered.unwrap_or_else(|| Rendered::by(source, &Exchange::default(), question));
+        let mut mapping = first.took;
+        let Some(conversed) = self.converse(source, question, first, trace, deadline, |_, _| ()).await?
+        else {
             return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox).into());
         };
-        if let Some(token) = self.token(source, question, deadline).await? {
-            request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
-        }
-
-        if let Some(trace) = trace {
-            request.headers.insert(TRACEPARENT, trace.header());
-        }
-
-        let called = std::time::Instant::now();
-        let reply = self.send(request, deadline).await.map_err(Trouble::Call)?;
-        self.wired.calls.record(called.elapsed().as_secs_f64());
-
         let begun = std::time::Instant::now();
-        let answered = read(seat, offers, question, reply).await?;
+        let answered = read(seat, offers, question, conversed).await?;
         mapping += begun.elapsed();
         self.wired.mappings.record(mapping.as_secs_f64());
         let answered = answered.map_err(|error| Trouble::Answer(source.places.locate(&error)));
@@ -285,6 +270,53 @@ impl PartnerClient {
                 outcome.because(format!("{} of its offers not shown: {}", dropped.len(), first.reason))
             }
         })
+    }
+
+    /// Makes the calls of an ask, one after the other, until one has the last answer or the partner ends them.
+    async fn converse(
+        &self,
+        source: &HttpSource,
+        question: &Question,
+        first: Rendered,
+        trace: Option<&TraceContext>,
+        deadline: Instant,
+        mut seen: impl FnMut(&Exchange, &Reply),
+    ) -> Result<Option<Conversed>, Trouble> {
+        let mut exchange = Exchange::default();
+        let mut rendered = first;
+        loop {
+            let Some(mut request) = rendered.request? else { return Ok(None) };
+            if let Some(token) = self.token(source, question, deadline).await? {
+                request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
+            }
+            if let Some(trace) = trace {
+                request.headers.insert(TRACEPARENT, trace.header());
+            }
+            let called = std::time::Instant::now();
+            let reply = self.send(request, deadline).await.map_err(Trouble::Call)?;
+            self.wired.calls.record(called.elapsed().as_secs_f64());
+            seen(&exchange, &reply);
+            let next = source.take(&mut exchange, received(&reply), question.given());
+            match next.map_err(|error| Trouble::Answer(source.places.locate(&error)))? {
+                Next::Read => return Ok(Some(Conversed { exchange, reply, ended: None })),
+                Next::Ended(reading) => return Ok(Some(Conversed { exchange, reply, ended: Some(reading) })),
+                Next::Call => {}
+                Next::Again(wait) => self.wait(wait, deadline).await?,
+            }
+            self.wired.endpoint.judged(true);
+            rendered = Rendered::by(source, &exchange, question);
+        }
+    }
+
+    /// Waits before a call is made again, unless there would be no time for it.
+    async fn wait(&self, wait: Duration, deadline: Instant) -> Result<(), Trouble> {
+        let again = Instant::now() + wait;
+        if again >= deadline {
+            self.wired.endpoint.judged(true);
+            return Err(Trouble::Pending);
+        }
+        tokio::time::sleep_until(again).await;
+        Ok(())
     }
 
     /// Tells once that the list of offers was not where it was looked for: an answer that looks like "no offers" for ever.
@@ -325,9 +357,42 @@ impl PartnerClient {
 
     async fn send(&self, request: HttpRequest, deadline: Instant) -> Result<Reply, CallError> {
         let HttpRequest { method, url, headers, body } = request;
-        let call = Call { method, url, headers, body, idempotent: self.wired.rules.idempotent };
+        // To look again does no harm (RFC 9110, 9.2.2).
+        let idempotent = self.wired.rules.idempotent || method.is_idempotent();
+        let call = Call { method, url, headers, body, idempotent };
         self.wired.endpoint.call(call, deadline).await
     }
+}
+
+/// The last answer of a partner, and what its calls have come to.
+pub struct Conversed {
+    /// How far they were, and what they have kept.
+    pub exchange: Exchange,
+    /// The last answer.
+    pub reply: Reply,
+    /// What it means, where it ended the calls before the last one.
+    ended: Option<Reading>,
+}
+
+impl Conversed {
+    /// What the partner said. `offers` are those of the catalog that fit the lead.
+    ///
+    /// # Errors
+    /// The first mapping that could not be run.
+    pub fn reading(
+        self,
+        source: &HttpSource,
+        question: &Question,
+        offers: &[&CatalogOffer],
+    ) -> Result<Reading, MappingError> {
+        let Self { exchange, reply, ended } = self;
+        let read = || source.answer(&exchange, received(&reply), question.given(), &question.facts(), offers);
+        ended.map_or_else(read, Ok)
+    }
+}
+
+fn received(reply: &Reply) -> Received<'_> {
+    Received { status: reply.status, headers: &reply.headers, body: &reply.body }
 }
 
 /// What an answer says. A long one is read aside, since that takes longer than other leads of the thread may wait.
@@ -335,13 +400,13 @@ async fn read(
     seat: &Arc<Seat>,
     offers: &[usize],
     question: &Arc<Question>,
-    reply: Reply,
+    conversed: Conversed,
 ) -> Result<Result<Reading, MappingError>, Trouble> {
-    if reply.body.len() <= LONG_ANSWER {
-        return Ok(reading(seat, offers, question, &reply));
+    if conversed.reply.body.len() <= LONG_ANSWER {
+        return Ok(reading(seat, offers, question, conversed));
     }
     let (seat, offers, question) = (Arc::clone(seat), offers.to_vec(), Arc::clone(question));
-    let aside = spawn_blocking(move || reading(&seat, &offers, &question, &reply));
+    let aside = spawn_blocking(move || reading(&seat, &offers, &question, conversed));
     match aside.await.map_err(JoinError::try_into_panic) {
         Ok(reading) => Ok(reading),
         Err(Ok(panic)) => resume_unwind(panic),
@@ -354,12 +419,11 @@ fn reading(
     seat: &Seat,
     offers: &[usize],
     question: &Question,
-    reply: &Reply,
+    conversed: Conversed,
 ) -> Result<Reading, MappingError> {
     let Some(source) = &seat.http else { return Ok(Answered::Declined(None).into()) };
     let fitting: Vec<&CatalogOffer> = offers.iter().map(|position| &seat.offers[*position]).collect();
-    let Reply { status, headers, body, .. } = reply;
-    source.answer(*status, headers, body, question.given(), &question.facts(), &fitting)
+    conversed.reading(source, question, &fitting)
 }
 
 fn offered(quotes: Vec<Quote>) -> Outcome {
@@ -376,12 +440,12 @@ pub struct Rendered {
 impl Rendered {
     /// The request that puts a question to a seat; `None` when it is not asked over HTTP.
     pub fn of(seat: &Seat, question: &Question) -> Option<Self> {
-        seat.http.as_ref().map(|source| Self::by(source, question))
+        seat.http.as_ref().map(|source| Self::by(source, &Exchange::default(), question))
     }
 
-    fn by(source: &HttpSource, question: &Question) -> Self {
+    fn by(source: &HttpSource, exchange: &Exchange, question: &Question) -> Self {
         let begun = std::time::Instant::now();
-        let request = source.request(question.given(), Secrets::Real);
+        let request = source.request(exchange, question.given(), Secrets::Real);
         let request = request.map_err(|error| Trouble::Request(source.places.locate(&error)));
         Self { request, took: begun.elapsed() }
     }
@@ -400,6 +464,7 @@ enum Trouble {
     Call(CallError),
     Answer(String),
     TimedOut,
+    Pending,
 }
 
 impl Trouble {
@@ -409,6 +474,10 @@ impl Trouble {
             Self::Request(cause) => (Outcome::Failed(Failure::Request), cause),
             Self::Answer(cause) => (Outcome::Failed(Failure::Answer), cause),
             Self::TimedOut => (Outcome::TimedOut, "time ran out while a token was fetched".to_owned()),
+            Self::Pending => (
+                Outcome::TimedOut,
+                "the partner was still at work, and there is no time to ask again".to_owned(),
+            ),
             Self::Call(error) => {
                 let outcome = match error {
                     CallError::TimedOut { .. } | CallError::NoTime => Outcome::TimedOut,

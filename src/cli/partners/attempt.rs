@@ -21,7 +21,9 @@ use crate::ids;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::question::Question;
 use crate::model::{CreditBands, Lead, ProductType, RateTable};
-use crate::partners::http::{Answered, Asked, Given, HttpRequest, HttpSource, MappingError, Secrets};
+use crate::partners::http::{
+    Answered, Asked, Exchange, Given, HttpRequest, HttpSource, MappingError, Secrets,
+};
 use crate::partners::template::{OfferPlace, write_offer};
 use crate::partners::{Book, Facts, Quote, Seat, Terms};
 
@@ -152,7 +154,7 @@ fn request(
     secrets: Secrets,
 ) -> Result<Option<HttpRequest>, MappingError> {
     let facts = Facts::new(lead, asked.now.date_naive(), CreditBands::CURRENT);
-    source.request(&Given::of(&facts, asked), secrets)
+    source.request(&Exchange::default(), &Given::of(&facts, asked), secrets)
 }
 
 /// A fault of a mapping that ran on what may be shown.
@@ -173,18 +175,21 @@ async fn send(
     let client = clients.of(seat).ok_or("there is no client to the partner")?;
     let begun = Instant::now();
     let question = Question::new(lead, CreditBands::CURRENT, asked);
-    let reply = client
-        .fetch(source, &question, begun + seat.timeout)
+    let mut last = begun;
+    let conversed = client
+        .fetch(source, &question, begun + seat.timeout, |exchange, reply| {
+            let step = source.step_key(exchange).map_or_else(String::new, |name| format!("{name}: "));
+            page::print(format_args!("{step}{} after {} ms", reply.status, last.elapsed().as_millis()));
+            page::print(veil.cover(&body_text(&reply.headers, &reply.body)));
+            last = Instant::now();
+        })
         .await
         .map_err(|cause| format!("no answer: {cause}"))?;
-    let reply = reply.ok_or("the partner has no `sandbox_url`")?;
-    page::print(format_args!("{} after {} ms", reply.status, begun.elapsed().as_millis()));
-    page::print(veil.cover(&body_text(&reply.headers, &reply.body)));
+    let conversed = conversed.ok_or("the partner has no `sandbox_url`")?;
 
     let facts = question.facts();
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
-    let answered =
-        source.answer(reply.status, &reply.headers, &reply.body, question.given(), &facts, &fitting);
+    let answered = conversed.reading(source, &question, &fitting);
     let reading =
         answered.map_err(|error| format!("the answer cannot be mapped: {}", veil.cover(&error.in_full())))?;
     for absent in &reading.absent {

@@ -9,6 +9,7 @@
 //! | `test` | whether the lead is a test |
 //! | `call` | the expected request: `method`, `url`, `headers` (those that matter), and `json`, `form` or `xml` |
 //! | `response` | the answer: `status`, `headers`, and `json`, `xml` or `text` |
+//! | `calls` | in place of both, where there are several: a list of `call` and `response` |
 //! | `expect` | `offers` (of each the attributes that matter), `declined` (a reason or true), or `failed` (part of the cause) |
 //!
 //! Secrets are masked as `***`. Ids of lead and rate table are `{lead_uuid}` and `{rate_table_uuid}`. It is noon of
@@ -29,7 +30,9 @@ use self::call::Call;
 use self::expected::{Expected, Response};
 use crate::model::{CreditBands, Lead};
 use crate::partners::catalog::CatalogOffer;
-use crate::partners::http::{Asked, Given, Secrets};
+use crate::partners::http::{
+    Asked, Exchange, Given, HttpSource, MappingError, Next, Reading, Received, Secrets,
+};
 use crate::partners::{Book, Facts, Seat};
 
 /// The lead of every case.
@@ -63,7 +66,17 @@ struct Case {
     test: bool,
     call: Option<Call>,
     response: Option<Response>,
+    #[serde(default)]
+    calls: Vec<Turn>,
     expect: Option<Expected>,
+}
+
+/// A call and what is answered to it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Turn {
+    call: Option<Call>,
+    response: Option<Response>,
 }
 
 impl CaseFile {
@@ -117,19 +130,70 @@ impl Case {
         let given = Given::of(&facts, &Asked { lead: LEAD, rate_table: RATE_TABLE, test: self.test, now });
 
         let mut wrong = Vec::new();
-        match (source.request(&given, Secrets::Masked), &self.call) {
-            (Ok(Some(request)), Some(call)) => call.compare(&request, &mut wrong),
-            (Ok(None), None) | (Ok(Some(_)), None) => {}
-            (Ok(None), Some(_)) => wrong.push("the partner is not asked: it has no `sandbox_url`".to_owned()),
-            (Err(error), _) => wrong.push(format!("the request cannot be made: {}", error.in_full())),
-        }
-        if let (Some(response), Some(expected)) = (&self.response, &self.expect) {
-            let offers: Vec<&CatalogOffer> = seat.offers.iter().collect();
-            let (status, headers) = response.head()?;
-            let reading = source.answer(status, &headers, &response.body(), &given, &facts, &offers);
-            expected.compare(seat, &reading, &mut wrong);
+        let mut exchange = Exchange::default();
+        let turns = self.turns()?;
+        let count = turns.len();
+        for (nth, (call, response)) in turns.into_iter().enumerate() {
+            let before = wrong.len();
+            match (source.request(&exchange, &given, Secrets::Masked), call) {
+                (Ok(Some(request)), Some(call)) => call.compare(&request, &mut wrong),
+                (Ok(None), None) | (Ok(Some(_)), None) => {}
+                (Ok(None), Some(_)) => {
+                    wrong.push("the partner is not asked: it has no `sandbox_url`".to_owned());
+                }
+                (Err(error), _) => wrong.push(format!("the request cannot be made: {}", error.in_full())),
+            }
+            if let Some(response) = response {
+                let (status, headers) = response.head()?;
+                let body = response.body();
+                let received = Received { status, headers: &headers, body: &body };
+                match (Self::read(seat, source, &mut exchange, received, (&given, &facts)), nth + 1 == count)
+                {
+                    (Some(reading), true) => {
+                        self.expect.iter().for_each(|expected| expected.compare(seat, &reading, &mut wrong));
+                    }
+                    (Some(_), false) => wrong.push("no further call follows it".to_owned()),
+                    (None, true) => wrong.push("a further call follows it, which the case lacks".to_owned()),
+                    (None, false) => {}
+                }
+            }
+            if count > 1 {
+                wrong[before..].iter_mut().for_each(|wrong| *wrong = format!("call {}: {wrong}", nth + 1));
+            }
+            if wrong.len() > before {
+                break;
+            }
         }
         Ok(wrong)
+    }
+
+    /// What an answer means; nothing while a further call follows.
+    fn read(
+        seat: &Seat,
+        source: &HttpSource,
+        exchange: &mut Exchange,
+        received: Received<'_>,
+        (given, facts): (&Given, &Facts),
+    ) -> Option<Result<Reading, MappingError>> {
+        let offers: Vec<&CatalogOffer> = seat.offers.iter().collect();
+        match source.take(exchange, received, given) {
+            Ok(Next::Call | Next::Again(_)) => None,
+            Ok(Next::Read) => Some(source.answer(exchange, received, given, facts, &offers)),
+            Ok(Next::Ended(reading)) => Some(Ok(reading)),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Its calls and answers.
+    fn turns(&self) -> Result<Vec<(Option<&Call>, Option<&Response>)>, String> {
+        let only = (self.call.as_ref(), self.response.as_ref());
+        match (only, &self.calls[..]) {
+            (only, []) => Ok(vec![only]),
+            ((None, None), calls) => {
+                Ok(calls.iter().map(|turn| (turn.call.as_ref(), turn.response.as_ref())).collect())
+            }
+            _ => Err("`calls` stands beside `call` or `response`; each call has its own".to_owned()),
+        }
     }
 
     fn lead(&self, leads: &Path) -> Result<Lead, String> {

@@ -24,10 +24,20 @@ const LONGEST: Duration = Duration::from_secs(3600);
 impl Checker<'_> {
     /// Checks something that stands under `key`.
     pub fn within<T>(&mut self, key: &str, what: impl FnOnce(&mut Self) -> T) -> T {
-        self.path.push(key.to_owned());
+        self.enter(key);
         let result = what(self);
-        self.path.pop();
+        self.leave();
         result
+    }
+
+    /// Looks at what stands at `key`, until [`Self::leave`].
+    pub fn enter(&mut self, key: &str) {
+        self.path.push(key.to_owned());
+    }
+
+    /// Looks at what is around it again.
+    pub fn leave(&mut self) {
+        self.path.pop();
     }
 
     /// Notes a fault at `key`; without one, at the place that is being checked.

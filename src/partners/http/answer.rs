@@ -8,6 +8,7 @@ use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::absent::Absent;
 use super::document;
+use super::exchange::Exchange;
 use super::given::Given;
 use super::mapping_error::MappingError;
 use super::source::HttpSource;
@@ -56,52 +57,88 @@ impl From<Answered> for Reading {
     }
 }
 
+/// An answer as it came.
+#[derive(Debug, Clone, Copy)]
+pub struct Received<'a> {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+    /// Its body, uncompressed.
+    pub body: &'a [u8],
+}
+
+impl Received<'_> {
+    /// The variables of mappings about it.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(super) fn context(self, given: &Given, kept: &BTreeMap<String, Mapped>) -> Result<Mapped, String> {
+        let content_type = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let response = match document::read(content_type, self.body) {
+            Ok(response) => response,
+            // Who fails does not always care for its own format.
+            Err(_) if !self.status.is_success() => Mapped::UNDEFINED,
+            Err(fault) => return Err(format!("the answer {fault}")),
+        };
+        let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
+        let header = self.headers.iter().filter_map(|(name, value)| Some((name.to_string(), text(value)?)));
+        let of_answer = minijinja::context! {
+            status => self.status.as_u16(),
+            header => header.collect::<BTreeMap<String, String>>(),
+            response,
+        };
+        Ok(minijinja::context! { ..of_answer, ..given.context(BTreeMap::new(), kept) })
+    }
+
+    pub(super) fn bad_status(self) -> Answered {
+        Answered::Failed(format!("the answer has status {}", self.status.as_u16()))
+    }
+}
+
+impl Reading {
+    /// That the partner failed, with what it says of that.
+    pub(super) fn error(said: &Mapped) -> Self {
+        let said = said.as_str().map(str::to_owned);
+        Self { said, ..Answered::Failed("the answer is an error".to_owned()).into() }
+    }
+}
+
+/// That the partner declines: a word of the API's, or just true.
+pub(super) fn declined(key: &str, word: &Mapped) -> Result<Answered, MappingError> {
+    let unknown = || MappingError::new(key, format!("must be {}", reasons()));
+    let reason = word.as_str().map(|word| RejectReason::from_wire(word).ok_or_else(unknown));
+    Ok(Answered::Declined(reason.transpose()?))
+}
+
 impl HttpSource {
-    /// What an answer means, of a lead that mappings see as `given` and rules as `facts`. `offers` are those of the
-    /// catalog whose rules fit the lead. A figure that cannot be used costs its offer, and no other.
+    /// What the last answer of an exchange means, of a lead that mappings see as `given` and rules as `facts`. `offers` are
+    /// those of the catalog whose rules fit the lead. A figure that cannot be used costs its offer, and no other.
     ///
     /// # Errors
     /// The first mapping that could not be run, where that cost the whole answer.
     pub fn answer(
         &self,
-        status: StatusCode,
-        headers: &HeaderMap,
-        body: &[u8],
+        exchange: &Exchange,
+        received: Received<'_>,
         given: &Given,
         facts: &Facts,
         offers: &[&CatalogOffer],
     ) -> Result<Reading, MappingError> {
-        let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let response = match document::read(content_type, body) {
-            Ok(response) => response,
-            // Who fails does not always care for its own format.
-            Err(_) if !status.is_success() => Mapped::UNDEFINED,
-            Err(fault) => return Ok(Answered::Failed(format!("the answer {fault}")).into()),
+        let context = match received.context(given, &exchange.kept) {
+            Ok(context) => context,
+            Err(fault) => return Ok(Answered::Failed(fault).into()),
         };
-        let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
-        let header = headers.iter().filter_map(|(name, value)| Some((name.to_string(), text(value)?)));
-        let of_answer = minijinja::context! {
-            status => status.as_u16(),
-            header => header.collect::<BTreeMap<String, String>>(),
-            response,
-        };
-        let context = minijinja::context! { ..of_answer, ..given.context(BTreeMap::new()) };
-
         let error = self.answer.says("answer.error", &self.answer.error, &context)?;
         if let Some(error) = error.filter(Mapped::is_true) {
-            let said = error.as_str().map(str::to_owned);
-            return Ok(Reading { said, ..Answered::Failed("the answer is an error".to_owned()).into() });
+            return Ok(Reading::error(&error));
         }
-        let declined = self.answer.says("answer.declined", &self.answer.declined, &context)?;
-        if let Some(declined) = declined.filter(Mapped::is_true) {
-            let reason = declined.as_str().map(|word| {
-                RejectReason::from_wire(word)
-                    .ok_or_else(|| MappingError::new("answer.declined", format!("must be {}", reasons())))
-            });
-            return Ok(Answered::Declined(reason.transpose()?).into());
+        let word = self.answer.says("answer.declined", &self.answer.declined, &context)?;
+        if let Some(word) = word.filter(Mapped::is_true) {
+            return Ok(declined("answer.declined", &word)?.into());
         }
-        if !status.is_success() {
-            return Ok(Answered::Failed(format!("the answer has status {}", status.as_u16())).into());
+        if !received.status.is_success() {
+            return Ok(received.bad_status().into());
         }
         self.quotes(&context, facts, offers)
     }

@@ -3,19 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hyper::header::AUTHORIZATION;
-
 use super::declared::{self, Http};
 use super::mappings::Mappings;
 use super::places::Places;
 use super::secret::Secret;
 use super::source::{HttpSource, WireRules};
+use super::step::Step;
 use crate::declaration::quoted;
 use crate::model::ProductType;
 use crate::partners::checker::Checker;
 
 /// Most calls at once.
 const CONCURRENCY_MAX: f64 = 10_000.0;
+
+/// Most calls in a row.
+const STEPS_MAX: usize = 8;
 
 /// Longest answer that may be allowed, bytes.
 const RESPONSE_BYTES_MAX: f64 = 16_777_216.0;
@@ -33,19 +35,10 @@ impl HttpSource {
         let before = check.count();
         let names: Vec<&str> = http.secrets.keys().map(String::as_str).collect();
         let places = Places::of(check.file_name());
-        let mut mappings = Mappings { check, secrets: &names, places };
-        let method = mappings.method(http.method.as_deref());
-        let url = mappings.url("url", &http.url);
-        let sandbox_url = http.sandbox_url.as_deref().map(|url| mappings.url("sandbox_url", url));
-        let query = mappings.fields("query", &http.query);
-        let headers = mappings.headers(&http.headers);
-        let body = mappings.body(http);
+        let mut mappings =
+            Mappings { check, secrets: &names, places, prefix: String::new(), kept: Vec::new() };
         let auth = http.auth.as_ref().map(|auth| mappings.auth(auth));
-        if let (Some(_), Some((name, _))) = (&auth, headers.iter().find(|(name, _)| *name == AUTHORIZATION)) {
-            let shown = http.headers.keys().find(|key| name.as_str().eq_ignore_ascii_case(key));
-            let key = format!("headers.{}", quoted(shown.map_or(name.as_str(), String::as_str)));
-            mappings.check.at(&key, "stands beside `auth`, which makes that header; leave one out");
-        }
+        let steps = steps(http, auth.is_some(), &mut mappings);
         let answer = mappings.answer(http, product_type, keys);
         let places = mappings.places;
         let secrets = secrets(&http.secrets, paused, check);
@@ -54,12 +47,7 @@ impl HttpSource {
             return None;
         }
         Some(Self {
-            method: method?,
-            url: url?,
-            sandbox_url: sandbox_url.flatten(),
-            query,
-            headers,
-            body: body?,
+            steps: steps?,
             secrets,
             answer: answer?,
             auth: auth.flatten(),
@@ -70,15 +58,48 @@ impl HttpSource {
     }
 }
 
+/// The calls of a source, or `None` where one has faults.
+fn steps(http: &Http, authorized: bool, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
+    if http.steps.is_empty() {
+        return Some(vec![mappings.step(&http.only_call(), true, authorized)?]);
+    }
+    for key in http.own_keys() {
+        mappings.check.at(key, "stands beside `steps`; each step has its own");
+    }
+    let count = http.steps.len();
+    if count > STEPS_MAX {
+        mappings.check.at("steps", format!("must be at most {STEPS_MAX}, got {count}"));
+    }
+    let sandboxes = http.steps.iter().filter(|step| step.sandbox_url.is_some()).count();
+    if sandboxes != 0 && sandboxes != count {
+        mappings
+            .check
+            .at("steps", "must have a `sandbox_url` each, or none: a test lead goes all the way or none");
+    }
+    let compiled = http
+        .steps
+        .iter()
+        .enumerate()
+        .map(|(nth, declared)| mappings.nth_step(nth, declared, count, authorized));
+    compiled.collect::<Vec<_>>().into_iter().collect()
+}
+
 /// Scheme and host of every URL that does not leave them to a lead.
-fn hosts(http: &Http) -> Vec<(&'static str, String)> {
+fn hosts(http: &Http) -> Vec<(String, String)> {
     let oauth2 = http.auth.as_ref().and_then(|auth| auth.oauth2.as_ref());
-    let urls = [
-        ("url", Some(&http.url)),
-        ("sandbox_url", http.sandbox_url.as_ref()),
-        ("auth.oauth2.token_url", oauth2.map(|oauth2| &oauth2.token_url)),
-        ("auth.oauth2.sandbox_token_url", oauth2.and_then(|oauth2| oauth2.sandbox_token_url.as_ref())),
+    let mut urls = vec![
+        ("url".to_owned(), http.url.as_ref()),
+        ("sandbox_url".to_owned(), http.sandbox_url.as_ref()),
+        ("auth.oauth2.token_url".to_owned(), oauth2.map(|oauth2| &oauth2.token_url)),
+        (
+            "auth.oauth2.sandbox_token_url".to_owned(),
+            oauth2.and_then(|oauth2| oauth2.sandbox_token_url.as_ref()),
+        ),
     ];
+    for (nth, step) in http.steps.iter().enumerate() {
+        urls.push((format!("steps[{nth}].url"), step.url.as_ref()));
+        urls.push((format!("steps[{nth}].sandbox_url"), step.sandbox_url.as_ref()));
+    }
     let hosts = urls.into_iter().filter_map(|(key, url)| {
         let (scheme, rest) = url?.split_once("://")?;
         let host = rest.split(['/', '?', '#']).next().filter(|host| !host.contains('{'))?;

@@ -18,7 +18,7 @@ pub struct Http {
     /// The method; `POST` when absent.
     pub method: Option<String>,
     /// Where live leads are sent: a template, in which a value of a path is written `{{ lead_uuid|urlencode }}`.
-    pub url: String,
+    pub url: Option<String>,
     /// Where test leads are sent; without it the partner is not asked about them.
     pub sandbox_url: Option<String>,
     /// Parameters of the query.
@@ -34,6 +34,9 @@ pub struct Http {
     pub form: Option<BTreeMap<String, String>>,
     /// A body of XML: a template whose values are escaped.
     pub xml: Option<String>,
+    /// Several calls in a row in place of one, which then stand here and not above.
+    #[serde(default)]
+    pub steps: Vec<Step>,
     /// How we show who we are, beside headers.
     pub auth: Option<Auth>,
     /// What must not stand in the file, by name.
@@ -44,6 +47,76 @@ pub struct Http {
     /// How the partner is reached.
     #[serde(default)]
     pub wire: Wire,
+}
+
+/// `steps`: one of several calls in a row, which share the ask's time, `auth`, `secrets` and `wire`. The last answer is what
+/// `answer` is about. Its request is made as that of [`Http`], and may use `kept.<name>`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// The method; `POST` when absent.
+    pub method: Option<String>,
+    /// Where live leads are sent.
+    pub url: Option<String>,
+    /// Where test leads are sent; all steps have one, or none.
+    pub sandbox_url: Option<String>,
+    /// Parameters of the query.
+    #[serde(default)]
+    pub query: BTreeMap<String, String>,
+    /// Headers beside `Content-Type`.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// A body of JSON.
+    pub json: Option<toml::Table>,
+    /// A body of form fields.
+    pub form: Option<BTreeMap<String, String>>,
+    /// A body of XML.
+    pub xml: Option<String>,
+    /// Whether the call is made at all: an expression that may use `kept`; always when absent.
+    pub when: Option<String>,
+    /// True while the answer says that the partner is still at work: then the call is made again.
+    pub pending: Option<String>,
+    /// How long is waited before that, where `Retry-After` says no more; a second when absent.
+    pub every: Option<HumanDuration>,
+    /// True when the partner failed, so that no further call is made; the last step has `answer.error`.
+    pub error: Option<String>,
+    /// True when the partner declines the person, or the reason; the last step has `answer.declined`.
+    pub declined: Option<String>,
+    /// What later steps and `answer` may use of the answer, as `kept.<name>`.
+    #[serde(default)]
+    pub keep: BTreeMap<String, String>,
+}
+
+impl Http {
+    /// The one call of a partner that needs no steps.
+    pub(super) fn only_call(&self) -> Step {
+        Step {
+            method: self.method.clone(),
+            url: self.url.clone(),
+            sandbox_url: self.sandbox_url.clone(),
+            query: self.query.clone(),
+            headers: self.headers.clone(),
+            json: self.json.clone(),
+            form: self.form.clone(),
+            xml: self.xml.clone(),
+            ..Step::default()
+        }
+    }
+
+    /// The keys of a call that stand in the table itself.
+    pub(super) fn own_keys(&self) -> Vec<&'static str> {
+        let given = [
+            ("method", self.method.is_some()),
+            ("url", self.url.is_some()),
+            ("sandbox_url", self.sandbox_url.is_some()),
+            ("query", !self.query.is_empty()),
+            ("headers", !self.headers.is_empty()),
+            ("json", self.json.is_some()),
+            ("form", self.form.is_some()),
+            ("xml", self.xml.is_some()),
+        ];
+        given.into_iter().filter_map(|(key, given)| given.then_some(key)).collect()
+    }
 }
 
 /// `auth`: how we show who we are, one way or the other.

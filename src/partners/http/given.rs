@@ -51,8 +51,12 @@ impl Given {
         self.asked.test
     }
 
-    /// The variables of a mapping; only requests may use secrets.
-    pub(super) fn context(&self, secrets: BTreeMap<String, String>) -> Mapped {
+    /// The variables of a mapping, with what was `kept` of earlier answers; only requests may use secrets.
+    pub(super) fn context(
+        &self,
+        secrets: BTreeMap<String, String>,
+        kept: &BTreeMap<String, Mapped>,
+    ) -> Mapped {
         minijinja::context! {
             lead => self.lead.clone(),
             lead_uuid => self.asked.lead.to_string(),
@@ -63,6 +67,7 @@ impl Given {
             credit_score => self.credit_score,
             credit_rating => self.credit_rating,
             secret => secrets,
+            kept => kept.clone(),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The mappings of a declared HTTP source, compiled one by one; what is wrong with one is reported with its key.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use hyper::Method;
-use hyper::header::HeaderName;
+use hyper::header::{AUTHORIZATION, HeaderName};
 use minijinja::AutoEscape;
 use serde_json::Value;
 
@@ -11,15 +12,22 @@ use super::answer_mapping::AnswerMapping;
 use super::body::{Body, Shape};
 use super::declared::{self, Http};
 use super::expression::{Expression, Template};
-use super::names::{self, Stage, no_mapping};
+use super::names::{self, Known, Stage, no_mapping};
 use super::places::Places;
 use super::request::header_name;
 use super::source::Auth;
 use super::specimen;
+use super::step::{Polling, Step};
 use crate::declaration::{did_you_mean, nearest, quoted};
 use crate::model::{ProductType, RejectReason};
 use crate::partners::catalog::Figures;
 use crate::partners::checker::{Checker, is_absolute_url};
+
+/// How long is waited where nothing says it, before a partner is asked again.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// The shortest such time: what is asked more often is a busy loop.
+const EVERY_MIN: Duration = Duration::from_millis(50);
 
 /// Compiles mappings, and looks at what they name.
 pub(super) struct Mappings<'m, 'c> {
@@ -28,10 +36,112 @@ pub(super) struct Mappings<'m, 'c> {
     pub(super) secrets: &'m [&'m str],
     /// Where those that were compiled stand.
     pub(super) places: Places,
+    /// What the keys of the step that is compiled stand behind.
+    pub(super) prefix: String,
+    /// What the steps before have kept.
+    pub(super) kept: Vec<String>,
 }
 
 impl Mappings<'_, '_> {
-    pub(super) fn method(&mut self, method: Option<&str>) -> Option<Method> {
+    /// One of several steps.
+    pub(super) fn nth_step(
+        &mut self,
+        nth: usize,
+        declared: &declared::Step,
+        count: usize,
+        authorized: bool,
+    ) -> Option<Step> {
+        let key = format!("steps[{nth}]");
+        self.prefix = format!("{key}.");
+        self.check.enter(&key);
+        if nth == 0 && declared.when.is_some() {
+            self.check.at("when", "is for later steps; the first call is always made");
+        }
+        let step = self.step(declared, nth + 1 == count, authorized);
+        self.check.leave();
+        self.prefix.clear();
+        step
+    }
+
+    /// A call; what the `last` one says of its answer stands under `answer`.
+    pub(super) fn step(&mut self, declared: &declared::Step, last: bool, authorized: bool) -> Option<Step> {
+        let method = self.method(declared.method.as_deref());
+        let url = match &declared.url {
+            Some(url) => self.url("url", url),
+            None => {
+                self.check.at("url", "is missing: where leads are sent");
+                None
+            }
+        };
+        let sandbox_url = declared.sandbox_url.as_deref().map(|url| self.url("sandbox_url", url));
+        let query = self.fields("query", &declared.query);
+        let headers = self.headers(&declared.headers);
+        if let (true, Some((name, _))) = (authorized, headers.iter().find(|(name, _)| *name == AUTHORIZATION))
+        {
+            let shown = declared.headers.keys().find(|key| name.as_str().eq_ignore_ascii_case(key));
+            let key = format!("headers.{}", quoted(shown.map_or(name.as_str(), String::as_str)));
+            self.check.at(&key, "stands beside `auth`, which makes that header; leave one out");
+        }
+        let body = self.body(declared);
+        let when = declared.when.as_ref().and_then(|when| self.expression("when", when, Stage::Request));
+        let polling = self.polling(declared);
+        let [error, declined] =
+            [("error", &declared.error), ("declined", &declared.declined)].map(|(key, text)| {
+                let text = text.as_ref()?;
+                if last {
+                    self.check.at(
+                        key,
+                        format!("is for steps that others follow; of the last one `answer.{key}` says it"),
+                    );
+                }
+                self.expression(key, text, Stage::Answer)
+            });
+        self.reject_words("declined", &declined);
+        let keep = self.keep(&declared.keep, last);
+        Some(Step {
+            prefix: self.prefix.clone(),
+            method: method?,
+            url: url?,
+            sandbox_url: sandbox_url.flatten(),
+            query,
+            headers,
+            body: body?,
+            when,
+            polling,
+            error,
+            declined,
+            keep,
+        })
+    }
+
+    fn polling(&mut self, declared: &declared::Step) -> Option<Polling> {
+        let Some(pending) = &declared.pending else {
+            if declared.every.is_some() {
+                self.check.at("every", "stands without `pending`, which says when to ask again");
+            }
+            return None;
+        };
+        let every = declared.every.map_or(EVERY, |every| self.check.duration("every", every));
+        if every < EVERY_MIN {
+            self.check.at("every", format!("must be at least {EVERY_MIN:?}, got {every:?}"));
+        }
+        Some(Polling { pending: self.expression("pending", pending, Stage::Answer)?, every })
+    }
+
+    fn keep(&mut self, declared: &BTreeMap<String, String>, last: bool) -> Vec<(String, Expression)> {
+        if last && !declared.is_empty() {
+            self.check.at("keep", "is for steps that others follow; `answer` sees the whole last answer");
+        }
+        let mut keep = Vec::new();
+        for (name, text) in declared {
+            let compiled = self.expression(&format!("keep.{}", quoted(name)), text, Stage::Answer);
+            keep.extend(compiled.map(|expression| (name.clone(), expression)));
+        }
+        self.kept.extend(declared.keys().cloned());
+        keep
+    }
+
+    fn method(&mut self, method: Option<&str>) -> Option<Method> {
         let known = [Method::POST, Method::GET, Method::PUT, Method::PATCH];
         let wanted = method.unwrap_or("POST");
         let found = known.into_iter().find(|method| method.as_str() == wanted);
@@ -41,7 +151,7 @@ impl Mappings<'_, '_> {
         found
     }
 
-    pub(super) fn url(&mut self, key: &str, url: &str) -> Option<Template> {
+    fn url(&mut self, key: &str, url: &str) -> Option<Template> {
         self.check.url(key, url);
         self.template(key, url, AutoEscape::None)
     }
@@ -72,11 +182,7 @@ impl Mappings<'_, '_> {
         }
     }
 
-    pub(super) fn fields(
-        &mut self,
-        key: &str,
-        fields: &BTreeMap<String, String>,
-    ) -> Vec<(String, Expression)> {
+    fn fields(&mut self, key: &str, fields: &BTreeMap<String, String>) -> Vec<(String, Expression)> {
         let compiled = fields.iter().filter_map(|(name, text)| {
             let key = format!("{key}.{}", quoted(name));
             Some((name.clone(), self.expression(&key, text, Stage::Request)?))
@@ -84,7 +190,7 @@ impl Mappings<'_, '_> {
         compiled.collect()
     }
 
-    pub(super) fn headers(&mut self, headers: &BTreeMap<String, String>) -> Vec<(HeaderName, Expression)> {
+    fn headers(&mut self, headers: &BTreeMap<String, String>) -> Vec<(HeaderName, Expression)> {
         let mut compiled = Vec::new();
         for (name, text) in headers {
             let key = format!("headers.{}", quoted(name));
@@ -97,7 +203,7 @@ impl Mappings<'_, '_> {
         compiled
     }
 
-    pub(super) fn body(&mut self, http: &Http) -> Option<Body> {
+    fn body(&mut self, http: &declared::Step) -> Option<Body> {
         match (&http.json, &http.form, &http.xml) {
             (None, None, None) => Some(Body::Empty),
             (Some(json), None, None) => {
@@ -197,14 +303,9 @@ impl Mappings<'_, '_> {
         };
         let error = of("answer.error", &declared.error);
         let declined = of("answer.declined", &declared.declined);
-        for word in declined.iter().flat_map(Expression::literals) {
-            if RejectReason::from_wire(word).is_none() {
-                let known = crate::model::one_of(RejectReason::WIRE);
-                let hint = did_you_mean(nearest(word, RejectReason::WIRE.iter().copied()));
-                self.check.at("answer.declined", format!("must be {known}, got `{word}`{hint}"));
-            }
-        }
-        if http.xml.is_some() && declared.offers.is_none() {
+        self.reject_words("answer.declined", &declined);
+        let xml = http.steps.last().map_or(&http.xml, |step| &step.xml);
+        if xml.is_some() && declared.offers.is_none() {
             let message = "is missing: where its offers stand in the answer, such as `response.Offers.Offer`";
             self.check.at("answer.offers", message);
         }
@@ -212,6 +313,17 @@ impl Mappings<'_, '_> {
         let offers = self.expression("answer.offers", offers, Stage::Answer);
         let offer = self.figures(&declared.offer, product_type, &keys);
         Some(AnswerMapping { error, declined, offers: offers?, offer, keys })
+    }
+
+    /// Wants words of the API where a mapping says why a partner declines.
+    fn reject_words(&mut self, key: &str, declined: &Option<Expression>) {
+        for word in declined.iter().flat_map(Expression::literals) {
+            if RejectReason::from_wire(word).is_none() {
+                let known = crate::model::one_of(RejectReason::WIRE);
+                let hint = did_you_mean(nearest(word, RejectReason::WIRE.iter().copied()));
+                self.check.at(key, format!("must be {known}, got `{word}`{hint}"));
+            }
+        }
     }
 
     fn figures(
@@ -250,9 +362,10 @@ impl Mappings<'_, '_> {
 
     /// Notes where a mapping stands, and looks at every name that it uses.
     fn names(&mut self, key: &str, text: &str, variables: impl IntoIterator<Item = String>, stage: Stage) {
-        self.places.note(key, self.check.line_of(key));
+        self.places.note(&format!("{}{key}", self.prefix), self.check.line_of(key));
+        let sources = Known { secrets: self.secrets, kept: &self.kept };
         for variable in variables {
-            if let Some(fault) = names::fault(key, text, &variable, stage, self.secrets) {
+            if let Some(fault) = names::fault(key, text, &variable, stage, sources) {
                 self.check.at(key, fault);
             }
         }

@@ -14,7 +14,8 @@
 //! [`declared`] is what `[products.<type>.http]` may say; [`check`] compiles it to an [`HttpSource`], or gives every fault
 //! with file, line and key: syntax, unknown attributes of the lead, unknown filters. [`HttpSource::request`] makes a request
 //! of a lead, [`document`] reads the body of an answer, [`HttpSource::answer`] makes [`Answered`] of it. All three are
-//! pure: who sends the request, and how long that may take, is the caller's.
+//! pure: who sends the request, and how long that may take, is the caller's. Partners that want several calls, or to be asked until
+//! they are done, have steps: an [`Exchange`] is how far they are, and [`HttpSource::take`] says what an answer leads to.
 //!
 //! A partner answers with offers of its own catalog: an answer names one by its key (and term) and gives the figures; text,
 //! payout and what the law wants to be shown stand in the file, prepared and stored as those of any catalog offer. What
@@ -29,6 +30,7 @@ mod bounds;
 pub mod check;
 pub mod declared;
 pub mod document;
+pub mod exchange;
 pub mod expression;
 pub mod given;
 mod mapping_error;
@@ -39,9 +41,11 @@ pub mod request;
 pub mod secret;
 pub mod source;
 mod specimen;
+mod step;
 mod xml;
 
-pub use answer::{Answered, Reading};
+pub use answer::{Answered, Reading, Received};
+pub use exchange::{Exchange, Next};
 pub use given::{Asked, Given};
 pub use mapping_error::MappingError;
 pub use request::HttpRequest;

@@ -28,15 +28,24 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    fn names(self) -> Vec<&'static str> {
+    fn names(self, kept: bool) -> Vec<&'static str> {
         let mut names = OF_REQUESTS.to_vec();
         if self != Self::Request {
             names.retain(|name| *name != "secret");
             names.extend(OF_ANSWERS);
         }
         names.extend((self == Self::Offer).then_some("offer"));
+        names.extend(kept.then_some("kept"));
         names
     }
+}
+
+/// What a file declares that mappings may name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) secrets: &'a [&'a str],
+    /// What the steps before have kept.
+    pub(super) kept: &'a [String],
 }
 
 /// Whether a mapping stands where its words may not be repeated.
@@ -50,9 +59,16 @@ pub(super) fn no_mapping(key: &str, fault: String) -> String {
 }
 
 /// What is wrong with a name that the mapping `text` uses; `None` when it is known.
-pub(super) fn fault(key: &str, text: &str, variable: &str, stage: Stage, secrets: &[&str]) -> Option<String> {
+pub(super) fn fault(
+    key: &str,
+    text: &str,
+    variable: &str,
+    stage: Stage,
+    declared: Known<'_>,
+) -> Option<String> {
     let (first, rest) = variable.split_once('.').unwrap_or((variable, ""));
-    let known = stage.names();
+    let Known { secrets, kept } = declared;
+    let known = stage.names(!kept.is_empty());
     if !known.contains(&first) {
         let bare = text.trim() == variable && rest.is_empty();
         // A word on its own is a text without its quotes, whatever it says.
@@ -72,6 +88,9 @@ pub(super) fn fault(key: &str, text: &str, variable: &str, stage: Stage, secrets
             [] => "uses a secret, and `secrets` names none".to_owned(),
             _ => format!("uses a secret that `secrets` does not name; there are {}", secrets.join(", ")),
         }),
+        "kept" if !kept.iter().any(|name| rest.split('.').next() == Some(name)) => {
+            Some(format!("uses what no step before keeps; there are {}", kept.join(", ")))
+        }
         "lead" => attribute(rest),
         _ => None,
     }

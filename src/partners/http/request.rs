@@ -6,11 +6,13 @@ use hyper::{HeaderMap, Method};
 use minijinja::value::Value as Mapped;
 
 use super::body::Body;
+use super::exchange::Exchange;
 use super::expression::{Expression, text};
 use super::given::Given;
 use super::mapping_error::MappingError;
 use super::secret::Secrets;
 use super::source::HttpSource;
+use super::step::Step;
 use crate::planted::{Planted, planted};
 
 /// A request to a partner, ready to be sent. Holds a person's data and secrets, so it is not `Debug`.
@@ -27,20 +29,37 @@ pub struct HttpRequest {
 }
 
 impl HttpSource {
-    /// Makes the request for a lead; `None` for a test lead of a partner that has no sandbox.
+    /// Makes the request of the call that an exchange has come to; `None` for a test lead of a partner that has no sandbox.
     ///
     /// # Errors
     /// The first mapping that could not be run.
-    pub fn request(&self, given: &Given, secrets: Secrets) -> Result<Option<HttpRequest>, MappingError> {
-        let test = given.test() && !planted(Planted::TestsGoLive);
+    pub fn request(
+        &self,
+        exchange: &Exchange,
+        given: &Given,
+        secrets: Secrets,
+    ) -> Result<Option<HttpRequest>, MappingError> {
+        let step = &self.steps[exchange.step];
+        let context = given.context(self.revealed(secrets), &exchange.kept);
+        let mut request = match step.request(given.test() && !planted(Planted::TestsGoLive), &context) {
+            Ok(Some(request)) => request,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(step.placed(error)),
+        };
+        request.headers.extend(self.basic(&context)?.map(|credentials| (AUTHORIZATION, credentials)));
+        Ok(Some(request))
+    }
+}
+
+impl Step {
+    fn request(&self, test: bool, context: &Mapped) -> Result<Option<HttpRequest>, MappingError> {
         let (key, url) = match (&self.sandbox_url, test) {
             (Some(sandbox), true) => ("sandbox_url", sandbox),
             (None, true) => return Ok(None),
             (_, false) => ("url", &self.url),
         };
-        let context = given.context(self.revealed(secrets));
-        let mut url = url.run(key, &context)?;
-        let query = fields("query", &self.query, &context)?;
+        let mut url = url.run(key, context)?;
+        let query = fields("query", &self.query, context)?;
         if !query.is_empty() {
             url.push(if url.contains('?') { '&' } else { '?' });
             url.push_str(&encoded(&query));
@@ -49,25 +68,24 @@ impl HttpSource {
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
             let key = format!("headers.{name}");
-            let value = value.run(&key, &context)?;
+            let value = value.run(&key, context)?;
             if let Some(text) = text(&value) {
                 let value = HeaderValue::try_from(text);
                 let value = value.map_err(|_| MappingError::new(&key, "holds what no header may hold"))?;
                 headers.insert(name.clone(), value);
             }
         }
-        headers.extend(self.basic(&context)?.map(|credentials| (AUTHORIZATION, credentials)));
         let (content_type, body) = match &self.body {
             Body::Empty => (None, Bytes::new()),
             Body::Json(shape) => {
-                let value = shape.fill(&context)?.unwrap_or_default();
+                let value = shape.fill(context)?.unwrap_or_default();
                 (Some("application/json"), value.to_string().into())
             }
             Body::Form(form) => {
-                let fields = fields("form", form, &context)?;
+                let fields = fields("form", form, context)?;
                 (Some("application/x-www-form-urlencoded"), encoded(&fields).into())
             }
-            Body::Xml(template) => (Some("application/xml"), template.run("xml", &context)?.into()),
+            Body::Xml(template) => (Some("application/xml"), template.run("xml", context)?.into()),
         };
         if let Some(content_type) = content_type {
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(content_type));

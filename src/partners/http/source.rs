@@ -3,29 +3,22 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hyper::Method;
-use hyper::header::HeaderName;
-
 use super::answer_mapping::AnswerMapping;
-use super::body::Body;
-use super::expression::{Expression, Template};
+use super::expression::Expression;
 use super::places::Places;
 use super::secret::Secret;
+use super::step::Step;
 
 /// How a partner is asked over HTTP, and what its answers mean.
 #[derive(Debug)]
 pub struct HttpSource {
-    pub(super) method: Method,
-    pub(super) url: Template,
-    pub(super) sandbox_url: Option<Template>,
-    pub(super) query: Vec<(String, Expression)>,
-    pub(super) headers: Vec<(HeaderName, Expression)>,
-    pub(super) body: Body,
+    /// Its calls in their order, at least one.
+    pub(super) steps: Vec<Step>,
     pub(super) secrets: BTreeMap<String, Option<Secret>>,
     pub(super) answer: AnswerMapping,
     pub(super) auth: Option<Auth>,
     /// Where it is called, by key: scheme and host, as far as the file says them.
-    pub hosts: Vec<(&'static str, String)>,
+    pub hosts: Vec<(String, String)>,
     /// Where its mappings stand.
     pub places: Places,
     /// How the partner is reached.
@@ -35,7 +28,7 @@ pub struct HttpSource {
 impl HttpSource {
     /// Whether the partner takes test leads.
     pub fn has_sandbox(&self) -> bool {
-        self.sandbox_url.is_some()
+        self.steps.iter().all(|step| step.sandbox_url.is_some())
     }
 }
 

@@ -72,7 +72,8 @@ fn read(answer: &str, xml: &str) -> Reading {
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let source = seat.http.as_ref().unwrap();
     let given = Given::of(&facts, &asked);
-    source.answer(StatusCode::OK, &headers, xml.as_bytes(), &given, &facts, &fitting).unwrap()
+    let received = Received { status: StatusCode::OK, headers: &headers, body: xml.as_bytes() };
+    source.answer(&Exchange::default(), received, &given, &facts, &fitting).unwrap()
 }
 
 fn quotes(reading: &Reading) -> usize {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
@@ -30,9 +31,30 @@ pub struct Answer {
 /// The answers of every partner by case.
 #[derive(Debug, Default)]
 pub struct Cases {
-    answers: BTreeMap<String, BTreeMap<String, Answer>>,
+    answers: BTreeMap<String, BTreeMap<String, Case>>,
     skipped: Vec<String>,
 }
+
+/// What a partner answers in a case.
+#[derive(Debug)]
+struct Case {
+    first: Answer,
+    /// To the calls after the first, which name no case: they are known by where they go.
+    later: Vec<Later>,
+}
+
+/// The answers to equal calls, one after the other and then from the start.
+#[derive(Debug)]
+struct Later {
+    method: String,
+    /// What its path ends with.
+    ends: Vec<String>,
+    answers: Vec<Answer>,
+    asked: AtomicUsize,
+}
+
+/// How many segments at the end of a path tell calls apart.
+const SEGMENTS: usize = 2;
 
 /// What a request asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,6 +71,21 @@ pub enum Asked<'c> {
 #[derive(Deserialize)]
 struct CaseFile {
     response: Option<Response>,
+    #[serde(default)]
+    calls: Vec<Turn>,
+}
+
+/// A call and what is answered to it.
+#[derive(Deserialize)]
+struct Turn {
+    call: Call,
+    response: Response,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    method: String,
+    url: String,
 }
 
 #[derive(Deserialize)]
@@ -82,12 +119,12 @@ impl Cases {
                 let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
                 let text = fs::read(&file).map_err(|error| fault(&error))?;
                 let case: CaseFile = serde_json::from_slice(&text).map_err(|error| fault(&error))?;
-                let Some(response) = case.response else {
-                    cases.skip(&file, "has no `response`");
-                    continue;
-                };
-                let answer = response.answer().map_err(|error| fault(&error))?;
-                cases.answers.entry(name(&partner)).or_default().insert(name(&file), answer);
+                match case.read().map_err(|error| fault(&error))? {
+                    Some(case) => {
+                        drop(cases.answers.entry(name(&partner)).or_default().insert(name(&file), case));
+                    }
+                    None => cases.skip(&file, "has no `response`"),
+                }
             }
         }
         cases.skipped.sort();
@@ -124,16 +161,67 @@ impl Cases {
             .collect()
     }
 
-    /// What a partner answers to a body.
-    pub fn asked(&self, key: &str, body: &[u8]) -> Asked<'_> {
+    /// What a partner answers to a request.
+    pub fn asked(&self, key: &str, method: &str, path: &str, body: &[u8]) -> Asked<'_> {
         let Some(cases) = self.answers.get(key) else { return Asked::Unknown };
         let wanted = trigger(&String::from_utf8_lossy(body));
+        if wanted.is_none() {
+            let later = cases.iter().find_map(|(name, case)| Some((name, case.later(method, path)?)));
+            if let Some((name, answer)) = later {
+                return Asked::Usual(name, answer);
+            }
+        }
         match (&wanted, cases.get_key_value(wanted.as_deref().unwrap_or(USUAL))) {
-            (Some(_), Some((name, answer))) => Asked::Named(name, answer),
-            (None, Some((name, answer))) => Asked::Usual(name, answer),
+            (Some(_), Some((name, case))) => Asked::Named(name, &case.first),
+            (None, Some((name, case))) => Asked::Usual(name, &case.first),
             (_, None) => Asked::Unknown,
         }
     }
+}
+
+impl CaseFile {
+    /// The answers; nothing where there are none.
+    fn read(self) -> Result<Option<Case>, String> {
+        let mut turns = self.calls.into_iter();
+        let first = match (self.response, turns.next()) {
+            (Some(response), _) => response,
+            (None, Some(turn)) => turn.response,
+            (None, None) => return Ok(None),
+        };
+        let mut case = Case { first: first.answer()?, later: Vec::new() };
+        for Turn { call: Call { method, url }, response } in turns {
+            let (ends, answer) = (ends(&url), response.answer()?);
+            match case.later.iter_mut().find(|later| later.is(&method, &ends)) {
+                Some(later) => later.answers.push(answer),
+                None => {
+                    case.later.push(Later { method, ends, answers: vec![answer], asked: AtomicUsize::new(0) })
+                }
+            }
+        }
+        Ok(Some(case))
+    }
+}
+
+impl Case {
+    fn later(&self, method: &str, path: &str) -> Option<&Answer> {
+        let ends = ends(path);
+        let later = self.later.iter().find(|later| later.is(method, &ends))?;
+        later.answers.get(later.asked.fetch_add(1, Ordering::Relaxed) % later.answers.len())
+    }
+}
+
+impl Later {
+    fn is(&self, method: &str, ends: &[String]) -> bool {
+        self.method == method && self.ends == ends
+    }
+}
+
+/// The last segments of the path of an address.
+fn ends(url: &str) -> Vec<String> {
+    let url = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let segments: Vec<&str> = path.split('/').skip(1).filter(|segment| !segment.is_empty()).collect();
+    segments[segments.len().saturating_sub(SEGMENTS)..].iter().map(|segment| (*segment).to_owned()).collect()
 }
 
 /// The name that follows a trigger.
@@ -176,7 +264,9 @@ impl Response {
 mod tests {
     use std::fs;
 
-    use super::{Cases, trigger};
+    use serde_json::json;
+
+    use super::{Asked, Cases, trigger};
 
     #[test]
     fn what_answers_nothing_is_named_with_the_reason() {
@@ -202,6 +292,29 @@ mod tests {
                 "notes.md is no `.json`"
             ]
         );
+    }
+
+    #[test]
+    fn later_calls_are_known_by_where_they_go_and_answered_in_their_order() {
+        let directory = tempfile::tempdir().unwrap();
+        let lender = directory.path().join("lender");
+        fs::create_dir(&lender).unwrap();
+        let call = |method: &str, url: &str, text: &str| json!({"call": {"method": method, "url": url}, "response": {"status": 200, "text": text}});
+        let status = "https://lender.example/v1/applications/A-1";
+        let calls = [
+            call("POST", "https://lender.example/v1/applications", "A-1"),
+            call("GET", status, "wait"),
+            call("GET", status, "done"),
+        ];
+        fs::write(lender.join("offers.json"), json!({"calls": calls}).to_string()).unwrap();
+        let cases = Cases::load(directory.path()).unwrap();
+        let asked = |method, path| match cases.asked("lender", method, path, b"") {
+            Asked::Usual("offers", answer) => String::from_utf8_lossy(&answer.body).into_owned(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(asked("POST", "/lender/applications"), "A-1");
+        let polled = [(); 3].map(|()| asked("GET", "/lender/applications/A-1"));
+        assert_eq!(polled, ["wait", "done", "wait"]);
     }
 
     #[test]

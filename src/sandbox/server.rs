@@ -79,7 +79,7 @@ impl Simulator {
             return Ok(json_response(StatusCode::OK, &token));
         }
         let (fate, after) = self.chance.draw();
-        let (case, answer, fate) = match self.cases.asked(key, &body.to_bytes()) {
+        let (case, answer, fate) = match self.cases.asked(key, method.as_str(), &path, &body.to_bytes()) {
             Asked::Named(case, answer) => (case, answer, Fate::Answered),
             Asked::Usual(case, answer) => (case, answer, fate),
             Asked::Unknown => {

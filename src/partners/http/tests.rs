@@ -7,7 +7,7 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use uuid::Uuid;
 
-use super::{Answered, Asked, Given, Reading};
+use super::{Answered, Asked, Exchange, Given, Reading, Received};
 use crate::model::{CreditBands, Lead};
 use crate::partners::{Book, Facts};
 

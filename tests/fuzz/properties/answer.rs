@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use offerd::model::{CreditBands, Lead};
-use offerd::partners::http::{Answered, Asked, Given};
+use offerd::partners::http::{Answered, Asked, Exchange, Given, Received};
 use offerd::partners::quote::Spread;
 use offerd::partners::{Book, Facts, Quote, Seat, SeatTemplate, Terms};
 use uuid::Uuid;
@@ -49,7 +49,13 @@ pub fn holds(bytes: &[u8]) {
     let facts = facts(&SAMPLE.lead);
     let given = given(&SAMPLE.lead, &asked());
     let offers: Vec<_> = seat.offers.iter().collect();
-    let reading = match source.answer(status, &headers, body, &given, &facts, &offers) {
+    let received = Received { status, headers: &headers, body };
+    // The first answer of several leads on to a further call, or is the last.
+    let mut exchange = Exchange::default();
+    if let Err(error) = source.take(&mut exchange, received, &given) {
+        return assert!(!error.to_string().contains(CANARY), "{error}");
+    }
+    let reading = match source.answer(&exchange, received, &given, &facts, &offers) {
         Ok(reading) => reading,
         Err(error) => return assert!(!error.to_string().contains(CANARY), "{error}"),
     };

@@ -82,7 +82,7 @@ fn write(engine: &Engine, offers: &[(&Seat, &CatalogOffer, Quote)], made_at: i64
             out.push(b',');
         }
         let uuid = engine.records.templates.ids.preview(&seat.identity.key, seat.product_type, &offer.name);
-        let url = format!("{}/click/{uuid}", engine.base_url);
+        let url = engine.base_url.absolute(format_args!("/click/{uuid}"));
         let place = Place { uuid, url: &url, rank: nth + 1, made_at };
         write_offer(&mut out, &offer.text, quote, place);
     }

@@ -19,7 +19,7 @@ use crate::matching::partner_clients::PartnerClients;
 use crate::matching::refused::Refused;
 use crate::matching::showing::rate_table;
 use crate::matching::submission::Submission;
-use crate::model::{CreditBands, Lead, Viewer};
+use crate::model::{BaseUrl, CreditBands, Lead, Viewer};
 use crate::partner_files::{PartnerFile, partner};
 use crate::partners::Book;
 use crate::records::Records;
@@ -78,7 +78,7 @@ pub(crate) async fn matchmaker(
     let records = Records::of(store);
     let book = book(partners);
     records.templates.keep(&book).await.unwrap();
-    let base_url = "http://offers.example".to_owned();
+    let base_url = BaseUrl::from("http://offers.example".to_owned());
     let clients = PartnerClients::new(WireSettings::default());
     let engine = Engine::with_clock(records, book, clients, rules, base_url, clock.clone());
     Matchmaker::new(engine, vec![Arbiter::current()])

@@ -329,6 +329,13 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
             1000,
             found,
         ) as u64,
+        displays_kept_per_offer: count(
+            "limits.displays_kept_per_offer",
+            raw.displays_kept_per_offer,
+            1,
+            1000,
+            found,
+        ) as u64,
         publishable_merge: duration(
             "limits.publishable_merge",
             raw.publishable_merge,

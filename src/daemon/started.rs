@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 use uuid::Uuid;
 
 use super::bound::Bound;
@@ -113,6 +113,7 @@ impl Started {
         let [api, integrations] = [api, integrations].map(|listener| listener.on(spread.clone()));
         let public = Public::serve(api, integrations, app, &reception);
         welcome(&settings, &tokens, &run_file, sign_in).await?;
+        settings.offer_pages.without_token(&tokens.holders()).iter().for_each(|remark| warn!("{remark}"));
 
         tell_ready(&health, &store, &run_file);
         let reloading = Reloading { config, settings, in_force, engine, reception, vehicles, shown, filter };

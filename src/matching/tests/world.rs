@@ -59,6 +59,7 @@ pub(crate) fn rules() -> Rules {
         partners_per_lead: 100,
         offers_per_partner: 40,
         clicks_kept_per_offer: 10,
+        displays_kept_per_offer: 10,
         loan_reports: Kept { time: Duration::from_secs(60), per_company: 10 },
     }
 }

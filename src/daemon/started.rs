@@ -113,7 +113,6 @@ impl Started {
         let [api, integrations] = [api, integrations].map(|listener| listener.on(spread.clone()));
         let public = Public::serve(api, integrations, app, &reception);
         welcome(&settings, &tokens, &run_file, sign_in).await?;
-        settings.offer_pages.without_token(&tokens.holders()).iter().for_each(|remark| warn!("{remark}"));
 
         tell_ready(&health, &store, &run_file);
         let reloading = Reloading { config, settings, in_force, engine, reception, vehicles, shown, filter };
@@ -246,7 +245,7 @@ fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<J
     ]
 }
 
-/// Greets an operator who has just begun.
+/// Greets an operator who has just begun, and tells any of looks of pages that nobody will see.
 async fn welcome(
     settings: &Settings,
     tokens: &Tokens,
@@ -259,6 +258,7 @@ async fn welcome(
     } else if let Some(sign_in) = &sign_in {
         bootstrap::show_secret(run_file, sign_in);
     }
+    settings.offer_pages.without_token(&tokens.holders()).iter().for_each(|remark| warn!("{remark}"));
     Ok(())
 }
 

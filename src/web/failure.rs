@@ -147,7 +147,7 @@ impl Failure {
     pub fn unreadable_head() -> Self {
         Self::bad_request(
             "Request head cannot be read: its first line, the name or value of a header, Content-Length or Transfer-Encoding is not as \
-             HTTP/1.1 has it",
+             RFC 9112 has it",
         )
     }
 

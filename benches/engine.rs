@@ -8,7 +8,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use hyper::{HeaderMap, StatusCode};
 use offerd::matching::limiter::Limiter;
 use offerd::matching::rendering::render;
-use offerd::model::{AttributeKind, CreditBands, Lead};
+use offerd::model::{AttributeKind, BaseUrl, CreditBands, Lead};
 use offerd::partners::eligibility::{Condition, Test};
 use offerd::partners::facts::Subject;
 use offerd::partners::http::{Answered, Asked, Exchange, Given, Received, Secrets};
@@ -183,8 +183,9 @@ fn rate_table(criterion: &mut Criterion) {
     group.bench_function("fold_and_rank", |bencher| {
         bencher.iter_batched(|| empty.clone(), fold, BatchSize::SmallInput);
     });
+    let base_url = BaseUrl::from("http://127.0.0.1:8080".to_owned());
     group.bench_function("show", |bencher| {
-        bencher.iter(|| render(&full, "http://127.0.0.1:8080", &answers.texts).expect("texts are there"));
+        bencher.iter(|| render(&full, &base_url, &answers.texts).expect("texts are there"));
     });
     group.finish();
 }

@@ -37,6 +37,9 @@ pub struct Report {
     pub partners: BookDiff,
     /// In the settings.
     pub settings: SettingsDiff,
+    /// What is no fault, but may not be what was meant, a sentence each.
+    #[serde(default)]
+    pub remarks: Vec<String>,
 }
 
 /// A book in figures.

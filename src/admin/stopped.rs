@@ -15,6 +15,7 @@ use super::{App, Health, surface};
 use crate::config::Settings;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Engine, Rules};
+use crate::model::BaseUrl;
 use crate::partners::Book;
 use crate::records::Records;
 use crate::reload;
@@ -59,7 +60,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         settings_files: None,
         locked: false,
     };
-    let base_url = settings.api.base_url.clone().unwrap_or_default();
+    let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_default());
     let (clients, rules) = (PartnerClients::new(settings.wire), Rules::from(&settings));
     let of_engine = store.clone();
     App {

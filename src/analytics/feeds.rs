@@ -9,7 +9,7 @@ use super::feed::{Feed, Telling};
 use super::form::Form;
 use super::page_request::PageRequest;
 use super::window::Window;
-use crate::model::{FeedPage, Viewer};
+use crate::model::{BaseUrl, FeedPage, Viewer};
 use crate::planted::{Planted, planted};
 use crate::store::entities::CompanyRecord;
 use crate::store::tokens::Tokens;
@@ -45,15 +45,15 @@ impl Horizon {
 #[derive(Debug, Clone)]
 pub struct Feeds {
     store: Store,
-    base_url: String,
+    base_url: BaseUrl,
     page_records_max: usize,
 }
 
 impl Feeds {
     /// Feeds over the store, by whose time of arrivals they tell how old a record is. At most so many records are read for a
     /// page, its first instant apart; one that ends there is followed by the rest.
-    pub fn new(store: Store, base_url: String, page_records_max: usize) -> Self {
-        Self { store, base_url, page_records_max }
+    pub fn new(store: Store, base_url: impl Into<BaseUrl>, page_records_max: usize) -> Self {
+        Self { store, base_url: base_url.into(), page_records_max }
     }
 
     /// Up to where the feeds may be told now. Nothing arrives before that any more: where that is not certain over a restart
@@ -91,7 +91,7 @@ impl Feeds {
         let lost = u64::from(planted(Planted::CursorOffByOne));
         let next = Cursor::to::<F>(request.starting_at(ArrivalTime(window.end().0 + lost)));
         Ok(FeedPage {
-            next_url: format!("{}{}?{next}", self.base_url, F::PATH),
+            next_url: self.base_url.absolute(format_args!("{}?{next}", F::PATH)),
             should_continue_polling: window.goes_on(),
             data,
         })

@@ -4,10 +4,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
+use hyper::Method;
 use serde_json::json;
 
+use super::admin_client::AdminClient;
 use super::page;
 use super::trouble::{BAD_CONFIGURATION, Trouble};
+use crate::admin::key_ring::{Holder, Listed};
 use crate::config::Settings;
 use crate::daemon;
 use crate::declaration::Fault;
@@ -30,9 +33,15 @@ pub struct Arguments {
 }
 
 /// Checks settings and partner files, and shows every fault of both.
-pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
-    let checked = daemon::load(config)
-        .and_then(|daemon::Loaded { settings, book, .. }| Ok((remarks(&settings, &book)?, book)));
+pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+    let loaded = daemon::load(config);
+    let strangers = match &loaded {
+        Ok(daemon::Loaded { settings, .. }) => strangers(settings).await,
+        Err(_) => Vec::new(),
+    };
+    let checked = loaded
+        .and_then(|daemon::Loaded { settings, book, .. }| Ok((remarks(&settings, &book)?, book)))
+        .map(|(remarks, book)| ([remarks, strangers].concat(), book));
     match checked {
         Ok((remarks, book)) if arguments.json => {
             let (partners, seats, offers) = counts(&book);
@@ -62,6 +71,21 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> 
 
 fn counts(book: &Book) -> (usize, usize, usize) {
     (book.partners().len(), book.seats().len(), book.offers())
+}
+
+/// Companies that have looks of their own and no token, as far as a running daemon knows: a stopped one's store is not opened for
+/// this, and the next start tells.
+async fn strangers(settings: &Settings) -> Vec<String> {
+    if settings.offer_pages.companies.is_empty() {
+        return Vec::new();
+    }
+    let Ok(Some(daemon)) = AdminClient::of_daemon(settings).await else { return Vec::new() };
+    let Ok(tokens) = daemon.ask::<Vec<Listed>>(Method::GET, "/tokens").await else { return Vec::new() };
+    let companies = tokens.into_iter().filter_map(|token| match token.holder {
+        Holder::Company(name) => Some(name),
+        Holder::Partner(_) => None,
+    });
+    settings.offer_pages.without_token(&companies.collect())
 }
 
 /// What is no fault, but may not be what was meant.

@@ -157,7 +157,7 @@ pub fn run() -> ExitCode {
     let config = config.as_deref();
     let ended = match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => return serve::run(config),
-        Command::Check(arguments) => check::run(config, &arguments),
+        Command::Check(arguments) => block_on(check::run(config, &arguments)),
         Command::Doctor(arguments) => block_on(doctor::run(config, &arguments)),
         Command::Console(arguments) => block_on(console::run(config, &arguments)),
         Command::Token(command) => block_on(token::run(config, command)),

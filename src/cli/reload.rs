@@ -83,7 +83,7 @@ async fn reload(settings: &Settings) -> Result<Outcome, String> {
 
 /// The report for people.
 fn text(report: &Report) -> String {
-    let Report { book, partners, settings } = report;
+    let Report { book, partners, settings, remarks } = report;
     let mut text = String::new();
     if report.changes_nothing() {
         text.push_str("reloaded; nothing has changed\n");
@@ -109,6 +109,7 @@ fn text(report: &Report) -> String {
     for change in &settings.waiting_for_restart {
         text.push_str(&format!("  ! {}\n", setting(change)));
     }
+    remarks.iter().for_each(|remark| text.push_str(&format!("  ? {remark}\n")));
     let figures = format!("{} partners, {} offers, book {}\n", book.partners, book.offers, book.fingerprint);
     text + &figures
 }

@@ -318,17 +318,13 @@ fn matching(raw: &RawMatching, found: &mut Found) -> MatchingSettings {
 
 fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettings {
     let [per_company, per_address, clicks_per_offer] = rates(&raw, found);
+    let mut kept = |key: &str, value| count(key, value, 1, 1000, found) as u64;
     LimitSettings {
         per_company,
         per_address,
         clicks_per_offer,
-        clicks_kept_per_offer: count(
-            "limits.clicks_kept_per_offer",
-            raw.clicks_kept_per_offer,
-            1,
-            1000,
-            found,
-        ) as u64,
+        clicks_kept_per_offer: kept("limits.clicks_kept_per_offer", raw.clicks_kept_per_offer),
+        displays_kept_per_offer: kept("limits.displays_kept_per_offer", raw.displays_kept_per_offer),
         publishable_merge: duration(
             "limits.publishable_merge",
             raw.publishable_merge,

@@ -102,6 +102,7 @@ pub(super) struct RawLimits {
     pub clicks_per_second_per_offer: i64,
     pub burst_clicks_per_offer: i64,
     pub clicks_kept_per_offer: i64,
+    pub displays_kept_per_offer: i64,
     pub publishable_merge: HumanDuration,
     pub prefill_lifetime: HumanDuration,
     pub prefill_reads: i64,

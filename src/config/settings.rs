@@ -1,6 +1,6 @@
 //! The settings as the daemon uses them: checked, in types, with their units.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -105,6 +105,22 @@ pub struct OfferPageSettings {
     pub companies: BTreeMap<String, BrandSettings>,
 }
 
+impl OfferPageSettings {
+    /// A sentence for each company that has pages of its own looks and no token, so that nobody will ever see them. `known` are the
+    /// companies with tokens.
+    pub fn without_token(&self, known: &BTreeSet<String>) -> Vec<String> {
+        let strangers = self.companies.keys().filter(|company| !known.contains(*company));
+        let there_are = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let sentence = |company: &String| {
+            format!(
+                "`offer_pages.companies` names `{company}`, which has no token, so its looks are never shown; companies with tokens \
+                 are: {there_are}. Write the name as `offerd token list` has it, or make a token with `offerd token create`"
+            )
+        };
+        strangers.map(sentence).collect()
+    }
+}
+
 /// How a page looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrandSettings {
@@ -171,6 +187,8 @@ pub struct LimitSettings {
     pub clicks_per_offer: Option<RateSettings>,
     /// Clicks on one offer that are kept.
     pub clicks_kept_per_offer: u64,
+    /// Displays of one offer that images tell of and that are kept.
+    pub displays_kept_per_offer: u64,
     /// How long after a lead was made a publishable token may merge into it.
     pub publishable_merge: Duration,
     /// Data of leads that wait to be taken up.

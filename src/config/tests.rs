@@ -158,6 +158,18 @@ fn the_default_file_explains_every_key() {
     assert_eq!(count, Settings::from_layers(None, []).unwrap().describe().len());
 }
 
+/// What is shown of a table of a company's own can be taken as it stands there.
+#[test]
+fn the_default_file_has_a_whole_example_of_pages_of_a_company() {
+    let lines = DEFAULTS.lines().skip_while(|line| !line.starts_with("# [offer_pages.companies."));
+    let lines: Vec<&str> = lines.map_while(|line| line.strip_prefix("# ")).collect();
+    let pages = of(&lines.join("\n")).offer_pages;
+    assert_eq!(pages.companies["Acme Loans"].name.as_deref(), Some("Acme"));
+    assert_ne!(pages.companies["Acme Loans"].colour, pages.brand.colour);
+    assert_ne!(pages.companies["Acme Loans"].dark_colour, pages.brand.dark_colour);
+    assert_eq!(lines.len(), 4);
+}
+
 /// A key that is in the types but not in the file would be missing when the defaults are read, and one that is in
 /// the file only would be unknown; so this also holds of each key taken alone.
 #[test]
@@ -216,10 +228,18 @@ fn a_company_has_pages_of_its_own_colours_and_what_is_not_read_well_is_told() {
     let pages = of(file).offer_pages;
     let acme = &pages.companies["Acme Loans, Inc."];
     assert_eq!(
-        (acme.name.as_deref(), acme.colour, pages.brand.name),
+        (acme.name.as_deref(), acme.colour, pages.brand.name.as_deref()),
         (Some("Acme"), pages.brand.colour, None)
     );
     assert_eq!((acme.colour.to_string(), acme.dark_colour.to_string()), ("#1d4ed8".into(), "#ffffff".into()));
+
+    let known = ["Acme Loans", "Sandbox"].map(str::to_owned).into();
+    let told = pages.without_token(&known);
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].contains("`Acme Loans, Inc.`") && told[0].contains("`Acme Loans`, `Sandbox`"),
+        "{told:?}"
+    );
 
     let file = "[offer_pages]\ncolour = 'green'\nframe_ancestors = ['*', \"https://a.example; script-src *\"]\n\
                 open_for = '32days'\n[offer_pages.companies.'Acme Loans']\ncolour = '#ffcc00'\ndark_colour = '#333333'\n\

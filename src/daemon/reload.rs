@@ -23,6 +23,7 @@ use crate::partners::Book;
 use crate::partners::diff::BookDiff;
 use crate::reference::Vehicles;
 use crate::reload::{BookFigures, Outcome, Report};
+use crate::store::tokens::Tokens;
 use crate::telemetry::logging::Filter;
 use crate::telemetry::metrics::{BOOK_FINGERPRINT, RELOADED_AT, RELOADS};
 
@@ -94,6 +95,9 @@ impl Reloading {
             book: BookFigures::from(&book),
             partners: BookDiff::between(&old.book, &book),
             settings: settings_diff,
+            remarks: later
+                .offer_pages
+                .without_token(&Tokens::of(self.engine.records.store.clone()).holders()),
         };
         self.take_in(settings, book, clients, renewals);
         self.vehicles.send_replace(Arc::new(vehicles));
@@ -128,7 +132,8 @@ pub fn note_book(book: &Book) {
 /// One line of the log, and one for each fault and each setting that waits.
 fn tell(outcome: &Outcome) {
     match outcome {
-        Outcome::Reloaded(Report { book, partners, settings }) => {
+        Outcome::Reloaded(Report { book, partners, settings, remarks }) => {
+            remarks.iter().for_each(|remark| warn!("{remark}"));
             for SettingChange { key, before, after, source } in &settings.waiting_for_restart {
                 warn!(key, running = before, set = after, source, "a setting waits for a restart");
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 use uuid::Uuid;
 
 use super::bound::Bound;
@@ -25,6 +25,7 @@ use crate::hindsight::funnel;
 use crate::http;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Engine, Matchmaker, recovery};
+use crate::model::BaseUrl;
 use crate::partners::Book;
 use crate::records::Records;
 use crate::reload::{Requests, channel as reload_requests};
@@ -70,7 +71,7 @@ impl Started {
         let Opened { records, tokens } = opened;
         let store = records.store.clone();
         let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
-        let base_url = settings.api.base_url.clone().unwrap_or_else(|| api.url());
+        let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_else(|| api.url()));
 
         let threads = EngineThreads::start(settings.engine.threads);
         let (traces, delivery) = traces(&settings)?;
@@ -244,7 +245,7 @@ fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<J
     ]
 }
 
-/// Greets an operator who has just begun.
+/// Greets an operator who has just begun, and tells any of looks of pages that nobody will see.
 async fn welcome(
     settings: &Settings,
     tokens: &Tokens,
@@ -257,6 +258,7 @@ async fn welcome(
     } else if let Some(sign_in) = &sign_in {
         bootstrap::show_secret(run_file, sign_in);
     }
+    settings.offer_pages.without_token(&tokens.holders()).iter().for_each(|remark| warn!("{remark}"));
     Ok(())
 }
 
@@ -289,7 +291,7 @@ fn written(run_file: &RunFile, settings: &Settings) -> Result<Written, Fatal> {
 }
 
 /// What matches leads by these settings, with a client for every partner of the book.
-fn engine(records: Records, book: Book, settings: &Settings, base_url: String) -> Result<Engine, Fatal> {
+fn engine(records: Records, book: Book, settings: &Settings, base_url: BaseUrl) -> Result<Engine, Fatal> {
     let clients = PartnerClients::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
     let engine = Engine::new(records, book, clients, settings.into(), base_url);
     Ok(engine.keeping(settings.limits.shown_bytes))

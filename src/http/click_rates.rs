@@ -19,6 +19,7 @@ use crate::web::{Allowances, Failure, Request, Standing};
 pub struct ClickRates {
     addresses: Option<Allowances<IpAddr>>,
     offers: Option<Allowances<Uuid>>,
+    previews: Option<Allowances<(Uuid, IpAddr)>>,
     displays: Option<Allowances<Uuid>>,
     trusted_proxies: Vec<IpNet>,
 }
@@ -35,6 +36,7 @@ impl ClickRates {
         Self {
             addresses: limits.per_address.map(|of| Allowances::new("click_address", rate(of))),
             offers: limits.clicks_per_offer.map(|of| Allowances::new("click_offer", rate(of))),
+            previews: limits.clicks_per_offer.map(|of| Allowances::new("click_preview", rate(of))),
             displays: limits.clicks_per_offer.map(|of| Allowances::new("display_offer", rate(of))),
             trusted_proxies: limits.trusted_proxies.clone(),
         }
@@ -62,6 +64,17 @@ impl ClickRates {
     /// 429.
     pub fn count_offer(&self, offer: Uuid) -> Result<(), Failure> {
         self.offers.as_ref().map_or(Ok(()), |offers| within(offers.take(&offer), "click_offer_rate"))
+    }
+
+    /// Counts a click for an offer of a preview and whoever clicks: an offer of a table is one person's, that of a preview everybody's,
+    /// and who opens it for ever keeps nobody else from it.
+    ///
+    /// # Errors
+    /// 429.
+    pub fn count_preview(&self, request: &Request, offer: Uuid) -> Result<(), Failure> {
+        let client = self.previews.as_ref().zip(request.client(&self.trusted_proxies));
+        client
+            .map_or(Ok(()), |(previews, client)| within(previews.take(&(offer, client)), "click_offer_rate"))
     }
 
     /// Counts a display of an offer that a page tells of; whether it is to be recorded. As often as it may be clicked.

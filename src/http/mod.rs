@@ -104,7 +104,7 @@ impl App {
         vehicles: watch::Receiver<Arc<Vehicles>>,
     ) -> Self {
         let version = env!("CARGO_PKG_VERSION");
-        let made_with = format!("{version} {SHOWN_AS} {}", matchmaker.engine().base_url);
+        let made_with = format!("{version} {SHOWN_AS} {}", &*matchmaker.engine().base_url);
         let engine = matchmaker.engine();
         let docs = Docs::new(Addresses { api: &engine.base_url, integrations });
         let records_max = settings.analytics.page_records_max;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::budget::TimeRules;
 use super::partner_clients::PartnerClients;
 use super::preview_ids::PreviewIds;
-use crate::config::Settings;
+use crate::config::{LimitSettings, Settings};
 use crate::partners::Book;
 use crate::records::loan_reports::Kept;
 use crate::records::offer_ids::OfferIds;
@@ -55,13 +55,15 @@ pub struct Rules {
     pub offers_per_partner: usize,
     /// Most clicks on one offer that are kept.
     pub clicks_kept_per_offer: u64,
+    /// Most displays of one offer that are kept where images tell of them.
+    pub displays_kept_per_offer: u64,
     /// Reports of approval probability that are kept.
     pub loan_reports: Kept,
 }
 
 impl From<&Settings> for Rules {
     fn from(settings: &Settings) -> Self {
-        let clicks_kept_per_offer = settings.limits.clicks_kept_per_offer;
+        let LimitSettings { clicks_kept_per_offer, displays_kept_per_offer, .. } = settings.limits;
         let approval = settings.approval;
         let loan_reports = Kept { time: approval.reports_kept, per_company: approval.reports_per_company };
         let settings = &settings.matching;
@@ -80,6 +82,7 @@ impl From<&Settings> for Rules {
             partners_per_lead: settings.partners_per_lead,
             offers_per_partner: settings.offers_per_partner,
             clicks_kept_per_offer,
+            displays_kept_per_offer,
             loan_reports,
         }
     }

@@ -17,7 +17,7 @@ use super::messages::Snapshot;
 use super::partner_clients::PartnerClients;
 use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
-use crate::model::Viewer;
+use crate::model::{BaseUrl, Viewer};
 use crate::partners::Book;
 use crate::rate_table::record::TableHead;
 use crate::rate_table::table::Table;
@@ -39,7 +39,7 @@ pub struct Engine {
     /// How the asks of partners have ended lately.
     pub statistics: AskStatistics,
     /// Where clicks go, and where the pages of rate tables are.
-    pub base_url: String,
+    pub base_url: BaseUrl,
     /// Follows leads, where there is a collector of traces.
     pub traces: Traces,
     /// The tables that have an actor.
@@ -57,7 +57,7 @@ impl Engine {
         book: Book,
         clients: PartnerClients,
         rules: Rules,
-        base_url: String,
+        base_url: BaseUrl,
     ) -> Self {
         let clock = records.store.clock();
         Self::with_clock(records, book, clients, rules, base_url, clock)
@@ -69,7 +69,7 @@ impl Engine {
         book: Book,
         clients: PartnerClients,
         rules: Rules,
-        base_url: String,
+        base_url: BaseUrl,
         clock: Clock,
     ) -> Self {
         let statistics = AskStatistics::recalled(&records, &book, Utc::now().timestamp_millis());

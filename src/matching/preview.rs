@@ -15,6 +15,10 @@ use crate::partners::catalog::CatalogOffer;
 use crate::partners::template::{OfferPlace, write_offer};
 use crate::partners::{Facts, Fit, Quote, Seat, zip_state};
 
+/// Until when the address of a preview's offer leads on, Unix milliseconds: its uuid does not tell, and nobody is owed anything for a
+/// click, so it is no harm if somebody writes another.
+pub const UNTIL: &str = "until";
+
 /// What is to be previewed.
 #[derive(Debug)]
 pub struct Preview {
@@ -82,7 +86,8 @@ fn write(engine: &Engine, offers: &[(&Seat, &CatalogOffer, Quote)], made_at: i64
             out.push(b',');
         }
         let uuid = engine.records.templates.ids.preview(&seat.identity.key, seat.product_type, &offer.name);
-        let url = format!("{}/click/{uuid}", engine.base_url);
+        let until = offer.text.stands_until(quote, made_at);
+        let url = engine.base_url.absolute(format_args!("/click/{uuid}?{UNTIL}={until}"));
         let place = OfferPlace { uuid, url: &url, rank: nth + 1, made_at };
         write_offer(&mut out, &offer.text, quote, place);
     }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::model::{Originator, Partner, ProductSubType, ProductType, Timestamp};
+use crate::model::{BaseUrl, Originator, Partner, ProductSubType, ProductType, Timestamp};
 use crate::partners::Fingerprint;
 use crate::partners::base_url::absolute_in;
 use crate::partners::template::{OfferPlace, write_offer};
@@ -16,13 +16,12 @@ use crate::records::templates::Templates;
 ///
 /// # Errors
 /// The fingerprint of a text that the store does not have (any more).
-pub fn render(table: &Table, base_url: &str, templates: &Templates) -> Result<Bytes, Fingerprint> {
+pub fn render(table: &Table, base_url: &BaseUrl, templates: &Templates) -> Result<Bytes, Fingerprint> {
     let mut out = Vec::with_capacity(1024 + table.offers() * 2048);
     serde_json::to_writer(&mut out, &Head::of(table, base_url, templates))
         .expect("writing to memory does not fail");
     out.pop();
 
-    let mut url = String::with_capacity(base_url.len() + 48);
     for (name, offers) in table.arrays() {
         begin_array(&mut out, name);
         for (nth, offer) in offers.iter().enumerate() {
@@ -30,10 +29,7 @@ pub fn render(table: &Table, base_url: &str, templates: &Templates) -> Result<By
                 out.push(b',');
             }
             let uuid = templates.ids.uuid(table.head().uuid, offer.number);
-            url.clear();
-            url.push_str(base_url);
-            url.push_str("/click/");
-            url.push_str(uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+            let url = base_url.absolute(format_args!("/click/{uuid}"));
             let place = OfferPlace { uuid, url: &url, rank: nth + 1, made_at: table.head().created_at };
             let template = templates.offer(offer.quote.text)?;
             write_offer(&mut out, &template, &offer.quote, place);
@@ -93,9 +89,9 @@ struct Head {
 }
 
 impl Head {
-    fn of(table: &Table, base_url: &str, templates: &Templates) -> Self {
+    fn of(table: &Table, base_url: &BaseUrl, templates: &Templates) -> Self {
         let head = table.head();
-        let page = format!("{base_url}/offers/{}", templates.page_ids.uuid(head.uuid));
+        let page = base_url.absolute(format_args!("/offers/{}", templates.page_ids.uuid(head.uuid)));
         Self {
             uuid: head.uuid,
             lead_uuid: head.lead,

@@ -13,13 +13,19 @@
 //! | `unreachable` | cannot be reached |
 //! | `malformed` | answers with something that cannot be read |
 //!
-//! What is none of these is ignored, and so is the tag on a live lead.
+//! What is none of these is ignored, unless the client prefers strict handling; the tag on a live lead always is.
 
-use crate::model::{Lead, RejectReason};
+use crate::model::{ApiError, ErrorType, Lead, RejectReason};
 use crate::rate_table::outcome::{Failure, NoOfferReason, Outcome};
 
 /// The client tag.
 const TAG: &str = "sandbox";
+
+/// Faults that are told of one lead: each lists all values.
+const MOST_FAULTS: usize = 20;
+
+/// As a partner answers where nothing else is said.
+const APPROVED: &str = "approved";
 
 /// How a partner is to answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +36,21 @@ pub enum Trigger {
     Silence,
     /// Like this.
     Ends(Outcome),
+}
+
+/// What of the tag brings nothing about, each with the values that there are.
+pub fn faults(lead: &Lead) -> Vec<ApiError> {
+    let values = lead.client_tags.as_ref().and_then(|tags| tags.0.get(TAG)).map_or(&[][..], Vec::as_slice);
+    let nothing = values.iter().enumerate().filter(|(_, value)| {
+        let outcome = value.split_once('=').map_or(value.as_str(), |(_, outcome)| outcome);
+        outcome != APPROVED && Trigger::named(outcome).is_none()
+    });
+    let reasons = RejectReason::ALL.iter().map(|reason| format!("declined:{reason}")).collect::<Vec<_>>();
+    let words = [APPROVED, "declined", "slow", "timed_out", "unreachable", "malformed"];
+    let wanted =
+        format!("must be one of {}, {}, or PARTNER= and one of these", words.join(", "), reasons.join(", "));
+    let fault = |nth| ApiError::at(format!("clientTags.{TAG}[{nth}]"), ErrorType::Malformed, wanted.clone());
+    nothing.take(MOST_FAULTS).map(|(nth, _)| fault(nth)).collect()
 }
 
 impl Trigger {
@@ -80,6 +101,21 @@ mod tests {
         for ignored in ["[]", r#"["approved"]"#, r#"["declined:bad_hair"]"#, r#"["lender=slow"]"#] {
             assert_eq!(trigger(ignored), None, "{ignored}");
         }
+    }
+
+    #[test]
+    fn what_brings_nothing_about_is_told_with_the_values_that_there_are() {
+        let found = |tags: &str| {
+            let lead = format!(r#"{{"clientTags":{{"sandbox":{tags},"other":["fast"]}}}}"#);
+            faults(&Lead::read(lead.as_bytes()).unwrap())
+        };
+        assert_eq!(found(r#"["approved","bank=declined","declined:low_fico","slow","a=approved"]"#), []);
+        let told = found(r#"["slow","fast","bank=declined:bad_hair"]"#);
+        let places: Vec<_> = told.iter().filter_map(|fault| fault.attribute.as_deref()).collect();
+        assert_eq!(places, ["clientTags.sandbox[1]", "clientTags.sandbox[2]"]);
+        let message = told[0].message.as_ref().unwrap();
+        assert!(message.contains("unreachable") && message.contains("declined:low_fico"), "{message}");
+        assert_eq!(found(&format!("{:?}", vec!["fast"; 2 * MOST_FAULTS])).len(), MOST_FAULTS);
     }
 
     #[test]

@@ -21,6 +21,22 @@ pub enum Bounds {
     Number(f64, f64),
     /// A date between this and the day on which it is sent.
     UpToToday(NaiveDate),
+    /// Text of this shape.
+    Text(&'static Shape),
+}
+
+/// How long a text is, and what it is made of.
+#[derive(Debug, PartialEq)]
+pub struct Shape {
+    /// The least and the most characters.
+    length: (usize, usize),
+    /// What may stand there beside letters and digits.
+    also: &'static str,
+    /// Letters that may not, small or capital.
+    never: &'static str,
+    /// The same in words, and as a pattern.
+    wanted: &'static str,
+    pattern: &'static str,
 }
 
 /// Dollars: none is plausible, less is not.
@@ -40,6 +56,33 @@ pub const RATE: Bounds = Bounds::Number(0.0, 400.0);
 /// The birth of somebody who lives.
 pub const BIRTH: Bounds =
     Bounds::UpToToday(NaiveDate::from_ymd_opt(1900, 1, 1).expect("it is in the calendar"));
+/// The number of a vehicle (ISO 3779).
+pub const VIN: Bounds = Bounds::Text(&Shape {
+    length: (17, 17),
+    also: "",
+    never: "IOQ",
+    wanted: "17 letters and digits, none of them I, O or Q",
+    pattern: "^[0-9A-HJ-NPR-Za-hj-npr-z]{17}$",
+});
+/// The number on a licence plate; no state has more than eight characters, spaces and dashes apart.
+pub const PLATE: Bounds = Bounds::Text(&Shape {
+    length: (1, 12),
+    also: " -.",
+    never: "",
+    wanted: "1 to 12 letters, digits, spaces, dashes and dots",
+    pattern: r"^[0-9A-Za-z .-]{1,12}$",
+});
+
+impl Shape {
+    fn holds(&self, text: &str) -> bool {
+        let (least, most) = self.length;
+        let may_stand = |letter: char| {
+            self.also.contains(letter)
+                || letter.is_ascii_alphanumeric() && !self.never.contains(letter.to_ascii_uppercase())
+        };
+        (least..=most).contains(&text.len()) && text.chars().all(may_stand)
+    }
+}
 
 impl Bounds {
     /// What keeps a value that was read from being plausible.
@@ -47,6 +90,7 @@ impl Bounds {
         let holds = match (self, value) {
             (Self::Integer(..) | Self::Number(..), Some(AttributeValue::Number(number))) => self.hold(number),
             (Self::UpToToday(first), Some(AttributeValue::Date(date))) => (first..=today).contains(&date),
+            (Self::Text(shape), Some(AttributeValue::Text(text))) => shape.holds(text),
             _ => true,
         };
         (!holds).then(|| self.fault())
@@ -57,6 +101,7 @@ impl Bounds {
         let value = match sent {
             Scalar::Integer(integer) => AttributeValue::Number(integer as f64),
             Scalar::Float(float) => AttributeValue::Number(float),
+            Scalar::Text(text) if matches!(self, Self::Text(_)) => AttributeValue::Text(text),
             Scalar::Text(text) => AttributeValue::Date(input_kinds::date(text)?),
             Scalar::Flag(_) => return None,
         };
@@ -67,7 +112,7 @@ impl Bounds {
         match self {
             Self::Integer(least, most) => (least as f64..=most as f64).contains(&number),
             Self::Number(least, most) => (least..=most).contains(&number),
-            Self::UpToToday(_) => true,
+            Self::UpToToday(_) | Self::Text(_) => true,
         }
     }
 
@@ -76,6 +121,7 @@ impl Bounds {
             Self::Integer(least, most) => format!("an integer between {least} and {most}"),
             Self::Number(least, most) => format!("a number between {least} and {most}"),
             Self::UpToToday(first) => format!("a date between {first} and today"),
+            Self::Text(shape) => shape.wanted.to_owned(),
         })
     }
 
@@ -89,6 +135,7 @@ impl Bounds {
             Self::Number(least, most) => {
                 (object.minimum, object.maximum) = (Some(least.into()), Some(most.into()));
             }
+            Self::Text(shape) => object.pattern = Some(shape.pattern.to_owned()),
             Self::UpToToday(first) => {
                 object.description = Some(format!("Between {first} and the day on which it is sent."));
             }

@@ -37,6 +37,7 @@
 //! | Smaller sets of v1 | `V1` and `nearest_in_v1` of each set | `v1_values.rs` |
 //! | Credit rating and score | [`CreditBands`] | `credit_bands.rs` |
 //! | ApiError | [`ApiError`] | `api_error.rs` |
+//! | `{base_url}`, and addresses below it | [`BaseUrl`] | `base_url.rs` |
 //! | Schemas of all these | `ToSchema` of each | by derive and macro; `schema.rs` |
 //! | Numbers and times | [`Money`], [`Percent`], [`Timestamp`] | `money.rs`, `percent.rs`, `timestamp.rs` |
 //! | What is plausible | `Bounds`, one row for each | `bounds.rs` |
@@ -48,6 +49,7 @@ mod analytics;
 mod api_error;
 mod attribute;
 mod attribute_value;
+mod base_url;
 mod bounds;
 mod boxed;
 mod card_benefit;
@@ -109,6 +111,7 @@ pub use analytics::{
 pub use api_error::{ApiError, ErrorType};
 pub use attribute::Attribute;
 pub use attribute_value::{AttributeKind, AttributeValue};
+pub use base_url::BaseUrl;
 pub use boxed::Boxed;
 pub use card_benefit::CardBenefit;
 pub use client_tags::ClientTags;

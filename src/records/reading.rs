@@ -83,7 +83,19 @@ pub fn offer(
 /// # Errors
 /// [`Unavailable`], once reported, when that cannot be read.
 pub fn clicks(store: &Store, place: Uuid) -> Result<Option<u64>, Unavailable> {
-    let bytes = store.get(Tree::Clicks, place.as_bytes()).map_err(broken)?;
+    counted(store, Tree::Clicks, place)
+}
+
+/// How many displays of an offer that images told of are kept, by its [place](super::offer_ids::place); `None` while none is.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn displays(store: &Store, place: Uuid) -> Result<Option<u64>, Unavailable> {
+    counted(store, Tree::Displays, place)
+}
+
+fn counted(store: &Store, tree: Tree, place: Uuid) -> Result<Option<u64>, Unavailable> {
+    let bytes = store.get(tree, place.as_bytes()).map_err(broken)?;
     let count = |bytes: Vec<u8>| bytes.try_into().map(u64::from_be_bytes);
     bytes.map(|bytes| count(bytes).map_err(|_| broken("a count has eight bytes"))).transpose()
 }

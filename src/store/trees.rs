@@ -67,6 +67,8 @@ pub enum Tree {
     LoanReports,
     /// How often previews were opened.
     PreviewClicks,
+    /// How many displays of offers are kept.
+    Displays,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -116,7 +118,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 30] = [
+pub const TREES: [TreeRow; 31] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -178,6 +180,8 @@ pub const TREES: [TreeRow; 30] = [
         key: "company uuid, report uuid", value: "whether it is of a test, and the report (JSON)" },
     TreeRow { tree: Tree::PreviewClicks, prefix: b'P', name: "preview_clicks", seal: Seal::Open, kept: Kept::Base,
         key: "day (u32), partner key, zero byte, product type, zero byte, name of the offer", value: "how often it was opened (u64)" },
+    TreeRow { tree: Tree::Displays, prefix: b'D', name: "displays", seal: Seal::Open, kept: Kept::ByTime,
+        key: "rate table uuid, its last 12 bits the offer's number", value: "how many of its displays that images told of are kept (u64)" },
 ];
 
 impl Tree {

@@ -85,6 +85,8 @@ pub const LOAN_REPORTS: &str = "offerd_loan_reports_total";
 pub const OFFER_PAGES: &str = "offerd_offer_pages_total";
 /// Displays that pages of offers told of.
 pub const OFFER_PAGE_DISPLAYS: &str = "offerd_offer_page_displays_total";
+/// Displays that images told of and that are not kept.
+pub const OFFER_DISPLAYS_CUT: &str = "offerd_offer_displays_cut_total";
 /// How much of a limit is used.
 pub const LIMIT_USED: &str = "offerd_limit_used_ratio";
 /// Requests answered.
@@ -171,7 +173,7 @@ pub const WIRE_BREAKER_STATE: &str = "offerd_wire_breaker_state";
 pub const METRICS: &[Metric] = &[
     counter(HTTP_REQUESTS, &["listener", "route", "status"], "Requests answered."),
     seconds(HTTP_REQUEST_SECONDS, &["listener", "route"], "Time from the head of a request to its answer."),
-    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes, company_prefills) or 503 (requests, queue, queue_wait, queue_share, body_bytes); and clicks, prefills and what pages of offers ask for, with 429 (click_address_rate, click_offer_rate, prefill_address_rate); and look-ups of cars, with 400 (vehicles_per_answer)."),
+    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes, company_prefills) or 503 (requests, queue, queue_wait, queue_share, body_bytes); heads over HTTP/1.1 with 431 (head_too_large: api.max_head_bytes) or 400 or 413 (head_unreadable); and clicks, prefills and what pages of offers ask for, with 429 (click_address_rate, click_offer_rate, prefill_address_rate); and look-ups of cars, with 400 (vehicles_per_answer)."),
     gauge(NEW_WORK_LIMIT, &[], "New work that may be in flight, found from how long it queues (limits.queueing_target)."),
     gauge(NEW_WORK_IN_FLIGHT, &[], "New work in flight: let in, and what it wrote is not acknowledged yet."),
     gauge(NEW_WORK_WAITING, &[], "New work that waits to be let in; the limit is limits.queue."),
@@ -196,7 +198,8 @@ pub const METRICS: &[Metric] = &[
     counter(PREVIEW_CLICKS, &["partner", "product_type"], "Clicks on offers of previews that led to a partner; they are of no lead."),
     counter(LOAN_REPORTS, &["event"], "Reports of approval probability that were made, and those that were displaced before their time (approval.reports_kept) because of approval.reports_per_company."),
     counter(OFFER_PAGES, &["answer"], "Pages of offers that were asked for: shown, unknown, expired (offer_pages.open_for)."),
-    counter(OFFER_PAGE_DISPLAYS, &["recorded"], "Displays that pages of offers told of, and whether they are recorded (yes), or not (no): of no offer of an open page, or more often than it may be clicked (limits.clicks_per_second_per_offer)."),
+    counter(OFFER_PAGE_DISPLAYS, &["recorded"], "Displays that pages of offers told of, and whether they are recorded (yes), or not (no): of no offer of an open page, or more often than it may be clicked (limits.clicks_per_second_per_offer), or beyond limits.displays_kept_per_offer."),
+    counter(OFFER_DISPLAYS_CUT, &[], "Displays that images (pixel.gif, seen.gif) told of and that are not kept because of limits.displays_kept_per_offer."),
     gauge(LIMIT_USED, &["partner", "product_type", "limit"], "Share of per_minute, per_day or budget that is used."),
     counter(PARTNER_OUTCOMES, &["partner", "product_type", "outcome"], "How asks ended."),
     seconds(PARTNER_ANSWER_SECONDS, &["partner", "product_type"], "Time from ask to outcome."),

@@ -143,6 +143,20 @@ impl Failure {
         Self::of(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, error)
     }
 
+    /// 400: the head is none of HTTP/1.1.
+    pub fn unreadable_head() -> Self {
+        Self::bad_request(
+            "Request head cannot be read: its first line, the name or value of a header, Content-Length or Transfer-Encoding is not as \
+             RFC 9112 has it",
+        )
+    }
+
+    /// 413: the body is announced as longer than a length can be.
+    pub fn huge_body() -> Self {
+        let message = "Content-Length must be a number of bytes, with fewer than 20 digits";
+        Self::of(StatusCode::PAYLOAD_TOO_LARGE, ApiError::new(ErrorType::TooLarge, message))
+    }
+
     /// 403: the caller is known, and must not do this.
     pub fn forbidden(message: &str) -> Self {
         Self::of(StatusCode::FORBIDDEN, ApiError::new(ErrorType::Unauthorized, message))

@@ -1,7 +1,8 @@
-//! The `Host` of a request: HTTP/1.1 wants exactly one, and a valid one (RFC 9112, 3.2). Of two, a proxy before us may believe
-//! another than we do.
+//! What a head must be before anything else is looked at. HTTP/1.1 wants exactly one `Host`, and a valid one (RFC 9112, 3.2): of two, a
+//! proxy before us may believe another than we do. And a body that comes in chunks comes in nothing else: what is also compressed
+//! for the way (`Transfer-Encoding: gzip, chunked`) nobody here undoes.
 
-use hyper::header::{HOST, HeaderValue};
+use hyper::header::{HOST, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Authority;
 use hyper::{HeaderMap, Request, Version};
 use warp::reply::Response;
@@ -15,12 +16,12 @@ use crate::ids;
 /// The route of a request whose path was never looked at, in metrics.
 const NO_ROUTE: &str = "unknown";
 
-/// The answer to a request whose `Host` is none: 400, or the 429 of the gate for one who asks too often.
+/// The answer to a request whose `Host` is none, or whose body comes in a coding that is not undone: 400, or the 429 of the gate for one who asks too often.
 ///
 /// Like the door it stands outside of the panic boundary, so nothing here may panic, whatever was sent.
 pub(super) fn refused<A, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
     let (method, headers) = (request.method(), request.headers());
-    let fault = fault(request.version(), headers)?;
+    let fault = fault(request.version(), headers).or_else(|| coding_fault(headers))?;
     let exchange = Exchange::begin(ids::random(), method, headers);
     let _span = exchange.span_of_answer(surface.meter.listener()).entered();
     let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), headers);
@@ -43,6 +44,16 @@ fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
         return Some("Host header must come once");
     }
     (!is_host(host)).then_some("Host header must be a host name or address, and perhaps a port")
+}
+
+/// What is wrong with the coding in which a body comes.
+fn coding_fault(headers: &HeaderMap) -> Option<&'static str> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let first = codings.next()?;
+    let is_chunked =
+        codings.next().is_none() && first.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+    (!is_chunked)
+        .then_some("Transfer-Encoding must be chunked alone, or left out: bodies are read as they are")
 }
 
 /// Whether a value is a host and perhaps a port, without a user. It may be empty: so says who asks for what has no host.
@@ -88,6 +99,22 @@ mod tests {
             assert!(!of(bad.as_bytes()), "{bad}");
         }
         assert!(!of(b"\xff"));
+    }
+
+    #[test]
+    fn a_body_comes_in_chunks_alone_or_at_its_length() {
+        let fault = |codings: &[&'static str]| {
+            let coding = |coding: &&'static str| (TRANSFER_ENCODING, HeaderValue::from_static(coding));
+            coding_fault(&codings.iter().map(coding).collect())
+        };
+        for good in [&[][..], &["chunked"], &["Chunked"]] {
+            assert_eq!(fault(good), None, "{good:?}");
+        }
+        for bad in
+            [&["gzip, chunked"][..], &["gzip", "chunked"], &["chunked", "chunked"], &["identity"], &[""]]
+        {
+            assert!(fault(bad).is_some(), "{bad:?}");
+        }
     }
 
     #[test]

@@ -220,9 +220,11 @@ fn note_body(request: &mut hyper::Request<Incoming>, activity: &Arc<Activity>) {
     }
 }
 
-/// An answer that refuses the rest of a body says that the connection ends with it: the client is to send no more of it.
+/// An answer that refuses a request whose body is still coming says that the connection ends with it: the client is to send no more of
+/// it. Who is to come again soon (429) may keep the connection, if what is left of the body is little.
 fn parting<B>(mut answer: hyper::Response<B>, receiving: bool) -> hyper::Response<B> {
-    if receiving && answer.status() == StatusCode::PAYLOAD_TOO_LARGE {
+    let refused = answer.status().is_client_error() && answer.status() != StatusCode::TOO_MANY_REQUESTS;
+    if receiving && refused {
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     answer

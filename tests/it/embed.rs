@@ -474,3 +474,38 @@ async fn a_page_keeps_its_address_over_a_restart() {
     assert!(page_url(&after).ends_with(&path), "{after}");
     assert_eq!(json!(page_url(&after)), after["partnerPageUrl"]);
 }
+
+#[tokio::test]
+async fn displays_that_images_tell_of_are_kept_up_to_a_limit_over_a_restart() {
+    let plan = Daemon::with_partners(prompt_partners(2)).setting("limits.displays_kept_per_offer", "3");
+    let daemon = plan.start().await;
+    let table = daemon.submit("{}").await.json();
+    let (lead, offers) = (url(&table, "leadUuid"), table["savingsOffers"].as_array().unwrap());
+    let offer = |nth: usize| offers[nth]["uuid"].as_str().unwrap();
+    let page = page_url(&table).replace(&daemon.api, "");
+    let images = |nth: usize| {
+        let pixel = format!("/uiEvent/offerDisplays/{lead}/{}/{}/pixel.gif", url(&table, "uuid"), offer(nth));
+        [pixel, format!("{page}/{}/seen.gif", offer(nth))]
+    };
+    let load = async |daemon: &Daemon, nth: usize| {
+        for image in images(nth) {
+            let answer = open(daemon, &format!("{}{image}", daemon.api)).await;
+            assert_eq!((answer.status, answer.header("content-type")), (200, Some("image/gif")), "{image}");
+        }
+    };
+    for _ in 0..4 {
+        load(&daemon, 0).await;
+    }
+    load(&daemon, 1).await;
+    let kept = |daemon: &Daemon, nth: usize| {
+        displays(daemon, lead).iter().filter(|display| display["offerUuid"] == offer(nth)).count()
+    };
+    assert_eq!((kept(&daemon, 0), kept(&daemon, 1)), (3, 2));
+    assert!(daemon.metrics().await.contains("offerd_offer_displays_cut_total 5"));
+
+    let daemon = daemon.kill().start().await;
+    load(&daemon, 0).await;
+    let told = json!({"leadUuid": lead, "rateTableUuid": table["uuid"], "offerUuid": offer(0)});
+    assert_eq!(daemon.post("/uiEvent/offerDisplays", told.to_string()).await.status, 201);
+    assert_eq!(kept(&daemon, 0), 4, "a client that shows its token is believed");
+}

@@ -147,6 +147,27 @@ async fn unknown_keys_are_counted_and_for_who_is_strict_faults_that_name_the_lik
     assert_eq!((refused.attributes().len(), refused.header("unknown-keys")), (1, Some("1")));
 }
 
+#[tokio::test]
+async fn who_is_strict_is_told_of_a_sandbox_value_that_brings_nothing_about() {
+    let daemon = daemon().await;
+    let lead =
+        json!({"productTypes": ["savings"], "clientTags": {"sandbox": ["slow", "sloww", "bank=sloww"]}});
+    let right =
+        json!({"productTypes": ["savings"], "clientTags": {"sandbox": ["approved", "bank=declined"]}});
+    let strict = ("prefer", "handling=strict");
+    assert_eq!(submit(&daemon, &[], &lead).await.status, 200);
+    assert_eq!(submit(&daemon, &[strict], &right).await.status, 200);
+    let refused = submit(&daemon, &[strict], &lead).await;
+    assert_eq!(refused.status, 422);
+    assert_eq!(refused.attributes(), ["clientTags.sandbox[1]", "clientTags.sandbox[2]"]);
+    for value in ["slow", "timed_out", "declined:low_fico"] {
+        assert!(refused.json()[0]["message"].as_str().unwrap().contains(value), "{refused:?}");
+    }
+    // To a live lead it is a tag like any other.
+    let live = daemon.with_live_company();
+    assert_eq!(submit(&live, &[strict], &lead).await.status, 200);
+}
+
 /// In v1 by v1's names; where a schema fault is 400, so is this.
 #[tokio::test]
 async fn keys_are_known_by_edition_and_noun() {

@@ -158,10 +158,16 @@ async fn while_a_table_is_pending_it_is_said_that_more_is_to_come() {
 async fn it_is_asked_for_in_the_newer_form_and_told_of_ones_own_leads_only() {
     let world = World::new().await;
     let path = format!("/supplyAnalytics/leadsInfo/{}", world.lead);
-    for (headers, kind) in [(&[][..], "missing"), (&[("api-version", "2024-01-01")][..], "malformed")] {
+    for (headers, kind) in [
+        (&[][..], "missing"),
+        (&[("api-version", "2024-01-01")][..], "malformed"),
+        (&[("api-version", "nonsense")][..], "missing"),
+    ] {
         let refused = world.get(&path, headers).await;
         assert_eq!((refused.status, refused.attributes()), (422, vec!["API-Version".to_owned()]));
         assert_eq!(refused.json()[0]["type"], kind);
+        let message = refused.json()[0]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("2025-04-01") && !message.contains("absent"), "{message}");
     }
     let stranger = "/supplyAnalytics/leadsInfo/0193a7b2-1c7e-7d5a-9c11-2f6c5a0e4b77";
     let unknown = world.get(stranger, &NEWER).await;

@@ -421,6 +421,59 @@ async fn values_that_the_specification_lacks_are_shown_to_who_knows_them() {
     assert_eq!(preview(&[("api-version", "2025-04-01")]).await[0]["productSubType"], "automobile_refinance");
 }
 
+/// A version is a day or two numbers; anything else is passed over, unless the client is strict.
+#[tokio::test]
+async fn only_what_is_a_version_says_that_they_are_known() {
+    let daemon = Daemon::with_partners(vec![partner("newer").and(NEWER)]).start().await;
+    let tables = format!("{}/leads/rateTables", daemon.api);
+    let preview = format!("{}/offerPreview/loanOffers", daemon.api);
+    let send = async |method, url: &str, headers: &[(&str, &str)], body: &str| {
+        daemon.request_with(method, url, &daemon.publishable, headers, body.to_owned()).await
+    };
+    for (version, newer) in [
+        ("2025-04-01", 1),
+        ("1.106", 1),
+        ("1.58", 1),
+        ("nonsense", 0),
+        ("1", 0),
+        ("2025-13-01", 0),
+        ("v1.58", 0),
+    ] {
+        let headers = [("api-version", version)];
+        let table = send(Method::POST, &tables, &headers, "{}").await;
+        assert_eq!((table.status, count(&table.json(), "loanOffers")), (200, newer), "{version}");
+        let offers = send(Method::GET, &preview, &headers, "").await;
+        assert_eq!((offers.status, offers.json().as_array().unwrap().len()), (200, newer), "{version}");
+
+        let strict = [("api-version", version), ("prefer", "handling=strict")];
+        for (method, url, body) in [
+            (Method::POST, &tables, r#"{"productTypes":["loan"]}"#),
+            (Method::GET, &preview, ""),
+            (Method::POST, &format!("{}/leads", daemon.api), ""),
+        ] {
+            let answer = send(method, url, &strict, body).await;
+            assert_eq!(answer.status < 300, newer == 1, "{version}: {answer:?}");
+            if newer == 0 {
+                assert_eq!((answer.status, answer.attributes()), (422, vec!["API-Version".to_owned()]));
+                let message = answer.json()[0]["message"].to_string();
+                assert!(message.contains("2025-04-01") && message.contains("1.106"), "{message}");
+            }
+        }
+    }
+    let both = [("api-version", "nonsense"), ("prefer", "handling=strict")];
+    let refused = send(Method::POST, &tables, &both, r#"{"xyzzy":1}"#).await;
+    assert_eq!(refused.attributes(), ["API-Version", "xyzzy"], "all faults at once");
+
+    let feed = format!("{}/supplyAnalytics/leadEvents?timestamp=2020-08-01T00:00:00Z", daemon.api);
+    let read = async |headers: &[(&str, &str)]| {
+        daemon.request_with(Method::GET, &feed, &daemon.confidential, headers, "").await
+    };
+    let passed_over = read(&both[..1]).await;
+    assert_eq!(passed_over.status, 200, "{passed_over:?}");
+    assert!(passed_over.json()["nextUrl"].as_str().unwrap().contains("?timestamp="), "{passed_over:?}");
+    assert_eq!(read(&both).await.status, 422);
+}
+
 #[tokio::test]
 async fn a_lead_is_shown_them_in_those_of_its_tables_that_were_asked_for_by_who_knows_them() {
     let daemon = Daemon::with_partners(vec![partner("newer").and(NEWER)]).start().await;

@@ -21,8 +21,8 @@ async fn a_loan_is_previewed_as_a_range_and_never_personally() {
         assert_eq!(offers.as_array().unwrap().len(), 1, "{query}: {offers}");
         let offer = &offers[0];
         assert_eq!((&offer["preQualified"], &offer["preApproved"]), (&json!(false), &json!(false)));
-        let url = format!("{}/click/{}", daemon.api, offer["uuid"].as_str().unwrap());
-        assert_eq!(offer["url"], url, "a click on a preview is counted");
+        let url = format!("{}/click/{}?until=", daemon.api, offer["uuid"].as_str().unwrap());
+        assert!(offer["url"].as_str().unwrap().starts_with(&url), "a click on a preview is counted");
     }
     let beyond = daemon.get("/offerPreview/loanOffers?loanAmount=60000").await;
     assert_eq!(beyond.json(), json!([]), "what is given counts");
@@ -125,7 +125,7 @@ async fn an_offer_has_the_same_id_in_every_preview_and_none_of_a_tables() {
 #[tokio::test]
 async fn a_click_on_a_preview_leads_on_and_is_counted_but_is_of_no_lead() {
     let files = vec![partner("lender").loan(""), partner("bank").savings("")];
-    let daemon = Daemon::with_partners(files).setting("limits.burst_clicks_per_offer", "1").start().await;
+    let daemon = Daemon::with_partners(files).setting("limits.burst_clicks_per_offer", "3").start().await;
     let table = daemon.submit("{}").await.json();
     let offer = daemon.get("/offerPreview/loanOffers").await.json()[0].clone();
     let (uuid, url) = (offer["uuid"].as_str().unwrap(), offer["url"].as_str().unwrap());
@@ -153,4 +153,42 @@ async fn a_click_on_a_preview_leads_on_and_is_counted_but_is_of_no_lead() {
     std::fs::remove_file(daemon.partners().join("lender.toml")).unwrap();
     assert!(daemon.command(&["reload"]).status.success());
     assert_eq!(daemon.get(&path).await.status, 404, "who has left the panel is not led to");
+}
+
+#[tokio::test]
+async fn who_clicks_on_a_preview_too_often_is_refused_for_a_while_and_nobody_else() {
+    let plan = Daemon::with_partners(vec![partner("lender").loan("")]);
+    let plan = plan.setting("limits.trusted_proxies", "127.0.0.1/32");
+    let daemon = plan.setting("limits.burst_clicks_per_offer", "3").start().await;
+    let url = daemon.get("/offerPreview/loanOffers").await.json()[0]["url"].as_str().unwrap().to_owned();
+    let click = async |client: &str| {
+        daemon.request_with(Method::GET, &url, "", &[("x-forwarded-for", client)], "").await
+    };
+    let mut answers = Vec::new();
+    for _ in 0..20 {
+        answers.push(click("203.0.113.7").await);
+    }
+    assert!(answers[..3].iter().all(|answer| answer.status == 302));
+    let refused = answers.iter().find(|answer| answer.status == 429).expect("some of twenty come too soon");
+    assert!(refused.header("retry-after").is_some());
+    assert_eq!(click("203.0.113.8").await.status, 302, "a preview is everybody's");
+    assert!(daemon.metrics().await.contains(r#"{reason="click_offer_rate"}"#));
+}
+
+#[tokio::test]
+async fn a_preview_leads_on_for_as_long_as_its_offer_stands() {
+    let daemon =
+        Daemon::with_partners(vec![partner("lender").loan(""), partner("bank").savings("")]).start().await;
+    let offer = daemon.get("/offerPreview/savingsOffers").await.json()[0].clone();
+    let (address, until) = offer["url"].as_str().unwrap().split_once("until=").unwrap();
+    let ends: chrono::DateTime<chrono::Utc> = offer["expiresAt"].as_str().unwrap().parse().unwrap();
+    assert_eq!(until, ends.timestamp_millis().to_string());
+    let click = async |url: &str| daemon.request(Method::GET, url, "", "").await;
+    assert_eq!(click(&format!("{address}until={until}")).await.status, 302);
+    let ended = click(&format!("{address}until=1600000000000")).await;
+    assert_eq!((ended.status, ended.header("location")), (410, None));
+    let without = address.trim_end_matches('?');
+    for other in [without.to_owned(), format!("{without}?until=later"), format!("{without}?until=")] {
+        assert_eq!(click(&other).await.status, 302, "{other}");
+    }
 }

@@ -139,6 +139,36 @@ async fn every_event_type_becomes_its_action() {
     assert_eq!(world.actions("rejected").await[1]["rejectReason"], "low_fico");
 }
 
+/// What the interface has no event for is a step of the lead and nothing else; the handbook says so.
+#[tokio::test]
+async fn what_came_to_nothing_or_was_only_sent_off_is_a_step_of_the_lead_and_no_event() {
+    let world = World::new().await;
+    for event_type in ["applied", "rejected", "notFunded", "submitted"] {
+        let report =
+            json!({"transactionId": event_type, "eventType": event_type, "offerUuid": world.offer()});
+        assert_eq!(world.report(&report).await.status, 201, "{event_type}");
+    }
+    let url = |path: &str| format!("{}{path}/{}", world.daemon.api, world.lead_uuid());
+    let version = [("api-version", "2025-04-01")];
+    let read = async |path| {
+        let answer = world.daemon.request_with(Method::GET, &url(path), &world.company, &version, "").await;
+        answer.json()
+    };
+    let lead = read("/leads").await;
+    let steps: Vec<_> =
+        lead["leadActions"].as_array().unwrap().iter().map(|step| &step["actionType"]).collect();
+    for step in ["applied", "rejected", "not_funded", "submitted"] {
+        assert!(steps.contains(&&json!(step)), "{steps:?}");
+    }
+    let info = read("/supplyAnalytics/leadsInfo").await;
+    let events = info["data"]["events"].as_array().unwrap().iter();
+    let reported: Vec<_> =
+        events.filter(|event| event.get("offerUuid").is_some()).map(|event| &event["eventType"]).collect();
+    assert_eq!(reported, ["applied"], "{info}");
+    let chapter = include_str!("../../src/handbook/partner.md");
+    assert!(chapter.contains("`rejected`, `notFunded` and `submitted` are steps of the lead only"));
+}
+
 #[tokio::test]
 async fn a_report_that_is_sent_again_counts_once_also_after_a_crash() {
     let world = World::new().await;

@@ -198,6 +198,29 @@ async fn a_hang_up_signal_does_what_the_command_does() {
 }
 
 /// As many as ask are served, one after the other: of all of them one has changed something.
+/// Looks of pages for a company that nobody can ask as.
+#[tokio::test]
+async fn a_company_with_pages_of_its_own_and_no_token_is_told_at_a_start_at_a_reload_and_by_a_check() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let made = daemon.command(&["token", "create", "--company", "Acme Loans", "--kind", "publishable"]);
+    assert!(made.status.success());
+    let (_, stopped) = daemon.terminate();
+    let companies =
+        "[offer_pages.companies.'Acme Loans']\ncolour = '#1d4ed8'\n[offer_pages.companies.'Acme Loan']\n";
+    stopped.plan.write_settings(companies);
+    let daemon = stopped.start().await;
+    let of_it = |text: &str| {
+        let told: Vec<_> = text.lines().filter(|line| line.contains("offer_pages.companies")).collect();
+        told.len() == 1 && told[0].contains("`Acme Loan`") && told[0].contains("`Acme Loans`, `Sandbox`")
+    };
+    assert!(of_it(&daemon.log()), "{}", daemon.log());
+    let check = daemon.command(&["check"]);
+    assert!(check.status.success() && of_it(&stderr(&check)), "{}", stderr(&check));
+    let told = reload(&daemon);
+    assert!(of_it(&told), "{told}");
+    assert_eq!(daemon.log().matches("names `Acme Loan`").count(), 2, "at the start and at the reload");
+}
+
 #[tokio::test]
 async fn reloads_that_are_asked_for_at_once_come_one_after_the_other() {
     let daemon = Daemon::with_partners(prompt_partners(1)).start().await;

@@ -60,6 +60,26 @@ async fn offers_lead_to_the_configured_base_url() {
 }
 
 #[tokio::test]
+async fn what_was_made_is_located_below_the_configured_base_url() {
+    for (base_url, path) in [("https://x.example/offers", "/offers"), ("https://x.example", "")] {
+        let daemon =
+            Daemon::with_partners(prompt_partners(1)).setting("api.base_url", base_url).start().await;
+        let lead = daemon.post("/leads", "{}").await;
+        let location = format!("{path}/leads/{}", lead.json()["uuid"].as_str().unwrap());
+        assert_eq!((lead.status, lead.header("location")), (201, Some(location.as_str())));
+        let report = daemon
+            .post("/approvalProbability/loanReports", r#"{"annualIncome":72000,"creditRating":"good"}"#)
+            .await;
+        let uuid = report.json()["uuid"].as_str().unwrap().to_owned();
+        let location = format!("{path}/approvalProbability/loanReports/{uuid}");
+        assert_eq!((report.status, report.header("location")), (201, Some(location.as_str())));
+        let feed = daemon.get("/supplyAnalytics/leadEvents?timestamp=2020-08-01T00:00:00Z").await.json();
+        let next = feed["nextUrl"].as_str().unwrap();
+        assert!(next.starts_with(&format!("{base_url}/supplyAnalytics/leadEvents?")), "{next}");
+    }
+}
+
+#[tokio::test]
 async fn with_less_room_on_the_disk_than_is_reserved_no_lead_is_taken_in_and_everyone_is_told() {
     let plan =
         Daemon::with_partners(prompt_partners(1)).setting("store.reserve_bytes", &i64::MAX.to_string());

@@ -97,6 +97,33 @@ async fn bad_vehicles_of_a_lead_are_named() {
 }
 
 #[tokio::test]
+async fn the_numbers_of_a_vehicle_and_of_its_plate_have_a_length_and_letters_of_their_own() {
+    let daemon = plan().start().await;
+    let attributes = async |vin: &str, plate: &str| {
+        let about = json!({"vehicleIdentificationNumber": vin, "licensePlateNumber": plate});
+        let answer = daemon.submit(json!({"vehicleInformation": about}).to_string()).await;
+        if answer.status == 200 { Vec::new() } else { answer.attributes() }
+    };
+    let (vin, plate) =
+        ("vehicleInformation.vehicleIdentificationNumber", "vehicleInformation.licensePlateNumber");
+    for good in [("1ALDN4VR0MA000017", "7QXK204"), ("1aldn4vr0ma000017", "AB-12 C"), ("", "")] {
+        assert_eq!(attributes(good.0, good.1).await, <[String; 0]>::default(), "{good:?}");
+    }
+    for bad in [
+        "1ALDN4VR0MA00001",
+        "1ALDN4VR0MA0000177",
+        "1ALDN4VR0MAI00017",
+        "1ALDN4VR0MAO00017",
+        "1ALDN4VR0MAq00017",
+    ] {
+        assert_eq!(attributes(bad, "7QXK204").await, [vin], "{bad}");
+    }
+    for bad in ["1234567890123", "7QXK_204", "7QXK2é"] {
+        assert_eq!(attributes("1ALDN4VR0MA000017", bad).await, [plate], "{bad}");
+    }
+}
+
+#[tokio::test]
 async fn look_ups_want_a_token_and_are_not_of_the_older_edition() {
     let daemon = plan().start().await;
     for name in ["years", "makes", "models", "trims"] {

@@ -10,7 +10,7 @@ use hyper::{HeaderMap, Method, Request};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use offerd::http::current::analytics::{API_VERSION, PROMPT_VERSION};
+use offerd::http::current::api_version::{API_VERSION, PROMPT_VERSION};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use uuid::Uuid;

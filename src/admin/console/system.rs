@@ -182,7 +182,7 @@ fn page(app: &App) -> System {
         api: app.run_file.api.clone(),
         integrations: app.run_file.integrations.clone(),
         admin: app.run_file.admin.clone(),
-        base_url: app.engine.base_url.clone(),
+        base_url: app.engine.base_url.to_string(),
         signs_in: app.console.sessions.required(),
         book: book(app, &reading),
         settings_set,

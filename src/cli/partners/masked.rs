@@ -9,7 +9,7 @@ use crate::model::{Attribute, Lead};
 use crate::partners::http::HttpRequest;
 
 /// What stands for a personal value: the first of these that the attribute takes.
-const PLACEHOLDERS: [&str; 8] = [
+const PLACEHOLDERS: [&str; 9] = [
     "***",
     "masked@example.com",
     "2025550100",
@@ -18,6 +18,7 @@ const PLACEHOLDERS: [&str; 8] = [
     "1970-01-01",
     "00000",
     "00000000",
+    "00000000000000000",
 ];
 
 /// What is masked within arrays of sections, which [`Attribute::all`] does not reach into, and what stands for it.

@@ -12,6 +12,7 @@ use serde::Serialize;
 use tracing::error;
 use uuid::Uuid;
 
+use super::api_version::{self, API_VERSION, PROMPT_VERSION};
 use crate::analytics::{
     ArrivalTime, ClientTags, Cursor, EventTypes, Events, Feed, Form, FoundInfo, Horizon, PAGINATION_TOKEN,
     PageRequest, Payouts, bounds,
@@ -22,11 +23,6 @@ use crate::records::reading;
 use crate::store::Tree;
 use crate::web::query::{self, Query};
 use crate::web::{Context, Failure, Reply, Request};
-
-/// The header that asks for the newer form.
-pub const API_VERSION: &str = "API-Version";
-/// Its one value.
-pub const PROMPT_VERSION: &str = "2025-04-01";
 
 /// Where the first page of the newer form starts.
 const SINCE: &str = "sinceTimestamp";
@@ -73,9 +69,10 @@ async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Re
 /// Shows what the feeds tell of one lead, with a sentence for what is not there yet. It is not compressed, as tags are not.
 pub async fn lead_info(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("leadUuid")?;
-    if form(&context.request.headers)? == Form::Hourly {
-        let message = format!("Header {API_VERSION} must be specified");
-        return Err(Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Missing, message)]));
+    match api_version::named(&context.request.headers)? {
+        Some(PROMPT_VERSION) => {}
+        Some(_) => return Err(other_version("")),
+        None => return Err(no_version()),
     }
     let viewer = context.caller()?.viewer();
     let app = Arc::clone(&context.app);
@@ -118,20 +115,24 @@ fn page_request<F: Feed>(request: &Request, horizon: Horizon) -> Result<PageRequ
     })
 }
 
-/// Whether a request asks for what is not in the specification too.
-pub fn asks_for_newer(headers: &HeaderMap) -> bool {
-    headers.get_all(API_VERSION).iter().any(|version| version == PROMPT_VERSION)
+fn form(headers: &HeaderMap) -> Result<Form, Failure> {
+    match api_version::named(headers)? {
+        None => Ok(Form::Hourly),
+        Some(PROMPT_VERSION) => Ok(Form::Prompt),
+        Some(_) => Err(other_version(", or absent")),
+    }
 }
 
-fn form(headers: &HeaderMap) -> Result<Form, Failure> {
-    if !headers.contains_key(API_VERSION) {
-        return Ok(Form::Hourly);
-    }
-    if headers.get_all(API_VERSION).iter().all(|version| version == PROMPT_VERSION) {
-        return Ok(Form::Prompt);
-    }
-    let message = format!("Header {API_VERSION} must be {PROMPT_VERSION}, or absent");
-    Err(Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Malformed, message)]))
+/// 422: what is told has one form only, and its version is not named.
+pub fn no_version() -> Failure {
+    let message = format!("Header {API_VERSION} must be specified: {PROMPT_VERSION}");
+    Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Missing, message)])
+}
+
+/// 422: a version of the interface is named that the feeds do not have.
+fn other_version(or: &str) -> Failure {
+    let message = format!("Header {API_VERSION} must be {PROMPT_VERSION}{or}");
+    Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Malformed, message)])
 }
 
 /// What only the newer form goes by must be right here too: who sends it believes to be heard.

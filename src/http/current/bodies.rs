@@ -1,7 +1,8 @@
 //! Bodies that are read as a noun, and what becomes of keys that mean nothing: they are counted in the answer or, for who prefers
 //! strict handling (RFC 7240), faults.
 
-use super::waiting::preferences;
+use super::api_version;
+use super::waiting::is_strict;
 use crate::model::{
     ApiError, ErrorType, KnownKeys, Lead, LoanReportCreateData, OfferDisplayNew, PartnerReportFields,
     SessionInitNew, UnknownKey, Unreadable,
@@ -61,10 +62,11 @@ pub fn read<T>(
     }
 }
 
-/// The unknown keys as faults, for who prefers that; else they are counted.
+/// The unknown keys as faults, for who prefers that, with what else is then one; else they are counted.
 fn unknown_keys(request: &Request, known: &KnownKeys, body: &[u8]) -> Vec<ApiError> {
-    if preferences(&request.headers).any(|one| one.replace('"', "").eq_ignore_ascii_case("handling=strict")) {
-        return known.unknown(body).into_iter().map(fault).collect();
+    if is_strict(&request.headers) {
+        let version = api_version::strict_fault(&request.headers);
+        return version.into_iter().chain(known.unknown(body).into_iter().map(fault)).collect();
     }
     request.note_unknown_keys(known.count_unknown(body));
     Vec::new()

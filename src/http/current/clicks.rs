@@ -4,6 +4,7 @@ use hyper::StatusCode;
 use hyper::header::{HeaderValue, LOCATION};
 
 use crate::http::App;
+use crate::matching::preview::UNTIL;
 use crate::records::Unavailable;
 use crate::reports::click::{Click, click};
 use crate::reports::preview_click::preview_click;
@@ -15,18 +16,25 @@ const RETRY_AFTER_S: u32 = 5;
 /// Sends a person on to the partner whose offer they opened.
 pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
     let unknown = || Failure::unknown("Offer does not exist");
+    let expired = || Failure::gone("Offer has expired");
     let unavailable = |_: Unavailable| Failure::unreadable(RETRY_AFTER_S);
     let rates = &context.app.click_rates;
     rates.count_address(&context.request)?;
     let offer = context.params.uuid("id").map_err(|_| unknown())?;
     let engine = context.app.matchmaker.engine();
     if let Some(preview) = preview_click(engine, offer) {
+        // An address that was given out before it told until when it stands is as one that stands.
+        let until = context.request.query_value(UNTIL).and_then(|until| until.parse().ok());
+        if until.is_some_and(|until: i64| engine.limiter.now() > until) {
+            return Err(expired());
+        }
+        rates.count_preview(&context.request, offer)?;
         return on_to(&preview.record(engine).await).ok_or_else(unknown);
     }
     let opened = match click(engine, offer).map_err(unavailable)? {
         Click::Offer(opened) => opened,
         Click::Unknown => return Err(unknown()),
-        Click::Expired => return Err(Failure::gone("Offer has expired")),
+        Click::Expired => return Err(expired()),
     };
     rates.count_offer(offer)?;
     let url = opened.record(engine).await.map_err(unavailable)?;

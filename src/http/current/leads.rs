@@ -3,7 +3,6 @@
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, LOCATION};
 
-use super::analytics::asks_for_newer;
 use super::submission::{knows_newer_values, read_lead, read_lead_or_nothing, refused, submission};
 use crate::http::App;
 use crate::matching::Growth;
@@ -20,14 +19,23 @@ const RETRY_AFTER_S: u32 = 5;
 pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
     let lead = read_lead_or_nothing(&mut context).await?;
     let submission = submission(&context, lead)?;
+    let newer_steps = submission.newer_values;
     let record = context.app.matchmaker.take_lead(submission).await.map_err(refused)?;
-    let location = HeaderValue::try_from(format!("/leads/{}", record.uuid)).expect("a uuid is visible ASCII");
-    let reply = view(&context, record)?;
+    let base_url = &context.app.matchmaker.engine().base_url;
+    let location = base_url.on_host(format_args!("/leads/{}", record.uuid));
+    let location = HeaderValue::try_from(location).expect("a uuid is visible ASCII");
+    let reply = view(&context, record, newer_steps)?;
     Ok(reply.status(StatusCode::CREATED).header(LOCATION, location))
 }
 
 /// Shows a lead of the caller's company as it was sent, and what became of it.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+    let newer_steps = knows_newer_values(&context)?;
+    show_with(&context, newer_steps)
+}
+
+/// The same, with steps that are not in the specification or without.
+pub fn show_with(context: &Context<App>, newer_steps: bool) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let caller = context.caller()?;
     let store = &context.app.matchmaker.engine().records.store;
@@ -37,7 +45,7 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
         _ => unavailable(unread),
     })?;
     let own = found.filter(|record| caller.viewer().sees(record.company, record.test));
-    view(&context, own.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
+    view(context, own.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_steps)
 }
 
 /// Merges what is sent into a lead of the caller's company, and shows it.
@@ -45,22 +53,23 @@ pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let later = read_lead(&mut context).await?;
     let caller = context.caller()?;
+    let newer_values = knows_newer_values(&context)?;
     let growth = Growth {
         viewer: caller.viewer(),
         lead: uuid,
         later: &later,
-        newer_values: knows_newer_values(&context),
+        newer_values,
         made_since: context.app.mergeable_since(caller),
     };
     let grown = context.app.matchmaker.grow_lead(growth).await.map_err(refused)?;
-    view(&context, grown.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
+    view(&context, grown.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_values)
 }
 
-/// Steps that are not in the specification are shown to who asks for the newer form, and are none to others.
-fn view(context: &Context<App>, record: LeadRecord) -> Result<Reply, Failure> {
+/// Steps that are not in the specification are shown to who names a version of the interface, and are none to others.
+fn view(context: &Context<App>, record: LeadRecord, newer_steps: bool) -> Result<Reply, Failure> {
     let (caller, records) = (context.caller()?, &context.app.matchmaker.engine().records);
     let mut actions = history::lead_actions(records, &record).map_err(unavailable)?;
-    if !asks_for_newer(&context.request.headers) {
+    if !newer_steps {
         actions.retain(|action| LeadActionType::SPECIFIED.contains(&action.action_type));
     }
     let LeadRecord { uuid, company, test, created_at, updated_at, lead, .. } = record;

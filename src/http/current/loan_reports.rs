@@ -37,8 +37,8 @@ pub async fn make(mut context: Context<App>) -> Result<Reply, Failure> {
     engine.commit(commit).await.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
     counter!(LOAN_REPORTS, "event" => "made").increment(1);
     counter!(LOAN_REPORTS, "event" => "displaced").increment(displaced);
-    let location = HeaderValue::try_from(format!("/approvalProbability/loanReports/{uuid}"));
-    let location = location.expect("a uuid is visible ASCII");
+    let location = engine.base_url.on_host(format_args!("/approvalProbability/loanReports/{uuid}"));
+    let location = HeaderValue::try_from(location).expect("a uuid is visible ASCII");
     Ok(Reply::json(&report)?.status(StatusCode::CREATED).header(LOCATION, location))
 }
 

@@ -1,6 +1,7 @@
 //! The current edition's handlers, a file a resource.
 
 pub mod analytics;
+pub mod api_version;
 pub mod bodies;
 pub mod clicks;
 pub mod demo;

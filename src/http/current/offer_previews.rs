@@ -23,7 +23,7 @@ pub async fn loans(context: Context<App>) -> Result<Reply, Failure> {
         };
         Some(Lead { loan_information: Some(loan), ..person(query) })
     })?;
-    Ok(reply(&context, ProductType::Loan, lead, None))
+    reply(&context, ProductType::Loan, lead, None)
 }
 
 /// Previews credit cards.
@@ -35,7 +35,7 @@ pub async fn cards(context: Context<App>) -> Result<Reply, Failure> {
         };
         Some(Lead { credit_card_information: Some(card), ..person(query) })
     })?;
-    Ok(reply(&context, ProductType::CreditCard, lead, None))
+    reply(&context, ProductType::CreditCard, lead, None)
 }
 
 /// Previews savings products.
@@ -46,7 +46,7 @@ pub async fn savings(context: Context<App>) -> Result<Reply, Failure> {
         let savings = LeadSavingsInformation { min_deposit_amount, ..Default::default() };
         Some((Lead { savings_information: Some(savings), ..person(query) }, max_deposit))
     })?;
-    Ok(reply(&context, ProductType::Savings, lead, max_deposit))
+    reply(&context, ProductType::Savings, lead, max_deposit)
 }
 
 /// What previews know of the person.
@@ -66,8 +66,13 @@ fn person(query: &mut Query) -> Lead {
     }
 }
 
-fn reply(context: &Context<App>, product_type: ProductType, lead: Lead, max_deposit: Option<i64>) -> Reply {
-    let newer_values = knows_newer_values(context);
+fn reply(
+    context: &Context<App>,
+    product_type: ProductType,
+    lead: Lead,
+    max_deposit: Option<i64>,
+) -> Result<Reply, Failure> {
+    let newer_values = knows_newer_values(context)?;
     let preview = Preview { product_type, lead, max_deposit, newer_values };
-    Reply::json_bytes(preview::show(context.app.matchmaker.engine(), preview))
+    Ok(Reply::json_bytes(preview::show(context.app.matchmaker.engine(), preview)))
 }

@@ -43,7 +43,7 @@ pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
         viewer: caller.viewer(),
         lead,
         later: &later,
-        newer_values: knows_newer_values(&context),
+        newer_values: knows_newer_values(&context)?,
         made_since: context.app.mergeable_since(caller),
     };
     let trace = TraceContext::of_request(&context.request.headers);

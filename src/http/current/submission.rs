@@ -2,13 +2,13 @@
 
 use chrono::Utc;
 
-use super::analytics::API_VERSION;
-use super::bodies;
+use super::waiting::is_strict;
+use super::{api_version, bodies};
 use crate::http::{App, v1};
 use crate::load_shedder::Permit;
 use crate::matching::idempotency::IdempotencyKey;
-use crate::matching::{Refused, Submission};
-use crate::model::{ApiError, ErrorType, Lead};
+use crate::matching::{Refused, Submission, trigger};
+use crate::model::{ApiError, ErrorType, Lead, Unreadable};
 use crate::telemetry::traces::TraceContext;
 use crate::web::{Context, Failure};
 
@@ -54,8 +54,11 @@ pub(super) async fn read_lead_or_nothing(context: &mut Context<App>) -> Result<L
 }
 
 fn lead_of(context: &Context<App>, body: &[u8]) -> Result<Lead, Failure> {
+    let is_strict_test = context.caller()?.test && is_strict(&context.request.headers);
     bodies::read(&context.request, &context.app.known_keys.lead, body, |body| {
-        Lead::read_on(Utc::now().date_naive(), body)
+        let lead = Lead::read_on(Utc::now().date_naive(), body)?;
+        let faults = if is_strict_test { trigger::faults(&lead) } else { Vec::new() };
+        if faults.is_empty() { Ok(lead) } else { Err(Unreadable::Faults(faults)) }
     })
 }
 
@@ -67,7 +70,7 @@ pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submissio
         test: caller.test,
         look_back_minutes: caller.duplicate_look_back_minutes,
         bands: v1::bands(context.edition),
-        newer_values: knows_newer_values(context),
+        newer_values: knows_newer_values(context)?,
         idempotency_key: None,
         trace: TraceContext::of_request(&context.request.headers),
         permit: Permit::default(),
@@ -76,8 +79,8 @@ pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submissio
 }
 
 /// Whether the caller says to know values that the specification lacks: it names a version of the interface.
-pub(super) fn knows_newer_values(context: &Context<App>) -> bool {
-    context.request.headers.contains_key(API_VERSION)
+pub(super) fn knows_newer_values(context: &Context<App>) -> Result<bool, Failure> {
+    Ok(api_version::named(&context.request.headers)?.is_some())
 }
 
 /// What a client is told when its lead is not taken in.

@@ -4,6 +4,7 @@
 use chrono::Utc;
 use hyper::header::{CACHE_CONTROL, HeaderValue, PRAGMA};
 use hyper::{Method, StatusCode};
+use metrics::counter;
 use serde::Serialize;
 use tracing::warn;
 use uuid::Uuid;
@@ -12,9 +13,11 @@ use super::bodies;
 use crate::http::App;
 use crate::ids;
 use crate::model::{ApiError, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp};
-use crate::records::shown;
+use crate::records::offer_ids::place;
 use crate::records::shown::{Shown, Unknown};
+use crate::records::{reading, shown};
 use crate::store::{Commit, CommitError, Tree, codec};
+use crate::telemetry::metrics::OFFER_DISPLAYS_CUT;
 use crate::web::{Context, Failure, Params, Reply};
 
 /// Seconds after which a client may try again when the store cannot take or give records.
@@ -33,7 +36,8 @@ pub async fn init_session(mut context: Context<App>) -> Result<Reply, Failure> {
     let created_by = context.caller()?.company;
     let session_uuid = new.session_uuid.unwrap_or_else(ids::random);
     let make = |id| SessionInit { id, uuid: ids::random(), session_uuid, created_at: now(), created_by };
-    let record = write(&context.app, Tree::Sessions, Commit::new, make).await.map_err(unavailable)?;
+    let record =
+        write(&context.app, Tree::Sessions, || Ok(Commit::new()), make).await.map_err(unavailable)?;
     Ok(Reply::json(&record)?.status(StatusCode::CREATED))
 }
 
@@ -50,7 +54,8 @@ pub async fn display_offer(mut context: Context<App>) -> Result<Reply, Failure> 
         let errors = unknown.into_iter().map(|unknown| names_nothing(unknown, shown)).collect();
         return Err(Failure::malformed(errors).with_status(StatusCode::BAD_REQUEST));
     }
-    let record = write_display(&context.app, viewer.company, shown).await.map_err(unavailable)?;
+    let begin = || Ok(Commit::new().about(shown.lead));
+    let record = write_display(&context.app, viewer.company, shown, begin).await.map_err(unavailable)?;
     Ok(Reply::json(&record)?.status(StatusCode::CREATED))
 }
 
@@ -79,17 +84,58 @@ async fn record_pixel(app: &App, params: &Params) {
     record_display(app, Shown { lead, rate_table, offer }).await;
 }
 
-/// Records that an offer was seen, if there is such an offer; whether it is recorded.
+/// Records that an image told of an offer that was seen, if there is such an offer and few of its displays are kept; whether it
+/// is recorded.
 pub async fn record_display(app: &App, shown: Shown) -> bool {
-    let Ok(Some(company)) = shown::owner(&app.matchmaker.engine().records, shown) else { return false };
-    let written = write_display(app, company, shown).await;
-    if let Err(failure) = &written {
-        warn!(rate_table = %shown.rate_table, %failure, "the display of an offer could not be stored");
+    let records = &app.matchmaker.engine().records;
+    let (Ok(Some(company)), Ok(Some((table, number)))) =
+        (shown::owner(records, shown), reading::offer(records, shown.offer))
+    else {
+        return false;
+    };
+    let written =
+        write_display(app, company, shown, || one_more(app, shown.lead, place(table, number))).await;
+    match &written {
+        Ok(_) => {}
+        Err(Unwritten::Full) => counter!(OFFER_DISPLAYS_CUT).increment(1),
+        Err(Unwritten::Failed(failure)) => {
+            warn!(rate_table = %shown.rate_table, %failure, "the display of an offer could not be stored");
+        }
     }
     written.is_ok()
 }
 
-async fn write_display(app: &App, created_by: Uuid, shown: Shown) -> Result<OfferDisplay, CommitError> {
+/// Why a record is not written.
+enum Unwritten {
+    /// As many are kept as may be.
+    Full,
+    /// The store does not take it.
+    Failed(CommitError),
+}
+
+/// Counts one display more of an offer at a place, unless another was counted meanwhile.
+fn one_more(app: &App, lead: Uuid, place: Uuid) -> Result<Commit, Unwritten> {
+    let engine = app.matchmaker.engine();
+    let before = reading::displays(&engine.records.store, place);
+    let before = before.map_err(|_| Unwritten::Failed(CommitError::Busy))?;
+    let commit = Commit::new().about(lead);
+    let commit = match before {
+        None => commit.absent(Tree::Displays, place.as_bytes()),
+        Some(count) if count >= engine.configuration().rules.displays_kept_per_offer => {
+            return Err(Unwritten::Full);
+        }
+        Some(count) => commit.unchanged(Tree::Displays, place.as_bytes(), count.to_be_bytes()),
+    };
+    let count = before.unwrap_or(0).saturating_add(1);
+    Ok(commit.put(Tree::Displays, place.as_bytes(), count.to_be_bytes().to_vec()))
+}
+
+async fn write_display(
+    app: &App,
+    created_by: Uuid,
+    shown: Shown,
+    begin: impl Fn() -> Result<Commit, Unwritten>,
+) -> Result<OfferDisplay, Unwritten> {
     let make = |id| OfferDisplay {
         id,
         uuid: ids::random(),
@@ -99,26 +145,26 @@ async fn write_display(app: &App, created_by: Uuid, shown: Shown) -> Result<Offe
         created_at: now(),
         created_by,
     };
-    write(app, Tree::OfferDisplays, || Commit::new().about(shown.lead), make).await
+    write(app, Tree::OfferDisplays, begin, make).await
 }
 
 /// Writes a record under an id that no other record of the tree has, in a commit that begins as `begin` says.
 async fn write<R: Serialize>(
     app: &App,
     tree: Tree,
-    begin: impl Fn() -> Commit,
+    begin: impl Fn() -> Result<Commit, Unwritten>,
     make: impl Fn(i64) -> R,
-) -> Result<R, CommitError> {
+) -> Result<R, Unwritten> {
     loop {
         let id = app.record_ids.next();
         let key = id.to_be_bytes();
         let record = make(id);
-        let commit = begin().absent(tree, key).put(tree, key, codec::encode_json(&record));
+        let commit = begin()?.absent(tree, key).put(tree, key, codec::encode_json(&record));
         match app.matchmaker.engine().commit(commit).await {
             Ok(()) => return Ok(record),
-            // The clock was set back; the next id is free, or the one after it.
+            // The clock was set back, and the next id is free, or the one after it; or another was counted meanwhile.
             Err(CommitError::Guard { .. }) => {}
-            Err(failure) => return Err(failure),
+            Err(failure) => return Err(Unwritten::Failed(failure)),
         }
     }
 }

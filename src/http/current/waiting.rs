@@ -39,9 +39,14 @@ pub fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// What a request prefers, one by one.
-pub(super) fn preferences(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+fn preferences(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let lists = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
     lists.flat_map(|list| list.split([',', ';'])).map(str::trim)
+}
+
+/// Whether a request prefers that what means nothing is refused (RFC 7240, `handling`).
+pub(super) fn is_strict(headers: &HeaderMap) -> bool {
+    preferences(headers).any(|one| one.replace('"', "").eq_ignore_ascii_case("handling=strict"))
 }
 
 /// The versions of the table that a client holds, by its entity tags, in the words that a `mark` tells.

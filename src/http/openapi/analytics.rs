@@ -12,7 +12,8 @@ use super::draft::Draft;
 use super::examples;
 use super::rate_tables::unknown;
 use crate::analytics::PAGINATION_TOKEN;
-use crate::http::current::analytics::{API_VERSION, PROMPT_VERSION};
+use crate::http::current::analytics::no_version;
+use crate::http::current::api_version::{API_VERSION, PROMPT_VERSION};
 use crate::model::{
     ApiError, Components, ErrorType, EventType, LeadClientTagsResponse, LeadEventResponse, LeadInfoResponse,
     LeadPayoutResponse, schema,
@@ -54,8 +55,6 @@ pub fn operations(components: &mut Components) -> Vec<Draft> {
 
 fn info(components: &mut Components) -> Draft {
     let example: LeadInfoResponse = examples::read(include_str!("examples/lead_info.json"));
-    let missing =
-        ApiError::at(API_VERSION, ErrorType::Missing, format!("Header {API_VERSION} must be specified"));
     Draft::new(Method::GET, "/supplyAnalytics/leadsInfo/{leadUuid}", TAG, "getLeadInfo")
         .about(
             "In the newer form of the feeds, and without waiting for any age. 206 with `warnings` while a rate table of the lead is \
@@ -76,7 +75,7 @@ fn info(components: &mut Components) -> Draft {
             components,
         )
         .refuses(unknown("Lead"), "The company has no such lead.")
-        .refuses(Failure::malformed(vec![missing]), "The header is missing, or names another version.")
+        .refuses(no_version(), "The header is missing, or names another version.")
 }
 
 /// What a client of either form should know.

@@ -17,7 +17,7 @@ use utoipa::openapi::server::Server;
 use utoipa::openapi::{RefOr, Required, Schema};
 
 use super::headers;
-use crate::http::current::analytics::API_VERSION;
+use crate::http::current::api_version::API_VERSION;
 use crate::http::routes::ApiRoute;
 use crate::model::{ApiError, Components, schema};
 use crate::web::{Editions, Failure, Scope};
@@ -99,7 +99,8 @@ impl Draft {
 
     /// Takes the header by which a caller says to know values that the specification lacks.
     pub fn newer_values(self) -> Self {
-        let about = "Any version: says that offers may have values that the specification lacks, of the enumerations named here.";
+        let about = "A version, a day such as `2025-04-01` or two numbers such as `1.106`: says that offers may have values that the \
+                     specification lacks, of the enumerations named here. Anything else is passed over.";
         self.header(API_VERSION, about)
     }
 
@@ -129,7 +130,8 @@ impl Draft {
         self.body = Some(RequestBodyBuilder::new().content(JSON, content).required(Some(required)).build());
         self.header(
             "Prefer",
-            "`handling=strict` refuses keys of the body that mean nothing, and names the likely ones.",
+            "`handling=strict` refuses keys of the body that mean nothing, and names the likely ones; also an `API-Version` that is \
+             none and, of a test lead, values of the client tag `sandbox` that bring nothing about.",
         )
     }
 

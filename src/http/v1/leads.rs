@@ -3,18 +3,19 @@
 use serde_json::Value;
 
 use super::submission::{CARD, CARD_BENEFITS, CARD_PURPOSES};
-use super::{Object, values};
+use super::{Object, newer, values};
 use crate::http::{App, current};
 use crate::model::{CardPurpose, EducationLevel, EmploymentStatus, LoanPurpose};
 use crate::web::{Context, Failure, Reply};
 
 /// Shows a lead of the caller's company, whichever edition it was sent in.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
-    super::reworded(current::leads::show(context).await?, reword)
+    super::reworded(current::leads::show_with(&context, false)?, reword)
 }
 
-/// Values that v1 lacks are shown as the nearest one, or left out.
+/// What came after v1 is left out; values that v1 lacks are shown as the nearest one, or left out.
 fn reword(lead: &mut Object) {
+    newer::leave_out_of_lead(lead);
     if let Some(finances) = values::section(lead, "financialInformation") {
         rename(finances, "bankAccountType", "backAccountType");
         replace(finances, "employmentStatus", |status| {

@@ -1,10 +1,27 @@
-//! What rate tables and previews have in the current edition beside the specification, and v1 never had: left out, with the offers of
-//! a kind that v1 has no word for. What an offer has in its `details` is of its own array, so the names stand together.
+//! What rate tables, previews and leads have in the current edition beside the specification, and v1 never had: left out, with the
+//! offers of a kind that v1 has no word for. What an offer has in its `details` is of its own array, so the names stand together.
 
 use serde_json::Value;
 
 use super::Object;
 use crate::model::{MortgageLoanType, ProductSubType};
+
+/// Of a lead itself.
+const OF_LEADS: &[&str] =
+    &["deviceId", "partnerUserId", "fcraLanguage", "autoInsuranceInformation", "vehicleInformation"];
+
+/// Of its sections.
+const OF_SECTIONS: [(&str, &[&str]); 6] = [
+    (
+        "mortgageInformation",
+        &["includeFhaLoans", "includeVaLoans", "requestedLoanTerms", "mortechCreditRating"],
+    ),
+    ("savingsInformation", &["maxDepositAmount"]),
+    ("financialInformation", &["hasDirectDeposit", "totalUnsecuredDebt"]),
+    ("legalInformation", &["fcraLanguage", "batchConsentVersion", "batchConsentLanguage"]),
+    ("educationInformation", &["universityOpeId", "graduateUniversityOpeId", "undergraduateUniversityOpeId"]),
+    ("sessionInformation", &["browserFingerprint"]),
+];
 
 /// Of a rate table itself.
 const OF_TABLES: &[&str] = &["createdAt", "partnerPageUrl", "embedUrl"];
@@ -48,6 +65,14 @@ const OF_DETAILS: &[&str] = &[
     "cdTermLength",
     "impressionTrackingPixelUrls",
 ];
+
+/// Leaves out of a lead what v1 never had.
+pub fn leave_out_of_lead(lead: &mut Object) {
+    remove(lead, OF_LEADS);
+    for (section, names) in OF_SECTIONS {
+        remove_within(lead, section, names);
+    }
+}
 
 /// Leaves out of a rate table what v1 never had.
 pub fn leave_out(table: &mut Object) {

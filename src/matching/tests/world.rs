@@ -19,7 +19,7 @@ use crate::matching::partner_clients::PartnerClients;
 use crate::matching::refused::Refused;
 use crate::matching::showing::rate_table;
 use crate::matching::submission::Submission;
-use crate::model::{CreditBands, Lead, Viewer};
+use crate::model::{BaseUrl, CreditBands, Lead, Viewer};
 use crate::partner_files::{PartnerFile, partner};
 use crate::partners::Book;
 use crate::records::Records;
@@ -59,6 +59,7 @@ pub(crate) fn rules() -> Rules {
         partners_per_lead: 100,
         offers_per_partner: 40,
         clicks_kept_per_offer: 10,
+        displays_kept_per_offer: 10,
         loan_reports: Kept { time: Duration::from_secs(60), per_company: 10 },
     }
 }
@@ -78,7 +79,7 @@ pub(crate) async fn matchmaker(
     let records = Records::of(store);
     let book = book(partners);
     records.templates.keep(&book).await.unwrap();
-    let base_url = "http://offers.example".to_owned();
+    let base_url = BaseUrl::from("http://offers.example".to_owned());
     let clients = PartnerClients::new(WireSettings::default());
     let engine = Engine::with_clock(records, book, clients, rules, base_url, clock.clone());
     Matchmaker::new(engine, vec![Arbiter::current()])

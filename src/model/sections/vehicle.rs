@@ -13,9 +13,9 @@ section! {
         /// How far it has gone, in miles.
         estimated_mileage: i32 = "estimatedMileage" within MILES,
         /// The number that its maker gave it.
-        vehicle_identification_number: String = "vehicleIdentificationNumber" as personal,
+        vehicle_identification_number: String = "vehicleIdentificationNumber" within VIN as personal,
         /// The number on its plate.
-        license_plate_number: String = "licensePlateNumber" as personal,
+        license_plate_number: String = "licensePlateNumber" within PLATE as personal,
         /// The state on its plate.
         license_plate_state: State = "licensePlateState",
         /// Which it is, as the look-up of trims names it.

@@ -1,6 +1,6 @@
 //! Companies and their access tokens. A token is kept as its SHA-256 only.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chrono::Utc;
@@ -130,6 +130,11 @@ impl Tokens {
     pub fn companies(&self) -> Vec<CompanyRecord> {
         let records = self.store.scan(Tree::Companies, []).filter_map(Result::ok);
         records.filter_map(|(_, bytes)| codec::decode_json(&bytes).ok()).collect()
+    }
+
+    /// The names of the companies that have a token.
+    pub fn holders(&self) -> BTreeSet<String> {
+        self.list().into_iter().map(|(_, company)| company.name).collect()
     }
 
     /// Every token with its company, oldest first.

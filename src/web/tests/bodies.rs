@@ -79,3 +79,21 @@ async fn a_body_that_does_not_come_is_408() {
     let answer = client.answer(false).await;
     assert_eq!((answer.status, &*answer.fault().0), (408, "unavailable"));
 }
+
+/// The client is to send no more of it: it would be cut off while it writes.
+#[tokio::test]
+async fn who_is_refused_while_the_body_is_coming_is_told_that_the_connection_ends() {
+    let server = start();
+    for (request_line, status) in [("POST /told", 401), ("POST /nowhere", 404), ("DELETE /hello", 405)] {
+        let mut client = server.connect().await;
+        client.send(&format!("{request_line} HTTP/1.1\r\nHost: test\r\nContent-Length: 64\r\n\r\n{{")).await;
+        let answer = client.answer(false).await;
+        assert_eq!((answer.status, answer.header("connection")), (status, Some("close")), "{request_line}");
+        assert_eq!(client.until_closed().await, "");
+        // Without a body it goes on.
+        let mut client = server.connect().await;
+        let answer = client.ask(request_line, &[], "").await;
+        assert_eq!((answer.status, answer.header("connection")), (status, None), "{request_line}");
+        assert_eq!(client.ask("GET /hello", &[], "").await.status, 200);
+    }
+}

@@ -104,7 +104,14 @@ fn a_lead_takes_enumerations_in_these_places() {
         same => same.to_owned(),
     };
     let level = "personalInformation.educationLevel".to_owned();
-    let v1 = current.iter().map(in_v1).chain([level]).collect();
+    let newer = [
+        "mortgageInformation.requestedLoanTerms[0]",
+        "mortgageInformation.mortechCreditRating",
+        "legalInformation.batchConsentVersion",
+        "vehicleInformation.licensePlateState",
+    ];
+    let of_v1 = current.iter().filter(|attribute| !newer.contains(&attribute.as_str()));
+    let v1 = of_v1.map(in_v1).chain([level]).collect();
     assert_eq!(sorted(attributes(Edition::V1)), sorted(v1));
 }
 
@@ -179,7 +186,12 @@ async fn a_list_of_values_is_an_array() {
     let daemon = daemon().await;
     for edition in Edition::BOTH {
         let elements: Vec<_> = places(edition).into_iter().filter(Place::is_element).collect();
-        assert_eq!(elements.len(), 3, "product types, what a card is wanted for, and terms of a mortgage");
+        let lists = if edition == Edition::V1 { 2 } else { 3 };
+        assert_eq!(
+            elements.len(),
+            lists,
+            "product types, what a card is wanted for, and terms of a mortgage"
+        );
         for other in [json!("loan"), json!(1), json!(false), json!({"0": "loan"})] {
             let mut lead = json!({});
             for place in &elements {

@@ -175,8 +175,7 @@ fn brand_of(app: &App, company: Option<Uuid>) -> (String, &Brand) {
 /// What stands before the addresses of a page's own stream and images: the path of the page by itself, in a frame too.
 fn root_of(app: &App, params: &Params) -> String {
     let base_url = &app.matchmaker.engine().base_url;
-    let beyond_host = base_url.splitn(4, '/').nth(3).map_or(String::new(), |path| format!("/{path}"));
-    format!("{beyond_host}/offers/{}/", params.get("page").unwrap_or_default())
+    base_url.on_host(format_args!("/offers/{}/", params.get("page").unwrap_or_default()))
 }
 
 fn find(app: &App, params: &Params) -> Result<Found, Failure> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use proptest::prelude::*;
@@ -57,7 +58,10 @@ impl World {
         let (now, steady) = (Arc::clone(&self.now), Arc::clone(&self.steady));
         let clock =
             Clock::with_steady(move || now.load(Ordering::Relaxed), move || steady.load(Ordering::Relaxed));
-        let options = StoreOptions { clock, ..StoreOptions::new(self.directory.path().join("store")) };
+        // However busy the disk is, it does not hang.
+        let stall_after = Duration::from_secs(60);
+        let options =
+            StoreOptions { clock, stall_after, ..StoreOptions::new(self.directory.path().join("store")) };
         let store = Store::open_inline_with(&options).unwrap();
         self.feeds = Some((store.clone(), Feeds::new(store, BASE_URL.to_owned(), self.records_max)));
     }

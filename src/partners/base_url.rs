@@ -9,6 +9,9 @@ pub const BASE_URL: &str = "{baseUrl}";
 /// How such a URL begins in JSON.
 const IN_JSON: &[u8] = b"\"{baseUrl}/";
 
+/// How the addresses of the pages begin that stand for sample partners.
+pub const SAMPLE_PAGES: &str = "{baseUrl}/samples/";
+
 /// Below which path the daemon shows what it has for sample partners.
 pub const SAMPLES: &str = "/samples/";
 

@@ -7,7 +7,9 @@
 //! and perhaps `uuid` and `ucgVehicleId`, where a list has ids of its own; such a row is of one year. Without them both are made
 //! of year, make, model and trim, so that they stay the same whatever else is in the list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use uuid::Uuid;
@@ -28,11 +30,34 @@ pub const YEARS: std::ops::RangeInclusive<i32> = 1886..=2100;
 /// Bits of a number that is made of a vehicle's uuid: as many as JavaScript's numbers hold.
 const NUMBER_BITS: u32 = 53;
 
+/// The longest file that is read: cars of all years and makes are a tenth of it.
+const MOST_BYTES: u64 = 32 * 1024 * 1024;
+
+/// The most cars of a list. A row can be hundreds.
+const MOST_CARS: usize = 1_000_000;
+
+/// Faults of a file that are told one by one; of a file of another kind every row has one.
+const FAULTS_TOLD: usize = 20;
+
 /// The list, in the order of year, make, model and trim.
 #[derive(Debug, Default)]
 pub struct Vehicles {
     entries: Vec<VehicleDetails>,
+    years: Vec<i32>,
+    index: Index,
 }
+
+/// The answer to each question that can be asked, as places in the list. Names stand in lower case in what is asked, and each of them
+/// once in an answer, in alphabetical order.
+#[derive(Debug, Default)]
+struct Index {
+    makes: HashMap<Option<i32>, Vec<u32>>,
+    models: HashMap<(Option<i32>, Option<String>), Vec<u32>>,
+    cars: HashMap<Question, Vec<u32>>,
+}
+
+/// Year, make and model; what is not given is any.
+type Question = (Option<i32>, Option<String>, Option<String>);
 
 /// Which cars are looked for; what is not given is any. Names are compared without regard to the case of letters.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,15 +77,19 @@ impl Vehicles {
     /// Every fault of the file.
     pub fn load(file: Option<&Path>) -> Result<Self, Vec<Fault>> {
         let Some(file) = file else { return Ok(Self::sample()) };
-        let text = std::fs::read_to_string(file).map_err(|error| {
+        let fault = |(line, key, message)| Fault { file: Some(file.to_owned()), line, key, message };
+        let text = text_of(file).map_err(|found| {
             let message = format!(
-                "cannot be read: {error}; put a list in UTF-8 there, or leave `reference.vehicles` empty for the sample"
+                "{found}; put a list in UTF-8 there, or leave `reference.vehicles` empty for the sample"
             );
-            vec![Fault { file: Some(file.to_owned()), line: None, key: String::new(), message }]
+            vec![fault((None, String::new(), message))]
         })?;
-        Self::read(&text).map_err(|faults| {
-            let fault = |(line, key, message)| Fault { file: Some(file.to_owned()), line, key, message };
-            faults.into_iter().map(fault).collect()
+        Self::read(&text).map_err(|mut faults| {
+            let more = faults.len().saturating_sub(FAULTS_TOLD);
+            faults.truncate(FAULTS_TOLD);
+            let more = (more > 0)
+                .then(|| (None, String::new(), format!("has {more} faults more; these are the first")));
+            faults.into_iter().chain(more).map(fault).collect()
         })
     }
 
@@ -78,6 +107,14 @@ impl Vehicles {
         for (nth, row) in reader.records().enumerate() {
             // What cannot be read has no line of its own; it stands behind those before it.
             let line = |row: &csv::StringRecord| row.position().map(|at| at.line() as usize);
+            if reading.entries.len() > MOST_CARS {
+                reading.fault(
+                    None,
+                    "",
+                    format!("has more than {MOST_CARS} cars, the most that are taken in"),
+                );
+                break;
+            }
             match row {
                 Ok(row) => reading.take(line(&row).unwrap_or(nth + 2), &row, &columns),
                 Err(failure) => {
@@ -91,39 +128,85 @@ impl Vehicles {
     }
 
     /// The model years of the list, the earliest first.
-    pub fn years(&self) -> Vec<i32> {
-        let mut years: Vec<i32> = self.entries.iter().map(|entry| entry.year).collect();
-        years.dedup();
-        years
+    pub fn years(&self) -> &[i32] {
+        &self.years
     }
 
-    /// The makes of the cars that are wanted, in alphabetical order.
-    pub fn makes<'v>(&'v self, wanted: Wanted<'v>) -> Vec<&'v str> {
-        names(self.trims(wanted).map(|entry| entry.make.as_str()))
+    /// The makes of a year, or of all, in alphabetical order.
+    pub fn makes(&self, year: Option<i32>) -> impl ExactSizeIterator<Item = &str> {
+        self.found(self.index.makes.get(&year)).map(|car| car.make.as_str())
     }
 
-    /// Their models, in alphabetical order.
-    pub fn models<'v>(&'v self, wanted: Wanted<'v>) -> Vec<&'v str> {
-        names(self.trims(wanted).map(|entry| entry.model.as_str()))
+    /// The models of a year and a make, or of all, in alphabetical order.
+    pub fn models(&self, year: Option<i32>, make: Option<&str>) -> impl ExactSizeIterator<Item = &str> {
+        let asked = (year, make.map(str::to_ascii_lowercase));
+        self.found(self.index.models.get(&asked)).map(|car| car.model.as_str())
     }
 
     /// The cars that are wanted, by year, make, model and trim.
-    pub fn trims<'v>(&'v self, wanted: Wanted<'v>) -> impl Iterator<Item = &'v VehicleDetails> {
-        let is =
-            |name: &str, wanted: Option<&str>| wanted.is_none_or(|wanted| name.eq_ignore_ascii_case(wanted));
-        self.entries.iter().filter(move |entry| {
-            wanted.year.is_none_or(|year| entry.year == year)
-                && is(&entry.make, wanted.make)
-                && is(&entry.model, wanted.model)
-        })
+    pub fn trims(&self, wanted: Wanted<'_>) -> impl ExactSizeIterator<Item = &VehicleDetails> {
+        let [make, model] = [wanted.make, wanted.model].map(|name| name.map(str::to_ascii_lowercase));
+        self.found(self.index.cars.get(&(wanted.year, make, model)))
+    }
+
+    fn found(&self, places: Option<&Vec<u32>>) -> impl ExactSizeIterator<Item = &VehicleDetails> {
+        let places = places.map_or(&[][..], Vec::as_slice);
+        places.iter().map(|place| &self.entries[*place as usize])
+    }
+
+    /// The list of these, which stand in order.
+    fn of(entries: Vec<VehicleDetails>) -> Self {
+        let mut years: Vec<i32> = entries.iter().map(|car| car.year).collect();
+        years.dedup();
+        let index = Index::of(&entries);
+        Self { entries, years, index }
     }
 }
 
-fn names<'v>(names: impl Iterator<Item = &'v str>) -> Vec<&'v str> {
-    let mut names: Vec<&str> = names.collect();
-    names.sort_unstable();
-    names.dedup();
-    names
+impl Index {
+    fn of(entries: &[VehicleDetails]) -> Self {
+        let mut index = Self::default();
+        for (place, car) in (0_u32..).zip(entries) {
+            let [make, model] = [&car.make, &car.model].map(|name| [None, Some(name.to_ascii_lowercase())]);
+            for year in [None, Some(car.year)] {
+                index.makes.entry(year).or_default().push(place);
+                for make in make.clone() {
+                    index.models.entry((year, make.clone())).or_default().push(place);
+                    for model in model.clone() {
+                        index.cars.entry((year, make.clone(), model)).or_default().push(place);
+                    }
+                }
+            }
+        }
+        index.makes.values_mut().for_each(|places| name_once(places, |place| &entries[place as usize].make));
+        index
+            .models
+            .values_mut()
+            .for_each(|places| name_once(places, |place| &entries[place as usize].model));
+        index
+    }
+}
+
+/// Leaves one place to each name, in the order of names.
+fn name_once<'v>(places: &mut Vec<u32>, name: impl Fn(u32) -> &'v String) {
+    places.sort_by_key(|place| name(*place));
+    places.dedup_by_key(|place| name(*place));
+    places.shrink_to_fit();
+}
+
+/// What stands in a file; not in a pipe, which would be waited for, nor in a device, which may have no end.
+fn text_of(file: &Path) -> Result<String, String> {
+    let unreadable = |error: io::Error| format!("cannot be read: {error}");
+    let about = std::fs::metadata(file).map_err(unreadable)?;
+    if !about.is_file() {
+        return Err("cannot be read: it is no regular file".to_owned());
+    }
+    if about.len() > MOST_BYTES {
+        return Err(format!("has {} bytes, and {MOST_BYTES} are read at most", about.len()));
+    }
+    let mut text = String::new();
+    let read = File::open(file).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
+    read.map(|_| text).map_err(unreadable)
 }
 
 /// A fault before it is known of which file: line, column, what is wrong.
@@ -250,7 +333,7 @@ impl Reading {
             uuid,
             ucg_vehicle_id,
         };
-        Ok(Vehicles { entries: self.entries.into_iter().map(entry).collect() })
+        Ok(Vehicles::of(self.entries.into_iter().map(entry).collect()))
     }
 }
 
@@ -281,6 +364,10 @@ mod tests {
 
     use super::*;
 
+    fn models(vehicles: &Vehicles, year: Option<i32>, make: Option<&str>) -> Vec<String> {
+        vehicles.models(year, make).map(str::to_owned).collect()
+    }
+
     fn of(year: i32, make: &'static str) -> Wanted<'static> {
         Wanted { year: Some(year), make: Some(make), model: None }
     }
@@ -295,8 +382,8 @@ mod tests {
     fn the_sample_has_cars_of_several_years() {
         let vehicles = Vehicles::read(SAMPLE).unwrap();
         assert!(vehicles.years().len() >= 8 && vehicles.years().is_sorted());
-        assert!(vehicles.makes(Wanted::default()).len() >= 12);
-        assert_eq!(vehicles.models(of(2021, "tesla")), ["Model 3", "Model Y"]);
+        assert!(vehicles.makes(None).len() >= 12);
+        assert_eq!(models(&vehicles, Some(2021), Some("tesla")), ["Model 3", "Model Y"]);
         let camry = Wanted { model: Some("Camry"), ..of(2021, "Toyota") };
         let trims: Vec<&str> = vehicles.trims(camry).map(|entry| entry.trim.as_str()).collect();
         assert_eq!(trims, ["LE", "SE", "XLE", "XSE"]);
@@ -304,6 +391,39 @@ mod tests {
             vehicles.entries.iter().map(|entry| (entry.uuid, entry.ucg_vehicle_id)).collect();
         assert_eq!(ids.len(), vehicles.entries.len());
         assert!(ids.iter().all(|(_, number)| (1..1 << NUMBER_BITS).contains(number)));
+    }
+
+    /// Every question has the answer that looking at every row has.
+    #[test]
+    fn the_index_answers_as_a_look_at_every_row_does() {
+        let vehicles = Vehicles::sample();
+        let every = |of: fn(&VehicleDetails) -> &String| {
+            let names: BTreeSet<&str> = vehicles.entries.iter().map(|car| of(car).as_str()).collect();
+            [None, Some("Nobody")].into_iter().chain(names.into_iter().map(Some)).collect::<Vec<_>>()
+        };
+        let is =
+            |name: &str, wanted: Option<&str>| wanted.is_none_or(|wanted| name.eq_ignore_ascii_case(wanted));
+        for year in [None, Some(1900), Some(2021)] {
+            for make in every(|car| &car.make) {
+                let of_make = || {
+                    let cars = vehicles.entries.iter();
+                    cars.filter(move |car| year.is_none_or(|year| car.year == year) && is(&car.make, make))
+                };
+                let named: BTreeSet<&str> = of_make().map(|car| car.model.as_str()).collect();
+                let shouted = make.map(str::to_uppercase);
+                assert_eq!(
+                    models(&vehicles, year, shouted.as_deref()),
+                    named.into_iter().collect::<Vec<_>>()
+                );
+                for model in every(|car| &car.model) {
+                    let found: Vec<_> = vehicles.trims(Wanted { year, make, model }).collect();
+                    assert_eq!(found, of_make().filter(|car| is(&car.model, model)).collect::<Vec<_>>());
+                }
+            }
+            let of_year = vehicles.entries.iter().filter(|car| year.is_none_or(|year| car.year == year));
+            let makes: BTreeSet<&str> = of_year.map(|car| car.make.as_str()).collect();
+            assert!(vehicles.makes(year).eq(makes), "{year:?}");
+        }
     }
 
     /// Clients keep them, so no build may make others.

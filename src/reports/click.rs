@@ -3,6 +3,7 @@
 //! The first clicks on an offer are kept, each as a lead event and a lead action; all are counted. So an address that is opened
 //! for ever, by whoever, makes neither the lead nor its feed any longer.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::Utc;
@@ -17,7 +18,7 @@ use crate::partners::base_url::absolute;
 use crate::partners::declared::PayoutStep;
 use crate::partners::template::OFFER_MS;
 use crate::partners::{Template, Terms};
-use crate::rate_table::table::Table;
+use crate::rate_table::table::{Offer, Table};
 use crate::records::history::action_at;
 use crate::records::offer_ids::place;
 use crate::records::postings::Posting;
@@ -36,8 +37,8 @@ pub enum Click {
     Offer(Box<Opened>),
     /// Nothing: there is no such offer.
     Unknown,
-    /// Nothing any more: the offer's table is older than 31 days, or than the partner lets the offer stand.
-    Expired,
+    /// Nothing any more: the offer's table, of this company, is older than 31 days, or than the partner lets the offer stand.
+    Expired(Uuid),
 }
 
 /// An offer that is being opened.
@@ -61,16 +62,32 @@ pub fn click(engine: &Engine, offer: Uuid) -> Result<Click, Unavailable> {
     let Some((_, quote)) = table.offer(number) else { return Ok(Click::Unknown) };
     let (made_at, now) = (table.head().created_at, engine.limiter.now());
     if now > made_at.saturating_add(OFFER_MS) {
-        return Ok(Click::Expired);
+        return Ok(Click::Expired(table.head().company));
     }
     let text = engine.records.templates.offer(quote.text).map_err(|_| Unavailable)?;
     if now > text.stands_until(quote, made_at) {
-        return Ok(Click::Expired);
+        return Ok(Click::Expired(table.head().company));
     }
     if text.imprint.is_none() {
         return Ok(Click::Unknown);
     }
     Ok(Click::Offer(Box::new(Opened { offer, number, table, text })))
+}
+
+/// When a click on each offer of a table begins to be answered [`Click::Expired`], Unix milliseconds, by the offer's uuid.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read.
+pub fn ends(engine: &Engine, table: Uuid) -> Result<HashMap<Uuid, i64>, Unavailable> {
+    let Some(table) = reading::table(&engine.records, table)? else { return Ok(HashMap::new()) };
+    let (head, templates) = (table.head(), &engine.records.templates);
+    let offers = table.arrays().flat_map(|(_, offers)| offers);
+    let end = |offer: &Offer| {
+        let text = templates.offer(offer.quote.text).map_err(|_| Unavailable)?;
+        let until = text.stands_until(&offer.quote, head.created_at);
+        Ok((templates.ids.uuid(head.uuid, offer.number), until.saturating_add(1)))
+    };
+    offers.map(end).collect()
 }
 
 impl Opened {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use warp::Reply as _;
 use warp::reply::Response;
 
-use super::coding::{self, Coding, Rendition, Renditions};
+use super::coding::{self, Coding, Rendition, Renditions, without_coding};
 use super::cors::OWN_SITE;
 use super::failure::Failure;
 use super::gate::Passage;
@@ -216,7 +216,7 @@ impl Reply {
         let rendition = (self.words, coding.name());
         let compressed = match self.rendition(rendition) {
             Some(kept) => kept,
-            None => match compressed(plain).await {
+            None => match compressed(coding, plain).await {
                 Some(made) => self.keep(rendition, made),
                 None => return self,
             },
@@ -279,17 +279,12 @@ impl<'h> HeldTags<'h> {
     }
 }
 
-/// A tag without quotes as it is of the plain bytes.
-fn without_coding(tag: &str) -> &str {
-    tag.strip_suffix(Coding::Gzip.mark()).unwrap_or(tag)
-}
-
 /// Compresses a body; `None`, once reported, where that fails.
-async fn compressed(plain: Bytes) -> Option<Bytes> {
+async fn compressed(coding: Coding, plain: Bytes) -> Option<Bytes> {
     if plain.len() <= coding::MOST_BYTES_AT_ONCE {
-        return Some(coding::gzip(&plain));
+        return Some(coding.compress(&plain));
     }
-    let compressing = tokio::task::spawn_blocking(move || coding::gzip(&plain));
+    let compressing = tokio::task::spawn_blocking(move || coding.compress(&plain));
     compressing.await.inspect_err(|error| tracing::error!(%error, "an answer could not be compressed")).ok()
 }
 
@@ -319,12 +314,18 @@ mod tests {
 
     #[test]
     fn a_client_holds_the_same_in_whichever_coding_and_is_told_the_tag_that_it_holds() {
-        for (list, tag) in [(r#""v6", "v7-gzip""#, "\"v7-gzip\""), (r#"W/"v7""#, "\"v7\""), ("*", "\"v7\"")] {
+        for (list, tag) in [
+            (r#""v6", "v7-gzip""#, "\"v7-gzip\""),
+            (r#""v7-br""#, "\"v7-br\""),
+            (r#"W/"v7""#, "\"v7\""),
+            ("*", "\"v7\""),
+        ] {
             let client = holding(list);
             let reply = Reply::json_bytes("{}").etag("v7").unless_held(&HeldTags::of(&Method::GET, &client));
             assert_eq!(reply.into_response().headers()[ETAG], tag, "{list}");
         }
         assert_eq!(status_for(Method::GET, r#""v7-gzip-gzip""#), StatusCode::OK);
+        assert_eq!(status_for(Method::GET, r#""v7-gzip-br""#), StatusCode::OK);
         let client = holding(r#"W/"a-gzip", "b""#);
         assert_eq!(HeldTags::of(&Method::GET, &client).opaque().collect::<Vec<_>>(), ["a", "b"]);
     }
@@ -343,6 +344,8 @@ mod tests {
         let open = || whole().compressible();
         assert_eq!(coding_of(open(), Coding::Plain).await, (false, true, HeaderValue::from_static(plain)));
         assert_eq!(coding_of(open(), Coding::Gzip).await, (true, true, HeaderValue::from_static(gzip)));
+        let brotli = HeaderValue::from_static("\"v7-br\"");
+        assert_eq!(coding_of(open(), Coding::Brotli).await, (true, true, brotli));
         let short = Reply::json_bytes(long[1..].to_owned()).compressible();
         assert_eq!(coding_of(short, Coding::Gzip).await, (false, true, HeaderValue::from_static(plain)));
     }

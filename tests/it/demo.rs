@@ -74,6 +74,14 @@ async fn the_leads_that_the_page_can_send_are_good() {
         script.split("const PERSON = {").nth(1).and_then(|rest| rest.split("\n};\n").next()).unwrap();
     let person = json_of(person);
     for (product, wish) in [
+        (
+            r#"loan","credit_card","savings","mortgage"#,
+            r#""loanInformation":{"purpose":"debt_consolidation","loanAmount":10000},
+               "savingsInformation":{"minDepositAmount":5000},
+               "mortgageInformation":{"mortgageType":"purchase","propertyType":"single_family","propertyStatus":"rent",
+               "occupancyType":"primary","propertyValue":565000,"mortgageAmount":452000,"downPaymentAmount":113000,
+               "numUnits":1,"propertyState":"WA"}"#,
+        ),
         ("loan", r#""loanInformation":{"purpose":"home_improvement","loanAmount":12500}"#),
         ("credit_card", r#""mortgageInformation":{"propertyStatus":"rent"}"#),
         ("savings", r#""mortgageInformation":{}"#),
@@ -101,6 +109,8 @@ async fn the_leads_that_the_page_can_send_are_good() {
         let arrays = ["loanOffers", "creditCardOffers", "savingsOffers", "mortgageOffers", "specialOffers"];
         let offers: usize = arrays.iter().map(|array| table[array].as_array().unwrap().len()).sum();
         assert!(offers > 0, "{product} has offers to show");
+        let kinds = arrays.iter().filter(|array| !table[**array].as_array().unwrap().is_empty()).count();
+        assert!(kinds >= product.split(',').count(), "{product}: {kinds} kinds of offers");
         for array in arrays {
             assert!(script.contains(&format!("table.{array}")), "{array} is shown");
         }

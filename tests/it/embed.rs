@@ -403,6 +403,43 @@ async fn a_page_expires_and_keeps_its_address_until_then() {
 }
 
 #[tokio::test]
+async fn an_offer_that_has_ended_is_shown_so_without_a_link_and_its_click_is_answered_with_a_page() {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let until = "minimum_deposit = 0\nvalid_for = \"14days\"";
+    let short = partner("short").savings("").replaced("minimum_deposit = 0", until);
+    let mut daemon = Daemon::with_partners(vec![short, partner("long").savings("")]).start().await;
+    let table = daemon.submit_blocking("{}").await.json();
+    let page =
+        |daemon: &Daemon| format!("{}/offers/{}", daemon.api, page_url(&table).rsplit('/').next().unwrap());
+    // Links, offers that are still to end, those that have ended, images that record a display, scripts.
+    for (days, counts) in [(0, [2, 1, 0, 2, 1]), (13, [2, 1, 0, 2, 1]), (15, [1, 0, 1, 1, 0])] {
+        let (_, stopped) = daemon.terminate();
+        age(&stopped, &table, days * DAY).await;
+        daemon = stopped.start().await;
+        let html = text(&open(&daemon, &page(&daemon)).await);
+        let marks = ["class=\"go\"", "data-ends-in=\"", "has ended.</p>", "/seen.gif\"", "<script>"];
+        assert_eq!(marks.map(|mark| html.matches(mark).count()), counts, "after {days} days: {html}");
+    }
+    let offers = table["savingsOffers"].as_array().unwrap();
+    let short = offers.iter().find(|offer| offer["details"]["name"] == "Account of short").unwrap();
+    let click = format!("{}/click/{}", daemon.api, short["uuid"].as_str().unwrap());
+    let navigated = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    for (accept, kind) in [
+        (navigated, "text/html; charset=utf-8"),
+        ("TEXT/HTML", "text/html; charset=utf-8"),
+        ("*/*", "application/json"),
+        ("application/json", "application/json"),
+    ] {
+        let answer = daemon.request_with(Method::GET, &click, "", &[("accept", accept)], "").await;
+        assert_eq!((answer.status, answer.header("content-type")), (410, Some(kind)), "{accept}");
+        if kind.starts_with("text/html") {
+            assert!(text(&answer).contains("This offer has ended") && answer.body.len() < 10_000, "{accept}");
+            assert!(answer.header("content-security-policy").is_some());
+        }
+    }
+}
+
+#[tokio::test]
 async fn no_site_shows_it_in_a_frame_unless_the_settings_name_it() {
     let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
     let table = daemon.submit("{}").await.json();

@@ -1,10 +1,12 @@
 //! Partners that live elsewhere: asked over HTTP, and never a harm to the rest.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::kit::far_side::{Deed, FarSide};
-use crate::kit::partners::{far_lender, partner};
+use crate::kit::partners::{PartnerFile, far_lender, partner};
 use crate::kit::{Daemon, sample};
 
 fn offers() -> Deed {
@@ -315,4 +317,89 @@ async fn answers_without_the_list_of_offers_are_told_once_in_the_log() {
     let told: Vec<&str> = log.lines().filter(|line| line.contains("has no list of offers")).collect();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].contains("at its top there are for, quotes") && !log.contains("Jane"), "{told:?}");
+}
+
+/// A lender that takes an application, and is asked for its offers until it has them.
+fn slow_lender(far: &FarSide, every: &str) -> PartnerFile {
+    let steps = format!(
+        r#"
+[[products.loan.http.steps]]
+url = "{url}"
+sandbox_url = "{url}"
+json = {{ amount = "lead.loanInformation.loanAmount" }}
+declined = "response.no"
+keep = {{ id = "response.id" }}
+
+[[products.loan.http.steps]]
+method = "GET"
+url = "{url}/{{{{ kept.id|urlencode }}}}"
+sandbox_url = "{url}/{{{{ kept.id|urlencode }}}}"
+pending = "response.state == 'working'"
+every = "{every}"
+"#,
+        url = far.url("/applications")
+    );
+    let lender = far_lender("slow", &far.url("/applications"), &steps);
+    let text = lender.text();
+    let own = text.split_once("[products.loan.http]\n").unwrap().1.split_once("wire =").unwrap().0.to_owned();
+    lender.replaced(&own, "")
+}
+
+#[tokio::test]
+async fn one_that_answers_later_is_asked_until_it_has_its_offers() {
+    let polls = AtomicUsize::new(0);
+    let far = FarSide::start(move |request| match request.head.starts_with("POST") {
+        true => Deed::Json(202, json!({"id": "A 7", "state": "working"}).to_string()),
+        false if polls.fetch_add(1, Ordering::SeqCst) < 2 => {
+            Deed::Json(200, json!({"state": "working"}).to_string())
+        }
+        false => offers(),
+    })
+    .await;
+    let daemon = Daemon::with_partners(vec![slow_lender(&far, "50ms")]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["loanOffers"].as_array().map(Vec::len), Some(2), "{table} {}", daemon.log());
+    let lines: Vec<String> =
+        far.received().iter().map(|request| request.head.lines().next().unwrap().to_owned()).collect();
+    let [first, polls @ ..] = &lines[..] else { panic!("{lines:?}") };
+    assert!(first.starts_with("POST /applications "), "{first}");
+    assert_eq!(polls.len(), 3, "{lines:?}");
+    assert!(polls.iter().all(|line| line.starts_with("GET /applications/A%207 ")), "{lines:?}");
+}
+
+#[tokio::test]
+async fn one_that_declines_at_its_first_step_is_asked_no_further() {
+    let far = FarSide::start(|_| Deed::Json(200, json!({"no": true}).to_string())).await;
+    let daemon = Daemon::with_partners(vec![slow_lender(&far, "50ms")]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(far.received().len(), 1);
+    let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&why.stdout).contains("decline"), "{why:?}");
+}
+
+#[tokio::test]
+async fn one_that_is_still_at_work_at_its_deadline_has_run_out_of_time() {
+    let far = FarSide::start(|_| Deed::Json(202, json!({"id": "A7", "state": "working"}).to_string())).await;
+    let daemon = Daemon::with_partners(vec![slow_lender(&far, "2s")]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["status"], "complete");
+    daemon.logged("the partner was still at work, and there is no time to ask again").await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_steps_is_told_with_its_line() {
+    let far = FarSide::start(|_| offers()).await;
+    let lender = slow_lender(&far, "1ms").replaced("kept.id|urlencode", "kept.number|urlencode");
+    let daemon = Daemon::with_partners(vec![partner("prompt").savings("")]).start().await;
+    lender.write(daemon.partners());
+    let check = daemon.command(&["check"]);
+    let said = String::from_utf8_lossy(&check.stderr).into_owned();
+    assert_eq!(check.status.code(), Some(2), "{said}");
+    for fault in [
+        "steps[1].every` must be at least 50ms, got 1ms",
+        "steps[1].url` uses what no step before keeps; there are id",
+    ] {
+        assert!(said.contains(fault), "{said}");
+    }
+    assert!(said.contains("slow.toml:"), "{said}");
 }

@@ -7,17 +7,9 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::kit::Daemon;
-use crate::kit::partners::partner;
+use crate::kit::{Daemon, sample};
 
-const LOAN: &str = r#"{
-    "productTypes": ["loan"],
-    "loanInformation": {"loanAmount": 10000},
-    "creditInformation": {"providedCreditRating": "good"}
-}"#;
-
-/// An offer each, which makes a long table.
-const LENDERS: usize = 42;
+/// What the sample catalogue has for a loan of a whole person.
 const TABLE_BYTES: usize = 45_000;
 /// The most that a change of it may cost, head and all.
 const CHANGE_BYTES_MAX: usize = 5 * 1024;
@@ -52,6 +44,7 @@ async fn poll(daemon: &Daemon, table: &str, etag: &str) -> Polled {
     let header = |name: &str| head.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
     let mut body = Vec::new();
     match header("content-encoding") {
+        Some("br") => brotli::BrotliDecompress(&mut &received[end..], &mut body).unwrap(),
         Some("gzip") => drop(GzDecoder::new(&received[end..]).read_to_end(&mut body).unwrap()),
         _ => body.extend_from_slice(&received[end..]),
     }
@@ -61,24 +54,22 @@ async fn poll(daemon: &Daemon, table: &str, etag: &str) -> Polled {
 
 #[tokio::test]
 async fn a_table_of_45_kilobytes_costs_at_most_5_a_change() {
-    let slow = |nth: usize| {
-        partner(&format!("slow_{nth}")).loan(&format!(r#"simulate = {{ delay = "{nth}00ms" }}"#))
-    };
-    let mut lenders: Vec<_> = (3..LENDERS).map(|nth| partner(&format!("prompt_{nth}")).loan("")).collect();
-    lenders.extend([slow(3), slow(6), slow(9)]);
-    let daemon = Daemon::with_partners(lenders).start().await;
-    let submitted = daemon.submit(LOAN).await;
+    let daemon = Daemon::with_sample_partners().start().await;
+    let submitted = daemon.submit(sample("personal_loan")).await;
     let mut etag = submitted.header("etag").unwrap().to_owned();
     let mut table = submitted.json();
     let uuid = table["uuid"].as_str().unwrap().to_owned();
+    let mut longest = 0;
     while table["pendingResponses"].as_array().is_some_and(|pending| !pending.is_empty()) {
         let changed = poll(&daemon, &uuid, &etag).await;
         assert_eq!(changed.status, 200);
-        assert!(changed.body.len() >= TABLE_BYTES, "{} bytes are no long table", changed.body.len());
+        println!("a change of {} bytes costs {}", changed.body.len(), changed.bytes);
+        longest = longest.max(changed.body.len());
         assert!(changed.bytes <= CHANGE_BYTES_MAX, "{} bytes for a change", changed.bytes);
         table = serde_json::from_slice::<Value>(&changed.body).unwrap();
         etag = changed.etag;
     }
+    assert!(longest >= TABLE_BYTES, "{longest} bytes are no long table");
     let unchanged = poll(&daemon, &uuid, &etag).await;
     assert_eq!((unchanged.status, unchanged.body.len()), (304, 0));
     assert!(unchanged.bytes <= UNCHANGED_BYTES_MAX, "{} bytes for nothing new", unchanged.bytes);

@@ -118,6 +118,36 @@ async fn a_daemon_gets_offers_and_the_case_that_a_lead_asks_for() {
     assert_eq!(unknown.status, 404);
 }
 
+/// As the handbook has it: the sample partners' own files, asked of the simulator.
+#[tokio::test]
+async fn the_offers_of_a_sample_partner_lead_to_the_pages_that_stand_for_it() {
+    let sandbox = Sandbox::start(&[]);
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("partners");
+    let file = std::fs::read_to_string(files.join("hazelmoor_lending.toml")).unwrap();
+    let lines = file.lines().map(|line| match line.split(" = ").next().unwrap() {
+        "paused" => String::new(),
+        "sandbox_url" => format!("sandbox_url = \"{}/hazelmoor_lending/quotes\"", sandbox.url),
+        "wire" => "wire = { allow_addresses = [\"127.0.0.1\"] }".to_owned(),
+        "secrets" => "secrets = { api_key = { env = \"PATH\" } }".to_owned(),
+        _ => line.to_owned(),
+    });
+    let plan = Daemon::with_partners(Vec::new());
+    std::fs::write(plan.partners().join("hazelmoor_lending.toml"), lines.collect::<Vec<_>>().join("\n"))
+        .unwrap();
+    let daemon = plan.start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    let offers = table["loanOffers"].as_array().unwrap();
+    assert_eq!(offers.len(), 2, "{table} {}", daemon.log());
+    for offer in offers {
+        let click = offer["url"].as_str().unwrap();
+        let to = daemon.request(Method::GET, click, "", "").await;
+        let to = to.header("location").unwrap().to_owned();
+        assert!(to.starts_with(&format!("{}/samples/hazelmoor_lending/personal?click=", daemon.api)), "{to}");
+        assert!(to.contains(offer["uuid"].as_str().unwrap()) && !to.contains('{'), "{to}");
+        assert_eq!(daemon.request(Method::GET, &to, "", "").await.status, 200, "{to}");
+    }
+}
+
 #[tokio::test]
 async fn chance_spares_the_case_that_was_asked_for() {
     let mut sandbox = Sandbox::start(&["--errors", "1"]);

@@ -168,6 +168,67 @@ async fn an_operators_list_is_checked_taken_in_and_exchanged_by_a_reload() {
 }
 
 #[tokio::test]
+async fn a_long_list_is_read_part_by_part() {
+    let plan = plan().setting("reference.vehicles_per_answer", "1000");
+    let file = plan.directory().join("cars.csv");
+    let rows: String = (0..2_500).map(|nth| format!("2020,Aldine,Vireo {nth:04},S\n")).collect();
+    std::fs::write(&file, format!("years,make,model,trim\n{rows}")).unwrap();
+    let daemon = plan.setting("reference.vehicles", &file.display().to_string()).start().await;
+    assert_eq!(look_up(&daemon, "models?year=2020&make=Aldine").await.status, 400, "it is too long for one");
+    for question in ["models?year=2020&make=aldine", "trims?make=Aldine"] {
+        let mut all = Vec::new();
+        for offset in [0, 1_000, 2_000, 3_000] {
+            let part = found(&daemon, &format!("{question}&limit=1000&offset={offset}")).await;
+            all.extend(part.as_array().unwrap().clone());
+        }
+        let models: Vec<_> =
+            all.iter().map(|one| one.get("model").unwrap_or(one).as_str().unwrap()).collect();
+        assert_eq!(models.len(), 2_500, "{question}");
+        assert!(models.is_sorted_by(|one, next| one < next), "each once, in order");
+    }
+    assert_eq!(found(&daemon, "models?offset=2000").await.as_array().unwrap().len(), 500, "the rest fits");
+    assert_eq!(found(&daemon, "makes?limit=5").await, json!(["Aldine"]));
+    for (query, attributes) in
+        [("models?limit=1001", ["limit"]), ("makes?offset=-1", ["offset"]), ("trims?limit=0", ["limit"])]
+    {
+        let answer = look_up(&daemon, query).await;
+        assert_eq!(
+            (answer.status, answer.attributes()),
+            (400, attributes.map(str::to_owned).to_vec()),
+            "{query}"
+        );
+    }
+}
+
+#[test]
+fn a_list_that_is_no_file_or_has_no_end_is_refused_and_of_many_faults_the_first_are_told() {
+    let plan = plan();
+    let place = plan.directory().join("cars.csv");
+    let plan = plan.setting("reference.vehicles", &place.display().to_string());
+    let check = || {
+        let checked = plan.command(&["check"]).output().unwrap();
+        assert_eq!(checked.status.code(), Some(64));
+        String::from_utf8(checked.stderr).unwrap()
+    };
+    std::fs::create_dir(&place).unwrap();
+    assert!(check().contains("cars.csv: cannot be read: it is no regular file"), "{}", check());
+    std::fs::remove_dir(&place).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&place).status().unwrap().success());
+    assert!(check().contains("it is no regular file"), "{}", check());
+    std::fs::remove_file(&place).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &place).unwrap();
+    assert!(check().contains("it is no regular file"), "{}", check());
+    std::fs::remove_file(&place).unwrap();
+    std::fs::File::create(&place).unwrap().set_len(1 << 40).unwrap();
+    assert!(check().contains("has 1099511627776 bytes, and 33554432 are read at most"), "{}", check());
+    std::fs::write(&place, format!("years,make,model,trim\n{}", "x,Aldine,Vireo,S\n".repeat(30_000)))
+        .unwrap();
+    let told = check();
+    assert_eq!(told.matches("must be a year from").count(), 20, "{told}");
+    assert!(told.contains("cars.csv:21: `years`") && told.contains("has 29980 faults more"), "{told}");
+}
+
+#[tokio::test]
 async fn a_question_with_too_many_answers_says_what_would_narrow_it() {
     let plan = plan().setting("reference.vehicles_per_answer", "1000");
     let file = plan.directory().join("cars.csv");
@@ -180,6 +241,8 @@ async fn a_question_with_too_many_answers_says_what_would_narrow_it() {
         (400, ["year", "make", "model"].map(str::to_owned).to_vec())
     );
     assert_eq!(answer.json()[0]["details"], json!({"found": "1100"}));
+    let message = answer.json()[0]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("limit and offset"), "{message}");
     assert_eq!(found(&daemon, "trims?year=1950").await.as_array().unwrap().len(), 11);
     let metrics = daemon.metrics().await;
     assert!(

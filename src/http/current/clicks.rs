@@ -1,8 +1,9 @@
 //! `GET /click/{id}`
 
-use hyper::StatusCode;
-use hyper::header::{HeaderValue, LOCATION};
+use hyper::header::{ACCEPT, HeaderValue, LOCATION};
+use hyper::{HeaderMap, StatusCode};
 
+use super::offer_pages;
 use crate::http::App;
 use crate::matching::preview::UNTIL;
 use crate::records::Unavailable;
@@ -34,11 +35,21 @@ pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
     let opened = match click(engine, offer).map_err(unavailable)? {
         Click::Offer(opened) => opened,
         Click::Unknown => return Err(unknown()),
-        Click::Expired => return Err(expired()),
+        Click::Expired(company) if is_opened_by_a_person(&context.request.headers) => {
+            return offer_pages::ended_offer(&context.app, company);
+        }
+        Click::Expired(_) => return Err(expired()),
     };
     rates.count_offer(offer)?;
     let url = opened.record(engine).await.map_err(unavailable)?;
     on_to(&url).ok_or_else(unknown)
+}
+
+/// Whether a page can be read by who asks, as browsers say that open an address.
+fn is_opened_by_a_person(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut types = lists.flat_map(|list| list.split(',')).filter_map(|one| one.split(';').next());
+    types.any(|one| one.trim().eq_ignore_ascii_case("text/html"))
 }
 
 /// Sends the person on.

@@ -36,7 +36,7 @@ pub struct Docs {
     policy: HeaderValue,
 }
 
-/// A body that stays as it is while the process runs, and its one compressed form once that was asked for.
+/// A body that stays as it is while the process runs, and its compressed forms once they were asked for.
 #[derive(Debug)]
 struct Unchanging {
     content_type: &'static str,

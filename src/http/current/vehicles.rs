@@ -1,6 +1,7 @@
 //! `GET /leads/vehicles/years`, `GET /leads/vehicles/makes`, `GET /leads/vehicles/models`, `GET /leads/vehicles/trims`
 //!
-//! No parameter has to be given; each narrows the list. What does not fit is a 400 here, each fault with what was found.
+//! No parameter has to be given; each narrows the list. One that is too long for an answer is given in parts, by `limit` and `offset`.
+//! What does not fit is a 400 here, each fault with what was found.
 
 use std::sync::Arc;
 
@@ -15,41 +16,58 @@ use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 use crate::web::query::{self, Query};
 use crate::web::{Context, Failure, Reply, Request};
 
+/// The `limit` that is taken whatever the settings say.
+pub const LIMIT_TAKEN: i64 = 1_000;
+
 /// Lists the model years, the earliest first.
 pub async fn years(context: Context<App>) -> Result<Reply, Failure> {
     let (least, most) = read(&context.request, |query| (year(query, "minYear"), year(query, "maxYear")))?;
     let within =
         |year: &i32| least.is_none_or(|least| least <= *year) && most.is_none_or(|most| *year <= most);
-    Reply::json(&vehicles(&context.app).years().into_iter().filter(within).collect::<Vec<_>>())
+    Reply::json(&vehicles(&context.app).years().iter().filter(|year| within(year)).collect::<Vec<_>>())
 }
 
 /// Lists the makes.
 pub async fn makes(context: Context<App>) -> Result<Reply, Failure> {
-    let year = read(&context.request, |query| year(query, "year"))?;
-    let vehicles = vehicles(&context.app);
-    answer(&context.app, &vehicles.makes(Wanted { year, ..Wanted::default() }), &["year"])
+    let app = &context.app;
+    let (year, part) = read(&context.request, |query| (year(query, "year"), Part::read(query, app)))?;
+    answer(app, vehicles(app).makes(year), part, &["year"])
 }
 
 /// Lists the models.
 pub async fn models(context: Context<App>) -> Result<Reply, Failure> {
-    let wanted = read(&context.request, |query| Wanted {
-        year: year(query, "year"),
-        make: name(query, "make"),
-        model: None,
-    })?;
-    let vehicles = vehicles(&context.app);
-    answer(&context.app, &vehicles.models(wanted), &["year", "make"])
+    let app = &context.app;
+    let (year, make, part) =
+        read(&context.request, |query| (year(query, "year"), name(query, "make"), Part::read(query, app)))?;
+    answer(app, vehicles(app).models(year, make), part, &["year", "make"])
 }
 
 /// Lists the cars with their trims and ids.
 pub async fn trims(context: Context<App>) -> Result<Reply, Failure> {
-    let wanted = read(&context.request, |query| Wanted {
-        year: year(query, "year"),
-        make: name(query, "make"),
-        model: name(query, "model"),
+    let app = &context.app;
+    let (wanted, part) = read(&context.request, |query| {
+        let (year, make, model) = (year(query, "year"), name(query, "make"), name(query, "model"));
+        (Wanted { year, make, model }, Part::read(query, app))
     })?;
-    let vehicles = vehicles(&context.app);
-    answer(&context.app, &vehicles.trims(wanted).collect::<Vec<_>>(), &["year", "make", "model"])
+    answer(app, vehicles(app).trims(wanted), part, &["year", "make", "model"])
+}
+
+/// The part of a list that is asked for.
+struct Part {
+    offset: usize,
+    /// All that follows where it is not given.
+    limit: Option<usize>,
+}
+
+impl Part {
+    fn read(query: &mut Query, app: &App) -> Self {
+        let most = i64::try_from(app.vehicles_per_answer).unwrap_or(i64::MAX);
+        let count = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
+        Self {
+            offset: query.optional("offset", query::integer(0..=i64::MAX)).map_or(0, count),
+            limit: query.optional("limit", query::integer(1..=most)).map(count),
+        }
+    }
 }
 
 /// The list as of now.
@@ -79,17 +97,25 @@ fn read<'q, T>(request: &'q Request, take: impl FnOnce(&mut Query<'q>) -> T) -> 
     })
 }
 
-/// The list, if it is not too long; `by` names what would narrow it.
-fn answer<T: Serialize>(app: &App, list: &[T], by: &[&str]) -> Result<Reply, Failure> {
+/// The part of the list, if it is not too long; `by` names what would narrow it.
+fn answer<T: Serialize>(
+    app: &App,
+    list: impl ExactSizeIterator<Item = T>,
+    part: Part,
+    by: &[&str],
+) -> Result<Reply, Failure> {
     let most = app.vehicles_per_answer;
-    if list.len() <= most {
-        return Reply::json(list);
+    let found = list.len().saturating_sub(part.offset);
+    let wanted = part.limit.unwrap_or(found);
+    if wanted <= most {
+        return Reply::json(&list.skip(part.offset).take(wanted).collect::<Vec<_>>());
     }
     counter!(HTTP_REQUESTS_REFUSED, "reason" => "vehicles_per_answer").increment(1);
     let narrow = |name: &&str| {
-        let message =
-            format!("Query parameter {name} must narrow the {} that are found to at most {most}", list.len());
-        ApiError::at(*name, ErrorType::Malformed, message).with("found", list.len().to_string())
+        let message = format!(
+            "Query parameter {name} must narrow the {found} that are found to at most {most}, or limit and offset ask for a part"
+        );
+        ApiError::at(*name, ErrorType::Malformed, message).with("found", found.to_string())
     };
     Err(Failure::malformed(by.iter().map(narrow).collect()).with_status(StatusCode::BAD_REQUEST))
 }

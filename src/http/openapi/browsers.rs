@@ -33,7 +33,11 @@ pub fn operations(_: &mut Components) -> Vec<Draft> {
             .answers_empty(StatusCode::FOUND, "The way to the partner.")
             .with_header("Location")
             .refuses(Failure::unknown("Offer does not exist"), "No such offer was shown.")
-            .refuses(Failure::gone("Offer has expired"), "The offer's `expiresAt` has passed.")
+            .refuses(
+                Failure::gone("Offer has expired"),
+                "The offer's `expiresAt` has passed. Who accepts `text/html` gets a page that says so.",
+            )
+            .or_page()
             .refuses(Failure::too_many_requests(1), "The address, or whoever opens the offer, clicks too often."),
         pixel(),
         Draft::new(Method::GET, "/samples/{partner}/{name}", TAG, "showSample")

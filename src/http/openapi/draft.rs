@@ -171,6 +171,15 @@ impl Draft {
         self.answer(status, about, Some(("text/html", content)))
     }
 
+    /// Gives the answer named last as a page to who would rather read one.
+    pub fn or_page(mut self) -> Self {
+        if let Some((status, answer)) = self.answers.pop() {
+            let content = ContentBuilder::new().schema(Some(text())).build();
+            self.answers.push((status, answer.content("text/html", content)));
+        }
+        self
+    }
+
     /// Answers with a stream of events, each of which has these fields.
     pub fn answers_events(self, about: &str, fields: &[&str]) -> Self {
         let event = ObjectBuilder::new().schema_type(Type::Object);

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::draft::{Draft, integer, text};
 use super::examples;
 use crate::http::current::universities::LIMIT_MAX;
+use crate::http::current::vehicles::LIMIT_TAKEN;
 use crate::model::{
     ApiError, Components, ErrorType, FeaturedFinancialInstitution, OfferDisplayNew, SessionInitNew,
     VehicleDetails, schema,
@@ -127,7 +128,12 @@ fn narrowed(draft: Draft, narrowing: &[&str]) -> Draft {
         "year" => draft.query("year", "Of this model year only.", year()),
         name => draft.query(name, "Of this one only, as it is listed; case does not matter.", text()),
     });
-    let message = "Query parameter year must narrow the 4711 that are found to at most 2000";
+    let draft = draft.query("offset", "How many of the list to pass over.", integer(0, i64::MAX)).query(
+        "limit",
+        "How many of it at most, if not all.",
+        integer(1, LIMIT_TAKEN),
+    );
+    let message = "Query parameter year must narrow the 4711 that are found to at most 2000, or limit and offset ask for a part";
     draft.refuses(unfit("year", message), "A parameter does not fit, or more has to be given.")
 }
 

@@ -122,7 +122,7 @@ impl CaseFile {
 }
 
 impl Case {
-    fn differences(&self, seat: &Seat, leads: &Path) -> Result<Vec<String>, String> {
+    fn differences(mut self, seat: &Seat, leads: &Path) -> Result<Vec<String>, String> {
         let source = seat.http.as_ref().ok_or("the partner has no `http`, so there is nothing to try")?;
         let lead = self.lead(leads)?;
         let now = DateTime::<Utc>::from_timestamp(NOW, 0).unwrap_or_default();
@@ -133,7 +133,7 @@ impl Case {
         let mut exchange = Exchange::default();
         let turns = self.turns()?;
         let count = turns.len();
-        for (nth, (call, response)) in turns.into_iter().enumerate() {
+        for (nth, Turn { call, response }) in turns.iter().enumerate() {
             let before = wrong.len();
             match (source.request(&exchange, &given, Secrets::Masked), call) {
                 (Ok(Some(request)), Some(call)) => call.compare(&request, &mut wrong),
@@ -184,15 +184,15 @@ impl Case {
         }
     }
 
-    /// Its calls and answers.
-    fn turns(&self) -> Result<Vec<(Option<&Call>, Option<&Response>)>, String> {
-        let only = (self.call.as_ref(), self.response.as_ref());
-        match (only, &self.calls[..]) {
-            (only, []) => Ok(vec![only]),
-            ((None, None), calls) => {
-                Ok(calls.iter().map(|turn| (turn.call.as_ref(), turn.response.as_ref())).collect())
+    /// Its calls and answers, taken out of it.
+    fn turns(&mut self) -> Result<Vec<Turn>, String> {
+        let only = Turn { call: self.call.take(), response: self.response.take() };
+        match (only.call.is_none() && only.response.is_none(), self.calls.is_empty()) {
+            (_, true) => Ok(vec![only]),
+            (true, false) => Ok(std::mem::take(&mut self.calls)),
+            (false, false) => {
+                Err("`calls` stands beside `call` or `response`; each call has its own".to_owned())
             }
-            _ => Err("`calls` stands beside `call` or `response`; each call has its own".to_owned()),
         }
     }
 

@@ -8,6 +8,8 @@ use super::{
 };
 use crate::model::{ProductType, Timestamp};
 use crate::partners::Facts;
+use crate::partners::base_url::SAMPLE_PAGES;
+use crate::partners::checker::is_absolute_url;
 use crate::partners::finance;
 use crate::partners::quote::{CardTerms, LoanTerms, MortgageTerms, Quote, SavingsTerms, Spread, Terms};
 
@@ -200,7 +202,7 @@ impl Figures {
             }
         };
         let mut quote = offer.scored(terms, suitability, amount);
-        quote.landing_url = self.landing_url()?;
+        quote.landing_url = self.landing_url(offer)?;
         quote.expires_at = self.number("expires_at").map(|millis| millis as i64);
         Ok(quote)
     }
@@ -302,13 +304,17 @@ impl Figures {
         Ok((terms, amount))
     }
 
-    fn landing_url(&self) -> Result<Option<String>, String> {
-        match self.texts.get("landing_url") {
-            Some(url) if !crate::partners::checker::is_absolute_url(url) => {
-                Err("its landing url is no absolute http or https URL".to_owned())
-            }
-            url => Ok(url.cloned()),
+    /// Where a click leads: an absolute URL or, of a sample partner, the page that stands for it and that its file names.
+    fn landing_url(&self, offer: &CatalogOffer) -> Result<Option<String>, String> {
+        let Some(url) = self.texts.get("landing_url") else { return Ok(None) };
+        let page = |url: &str| {
+            url.split('?').next().filter(|page| page.starts_with(SAMPLE_PAGES)).map(str::to_owned)
+        };
+        let declared = offer.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str());
+        if is_absolute_url(url) || page(url).is_some_and(|own| declared.and_then(page) == Some(own)) {
+            return Ok(Some(url.clone()));
         }
+        Err("its landing url is no absolute http or https URL".to_owned())
     }
 
     fn spread(&self, one: &str, low: &str, high: &str) -> Option<Spread> {

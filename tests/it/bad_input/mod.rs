@@ -26,7 +26,6 @@ async fn daemon() -> Daemon {
 fn plan() -> Plan {
     Daemon::with_partners(prompt_partners(1))
         .setting("api.max_body_bytes", &BODY_MAX.to_string())
-        .setting("api.request_timeout", "2s")
         .setting("log.filter", "trace")
 }
 

@@ -5,6 +5,7 @@ mod reader;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use hyper::Method;
 use offerd::handbook::{CHAPTERS, chapter};
 use offerd::http::routes::{API, INTEGRATIONS};
 use offerd::model::{ApiError, ErrorType};
@@ -61,6 +62,20 @@ chapters_can_be_followed! {
     the_upgrade_can_be_followed: "upgrade",
     the_chapter_on_settings_can_be_followed: "settings",
     the_chapter_on_partner_files_can_be_followed: "partner-file",
+}
+
+#[tokio::test]
+async fn the_first_lead_of_who_moves_here_has_offers() {
+    let moving = text("moving");
+    let body =
+        moving.split(" -d '").nth(1).and_then(|rest| rest.split("'    #").next()).expect("a lead").to_owned();
+    let daemon = Daemon::with_sample_partners().start().await;
+    let url = format!("{}/leads/rateTables", daemon.api);
+    let v1 = [("accept", "application/vnd.acme.v1+json")];
+    let table = daemon.request_with(Method::POST, &url, &daemon.publishable, &v1, body).await.json();
+    for array in ["loanOffers", "creditCardOffers", "savingsOffers"] {
+        assert!(table[array].as_array().is_some_and(|offers| !offers.is_empty()), "{array}: {table}");
+    }
 }
 
 #[test]

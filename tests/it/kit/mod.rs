@@ -564,6 +564,8 @@ impl Plan {
         }
         // However busy the machine is, only tests of it turn leads away for that.
         command.env("OFFERD__LIMITS__QUEUEING_TARGET", "0ms");
+        // Nor is its disk taken for one that hangs.
+        command.env("OFFERD__STORE__STALL_AFTER", "60s");
         for (key, value) in &self.settings {
             command.env(format!("OFFERD__{}", key.to_uppercase().replace('.', "__")), value);
         }

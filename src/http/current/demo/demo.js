@@ -35,6 +35,7 @@ const WISHES = {
     },
   }),
 };
+const EVERYTHING = Object.keys(WISHES);
 
 // In which order offers stand, those that have no such figure last.
 const ORDERS = {
@@ -83,7 +84,7 @@ function bringToken() {
 // Only what is asked about the chosen product.
 function fit() {
   const product = form.elements.product.value;
-  for (const field of form.querySelectorAll("[data-for]")) field.hidden = field.dataset.for !== product;
+  for (const field of form.querySelectorAll("[data-for]")) field.hidden = !field.dataset.for.split(" ").includes(product);
 }
 
 async function submit() {
@@ -114,9 +115,10 @@ async function submit() {
 
 function leadOf(fields) {
   const person = fields.person ? PERSON : {};
-  const wish = WISHES[fields.product](fields);
+  const productTypes = fields.product === "all" ? EVERYTHING : [fields.product];
+  const wish = Object.assign({}, ...productTypes.map((product) => WISHES[product](fields)));
   return {
-    productTypes: [fields.product],
+    productTypes,
     ...person,
     ...wish,
     personalInformation: { ...person.personalInformation, state: fields.state },

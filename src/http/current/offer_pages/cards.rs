@@ -1,7 +1,9 @@
 //! Offers in the words of a page: a card each, on a shelf by kind.
 
+use std::collections::HashMap;
 use std::fmt::Display;
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -9,6 +11,25 @@ use crate::model::{
     CreditCardOffer, LoanOffer, Money, MortgageOffer, Partner, PendingResponse, Percent, RateTable,
     SavingsOffer, SpecialOffer, TermUnit,
 };
+
+/// When offers end, Unix milliseconds.
+#[derive(Debug, Default)]
+pub struct Ends {
+    /// By their uuids; of what is not there nobody knows an end.
+    pub at: HashMap<Uuid, i64>,
+    /// As of when the page is made.
+    pub now: i64,
+    /// When the page itself opens no more. What ends then or later ends with it.
+    pub page: i64,
+}
+
+impl Ends {
+    /// How long an offer still stands, milliseconds, if it ends before the page does; 0 of one that has ended.
+    fn of(&self, offer: Uuid) -> Option<i64> {
+        let at = self.at.get(&offer).filter(|at| **at < self.page)?;
+        Some((at - self.now).max(0))
+    }
+}
 
 /// The offers of a table as a page has them.
 #[derive(Debug, Serialize)]
@@ -51,10 +72,20 @@ struct Card {
     /// What has to be said beside it.
     disclaimers: Vec<String>,
     rates_url: Option<String>,
+    /// How long it still stands, milliseconds, if that is shorter than the page is open; 0 when it has ended.
+    ends_in: Option<i64>,
 }
 
-/// The shelf of a table.
-pub fn shelf(table: RateTable) -> Shelf {
+impl Shelf {
+    /// Whether an offer ends while the page is open.
+    pub fn has_ends(&self) -> bool {
+        let mut cards = self.sections.iter().flat_map(|section| &section.cards);
+        cards.any(|card| card.ends_in.is_some_and(|ends_in| ends_in > 0))
+    }
+}
+
+/// The shelf of a table whose offers end then.
+pub fn shelf(table: RateTable, ends: &Ends) -> Shelf {
     let (offers, complete) = (table.offer_count(), table.is_complete());
     let status = status(offers, &table.pending_responses);
     let sections = [
@@ -64,7 +95,11 @@ pub fn shelf(table: RateTable) -> Shelf {
         section("mortgages", "Mortgages", table.mortgage_offers, mortgage),
         section("more", "More for you", table.special_offers, special),
     ];
-    let sections = sections.into_iter().filter(|section| !section.cards.is_empty()).collect();
+    let mut sections: Vec<Section> =
+        sections.into_iter().filter(|section| !section.cards.is_empty()).collect();
+    for card in sections.iter_mut().flat_map(|section| &mut section.cards) {
+        card.ends_in = ends.of(card.uuid);
+    }
     Shelf { status, complete, sections }
 }
 
@@ -140,7 +175,7 @@ fn credit_card(offer: CreditCardOffer) -> Card {
 
 fn savings(offer: SavingsOffer) -> Card {
     let details = offer.details;
-    let as_of: String = details.effective_as_of.to_string().chars().take("2026-11-21".len()).collect();
+    let as_of = DateTime::from_timestamp_millis(details.effective_as_of.millis()).as_ref().map(day);
     let introductory = details.introductory_rate.zip(details.introductory_period_months);
     Card {
         uuid: offer.uuid,
@@ -155,7 +190,7 @@ fn savings(offer: SavingsOffer) -> Card {
             ),
             ("Minimum deposit", Some(money(details.minimum_deposit))),
             ("Monthly fee", Some(money(details.monthly_fee))),
-            ("As of", Some(as_of)),
+            ("As of", as_of),
         ]),
         features: details.details.into_iter().collect(),
         disclaimers: said_by(&offer.partner, offer.disclaimer, offer.product_sub_type_disclaimer),
@@ -246,6 +281,11 @@ fn term(length: i32, unit: TermUnit) -> Option<String> {
     };
     let plural = if length == 1 { "" } else { "s" };
     (length > 0).then(|| format!("{length} {of_unit}{plural}"))
+}
+
+/// A day, as every page writes it.
+pub fn day(at: &DateTime<Utc>) -> String {
+    at.format("%B %-d, %Y").to_string()
 }
 
 /// A rate, with as many decimals as it has, and two at least.

@@ -22,6 +22,7 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use self::brand::Brand;
+use self::cards::{Ends, day};
 use self::templates::{Message, Page};
 use super::ui_events::{record_display, transparent_pixel};
 use super::waiting::{EVENT_STREAM, Followed, STILL_PENDING, follow, last_seen};
@@ -30,6 +31,7 @@ use crate::matching::showing;
 use crate::model::Viewer;
 use crate::records::reading;
 use crate::records::shown::Shown;
+use crate::reports::click;
 use crate::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
 use crate::web::{Context, Failure, Params, Reply};
 
@@ -86,12 +88,13 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
         Followed::Unknown => Err(unknown()),
         Followed::Seen => Ok(Reply::empty(StatusCode::NO_CONTENT).own_site()),
         Followed::Changes(changes) => {
-            let root = root_of(app, &context.params);
+            let (root, app) = (root_of(app, &context.params), Arc::clone(app));
             let events = changes.then(move |change| {
-                let root = root.clone();
+                let (root, app) = (root.clone(), Arc::clone(&app));
                 async move {
                     let Some(snapshot) = change else { return Ok(STILL_PENDING) };
-                    let event = spawn_blocking(move || templates::event(&snapshot, &root)).await;
+                    let event = move || templates::event(&snapshot, &root, &ends(&app, &opened)?);
+                    let event = spawn_blocking(event).await;
                     event.map_err(std::io::Error::other)?.map_err(|_| std::io::ErrorKind::InvalidData.into())
                 }
             });
@@ -136,13 +139,29 @@ async fn page(context: Context<App>, framed: bool) -> Result<Reply, Failure> {
     // As many offers as a table may have are not written between two polls.
     let written = spawn_blocking(move || {
         let (name, brand) = brand_of(&app, Some(opened.viewer.company));
-        let until = opened.until.format("%B %-d, %Y").to_string();
-        let page = Page { name, brand, framed, root: &root, until: &until, snapshot: &snapshot };
+        let until = day(&opened.until);
+        let ends = ends(&app, &opened)?;
+        let page = Page { name, brand, framed, root: &root, until: &until, ends: &ends, snapshot: &snapshot };
         templates::page(&page).map(|html| html_reply(html, brand, framed))
     });
     let reply = written.await.map_err(|_| Failure::internal())??;
     counter!(OFFER_PAGES, "answer" => "shown").increment(1);
     Ok(reply)
+}
+
+/// When the offers of a page end that end before the page does.
+fn ends(app: &App, opened: &Opened) -> Result<Ends, Failure> {
+    let engine = app.matchmaker.engine();
+    let at = click::ends(engine, opened.table).map_err(unavailable)?;
+    Ok(Ends { at, now: engine.limiter.now(), page: opened.until.timestamp_millis() })
+}
+
+/// What a person reads who opens an offer of this company's that has ended.
+///
+/// # Errors
+/// Our fault, logged.
+pub fn ended_offer(app: &App, company: Uuid) -> Result<Reply, Failure> {
+    message(app, Some(company), false, Message::OFFER_ENDED)
 }
 
 /// A page that says kindly why there are no offers on it.

@@ -1,12 +1,42 @@
 "use strict";
-// Puts offers in their places as they arrive, and says so; the page has been whole without.
+// Puts offers in their places as they arrive, takes their links away as they end, and says so; the page has been whole without.
 
 const offers = document.getElementById("offers");
 const state = document.getElementById("status");
 const news = document.getElementById("news");
 const trusted = window.trustedTypes?.createPolicy("offers", { createHTML: (html) => html });
 
+// What a timer can wait for at most is less than a month.
+const DAY = 86400000;
+let timer;
+
 if (offers?.dataset.events) follow(offers.dataset.events);
+end();
+// Timers sleep with the machine, and while the page is not looked at.
+document.addEventListener("visibilitychange", end);
+
+// Ends the offers whose time has come, and waits for the next one.
+function end() {
+  const now = Date.now();
+  let next = Infinity;
+  for (const card of document.querySelectorAll("[data-ends-in]")) {
+    card.ends ??= now + Number(card.dataset.endsIn);
+    if (card.ends <= now) close(card);
+    else next = Math.min(next, card.ends - now);
+  }
+  clearTimeout(timer);
+  if (next < Infinity) timer = setTimeout(end, Math.min(next, DAY));
+}
+
+function close(card) {
+  delete card.dataset.endsIn;
+  const over = document.createElement("p");
+  over.className = "over";
+  over.textContent = "This offer has ended.";
+  card.querySelector(".go").replaceWith(over);
+  for (const link of card.querySelectorAll("a")) link.replaceWith(link.firstChild);
+  news.textContent = `The offer of ${namesOf(card).join()} has ended.`;
+}
 
 function follow(address) {
   const source = new EventSource(address);
@@ -19,6 +49,7 @@ function follow(address) {
     const added = renew(offers, fresh);
     state.textContent = fresh.dataset.status;
     state.classList.toggle("pending", !complete);
+    end();
     if (added.length || complete) {
       const of = added.length ? `New: ${added.join(", ")}. ` : "";
       news.textContent = of + fresh.dataset.status;

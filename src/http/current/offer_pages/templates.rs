@@ -9,7 +9,7 @@ use minijinja::{Environment, context};
 use tracing::error;
 
 use super::brand::{Brand, SCRIPT};
-use super::cards::{self, Shelf};
+use super::cards::{self, Ends, Shelf};
 use crate::matching::Snapshot;
 use crate::model::RateTable;
 use crate::web::{Failure, templates};
@@ -35,6 +35,8 @@ pub struct Page<'a> {
     pub root: &'a str,
     /// When it expires.
     pub until: &'a str,
+    /// When its offers end.
+    pub ends: &'a Ends,
     /// The table.
     pub snapshot: &'a Snapshot,
 }
@@ -66,6 +68,13 @@ impl Message {
         heading: "These offers have expired",
         words: "Offers hold for a while only, and this while is over. Please ask for new ones where you got this link.",
     };
+    /// An offer was opened that holds no more.
+    pub const OFFER_ENDED: Self = Self {
+        name: "offer_ended",
+        status: StatusCode::GONE,
+        heading: "This offer has ended",
+        words: "Its institution let it stand for a while only, and this while is over. Please ask for new offers where you found this one.",
+    };
 }
 
 /// The whole page.
@@ -73,12 +82,14 @@ impl Message {
 /// # Errors
 /// Our fault, logged.
 pub fn page(page: &Page) -> Result<String, Failure> {
-    let Page { name, brand, framed, root, until, snapshot } = page;
-    let shelf = Value::from(Serde(read(snapshot)?));
+    let Page { name, brand, framed, root, until, ends, snapshot } = page;
+    let shelf = read(snapshot, ends)?;
+    let moves = snapshot.pending || shelf.has_ends();
+    let shelf = Value::from(Serde(shelf));
     let offers = offers(&shelf, snapshot, root)?;
     let offers = Value::from_safe_string(offers);
     let body = render("page.html", context! { shelf, offers, until => *until, test => snapshot.test })?;
-    let script = snapshot.pending.then_some(SCRIPT);
+    let script = moves.then_some(SCRIPT);
     layout(context! { title => "Your offers", name => name.as_str(), framed => *framed }, brand, body, script)
 }
 
@@ -96,8 +107,8 @@ pub fn message(name: &str, brand: &Brand, framed: bool, message: Message) -> Res
 ///
 /// # Errors
 /// Our fault, logged.
-pub fn event(snapshot: &Snapshot, root: &str) -> Result<Bytes, Failure> {
-    let html = offers(&Value::from(Serde(read(snapshot)?)), snapshot, root)?;
+pub fn event(snapshot: &Snapshot, root: &str, ends: &Ends) -> Result<Bytes, Failure> {
+    let html = offers(&Value::from(Serde(read(snapshot, ends)?)), snapshot, root)?;
     let mut event = format!("event: offers\nid: {}\n", snapshot.version);
     // Whatever a partner wrote, no line of it is anything but data.
     for line in html.split(['\n', '\r']) {
@@ -120,12 +131,12 @@ fn layout(head: Value, brand: &Brand, body: String, script: Option<&str>) -> Res
     render("layout.html", context! { style, script, body, ..head })
 }
 
-fn read(snapshot: &Snapshot) -> Result<Shelf, Failure> {
+fn read(snapshot: &Snapshot, ends: &Ends) -> Result<Shelf, Failure> {
     let table: RateTable = serde_json::from_slice(&snapshot.json).map_err(|error| {
         error!(rate_table = %snapshot.table, line = error.line(), column = error.column(), "a shown table cannot be read");
         Failure::internal()
     })?;
-    Ok(cards::shelf(table))
+    Ok(cards::shelf(table, ends))
 }
 
 fn render(template: &str, context: Value) -> Result<String, Failure> {
@@ -154,9 +165,13 @@ mod tests {
     }
 
     fn shown(snapshot: &Snapshot) -> String {
+        shown_with(snapshot, &Ends::default())
+    }
+
+    fn shown_with(snapshot: &Snapshot, ends: &Ends) -> String {
         let pages = OfferPages::new(&Settings::from_layers(None, []).unwrap().offer_pages);
         let (name, brand) = ("A & B".to_owned(), pages.brand(""));
-        page(&Page { name, brand, framed: false, root: "p/", until: "May 1, 2027", snapshot }).unwrap()
+        page(&Page { name, brand, framed: false, root: "p/", until: "May 1, 2027", ends, snapshot }).unwrap()
     }
 
     #[test]
@@ -185,12 +200,35 @@ mod tests {
         assert!(!html.contains("<script"), "{html}");
     }
 
+    #[test]
+    fn an_offer_that_ends_before_its_page_says_when_and_one_that_has_ended_leads_nowhere() {
+        let table: RateTable = serde_json::from_str(&example()).unwrap();
+        let offer = &table.loan_offers[0];
+        let link = format!("/click&#x2f;{}\"", offer.uuid).replace('/', "&#x2f;");
+        let at = |end| Ends { at: [(offer.uuid, end)].into(), now: 1_000, page: 9_000 };
+        let html = |end| shown_with(&snapshot(example(), false), &at(end));
+        let links = shown(&snapshot(example(), false)).matches(&link).count();
+        assert_eq!(links, 1, "{link}");
+        let ending = html(8_999);
+        assert!(ending.contains("data-ends-in=\"7999\"") && ending.contains("<script>"), "{ending}");
+        assert_eq!((ending.matches(&link).count(), ending.contains("has ended")), (1, false));
+        let ended = html(1_000);
+        assert_eq!(
+            (ended.matches(&link).count(), ended.matches("class=\"over\"").count()),
+            (0, 1),
+            "{ended}"
+        );
+        assert!(!ended.contains("<script"), "nothing is to come");
+        let later = html(9_000);
+        assert!(!later.contains("data-ends-in") && !later.contains("<script"), "the page ends first");
+    }
+
     /// A stream is read line by line, and a line may end in three ways.
     #[test]
     fn no_text_of_a_partner_is_an_event_of_its_own() {
         let hostile =
             example().replace("\"Everyday\"", "\"Everyday\\r\\nid: 9\\rdata: x\\n\\nevent: other\"");
-        let event = event(&snapshot(hostile, true), "").unwrap();
+        let event = event(&snapshot(hostile, true), "", &Ends::default()).unwrap();
         let text = std::str::from_utf8(&event).unwrap();
         let (head, lines) = text.trim_end().split_at(text.find("data: ").unwrap());
         assert_eq!(head, "event: offers\nid: 3\n");

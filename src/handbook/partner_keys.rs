@@ -22,6 +22,7 @@ const SHAPES: &[(&str, &str, &str)] = &[
     ("adaptive_timeout", FILE, "AdaptiveTimeout"),
     ("simulate", FILE, "Simulate"),
     ("[products.<type>.http]", HTTP, "Http"),
+    ("[[products.<type>.http.steps]]", HTTP, "Step"),
     ("auth", HTTP, "Auth"),
     ("auth.basic", HTTP, "Basic"),
     ("auth.oauth2", HTTP, "OAuth2"),

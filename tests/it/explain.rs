@@ -84,6 +84,18 @@ async fn assert_conforms(daemon: &Daemon, document: &Value) {
     assert!(faults.is_empty(), "{faults:?}");
 }
 
+/// A partner that is waited for so long.
+fn waited_for(file: PartnerFile, time: &str) -> PartnerFile {
+    let timeout = |time: &str| format!("\ntimeout = \"{time}\"");
+    file.replaced(&timeout("3s"), &timeout(time))
+        .replaced("connect_timeout = \"1s\"", "connect_timeout = \"10s\"")
+}
+
+/// Who answers has the time for it, however busy the machine is.
+fn patient(file: PartnerFile) -> PartnerFile {
+    waited_for(file, "14s")
+}
+
 #[tokio::test]
 async fn every_partner_has_the_reason_that_was_recorded_or_is_found_again() {
     let decliner = FarSide::start(|_| Deed::Json(200, json!({"no": true}).to_string())).await;
@@ -93,13 +105,6 @@ async fn every_partner_has_the_reason_that_was_recorded_or_is_found_again() {
     let offering =
         FarSide::start(|_| Deed::Json(200, json!({"offers": [{"term": 36, "apr": "soon"}]}).to_string()))
             .await;
-    let waited_for = |file: PartnerFile, time: &str| {
-        let timeout = |time: &str| format!("\ntimeout = \"{time}\"");
-        file.replaced(&timeout("3s"), &timeout(time))
-            .replaced("connect_timeout = \"1s\"", "connect_timeout = \"10s\"")
-    };
-    // Who answers has the time for it, however busy the machine is.
-    let patient = |file: PartnerFile| waited_for(file, "14s");
     let daemon = live(vec![
         partner("bank").loan(""),
         patient(far_lender("decliner", &decliner.url("/"), "")),

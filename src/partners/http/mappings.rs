@@ -152,7 +152,10 @@ impl Mappings<'_, '_> {
     }
 
     fn url(&mut self, key: &str, url: &str) -> Option<Template> {
-        self.check.url(key, url);
+        if !is_absolute_url(&without_expressions(url)) {
+            self.check
+                .at(key, format!("must be an absolute http or https URL, got `{}`", url.escape_debug()));
+        }
         self.template(key, url, AutoEscape::None)
     }
 
@@ -370,4 +373,15 @@ impl Mappings<'_, '_> {
             }
         }
     }
+}
+
+/// A template with a letter for each of its expressions, which may hold what no URL may.
+fn without_expressions(template: &str) -> String {
+    let mut parts = template.split("{{");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push('x');
+        text.push_str(part.split_once("}}").map_or("", |(_, rest)| rest));
+    }
+    text
 }

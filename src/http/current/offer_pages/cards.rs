@@ -363,7 +363,7 @@ mod tests {
         let example = include_str!("../../openapi/examples/rate_table.json");
         let table: RateTable = serde_json::from_str(example).unwrap();
         let (offers, card) = (table.offer_count(), table.credit_card_offers[0].clone());
-        let shelf = shelf(table);
+        let shelf = shelf(table, &Ends::default());
         let cards: Vec<&Card> = shelf.sections.iter().flat_map(|section| &section.cards).collect();
         assert_eq!(cards.len(), offers);
         assert!(cards.iter().all(|card| !card.institution.is_empty() && !card.title.is_empty()));

@@ -192,7 +192,7 @@ def keyboard(page, api, token):
         if page.evaluate("document.activeElement.name") == "product":
             break
     page.keyboard.press("ArrowRight")
-    assert page.locator("input[name=product]:checked").get_attribute("value") == "credit_card"
+    assert page.locator("input[name=product]:checked").get_attribute("value") == "loan"
     for _ in range(20):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.type") == "submit":

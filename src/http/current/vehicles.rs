@@ -16,7 +16,7 @@ use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 use crate::web::query::{self, Query};
 use crate::web::{Context, Failure, Reply, Request};
 
-/// The `limit` that is taken whatever the settings say.
+/// Most of `limit`, whatever the settings say: no setting is below it.
 pub const LIMIT_TAKEN: i64 = 1_000;
 
 /// Lists the model years, the earliest first.
@@ -30,7 +30,7 @@ pub async fn years(context: Context<App>) -> Result<Reply, Failure> {
 /// Lists the makes.
 pub async fn makes(context: Context<App>) -> Result<Reply, Failure> {
     let app = &context.app;
-    let (year, part) = read(&context.request, |query| (year(query, "year"), Part::read(query, app)))?;
+    let (year, part) = read(&context.request, |query| (year(query, "year"), Part::read(query)))?;
     answer(app, vehicles(app).makes(year), part, &["year"])
 }
 
@@ -38,7 +38,7 @@ pub async fn makes(context: Context<App>) -> Result<Reply, Failure> {
 pub async fn models(context: Context<App>) -> Result<Reply, Failure> {
     let app = &context.app;
     let (year, make, part) =
-        read(&context.request, |query| (year(query, "year"), name(query, "make"), Part::read(query, app)))?;
+        read(&context.request, |query| (year(query, "year"), name(query, "make"), Part::read(query)))?;
     answer(app, vehicles(app).models(year, make), part, &["year", "make"])
 }
 
@@ -47,7 +47,7 @@ pub async fn trims(context: Context<App>) -> Result<Reply, Failure> {
     let app = &context.app;
     let (wanted, part) = read(&context.request, |query| {
         let (year, make, model) = (year(query, "year"), name(query, "make"), name(query, "model"));
-        (Wanted { year, make, model }, Part::read(query, app))
+        (Wanted { year, make, model }, Part::read(query))
     })?;
     answer(app, vehicles(app).trims(wanted), part, &["year", "make", "model"])
 }
@@ -60,12 +60,11 @@ struct Part {
 }
 
 impl Part {
-    fn read(query: &mut Query, app: &App) -> Self {
-        let most = i64::try_from(app.vehicles_per_answer).unwrap_or(i64::MAX);
+    fn read(query: &mut Query) -> Self {
         let count = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
         Self {
             offset: query.optional("offset", query::integer(0..=i64::MAX)).map_or(0, count),
-            limit: query.optional("limit", query::integer(1..=most)).map(count),
+            limit: query.optional("limit", query::integer(1..=LIMIT_TAKEN)).map(count),
         }
     }
 }

@@ -124,8 +124,34 @@ impl Step {
     }
 }
 
+/// The longest time that a partner is believed to want to be left alone; longer than any ask.
+const LEFT_ALONE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// How long the partner wants to be left alone, where it says so in seconds (RFC 9110, 10.2.3).
 fn retry_after(headers: &HeaderMap) -> Duration {
     let seconds = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    seconds.map_or(Duration::ZERO, Duration::from_secs)
+    seconds.map_or(Duration::ZERO, Duration::from_secs).min(LEFT_ALONE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_partner_is_left_alone_as_long_as_it_says_and_not_for_ever() {
+        for (said, seconds) in [
+            ("3", 3),
+            (" 120 ", 120),
+            ("18446744073709551615", 24 * 60 * 60),
+            ("-1", 0),
+            ("soon", 0),
+            ("Wed, 21 Oct 2026 07:28:00 GMT", 0),
+        ] {
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(said))]);
+            assert_eq!(retry_after(&headers), Duration::from_secs(seconds), "{said}");
+        }
+        assert_eq!(retry_after(&HeaderMap::new()), Duration::ZERO);
+    }
 }

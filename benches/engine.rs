@@ -8,7 +8,8 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use hyper::{HeaderMap, StatusCode};
 use offerd::matching::limiter::Limiter;
 use offerd::matching::rendering::render;
-use offerd::model::{AttributeKind, BaseUrl, CreditBands, Lead};
+use offerd::matching::suppressions::{Digests, Suppressions};
+use offerd::model::{AttributeKind, BaseUrl, CreditBands, Lead, SuppressionKind};
 use offerd::partners::eligibility::{Condition, Test};
 use offerd::partners::facts::Subject;
 use offerd::partners::http::{Answered, Asked, Exchange, Given, Received, Secrets};
@@ -20,6 +21,7 @@ use offerd::rate_table::table::Table;
 use offerd::records::Records;
 use offerd::records::offer_ids::table_uuid;
 use offerd::records::templates::Templates;
+use offerd::store::suppressions::SuppressionLists;
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
 
 const LEAD: &[u8] = include_bytes!("../tests/leads/personal_loan.json");
@@ -312,17 +314,52 @@ fn limits(criterion: &mut Criterion) {
     }
 
     let mut group = criterion.benchmark_group("limits");
-    let limiter = Limiter::of(&records, Clock::system());
+    let limiter = Limiter::of(&records, &book, Clock::system());
     let seats: Vec<&Seat> = book.seats().iter().map(|seat| &**seat).collect();
     group.throughput(Throughput::Elements(SEATS as u64));
     group.bench_function(format!("admit/{SEATS}_seats"), |bencher| {
-        bencher.iter(|| limiter.admit(false, SEATS, black_box(&seats)));
+        bencher.iter(|| limiter.admit(false, uuid::Uuid::nil(), SEATS, black_box(&seats), &[None; SEATS]));
     });
     group.sample_size(10).throughput(Throughput::Elements(TABLES as u64));
     group.bench_function(format!("recount/{TABLES}_tables"), |bencher| {
-        bencher.iter(|| Limiter::of(&records, Clock::system()));
+        bencher.iter(|| Limiter::of(&records, &book, Clock::system()));
     });
     group.finish();
+}
+
+/// Reading suppression lists of a million people, and looking somebody up who is on none of them.
+fn suppression(criterion: &mut Criterion) {
+    const PEOPLE: u64 = 1_000_000;
+    let directory = tempfile::tempdir().expect("a directory for the store");
+    let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
+    let lists = SuppressionLists::of(store.clone());
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let digest = |nth: u64| -> [u8; 32] {
+        std::array::from_fn(|at| (nth.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (at % 8 * 8)) as u8)
+    };
+    for first in (0..PEOPLE).step_by(8192) {
+        let some: Vec<[u8; 32]> = (first..PEOPLE.min(first + 8192)).map(digest).collect();
+        let added = runtime.block_on(lists.add("people", SuppressionKind::Email, &some));
+        added.expect("people are stored");
+    }
+    let (seat, lead) = (named(&["people"]), lead());
+
+    let mut group = criterion.benchmark_group("suppression");
+    group.sample_size(10);
+    group.bench_function("load/1000000", |bencher| bencher.iter(|| Suppressions::of(&store)));
+    let suppressions = Suppressions::of(&store);
+    group.sample_size(100);
+    group.bench_function("look_up/1000000", |bencher| {
+        bencher.iter(|| suppressions.now().against(&seat.seats()[0], &Digests::new(black_box(&lead))));
+    });
+    group.finish();
+}
+
+/// A book of a partner that names suppression lists.
+fn named(lists: &[&str]) -> Book {
+    let (file, text) = limited_partner(0);
+    let text = text.replacen("sub_account_id = 1", &format!("sub_account_id = 1\nsuppress = {lists:?}"), 1);
+    Book::from_texts([(file, text)]).expect("the partner is good")
 }
 
 /// Reading a lead out of the store, which is sealed, and for comparison the same bytes out of a tree that is not.
@@ -346,5 +383,5 @@ fn sealing(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, parse, eligibility, rate_table, mapping, limits, sealing);
+criterion_group!(benches, parse, eligibility, rate_table, mapping, limits, suppression, sealing);
 criterion_main!(benches);

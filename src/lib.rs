@@ -15,7 +15,9 @@
 //!    [`store`] acknowledges when its journal is on the disk. From here on the table will be complete by its deadline, whatever
 //!    happens to the client or to the process.
 //! 4. Only then is anybody asked who lives elsewhere: a [`matching::partner_actor`] per seat, within its budget, over the [`wire`]
-//!    ([`matching::partner_clients`]). What is owed to the table is a [`matching::replies`]`::Reply`, so an ask ends in exactly one
+//!    ([`matching::partner_clients`]), by one call or by several ([`matching::calls`]). Some calls are made but once, and before such a one goes out
+//!    that it does is on the disk. Who bids for the lead is compared first (`matching/bidding.rs`); who answers later calls us
+//!    ([`matching::callbacks`]). What is owed to the table is a [`matching::replies`]`::Reply`, so an ask ends in exactly one
 //!    [`rate_table::outcome`]: offers, no offers, failed (a panic drops the reply), timed out.
 //! 5. The machine takes each outcome in, has it written, and then shown:
 //!    to the submit that waits for the partners that answer at once, to the blocking one that waits for all, to polls. A table that is
@@ -25,16 +27,19 @@
 //!    crash leaves pending goes on at the next start, through the same machine, under the original deadline.
 //!
 //! An offer is mostly text that does not depend on the lead, its template. It is prepared when the partner files are loaded, stored
-//! once under its fingerprint, and joined to the few figures that a rate table keeps ([`partners::template`]).
+//! once under its fingerprint, and joined to the few figures that a rate table keeps ([`partners::template`]). Where a partner answers
+//! in words of its own, these make a template that is kept with its answer, and goes with it ([`rate_table::record`]).
 //!
 //! # Words
 //!
 //! | word | means |
 //! |---|---|
-//! | ask | a seat's being asked for one rate table, which ends in exactly one outcome |
+//! | ask | a seat's being asked for one rate table, which ends in exactly one outcome; it may take several calls |
 //! | base | the volume of what must be found without knowing when it was written |
+//! | bid | what a partner offers for a lead before it is sent the person: the answer to a ping, which the post follows if it is chosen |
 //! | book | the seats of all partner files, compiled, and exchanged as a whole by a reload |
 //! | breaker | what keeps calls back from a far side that mostly fails |
+//! | callback | a partner's answer to an ask by a call of its own |
 //! | commit | guards and writes that the store takes all or not at all |
 //! | data key | what the records of one lead are sealed with, destroyed to erase it |
 //! | feed | what happened to the leads of a company, in order of arrival |
@@ -54,8 +59,10 @@
 //! | seat | a partner's place at the rate tables of one product type |
 //! | second look | the seats that are asked only when no other had a loan offer |
 //! | segment | a file of the journal, of fixed length and used again |
+//! | suppression list | digests of people about whom the partners that name it are not asked |
 //! | template | the part of an offer that does not depend on the lead, stored once |
 //! | tree | one kind of record, with its key, its seal and its place |
+//! | turn | the right to change a record by what it holds, which who wants to waits for in line |
 //! | volume | the record files of one span of time with their index, dropped as a whole |
 //!
 //! # Modules
@@ -74,7 +81,7 @@
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret
-//!      prefills: for http and persons, names shares, store and model
+//!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
 //!      sandbox: for cli only, names nothing; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
 //!      bootstrap: for daemon, names store and run_file: the first start; planted: a leaf, the bugs that tests plant
 //! ```
@@ -103,6 +110,7 @@
 //! | [`ids`] | uuids that nobody guesses, each from random bits of its own; and those that are derived from a name |
 //! | [`load_shedder`] | how much new work is let in, who waits in line for it, who is refused |
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
+//! | [`partner_health`] | how well a partner is: one judgement of how its asks end, against its own past |
 //! | [`sandbox`] | a partner simulator that answers from case files |
 //! | [`telemetry`] | logs, metrics and traces; [`telemetry::traces`] sends a lead's spans to a collector |
 //! | [`handbook`] | chapters for people, as man pages and as pages of the console |
@@ -116,22 +124,25 @@
 //! # Where new things go
 //!
 //! - A way in which an ask can end: a variant of `Failure` or `NoOfferReason` in [`rate_table::outcome`], behind the others, since they
-//!   are stored by position; its row in [`rate_table::reason`] (word, class, sentence, whether it was asked); who makes it, mostly
-//!   [`partners::http`] or [`matching::partner_clients`]; its line in `handbook/errors.md`.
+//!   are stored by position; its row in [`rate_table::reason`] (word, class, sentence) and there whether it was asked; who makes it,
+//!   mostly [`matching::partner_clients`], of what [`partners::http`] makes of an answer; its line in `handbook/errors.md`. It may have
+//!   words of its own in `admin/console/rate_tables/timeline.rs`.
 //! - Something that keeps a seat from being asked: a variant of [`rate_table::denied`], behind the others too, and its row in
 //!   [`rate_table::reason`]. For a cap or budget of a seat also its key in `partners/limits`, its count in `matching/limiter/meter.rs` and
 //!   its figure in `matching/limiter/standing.rs`. The [seating plan](rate_table::seating) takes it from there, for live leads and
 //!   replays; its sentences for people stand in `hindsight/explanation/seats.rs` and `hindsight/dry_run.rs`.
-//! - A limit of the daemon: its setting in [`config`], its metric in `telemetry/metrics.rs`, its answer where it is reached, and its
+//! - A limit of the daemon: its setting in [`config`] (`raw.rs`, `settings.rs`, `checks.rs`, and `reload.rs` if it can change), its metric in
+//!   `telemetry/metrics.rs` and its panel in `config/grafana`, its answer where it is reached (`web/failure.rs`, `handbook/errors.md`), and its
 //!   lines in `config/default.toml` and `handbook/metrics.md`.
 //! - A reason that clients are shown: a row in [`rate_table::reason`]; a new class also in `PartnerResult` ([`model`]). Why a submit is
 //!   refused: [`matching::refused`].
 //! - An endpoint: its handler in `http/current`, its row in `http/routes.rs`, its operation in `http/openapi` (of what no client
-//!   calls in a section behind the clients'), its call in `handbook/client.md`, of which `tests/openapi/postman.py` makes the collection
-//!   anew; what the older edition says differently in [`http::v1`], what newer versions have otherwise in `handbook/moving.md`. Of the
+//!   calls in a section behind the clients'), its call and its row in `handbook/client.md`, of which `tests/openapi/postman.py` makes the collection
+//!   anew; who may call it, in `tests/it/access.rs`; what the older edition says differently in [`http::v1`], what newer versions have otherwise in `handbook/moving.md`. Of the
 //!   operator's: its handler and row in [`admin`].
 //! - A kind of record: its row in `store/trees.rs`; what writes and reads it in the room that it is of. If it is about a person, it must
-//!   be named in [`persons`] (dossier, erasure) and in [`transfer`], if it grows in `store/retention.rs`.
+//!   be named in [`persons`] (dossier, erasure), in [`transfer`] (`line.rs`, `import.rs`), in `store/salvage/rescue.rs` and in `handbook/privacy.md`; if it
+//!   grows and is not of a volume, in `store/retention.rs`.
 //!
 //! # Invariants
 //!
@@ -183,6 +194,7 @@ pub mod model;
 #[path = "../tests/it/kit/partners.rs"]
 #[allow(dead_code)] // the black-box tests use the rest
 mod partner_files;
+pub mod partner_health;
 pub mod partners;
 pub mod persons;
 pub mod planted;

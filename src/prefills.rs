@@ -18,14 +18,11 @@ use uuid::Uuid;
 use crate::ids;
 use crate::model::{Lead, Viewer};
 use crate::shares::{Share, Shares};
-use crate::store::{Commit, CommitError, Store, Tree, codec};
+use crate::store::{Commit, CommitError, Store, Tree, Turn, codec};
 use crate::telemetry::metrics::{PREFILLS, PREFILLS_ENDED};
 
 /// How long the key of one may outlive it.
 const SWEPT_AFTER: Duration = Duration::from_secs(10);
-
-/// Times that a reading is counted again because another was counted meanwhile.
-const MOST_TRIES: usize = 16;
 
 /// How long prefills are kept and how many; `limits.prefill*` in the settings.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +49,7 @@ pub struct Prefills {
 
 /// A prefill that can be read.
 struct Kept {
+    company: Uuid,
     until: Instant,
     _place: Share,
 }
@@ -98,7 +96,7 @@ impl Prefills {
             let (Some(company), Some(token)) = (id_at(&key, 0), id_at(&key, 16)) else { continue };
             if let Some(share) = prefills.shares.take(company, 1, 0).filter(|_| left_ms > 0) {
                 let until = Instant::now() + Duration::from_millis(left_ms.unsigned_abs());
-                prefills.kept().insert(token, Kept { until, _place: share });
+                prefills.kept().insert(token, Kept { company, until, _place: share });
             }
         }
         prefills.count();
@@ -110,9 +108,25 @@ impl Prefills {
         self.rules
     }
 
-    /// Room for one more of a company; `None` when it has as many as it may.
-    pub fn place(&self, company: Uuid) -> Option<Room> {
-        Some(Room(company, self.shares.take(company, 1, self.rules.per_company)?))
+    /// Room for one more of a company.
+    ///
+    /// # Errors
+    /// How long it may be until there is room again, when the company has as many as it may.
+    pub fn place(&self, company: Uuid) -> Result<Room, Duration> {
+        let share = self.shares.take(company, 1, self.rules.per_company);
+        share.map(|share| Room(company, share)).ok_or_else(|| self.next_place(company))
+    }
+
+    /// Until the first of a company's is over and swept, if nobody uses one up before.
+    fn next_place(&self, company: Uuid) -> Duration {
+        let kept = self.kept();
+        let first = kept.values().filter(|one| one.company == company).map(|one| one.until).min();
+        first.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
+            + self.swept_after()
+    }
+
+    fn swept_after(&self) -> Duration {
+        self.rules.lifetime.min(SWEPT_AFTER)
     }
 
     /// Keeps a lead's data. Once this returns the token, they survive a crash.
@@ -131,7 +145,7 @@ impl Prefills {
         let commit = Commit::new().put_new(Tree::Prefills, key(company, token), codec::encode_json(&record));
         // Before it is written, or it would be taken for one that is over.
         let until = Instant::now() + self.rules.lifetime;
-        self.kept().insert(token, Kept { until, _place: share });
+        self.kept().insert(token, Kept { company, until, _place: share });
         let written = self.store.commit_within(self.rules.longest_write, commit).await;
         if written.is_err() {
             // It may still be written.
@@ -148,7 +162,13 @@ impl Prefills {
     /// [`Unavailable`] when the store cannot be read or written; the reading may be counted then.
     pub async fn read(&self, viewer: Viewer, token: Uuid) -> Result<Option<Lead>, Unavailable> {
         let key = key(viewer.company, token);
-        for _ in 0..MOST_TRIES {
+        // What nobody knows has no line.
+        if !self.is_kept(token) {
+            return Ok(None);
+        }
+        let turn = self.store.turn(self.rules.longest_write, Tree::Prefills, &key).await;
+        let _turn = turn.map_err(|_| Unavailable)?;
+        for _ in 0..Turn::TRIES {
             if !self.is_kept(token) {
                 return Ok(None);
             }
@@ -185,7 +205,7 @@ impl Prefills {
 
     /// Ends those that are over, and destroys the keys of what ended, for ever.
     pub async fn sweep(&self) {
-        let mut ticks = interval(self.rules.lifetime.min(SWEPT_AFTER));
+        let mut ticks = interval(self.swept_after());
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;

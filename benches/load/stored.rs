@@ -87,7 +87,7 @@ fn taken_in(store: &Store, texts: &Templates, book: &Book, company: Uuid, nth: u
         first_table: Some(table),
         lead: Lead::read(body.as_bytes()).expect("the sample lead is good"),
     };
-    let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands);
+    let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands).submitted_by(record.company);
     let fits = book.fitting(&facts);
     let head = TableHead {
         uuid: table,

@@ -59,6 +59,9 @@ pub struct Listed {
     /// Whose it is.
     #[serde(flatten)]
     pub holder: Holder,
+    /// The company's id, by which partner files name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub company_uuid: Option<Uuid>,
     /// What it may do.
     pub kind: Kind,
     /// Whether its leads are tests.
@@ -112,6 +115,7 @@ impl KeyRing {
         let tokens = self.tokens.list().into_iter().map(|(token, company)| Listed {
             id: token.id,
             holder: Holder::Company(company.name),
+            company_uuid: Some(company.uuid),
             kind: Kind::Company(token.kind),
             test: token.test,
             created_at: token.created_at,
@@ -119,6 +123,7 @@ impl KeyRing {
         let keys = self.partner_keys.list().into_iter().map(|key| Listed {
             id: key.id,
             holder: Holder::Partner(key.partner),
+            company_uuid: None,
             kind: Kind::Partner(key.kind),
             test: false,
             created_at: key.created_at,

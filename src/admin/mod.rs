@@ -28,6 +28,7 @@ mod reload;
 pub mod replay;
 mod stopped;
 pub mod store;
+pub mod suppressions;
 pub mod tokens;
 mod unwritten;
 
@@ -154,7 +155,7 @@ impl App {
 
     /// Every metric as of now, in the Prometheus text format.
     fn measured(&self) -> String {
-        self.engine.limiter.measure(&self.engine.book());
+        self.engine.measure();
         self.metrics.render()
     }
 }
@@ -183,6 +184,20 @@ const ROUTES: &[Row] = &[
     command(Method::GET, "/partners/timing", "Tells how long partners took.", handler!(partners::timing)),
     command(Method::POST, "/partners/pause", "Pauses a partner.", handler!(partners::pause)),
     command(Method::POST, "/partners/resume", "Ends a pause.", handler!(partners::resume)),
+    command(Method::GET, "/suppressions", "Lists suppression lists.", handler!(suppressions::list)),
+    command(Method::POST, "/suppressions", "Adds to a suppression list.", handler!(suppressions::add)),
+    command(
+        Method::POST,
+        "/suppressions/naming",
+        "Tells on which suppression lists a lead is.",
+        handler!(suppressions::naming),
+    ),
+    command(
+        Method::DELETE,
+        "/suppressions/{name}",
+        "Removes a suppression list.",
+        handler!(suppressions::remove),
+    ),
     command(Method::GET, "/leads/{uuid}", "Tells all that is held on a person.", handler!(leads::export)),
     command(Method::DELETE, "/leads/{uuid}", "Erases a person.", handler!(leads::erase)),
     command(

@@ -1,6 +1,7 @@
 //! `GET /partners`, `GET /partners/timing`, `POST /partners/pause`, `POST /partners/resume`:
 //! what `offerd partners` calls.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::audit::operator;
@@ -10,15 +11,18 @@ use crate::hindsight::timing::timings;
 use crate::matching::pausing::Pausable;
 use crate::web::{Context, Failure, Reply, query};
 
+/// The worst first, and those who are as well as each other as the files have them.
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
-    Reply::json(&context.app.engine.standings())
+    let mut standings = context.app.engine.standings();
+    standings.sort_by_key(|standing| Reverse(standing.health.health.badness()));
+    Reply::json(&standings)
 }
 
 /// Reads on a thread that may block: there may be many tables.
 pub(super) async fn timing(context: Context<App>) -> Result<Reply, Failure> {
     let since = query::read(&context.request, |query| query.required("since", query::integer(0..=i64::MAX)))?;
     let engine = Arc::clone(&context.app.engine);
-    let read = move || timings(&engine.records, &engine.book(), &engine.statistics, since);
+    let read = move || timings(&engine.records, &engine.configuration(), &engine.statistics, since);
     Reply::json(&blocking("timings could not be read", read).await?)
 }
 

@@ -24,6 +24,7 @@ mod restore;
 mod sandbox;
 mod serve;
 mod store;
+mod suppressions;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -120,6 +121,14 @@ Examples:
   offerd partners timing --since 7d
   offerd partners pause tidelark_savings")]
     Partners(partners::Command),
+    /// Keep lists of whom partners are not to be asked about, of a running daemon or of a stopped one's store
+    #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd suppressions add do_not_contact hashed.txt --kind email
+  offerd suppressions list
+  offerd suppressions remove do_not_contact")]
+    Suppressions(suppressions::Command),
     /// Have a running daemon take in its settings and partner files anew, all or nothing
     Reload(reload::Arguments),
     /// Show for a lead, partner by partner and offer by offer, what matches and what does not
@@ -165,6 +174,7 @@ pub fn run() -> ExitCode {
         Command::Key(command) => block_on(key::run(config, command)),
         Command::Events(command) => block_on(events::run(config, command)),
         Command::Partners(command) => block_on(partners::run(config, command)),
+        Command::Suppressions(command) => block_on(suppressions::run(config, command)),
         Command::Reload(arguments) => block_on(reload::run(config, &arguments)),
         Command::Explain(arguments) => block_on(explain::run(config, &arguments)),
         Command::Replay(arguments) => block_on(replay::run(config, &arguments)),

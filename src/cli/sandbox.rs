@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use super::page;
 use super::trouble::Trouble;
-use crate::sandbox::{Cases, Chance, Latency, Rates, serve};
+use crate::sandbox::{Behaviours, Cases, Chance, Latency, Rates, serve};
 
 /// `offerd sandbox`
 #[derive(Debug, Args)]
@@ -20,7 +20,8 @@ Examples:
   offerd sandbox --listen 127.0.0.1:0 --latency 0ms..50ms
 
 It answers at http://127.0.0.1:8090/KEY/... with the case `offers` of the partner, or with that which `case:NAME` in the body
-names.")]
+names. Who has callbacks in its case calls back. A file `sandbox.toml` beside a partner's cases gives it a latency and shares
+of its own, and is read again when it has changed.")]
 pub struct Arguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
@@ -68,7 +69,8 @@ pub async fn run(arguments: &Arguments) -> Result<(), Trouble> {
         eprintln!("offerd: {skipped}, so it answers nothing");
     }
     let chance = Chance::new(arguments.seed, arguments.latency, rates);
-    serve(listener, cases, chance, |line| page::print(line)).await;
+    let behaviours = Behaviours::of(&arguments.cases, arguments.seed, chance);
+    serve(listener, cases, behaviours, |line| page::print(line)).await;
     Ok(())
 }
 

@@ -14,10 +14,11 @@ use super::raw::{
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting,
-    EngineSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings,
-    PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings,
-    StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings,
+    EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings,
+    OfferPageSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings,
+    ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings,
 };
+use super::web_address;
 use crate::declaration::{HumanDuration, quoted};
 use crate::telemetry::logging;
 
@@ -30,22 +31,15 @@ pub(super) fn checked(
     table: toml::Table,
     found: &mut Found,
 ) -> Settings {
-    let matching = matching(&raw.matching, found);
-    let store = store(raw.store, matching.live_tables, found);
-    let listeners = [
-        ("api.listen", address("api.listen", &raw.api.listen, found)),
-        ("integrations.listen", address("integrations.listen", &raw.integrations.listen, found)),
-        ("admin.listen", address("admin.listen", &raw.admin.listen, found)),
-    ];
-    for (nth, (key, listen)) in listeners.iter().enumerate().filter(|(_, (_, listen))| listen.port() != 0) {
-        if let Some((other, _)) = listeners[..nth].iter().find(|(_, taken)| taken == listen) {
-            fault(key, format!("is also the address of `{other}`: {listen}"), found);
-        }
-    }
-    let [(_, api_listen), (_, integrations_listen), (_, admin_listen)] = listeners;
+    let is_default =
+        |key: &str| described.iter().any(|(known, _, source)| known == key && source == "default");
+    let [api_listen, integrations_listen, admin_listen] = listeners(&raw, found);
+    let matching = matching(&raw.matching, is_default("matching.second_look_reserve"), found);
+    let store = store(raw.store, matching.live_tables, is_default("store.queue"), found);
     Settings {
-        integrations: ListenerSettings {
+        integrations: IntegrationsSettings {
             listen: integrations_listen,
+            base_url: url("integrations.base_url", raw.integrations.base_url, found),
             tls: tls("integrations.tls", raw.integrations.tls, found),
         },
         admin: ListenerSettings { listen: admin_listen, tls: tls("admin.tls", raw.admin.tls, found) },
@@ -98,6 +92,21 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
+
+/// The addresses of the api, the integrations and the admin listener, each another one.
+fn listeners(raw: &Raw, found: &mut Found) -> [SocketAddr; 3] {
+    let listeners = [
+        ("api.listen", address("api.listen", &raw.api.listen, found)),
+        ("integrations.listen", address("integrations.listen", &raw.integrations.listen, found)),
+        ("admin.listen", address("admin.listen", &raw.admin.listen, found)),
+    ];
+    for (nth, (key, listen)) in listeners.iter().enumerate().filter(|(_, (_, listen))| listen.port() != 0) {
+        if let Some((other, _)) = listeners[..nth].iter().find(|(_, taken)| taken == listen) {
+            fault(key, format!("is also the address of `{other}`: {listen}"), found);
+        }
+    }
+    listeners.map(|(_, listen)| listen)
+}
 
 fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {
     let base_url = url("api.base_url", raw.base_url, found);
@@ -249,21 +258,11 @@ fn tracing(raw: RawTracing, found: &mut Found) -> TracingSettings {
 
 /// A URL that others are put behind; `None` for an empty text.
 fn url(key: &str, text: String, found: &mut Found) -> Option<String> {
-    let absolute = |url: &str| {
-        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-        let is_plain = |letter: char| letter.is_ascii_graphic() && !"?#\"'<>\\^`{|}".contains(letter);
-        let is_address =
-            |rest: &str| !rest.is_empty() && !rest.starts_with('/') && rest.chars().all(is_plain);
-        rest.is_some_and(is_address) && !url.ends_with('/')
-    };
     if text.is_empty() {
         return None;
     }
-    if !absolute(&text) {
-        let message = format!(
-            "must be an http or https URL without a query, a fragment or a slash at the end, got `{text}`"
-        );
-        fault(key, message, found);
+    for wanted in web_address::faults(&text) {
+        fault(key, format!("{wanted}, got `{}`", web_address::shown(&text)), found);
     }
     Some(text)
 }
@@ -274,7 +273,7 @@ fn is_origin(text: &str) -> bool {
     host.is_some_and(|host| !host.is_empty() && !host.contains(['/', ' ', ',']))
 }
 
-fn matching(raw: &RawMatching, found: &mut Found) -> MatchingSettings {
+fn matching(raw: &RawMatching, is_default_reserve: bool, found: &mut Found) -> MatchingSettings {
     let deadline = duration("matching.deadline", raw.deadline, 10 * MILLISECOND, 5 * MINUTE, found);
     let mut within = |key: &str, value| duration(key, value, Duration::ZERO, 5 * MINUTE, found);
     let submit_wait = within("matching.submit_wait", raw.submit_wait);
@@ -289,6 +288,13 @@ fn matching(raw: &RawMatching, found: &mut Found) -> MatchingSettings {
             format!("must be at most `matching.deadline` ({deadline:?}), got {submit_wait:?}"),
             found,
         );
+    }
+    // The default goes with any deadline: no more of it is kept back than that.
+    if second_look_reserve > deadline / 2 && !is_default_reserve {
+        let most = deadline / 2;
+        let message =
+            format!("must be at most half of `matching.deadline` ({most:?}), got {second_look_reserve:?}");
+        fault("matching.second_look_reserve", message, found);
     }
     if response_margin + least_budget > deadline {
         let message =
@@ -436,12 +442,18 @@ fn tls(key: &str, raw: RawTls, found: &mut Found) -> Option<TlsSettings> {
     Some(TlsSettings { certificate: certificate.into(), key: private.into() })
 }
 
-fn store(raw: RawStore, live_tables: usize, found: &mut Found) -> StoreSettings {
+fn store(raw: RawStore, live_tables: usize, is_default_queue: bool, found: &mut Found) -> StoreSettings {
     let queue = count("store.queue", raw.queue, 1, 10_000_000, found);
     if queue <= live_tables {
-        // Each live table has at most one commit under way, so a queue that holds them all never refuses an answer.
-        let message = format!("must be more than `matching.live_tables` ({live_tables}), got {queue}");
-        fault("store.queue", message, found);
+        // Each live table has at most one commit under way, so a queue that holds them all never refuses an answer. Nobody is told
+        // that a default is wrong.
+        if is_default_queue {
+            let message = format!("must be less than `store.queue` ({queue}), got {live_tables}; set both");
+            fault("matching.live_tables", message, found);
+        } else {
+            let message = format!("must be more than `matching.live_tables` ({live_tables}), got {queue}");
+            fault("store.queue", message, found);
+        }
     }
     let volume_age = duration("store.volume_age", raw.volume_age, SECOND, CENTURY, found);
     let retention = duration("store.retention", raw.retention, Duration::ZERO, CENTURY, found);
@@ -454,6 +466,7 @@ fn store(raw: RawStore, live_tables: usize, found: &mut Found) -> StoreSettings 
         path: path("store.path", &raw.path, found),
         master_key_file: Some(raw.master_key_file).filter(|path| !path.is_empty()).map(PathBuf::from),
         queue,
+        changes_per_record: count("store.changes_per_record", raw.changes_per_record, 1, 65_536, found),
         group: count("store.group", raw.group, 1, 65_536, found),
         cache_bytes: count("store.cache_bytes", raw.cache_bytes, 1_048_576, i64::MAX, found) as u64,
         reserve_bytes: count("store.reserve_bytes", raw.reserve_bytes, 0, i64::MAX, found) as u64,

@@ -11,13 +11,14 @@ mod reload;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod web_address;
 
 pub use colour::Colour;
 pub use layers::DEFAULTS;
 pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
-    ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting, LimitSettings,
-    ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings, PrefillSettings,
-    RateSettings, ReferenceSettings, Settings, ShutdownSettings, SignIn, StoreSettings, TlsSettings,
-    TokenSettings, WireSettings,
+    ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting, IntegrationsSettings,
+    LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings,
+    PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings, SignIn, StoreSettings,
+    TlsSettings, TokenSettings, WireSettings,
 };

@@ -14,7 +14,7 @@ use crate::telemetry::logging::LogFormat;
 pub(super) struct Raw {
     pub api: RawApi,
     pub offer_pages: RawOfferPages,
-    pub integrations: RawListener,
+    pub integrations: RawIntegrations,
     pub admin: RawListener,
     pub console: RawConsole,
     pub matching: RawMatching,
@@ -76,6 +76,14 @@ pub(super) struct RawBrand {
 pub(super) struct RawTls {
     pub certificate: String,
     pub key: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawIntegrations {
+    pub listen: String,
+    pub base_url: String,
+    pub tls: RawTls,
 }
 
 #[derive(Debug, Deserialize)]
@@ -162,6 +170,7 @@ pub(super) struct RawStore {
     pub path: String,
     pub master_key_file: String,
     pub queue: i64,
+    pub changes_per_record: i64,
     pub group: i64,
     pub cache_bytes: i64,
     pub reserve_bytes: i64,

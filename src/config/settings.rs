@@ -27,7 +27,7 @@ pub struct Settings {
     /// `[offer_pages]`
     pub offer_pages: OfferPageSettings,
     /// `[integrations]`
-    pub integrations: ListenerSettings,
+    pub integrations: IntegrationsSettings,
     /// `[admin]`
     pub admin: ListenerSettings,
     /// `[console]`
@@ -132,7 +132,18 @@ pub struct BrandSettings {
     pub dark_colour: Colour,
 }
 
-/// `[integrations]`, `[admin]`
+/// `[integrations]`
+#[derive(Debug, Clone)]
+pub struct IntegrationsSettings {
+    /// Address of the listener.
+    pub listen: SocketAddr,
+    /// Where partners reach it who call back; `None` for the address that it listens on.
+    pub base_url: Option<String>,
+    /// What it shows who it is with; `None` for HTTP in the clear.
+    pub tls: Option<TlsSettings>,
+}
+
+/// `[admin]`
 #[derive(Debug, Clone)]
 pub struct ListenerSettings {
     /// Address of the listener.
@@ -298,6 +309,8 @@ pub struct StoreSettings {
     pub master_key_file: Option<PathBuf>,
     /// Commits that wait for the writer.
     pub queue: usize,
+    /// Changes of one record that may wait for each other.
+    pub changes_per_record: usize,
     /// Commits that are made durable together.
     pub group: usize,
     /// Memory for the cache.

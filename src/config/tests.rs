@@ -84,7 +84,25 @@ fn what_others_are_put_behind_is_an_address_alone() {
             "{found:?}"
         );
     }
-    for good in ["http://x", "https://offers.example:8443/api", "http://[::1]:80", ""] {
+    for (bad, wanted) in [
+        ("http://h:99999", &["a port from 1 to 65535"][..]),
+        ("http://h:0", &["a port"]),
+        ("http://h:", &["a port"]),
+        ("http://u:p@h", &["without a user or a password, got `http://***@h`"]),
+        ("http://h/a/../b", &["no empty part, no `.` and no `..`"]),
+        ("http://h/%2E%2e", &["no empty part"]),
+        ("http://h//a", &["no empty part"]),
+        ("http://:80", &["a host"]),
+        ("http://[::1", &["a host"]),
+        ("http://u@h,i:x/./a", &["a user", "a host", "a port", "no empty part"]),
+    ] {
+        let found = faults("", &[("OFFERD__API__BASE_URL", bad)]);
+        assert_eq!(found.len(), wanted.len(), "{bad}: {found:?}");
+        assert!(found.iter().zip(wanted).all(|(found, wanted)| found.contains(wanted)), "{bad}: {found:?}");
+    }
+    for good in
+        ["http://x", "https://offers.example:8443/api", "http://[::1]:80", "http://a-b_c.example/a.b/c", ""]
+    {
         assert_eq!(faults("", &[("OFFERD__API__BASE_URL", good)]), <[String; 0]>::default(), "{good}");
     }
 }
@@ -131,6 +149,23 @@ fn what_does_not_fit_together_is_told() {
             "offerd.toml:7: `matching.submit_wait` must be at most `matching.deadline` (15s), got 60s",
         ]
     );
+}
+
+#[test]
+fn a_reserve_is_at_most_half_of_the_deadline_and_the_default_goes_with_any() {
+    let found = faults("[matching]\nsecond_look_reserve = '10s'\n", &[]);
+    let wanted = "`matching.second_look_reserve` must be at most half of `matching.deadline` (7.5s), got 10s";
+    assert_eq!(found, [format!("offerd.toml:2: {wanted}")]);
+    for good in ["second_look_reserve = '7500ms'", "deadline = '2s'"] {
+        assert_eq!(faults(&format!("[matching]\n{good}\n"), &[]), <[String; 0]>::default(), "{good}");
+    }
+}
+
+#[test]
+fn who_sets_only_the_live_tables_is_told_of_them() {
+    let found = faults("[matching]\nlive_tables = 70000\n", &[]);
+    let wanted = "`matching.live_tables` must be less than `store.queue` (65536), got 70000; set both";
+    assert_eq!(found, [format!("offerd.toml:2: {wanted}")]);
 }
 
 #[test]
@@ -287,7 +322,7 @@ fn the_default_file_says_of_each_key_whether_it_is_reloadable() {
 fn another(key: &str, value: &toml::Value) -> toml::Value {
     match (key, value) {
         ("api.listen" | "integrations.listen" | "admin.listen", _) => "127.0.0.1:0".into(),
-        ("api.base_url", _) => "https://offers.example".into(),
+        ("api.base_url" | "integrations.base_url", _) => "https://offers.example".into(),
         ("tracing.otlp_endpoint", _) => "http://collector.example:4318".into(),
         ("tracing.sampled_percent", _) => toml::Value::Integer(10),
         ("log.filter", _) => "debug".into(),
@@ -365,7 +400,7 @@ fn a_reloadable_setting_must_fit_what_waits_for_a_restart() {
     assert_eq!(
         told,
         [
-            "`store.queue` must be more than `matching.live_tables` (70000), got 65536, since what waits for a restart \
+            "`matching.live_tables` must be less than `store.queue` (65536), got 70000; set both, since what waits for a restart \
           counts as it is running"
         ]
     );

@@ -91,13 +91,22 @@ impl Reloading {
         let kept = self.engine.records.templates.keep(&book).await;
         kept.map_err(|failure| Kept::Failed(format!("the book's templates could not be stored: {failure}")))?;
 
+        let engine = Arc::clone(&self.engine);
+        let counting = tokio::task::spawn_blocking(move || {
+            engine.limiter.look_back(&engine.records, &book);
+            book
+        });
+        let book = counting.await.map_err(|_| Kept::Failed("the asks could not be counted".to_owned()))?;
+
         let report = Report {
             book: BookFigures::from(&book),
             partners: BookDiff::between(&old.book, &book),
             settings: settings_diff,
-            remarks: later
-                .offer_pages
-                .without_token(&Tokens::of(self.engine.records.store.clone()).holders()),
+            remarks: [
+                later.offer_pages.without_token(&Tokens::of(self.engine.records.store.clone()).holders()),
+                self.engine.missing_lists(&book),
+            ]
+            .concat(),
         };
         self.take_in(settings, book, clients, renewals);
         self.vehicles.send_replace(Arc::new(vehicles));

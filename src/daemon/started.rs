@@ -71,11 +71,9 @@ impl Started {
         let Opened { records, tokens } = opened;
         let store = records.store.clone();
         let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
-        let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_else(|| api.url()));
-
         let threads = EngineThreads::start(settings.engine.threads);
         let (traces, delivery) = traces(&settings)?;
-        let engine = engine(records, book, &settings, base_url)?.traced(traces);
+        let engine = engine(records, book, &settings, [&api.url(), &integrations.url()])?.traced(traces);
         let matchmaker = Matchmaker::new(engine, threads.arbiters());
         let engine = Arc::clone(matchmaker.engine());
         note_book(&engine.book());
@@ -186,6 +184,7 @@ impl Started {
         }
         self.run_file.remove();
         self.aside.iter().for_each(JoinHandle::abort);
+        self.matchmaker.engine().statistics.failures.flush();
         self.admin.stop();
         guard.at(Stage::Closing);
         let closed = self.store.close().map_err(|error| error.to_string());
@@ -236,8 +235,9 @@ fn elsewhere() -> Arc<Elsewhere> {
 /// What runs beside, from the start to the drain.
 fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<JoinHandle<()>> {
     let (recovering, gate) = (matchmaker.clone(), Arc::clone(&app.gate));
-    let prefills = Arc::clone(&app.prefills);
+    let (prefills, engine) = (Arc::clone(&app.prefills), Arc::clone(matchmaker.engine()));
     vec![
+        tokio::spawn(async move { engine.statistics.failures.keep().await }),
         tokio::spawn(async move { recovery::recover_when_mended(&recovering).await }),
         tokio::spawn(retention::retain(Arc::clone(matchmaker.engine()), settings.store.clone())),
         tokio::spawn(async move { prefills.sweep().await }),
@@ -290,11 +290,20 @@ fn written(run_file: &RunFile, settings: &Settings) -> Result<Written, Fatal> {
     written.map_err(|error| format!("the run file could not be written: {error}"))
 }
 
-/// What matches leads by these settings, with a client for every partner of the book.
-fn engine(records: Records, book: Book, settings: &Settings, base_url: BaseUrl) -> Result<Engine, Fatal> {
+/// What matches leads by these settings, with a client for every partner of the book. Where its listeners for clients and for partners
+/// are, it tells them so, unless the settings say how they are reached.
+fn engine(
+    records: Records,
+    book: Book,
+    settings: &Settings,
+    [api, integrations]: [&str; 2],
+) -> Result<Engine, Fatal> {
+    let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_else(|| api.to_owned()));
+    let called_back_at = settings.integrations.base_url.as_deref().unwrap_or(integrations);
     let clients = PartnerClients::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
     let engine = Engine::new(records, book, clients, settings.into(), base_url);
-    Ok(engine.keeping(settings.limits.shown_bytes))
+    engine.missing_lists(&engine.book()).iter().for_each(|remark| warn!("{remark}"));
+    Ok(engine.called_back_at(called_back_at).keeping(settings.limits.shown_bytes))
 }
 
 /// Traces to the collector in the settings, and what sends them there.

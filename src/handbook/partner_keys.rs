@@ -23,10 +23,12 @@ const SHAPES: &[(&str, &str, &str)] = &[
     ("simulate", FILE, "Simulate"),
     ("[products.<type>.http]", HTTP, "Http"),
     ("[[products.<type>.http.steps]]", HTTP, "Step"),
+    ("post", HTTP, "Post"),
     ("auth", HTTP, "Auth"),
     ("auth.basic", HTTP, "Basic"),
     ("auth.oauth2", HTTP, "OAuth2"),
     ("answer", HTTP, "Answer"),
+    ("answer.own", FILE, "Own"),
     ("wire", HTTP, "Wire"),
 ];
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::judgement::{OfferJudgement, Refusal, SeatJudgement, judge};
 use crate::matching::limiter::{SeatStanding, State};
+use crate::matching::suppressions::OnLists;
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::{Book, Facts, Seat};
 
@@ -47,27 +48,40 @@ pub struct DryRunOffer {
     pub refusals: Vec<Refusal>,
 }
 
-/// Judges a lead by a book, as of a moment, with what is counted against its seats by now; `most` of them are asked at most.
+/// Judges a lead by a book, as of a moment, with what is counted against its seats by now and the suppression lists that it is on,
+/// where those are known; `most` of them are asked at most.
 pub fn dry_run(
     book: &Book,
     standings: &[SeatStanding],
+    on_lists: Option<&OnLists>,
     most: usize,
     lead: &Lead,
     now: DateTime<Utc>,
 ) -> Vec<DryRunSeat> {
     let facts = Facts::new(lead, now.date_naive(), CreditBands::CURRENT);
-    let judged = judge(book, &facts, Some(now), most, &|seat| counted_against(standings, seat));
+    let judged = judge(book, &facts, Some(now), most, &|seat| {
+        let suppressed = on_lists.and_then(|lists| lists.against(seat));
+        let suppressed = suppressed.map(|by| {
+            let (wanted, found) = by.told();
+            Refusal::new(wanted, found)
+        });
+        suppressed.or_else(|| counted_against(standings, seat))
+    });
     judged.into_iter().map(DryRunSeat::of).collect()
 }
 
-/// What is counted against a seat. [`judge`] itself finds what its file says: a pause, a schedule.
+/// What is counted against a seat. [`judge`] itself finds what its file says: a pause, days, a schedule.
 fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Refusal> {
     let of_seat = |standing: &&SeatStanding| {
         standing.partner == seat.identity.key && standing.product_type == seat.product_type
     };
     let standing = standings.iter().find(of_seat)?;
     let wanted = match standing.state {
-        State::Active | State::PausedByFile | State::OutsideSchedule => return None,
+        State::Active
+        | State::PausedByFile
+        | State::OutsideSchedule
+        | State::OutsideDays
+        | State::ListMissing => return None,
         State::PausedByCommand => "not paused",
         State::Capped => "fewer asks than its cap",
         State::OverBudget => "payouts below its budget",

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::ProductType;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::eligibility::Rule;
+use crate::partners::facts::COMPANY;
 use crate::partners::{Book, Facts, Fit, Quote, Seat};
 use crate::rate_table::seating::{SeatingPlan, Verdict, verdicts};
 
@@ -51,6 +52,11 @@ impl Refusal {
     pub fn new(wanted: impl Into<String>, found: impl Into<String>) -> Self {
         Self { attribute: None, wanted: wanted.into(), found: found.into() }
     }
+
+    /// Whether it is about what the lead says, which is no secret of the partner to who has submitted it.
+    pub fn is_of_lead(&self) -> bool {
+        self.attribute.as_ref().is_some_and(|attribute| attribute != COMPANY)
+    }
 }
 
 /// Judges a lead by the whole book, seat by seat, by walking the rules one by one, as of a moment; without one no schedule is
@@ -74,9 +80,11 @@ pub fn judge<'a>(
 fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<Refusal>]) {
     let fits = book.seats().iter().enumerate().filter(|(nth, _)| against[*nth].is_empty());
     let fits = fits.map(|(position, seat)| Fit { position, seat: Arc::clone(seat), offers: Vec::new() });
-    let judge = |seats: &[&Seat]| verdicts(seats, most, |_| None);
+    // One that has no uuid yet may draw any other's places.
+    let lead = facts.uuid().unwrap_or_default();
+    let judge = |seats: &[&Seat]| verdicts(seats, most, lead, vec![None; seats.len()]);
     let wants_loans = facts.lead().asks_for(ProductType::Loan);
-    let SeatingPlan { fits, mut kept_out } = SeatingPlan::new(fits.collect(), wants_loans, most, judge);
+    let SeatingPlan { fits, mut kept_out } = SeatingPlan::new(fits.collect(), wants_loans, most, lead, judge);
 
     let (held, mut asked): (Vec<Fit>, Vec<Fit>) =
         fits.into_iter().partition(|fit| fit.seat.second_look && wants_loans);
@@ -111,6 +119,11 @@ fn against(
     if seat.paused {
         against_seat.push(Refusal::new("not paused", "paused in its file"));
     }
+    against_seat.extend(at.and_then(|at| not_then(seat, at)));
+    if at.is_some() && facts.uuid().is_some_and(|lead| !seat.is_in_share(lead)) {
+        let share = seat.limits.share.unwrap_or(1.0);
+        against_seat.push(Refusal::new(format!("a lead in its share of {share}"), "not in it"));
+    }
     if let Some(at) = at.filter(|at| !seat.limits.open_at(*at)) {
         let opens = seat.limits.next_change(at);
         let opens = opens.map(|opens| format!("closed until {}", opens.format("%Y-%m-%d %H:%M UTC")));
@@ -131,6 +144,12 @@ fn against(
         against_seat.push(Refusal::new(asks, names.join(", ")));
     }
     against_seat
+}
+
+/// That a moment is before its first day, or after its last.
+fn not_then(seat: &Seat, at: DateTime<Utc>) -> Option<Refusal> {
+    let wanted = seat.limits.days().filter(|_| !seat.limits.runs_at(at))?;
+    Some(Refusal::new(wanted, at.with_timezone(&seat.limits.time_zone).date_naive().to_string()))
 }
 
 fn of_seat<'a>(seat: &'a Seat, facts: &Facts, against_seat: Vec<Refusal>) -> SeatJudgement<'a> {

@@ -4,7 +4,7 @@
 use hyper::Method;
 
 use super::current::{
-    analytics, clicks, demo, docs, explanations, featured_institutions, home, leads, loan_reports,
+    analytics, callbacks, clicks, demo, docs, explanations, featured_institutions, home, leads, loan_reports,
     offer_pages, offer_previews, partner_events, prefills, rate_tables, samples, ui_events, universities,
     vehicles, waiting,
 };
@@ -14,9 +14,9 @@ use crate::web::{Editions, Handler, Route, Scope, handler};
 /// A row of the table.
 pub type ApiRoute = Route<Handler<App>>;
 
-/// Resources that take `GET` alone: to open an offer, or to read a prefill, is to record that, and whoever asks without it must not
-/// learn which there are.
-pub const WITHOUT_HEAD: &[&str] = &["/click/{id}", "/originator/prefills/{prefillToken}"];
+/// Resources that take no `HEAD`: to open an offer, to read a prefill, or to report by a signed query is to record that. Whoever asks
+/// without it must neither learn which there are nor believe that it was recorded.
+pub const WITHOUT_HEAD: &[&str] = &["/click/{id}", "/originator/prefills/{prefillToken}", "/partnerEvents"];
 
 /// The api listener, `{base_url}`.
 pub const API: &[ApiRoute] = &[
@@ -367,6 +367,14 @@ pub const INTEGRATIONS: &[ApiRoute] = &[
         editions: Editions::CurrentOnly,
         about: "Takes in what a partner reports of a lead that it was asked about, or takes it back.",
         handler: handler!(partner_events::report),
+    },
+    Route {
+        method: Method::POST,
+        path: "/callbacks/{id}",
+        scope: Scope::None,
+        editions: Editions::CurrentOnly,
+        about: "Takes in what a partner answers to an ask that it was to answer by calling; once, and until the ask has ended.",
+        handler: handler!(callbacks::take),
     },
     Route {
         method: Method::GET,

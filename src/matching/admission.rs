@@ -6,12 +6,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use metrics::counter;
+use metrics::{counter, gauge};
 use uuid::Uuid;
 
 use super::configuration::Rules;
 use crate::shares::{Share, Shares};
-use crate::telemetry::metrics::SUBMITS_REFUSED;
+use crate::telemetry::metrics::{OPEN_TABLES, SUBMITS_REFUSED};
 
 /// Counts the tables that are being built. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -78,13 +78,16 @@ impl Admission {
     fn seat(&self, most: usize) -> Option<Seat> {
         let one_more = |taken| (taken < most).then_some(taken + 1);
         let taken = self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more);
-        taken.ok().map(|_| Seat(Arc::clone(&self.taken)))
+        taken.ok()?;
+        gauge!(OPEN_TABLES).increment(1.0);
+        Some(Seat(Arc::clone(&self.taken)))
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
+        gauge!(OPEN_TABLES).decrement(1.0);
     }
 }
 

@@ -10,6 +10,7 @@ use tracing::error;
 use uuid::Uuid;
 
 use super::ask_statistics::AskStatistics;
+use super::callbacks::Callbacks;
 use super::configuration::{Configuration, Rules};
 use super::kept_tables::KeptTables;
 use super::limiter::{Limiter, SeatStanding, State};
@@ -17,13 +18,16 @@ use super::messages::Snapshot;
 use super::partner_clients::PartnerClients;
 use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
-use crate::model::{BaseUrl, Viewer};
-use crate::partners::Book;
+use super::suppressions::{Digests, Suppressions};
+use crate::model::{BaseUrl, Lead, ProductType, Viewer};
+use crate::partner_health::{Health, Judgement};
+use crate::partners::{Book, Seat};
+use crate::rate_table::denied::Denied;
 use crate::rate_table::record::TableHead;
 use crate::rate_table::table::Table;
 use crate::records::Records;
 use crate::records::loan_reports::LoanReports;
-use crate::store::{Clock, Commit, CommitError};
+use crate::store::{Clock, Commit, CommitError, Tree, Turn};
 use crate::telemetry::metrics::LIVE_TABLES;
 use crate::telemetry::traces::Traces;
 
@@ -36,6 +40,8 @@ pub struct Engine {
     configuration: RwLock<Arc<Configuration>>,
     /// Who may be asked, and who was.
     pub limiter: Limiter,
+    /// About whom partners are not asked.
+    pub suppressions: Suppressions,
     /// How the asks of partners have ended lately.
     pub statistics: AskStatistics,
     /// Where clicks go, and where the pages of rate tables are.
@@ -48,6 +54,8 @@ pub struct Engine {
     pub kept: KeptTables,
     /// Reports of approval probability.
     pub loan_reports: LoanReports,
+    /// The asks that wait to be called back.
+    pub callbacks: Callbacks,
 }
 
 impl Engine {
@@ -73,18 +81,39 @@ impl Engine {
         clock: Clock,
     ) -> Self {
         let statistics = AskStatistics::recalled(&records, &book, Utc::now().timestamp_millis());
-        let limiter = Limiter::of(&records, clock);
+        statistics.begin(&book);
+        let suppressions = Suppressions::of(&records.store);
+        let limiter = Limiter::of(&records, &book, clock);
         let configuration = Configuration::new(Arc::new(book), clients, rules, &records.templates.ids);
         let configuration = RwLock::new(Arc::new(configuration));
         let (traces, live, kept) = Default::default();
         let loan_reports = LoanReports::of(records.store.clone());
-        Self { records, configuration, limiter, statistics, base_url, traces, live, kept, loan_reports }
+        let callbacks = Callbacks::at(&base_url);
+        Self {
+            records,
+            configuration,
+            limiter,
+            suppressions,
+            statistics,
+            base_url,
+            traces,
+            live,
+            kept,
+            loan_reports,
+            callbacks,
+        }
     }
 
     /// Follows leads with these traces.
     #[must_use]
     pub fn traced(self, traces: Traces) -> Self {
         Self { traces, ..self }
+    }
+
+    /// Has partners call back at this address, that of the integrations listener.
+    #[must_use]
+    pub fn called_back_at(self, base_url: &str) -> Self {
+        Self { callbacks: Callbacks::at(base_url), ..self }
     }
 
     /// Keeps complete tables as they are shown, so many bytes of them.
@@ -102,11 +131,50 @@ impl Engine {
         self.records.store.commit_within(longest, commit).await
     }
 
+    /// Waits for the turn to change a record by what it holds, no longer than a lead may take.
+    ///
+    /// # Errors
+    /// As [`Store::turn`](crate::store::Store::turn).
+    pub async fn turn(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<Turn, CommitError> {
+        let longest = self.configuration().rules.time.deadline;
+        self.records.store.turn(longest, tree, key).await
+    }
+
+    /// What keeps each of some seats from being asked about a lead, beside what is counted: suppression lists, and of leads that
+    /// are no tests its share.
+    pub fn left_out(&self, test: bool, uuid: Uuid, lead: &Lead, seats: &[&Seat]) -> Vec<Option<Denied>> {
+        let (lists, digests) = (self.suppressions.now(), Digests::new(lead));
+        let left_out = seats.iter().map(|seat| {
+            if lists.against(seat, &digests).is_some() {
+                return Some(Denied::Suppressed);
+            }
+            (!test && !seat.is_in_share(uuid)).then_some(Denied::Share)
+        });
+        left_out.collect()
+    }
+
+    /// Which suppression lists the partners of a book name that are not there, a sentence for each.
+    pub fn missing_lists(&self, book: &Book) -> Vec<String> {
+        let lists = self.suppressions.now();
+        let missing = book.seats().iter().filter_map(|seat| {
+            let name = lists.missing(seat)?;
+            let key = &seat.identity.key;
+            Some(format!("{key} is not asked, since its suppression list `{name}` is missing: `offerd suppressions add {name} FILE`"))
+        });
+        let mut sentences: Vec<String> = missing.collect();
+        sentences.dedup();
+        sentences
+    }
+
     /// Where every seat stands now, by its limits and by the breaker of its line.
     pub fn standings(&self) -> Vec<SeatStanding> {
         let Configuration { book, clients, .. } = &*self.configuration();
         let mut standings = self.limiter.standings(book);
+        let lists = self.suppressions.now();
         for (seat, standing) in book.seats().iter().zip(&mut standings) {
+            if standing.state == State::Active && lists.missing(seat).is_some() {
+                (standing.state, standing.until) = (State::ListMissing, None);
+            }
             let client = clients.of(seat).map(|client| client.state());
             let ejected_since =
                 client.filter(|client| !client.simulated).and_then(|client| client.ejected_since);
@@ -116,8 +184,26 @@ impl Engine {
                 standing.since = Some(Utc::now() - since);
                 standing.until = None;
             }
+            standing.health = match standing.state {
+                State::PausedByFile | State::PausedByCommand | State::OutsideSchedule => {
+                    Judgement { health: Health::NotAsked, cause: None }
+                }
+                // Who is at a cap may be asked again in the next minute.
+                _ => self.statistics.judgement(&seat.identity.key, seat.product_type),
+            };
         }
         standings
+    }
+
+    /// Measures how much of every limit is used, and how well every seat is.
+    pub fn measure(&self) {
+        self.limiter.measure(&self.book());
+        let standings = self.standings();
+        let health: HashMap<(&str, ProductType), Health> = standings
+            .iter()
+            .map(|standing| ((standing.partner.as_str(), standing.product_type), standing.health.health))
+            .collect();
+        self.statistics.measure_health(|partner, product_type| health.get(&(partner, product_type)).copied());
     }
 
     /// The configuration as of now; who holds it keeps it, whatever is loaded later.
@@ -132,6 +218,8 @@ impl Engine {
 
     /// Swaps all of the configuration for the leads to come. The templates of its book must be kept already.
     pub fn configure(&self, configuration: Configuration) {
+        self.statistics.begin(&configuration.book);
+        self.limiter.look_back(&self.records, &configuration.book);
         *self.configuration.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configuration);
     }
 

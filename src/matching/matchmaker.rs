@@ -1,5 +1,6 @@
 //! The matchmaker: takes leads in, starts their rate tables, and shows them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -35,7 +36,7 @@ use crate::records::offer_ids::table_uuid;
 use crate::records::writing::{IdentityLookBack, LeadCommit};
 use crate::records::{Unavailable, reading, writing};
 use crate::store::entities::LeadRecord;
-use crate::store::{Commit, CommitError, Health, Tree};
+use crate::store::{Commit, CommitError, Health, Tree, Turn};
 use crate::telemetry::metrics::SUBMITS_REFUSED;
 use crate::telemetry::traces::{LeadTrace, TraceContext};
 
@@ -75,9 +76,6 @@ struct Begun {
     acknowledgement: Acknowledgement,
     permit: Permit,
 }
-
-/// Times that a lead is merged again because it changed meanwhile.
-const MOST_MERGES: usize = 16;
 
 /// What became of a table that a crash has left pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,12 +148,22 @@ impl Matchmaker {
         Ok(record)
     }
 
-    /// Merges something into a lead; `None` when there is no such lead for who asks. Of changes at once none is lost.
+    /// Merges something into a lead; `None` when there is no such lead for who asks. Changes at once are made one after the other, and none
+    /// is lost. The permit rests while others have their turn.
     ///
     /// # Errors
     /// [`Refused`], with nothing written.
-    pub async fn grow_lead(&self, growth: Growth<'_>) -> Result<Option<LeadRecord>, Refused> {
-        for _ in 0..MOST_MERGES {
+    pub async fn grow_lead(
+        &self,
+        growth: Growth<'_>,
+        permit: &mut Permit,
+    ) -> Result<Option<LeadRecord>, Refused> {
+        let Some((earlier, _)) = self.merged(growth)? else { return Ok(None) };
+        permit.pause();
+        let turn = self.engine.turn(Tree::Leads, growth.lead).await;
+        permit.resume();
+        let _turn = turn.map_err(|failure| Refused::by(&earlier, failure))?;
+        for _ in 0..Turn::TRIES {
             let Some((earlier, grown)) = self.merged(growth)? else { return Ok(None) };
             match self.engine.commit(writing::grown_lead(&earlier, &grown)).await {
                 Ok(()) => return Ok(Some(grown)),
@@ -164,7 +172,7 @@ impl Matchmaker {
                 Err(failure) => return Err(Refused::by(&grown, failure)),
             }
         }
-        Err(Refused::Full)
+        Err(Refused::by(&earlier, CommitError::Crowded))
     }
 
     /// Merges something into a lead and builds a new rate table for it, like [`submit`](Self::submit); `None` when there is
@@ -176,13 +184,13 @@ impl Matchmaker {
         &self,
         growth: Growth<'_>,
         trace: Option<&TraceContext>,
-        permit: Permit,
+        mut permit: Permit,
         until: Until,
     ) -> Result<Option<Snapshot>, Refused> {
         let configuration = self.engine.configuration();
         let place = self.admit(growth.viewer.company, &configuration)?;
         let trace = self.engine.traces.lead(trace);
-        let Some(grown) = self.grow_lead(growth).await? else { return Ok(None) };
+        let Some(grown) = self.grow_lead(growth, &mut permit).await? else { return Ok(None) };
         let lead = LeadCommit { commit: Commit::new(), is_new: false };
         let table = table_uuid(self.engine.records.store.arrival_ms());
         let arrival =
@@ -289,6 +297,7 @@ impl Matchmaker {
             bands: record.bands,
             lead: Arc::new(std::mem::take(&mut record.lead)),
             fits: seating.plan.fits.into_iter().map(Some).collect(),
+            calls: HashMap::new(),
             first: Some(First { lead, until, acknowledged }),
             begun: Some(begun),
             deadline,
@@ -317,7 +326,9 @@ impl Matchmaker {
         let today = Utc::now().date_naive();
         let bands = record.as_ref().map(|record| record.bands).unwrap_or_default();
         let newer_values = record.as_ref().is_some_and(|record| record.newer_values);
-        let facts = lead.as_ref().map(|lead| Facts::new(lead, today, bands).with_newer_values(newer_values));
+        let facts = lead.as_ref().map(|lead| {
+            Facts::new(lead, today, bands).with_newer_values(newer_values).submitted_by(head.company)
+        });
         let mut fitting = facts.map_or_else(Vec::new, |facts| configuration.book.fitting(&facts));
         let seats = stored.seats().iter();
         let fits = seats.map(|seat| {
@@ -346,6 +357,7 @@ impl Matchmaker {
                 fits,
                 lead: Arc::new(lead.unwrap_or_default()),
                 bands,
+                calls: reading::calls(&self.engine.records.store, table)?,
                 first: None,
                 held: None,
                 begun: None,

@@ -7,6 +7,7 @@ use actix::prelude::*;
 use bytes::Bytes;
 use uuid::Uuid;
 
+use super::calls::Calls;
 use super::partner_clients::Rendered;
 use super::question::Question;
 use super::replies::Reply;
@@ -21,6 +22,8 @@ pub struct RequestOffers {
     pub question: Arc<Question>,
     /// Its request, when that was made before and the partner is asked over HTTP.
     pub rendered: Option<Rendered>,
+    /// What its calls need, where there are several.
+    pub calls: Calls,
     /// Drawn from the table's own id; decides what a simulated partner does.
     pub draw: u64,
     /// Time to answer in.

@@ -7,6 +7,7 @@ use actix::prelude::*;
 use metrics::counter;
 use tokio::time::{Instant, sleep};
 
+use super::call_facts::CallFacts;
 use super::messages::RequestOffers;
 use super::partner_clients::PartnerClient;
 use super::question::Question;
@@ -42,10 +43,20 @@ impl PartnerActor {
     /// outcome.
     fn ask(&self, client: PartnerClient, request: RequestOffers) {
         let (seat, offers, most) = (Arc::clone(&self.seat), self.offers.clone(), self.most);
-        let RequestOffers { question, rendered, budget, trace, reply, .. } = request;
+        let RequestOffers { question, rendered, calls, budget, trace, mut reply, .. } = request;
         let deadline = Instant::now() + budget;
         actix_rt::spawn(async move {
-            let end = client.ask(&seat, &offers, &question, rendered, trace.as_ref(), deadline).await;
+            let mut facts = CallFacts::default();
+            let asked = client.ask(
+                &seat,
+                &offers,
+                &question,
+                (rendered, calls),
+                (trace.as_ref(), &mut facts),
+                deadline,
+            );
+            let end = asked.await;
+            reply.tell(facts);
             let outcome = match end.outcome {
                 Outcome::Offers(quotes) => Outcome::Offers(best(&seat, quotes, most)),
                 other => other,

@@ -8,31 +8,34 @@ use std::collections::HashMap;
 use std::fmt;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use metrics::{Histogram, histogram};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::Instant;
-use tracing::warn;
 
+use super::call_facts::CallFacts;
+use super::calls::Calls;
+use super::conversation::Conversation;
+pub use super::conversation::Conversed;
+use super::late_asks::{LateAsk, LateAsks, LateReader};
 use super::question::Question;
 use super::token_cache::TokenCache;
+use super::told_offers;
+use super::undeclared_words::UndeclaredWords;
 use crate::config::WireSettings;
 use crate::model::ProductType;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::auth::BearerToken;
 use crate::partners::http::source::WireRules;
-use crate::partners::http::{
-    Answered, Exchange, HttpRequest, HttpSource, MappingError, Next, Reading, Received, Secrets,
-};
+use crate::partners::http::{Answered, Exchange, HttpRequest, HttpSource, MappingError, Reading, Secrets};
 use crate::partners::{Book, Quote, Seat};
 use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
-use crate::telemetry::traces::{TRACEPARENT, TraceContext};
+use crate::telemetry::traces::TraceContext;
 pub use crate::wire::{BreakerState, EndpointState};
 use crate::wire::{
-    Call, CallError, ClientIdentity, Endpoint, EndpointRules, PanelRules, PoolRules, Reply, Wire,
+    Call, CallError, ClientIdentity, Endpoint, EndpointRules, LateEar, PanelRules, PoolRules, Reply, Wire,
 };
 
 /// Longest time that a late answer is watched for.
@@ -53,19 +56,20 @@ pub struct PartnerClients {
 /// The client to one seat. Cheap to clone.
 #[derive(Clone)]
 pub struct PartnerClient {
-    wired: Arc<Wired>,
-    /// Whether it was told that an answer had no list of offers, since the files were read.
-    told_absent: Arc<AtomicBool>,
+    pub(super) wired: Arc<Wired>,
+    /// With which it declines that its file does not know, since that was read.
+    words: Arc<UndeclaredWords>,
 }
 
 /// What stays of a client as long as what reaches the partner does.
-struct Wired {
-    endpoint: Endpoint,
+pub(super) struct Wired {
+    pub(super) endpoint: Endpoint,
     rules: WireRules,
     /// By whether leads are tests: the sandbox gives tokens of its own.
-    tokens: [TokenCache; 2],
-    calls: Histogram,
+    pub(super) tokens: [TokenCache; 2],
+    pub(super) calls: Histogram,
     mappings: Histogram,
+    pub(super) late: LateAsks,
 }
 
 impl PartnerClients {
@@ -94,7 +98,8 @@ impl PartnerClients {
             match same.map_or_else(|| self.client(seat, source), Ok) {
                 // New mappings may be wrong in new ways.
                 Ok(client) => {
-                    drop(clients.insert(place, PartnerClient { told_absent: Arc::default(), ..client }))
+                    let words = Arc::new(UndeclaredWords::of(seat));
+                    drop(clients.insert(place, PartnerClient { words, ..client }))
                 }
                 Err(fault) => faults.push(format!("{}, {}: {fault}", seat.identity.key, seat.product_type)),
             }
@@ -131,9 +136,9 @@ impl PartnerClients {
         let pool = self.wire.pool(&seat.identity.key, pool)?;
         for (key, host) in &source.hosts {
             if let Some(address) = pool.forbids(host) {
-                return Err(format!(
-                    "`{key}` is at {address}, a private, local or reserved address; `wire.allow_addresses = [\"{address}\"]` allows it"
-                ));
+                let allows = format!("`wire.allow_addresses = [\"{address}\"]` allows it");
+                let fault = format!("is at {address}, a private, local or reserved address; {allows}");
+                return Err(source.places.locate(&MappingError::new(key, fault)));
             }
         }
         let endpoint = pool.endpoint(seat.product_type.as_str(), endpoint);
@@ -145,8 +150,9 @@ impl PartnerClients {
             tokens: Default::default(),
             calls: histogram!(PARTNER_CALL_SECONDS, &labels),
             mappings: histogram!(PARTNER_MAPPING_SECONDS, &labels),
+            late: LateAsks::default(),
         };
-        Ok(PartnerClient { wired: Arc::new(wired), told_absent: Arc::default() })
+        Ok(PartnerClient { wired: Arc::new(wired), words: Arc::new(UndeclaredWords::of(seat)) })
     }
 }
 
@@ -167,7 +173,7 @@ impl PartnerClient {
     }
 
     /// Asks a seat, of whose offers those at `offers` fit the lead, with its `rendered` request or one that is
-    /// made now. Whatever goes wrong is logged in one line, without a word of what was sent or answered.
+    /// made now. Whatever goes wrong is told with its cause, without a word of what was sent or answered.
     ///
     /// The partner is told the span of the ask, so that it can go on with the `trace`.
     pub async fn ask(
@@ -175,23 +181,15 @@ impl PartnerClient {
         seat: &Arc<Seat>,
         offers: &[usize],
         question: &Arc<Question>,
-        rendered: Option<Rendered>,
-        trace: Option<&TraceContext>,
+        (rendered, calls): (Option<Rendered>, Calls),
+        (trace, facts): (Option<&TraceContext>, &mut CallFacts),
         deadline: Instant,
     ) -> AskEnd {
-        let (outcome, cause) = match self.exchange(seat, offers, question, rendered, trace, deadline).await {
-            Ok(end) => return end,
-            Err(trouble) => trouble.outcome(),
-        };
-        warn!(
-            partner = seat.identity.key,
-            product_type = seat.product_type.as_str(),
-            rate_table = %question.asked.rate_table,
-            outcome = outcome.word(),
-            cause,
-            "a partner gave no answer that could be used"
-        );
-        outcome.because(cause)
+        let end = self.exchange(seat, offers, question, (rendered, calls), (trace, facts), deadline).await;
+        end.unwrap_or_else(|trouble| {
+            let (outcome, cause) = trouble.outcome();
+            outcome.because(cause)
+        })
     }
 
     /// Makes the calls of a seat and hands back the last answer, for whoever wants to look at it; `None` for a test lead of
@@ -206,14 +204,20 @@ impl PartnerClient {
         deadline: Instant,
         seen: impl FnMut(&Exchange, &Reply),
     ) -> Result<Option<Conversed>, String> {
-        let first = Rendered::by(source, &Exchange::default(), question);
-        let conversed = self.converse(source, question, first, None, deadline, seen).await;
+        let conversed = Conversation { client: self, source, question, trace: None, deadline, late: None }
+            .come_to_an_end(None, Calls::default(), seen)
+            .await;
         conversed.map_err(|trouble| trouble.outcome().1)
     }
 
-    /// How long the last asks took in all that ran out of time and were watched; nothing of one that was never answered.
-    pub fn late(&self) -> Vec<Option<Duration>> {
-        self.wired.endpoint.late()
+    /// The last asks that ran out of time and whose answer was waited for all the same.
+    pub fn late(&self) -> Vec<LateAsk> {
+        self.wired.late.list()
+    }
+
+    /// The words with which it declines that its file does not know, each with how often it came since the file was read.
+    pub fn undeclared_words(&self) -> Vec<(String, u64)> {
+        self.words.counted()
     }
 
     /// How the endpoint stands, for display.
@@ -226,114 +230,61 @@ impl PartnerClient {
         seat: &Arc<Seat>,
         offers: &[usize],
         question: &Arc<Question>,
-        rendered: Option<Rendered>,
-        trace: Option<&TraceContext>,
+        (rendered, calls): (Option<Rendered>, Calls),
+        (trace, facts): (Option<&TraceContext>, &mut CallFacts),
         deadline: Instant,
     ) -> Result<AskEnd, Trouble> {
         let Some(source) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
-        let first = rendered.unwrap_or_else(|| Rendered::by(source, &Exchange::default(), question));
-        let mut mapping = first.took;
-        let Some(conversed) = self.converse(source, question, first, trace, deadline, |_, _| ()).await?
-        else {
-            return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox).into());
+        let mut mapping = rendered.as_ref().map_or(Duration::ZERO, |rendered| rendered.took);
+        let reader = LateReader::new(seat, offers, question, deadline);
+        let conversation =
+            Conversation { client: self, source, question, trace, deadline, late: Some(&reader) };
+        let url = if question.asked.test { "sandbox_url" } else { "url" };
+        facts.host = source.hosts.iter().find(|(key, _)| key.ends_with(url)).map(|(_, host)| host.clone());
+        let begun = Instant::now();
+        let conversed = conversation
+            .come_to_an_end(rendered, calls, |_, reply| {
+                facts.answers += 1;
+                facts.status = Some(reply.status);
+            })
+            .await;
+        facts.waited = begun.elapsed();
+        let conversed = match conversed {
+            Ok(Some(conversed)) => conversed,
+            Ok(None) => return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox).into()),
+            Err(Trouble::NotSent(reason, cause)) => return Ok(Outcome::NoOffers(reason).because(cause)),
+            Err(trouble) => return Err(trouble),
         };
+        let bid = conversed.exchange.bid();
         let begun = std::time::Instant::now();
         let answered = read(seat, offers, question, conversed).await?;
         mapping += begun.elapsed();
         self.wired.mappings.record(mapping.as_secs_f64());
+        facts.mapped = mapping;
         let answered = answered.map_err(|error| Trouble::Answer(source.places.locate(&error)));
         // A partner that declines is well; one that answers with garbage or an error is not.
         self.wired
             .endpoint
             .judged(matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_))));
         let reading = answered?;
-        self.tell_absent(seat, &reading);
-        let Reading { answered, dropped, .. } = reading;
-        for offer in &dropped {
-            warn!(
-                partner = seat.identity.key,
-                product_type = seat.product_type.as_str(),
-                position = offer.position,
-                reason = offer.reason,
-                "an offer of a partner is not shown"
-            );
-        }
+        let told = told_offers::tell(seat, &reading);
+        let Reading { answered, undeclared, .. } = reading;
+        undeclared.into_iter().for_each(|word| self.words.count(word));
         let outcome = match answered {
-            Answered::Offers(quotes) => offered(quotes),
+            Answered::Offers(quotes) => offered(quotes, bid),
             Answered::Declined(Some(reason)) => Outcome::NoOffers(NoOfferReason::Rejected(reason)),
             Answered::Declined(None) => Outcome::NoOffers(NoOfferReason::Declined),
             Answered::Failed(cause) => return Err(Trouble::Answer(cause)),
         };
-        Ok(match dropped.first() {
-            None => outcome.into(),
-            Some(first) => {
-                outcome.because(format!("{} of its offers not shown: {}", dropped.len(), first.reason))
-            }
+        Ok(match (told, bid) {
+            (None, None) => outcome.into(),
+            (None, Some(bid)) => outcome.because(format!("its bid of ${bid:.2} was taken")),
+            (Some(cause), _) => outcome.because(cause),
         })
     }
 
-    /// Makes the calls of an ask, one after the other, until one has the last answer or the partner ends them.
-    async fn converse(
-        &self,
-        source: &HttpSource,
-        question: &Question,
-        first: Rendered,
-        trace: Option<&TraceContext>,
-        deadline: Instant,
-        mut seen: impl FnMut(&Exchange, &Reply),
-    ) -> Result<Option<Conversed>, Trouble> {
-        let mut exchange = Exchange::default();
-        let mut rendered = first;
-        loop {
-            let Some(mut request) = rendered.request? else { return Ok(None) };
-            if let Some(token) = self.token(source, question, deadline).await? {
-                request.headers.insert(hyper::header::AUTHORIZATION, token.authorization);
-            }
-            if let Some(trace) = trace {
-                request.headers.insert(TRACEPARENT, trace.header());
-            }
-            let called = std::time::Instant::now();
-            let reply = self.send(request, deadline).await.map_err(Trouble::Call)?;
-            self.wired.calls.record(called.elapsed().as_secs_f64());
-            seen(&exchange, &reply);
-            let next = source.take(&mut exchange, received(&reply), question.given());
-            match next.map_err(|error| Trouble::Answer(source.places.locate(&error)))? {
-                Next::Read => return Ok(Some(Conversed { exchange, reply, ended: None })),
-                Next::Ended(reading) => return Ok(Some(Conversed { exchange, reply, ended: Some(reading) })),
-                Next::Call => {}
-                Next::Again(wait) => self.wait(wait, deadline).await?,
-            }
-            self.wired.endpoint.judged(true);
-            rendered = Rendered::by(source, &exchange, question);
-        }
-    }
-
-    /// Waits before a call is made again, unless there would be no time for it.
-    async fn wait(&self, wait: Duration, deadline: Instant) -> Result<(), Trouble> {
-        let again = Instant::now() + wait;
-        if again >= deadline {
-            self.wired.endpoint.judged(true);
-            return Err(Trouble::Pending);
-        }
-        tokio::time::sleep_until(again).await;
-        Ok(())
-    }
-
-    /// Tells once that the list of offers was not where it was looked for: an answer that looks like "no offers" for ever.
-    fn tell_absent(&self, seat: &Seat, reading: &Reading) {
-        let Some(absent) = reading.absent.iter().find(|absent| absent.offer.is_none()) else { return };
-        if !self.told_absent.swap(true, Ordering::Relaxed) {
-            warn!(
-                partner = seat.identity.key,
-                product_type = seat.product_type.as_str(),
-                cause = %absent,
-                "an answer of a partner has no list of offers; told once until the partner files are read again"
-            );
-        }
-    }
-
     /// The token of the partner's authorization server, where it wants one.
-    async fn token(
+    pub(super) async fn token(
         &self,
         source: &HttpSource,
         question: &Question,
@@ -345,7 +296,7 @@ impl PartnerClient {
             return Ok(None);
         };
         let fetch = async {
-            let reply = self.send(request, deadline).await.map_err(Trouble::Call)?;
+            let reply = self.send(request, false, deadline, || None).await.map_err(Trouble::Call)?;
             let token = BearerToken::read(reply.status, &reply.body);
             self.wired.endpoint.judged(token.is_ok());
             token.map_err(Trouble::Answer)
@@ -355,44 +306,19 @@ impl PartnerClient {
         fetched.unwrap_or(Err(Trouble::TimedOut)).map(Some)
     }
 
-    async fn send(&self, request: HttpRequest, deadline: Instant) -> Result<Reply, CallError> {
+    pub(super) async fn send(
+        &self,
+        request: HttpRequest,
+        once: bool,
+        deadline: Instant,
+        late: impl FnOnce() -> Option<LateEar>,
+    ) -> Result<Reply, CallError> {
         let HttpRequest { method, url, headers, body } = request;
         // To look again does no harm (RFC 9110, 9.2.2).
-        let idempotent = self.wired.rules.idempotent || method.is_idempotent();
+        let idempotent = !once && (self.wired.rules.idempotent || method.is_idempotent());
         let call = Call { method, url, headers, body, idempotent };
-        self.wired.endpoint.call(call, deadline).await
+        self.wired.endpoint.call_heard(call, deadline, late).await
     }
-}
-
-/// The last answer of a partner, and what its calls have come to.
-pub struct Conversed {
-    /// How far they were, and what they have kept.
-    pub exchange: Exchange,
-    /// The last answer.
-    pub reply: Reply,
-    /// What it means, where it ended the calls before the last one.
-    ended: Option<Reading>,
-}
-
-impl Conversed {
-    /// What the partner said. `offers` are those of the catalog that fit the lead.
-    ///
-    /// # Errors
-    /// The first mapping that could not be run.
-    pub fn reading(
-        self,
-        source: &HttpSource,
-        question: &Question,
-        offers: &[&CatalogOffer],
-    ) -> Result<Reading, MappingError> {
-        let Self { exchange, reply, ended } = self;
-        let read = || source.answer(&exchange, received(&reply), question.given(), &question.facts(), offers);
-        ended.map_or_else(read, Ok)
-    }
-}
-
-fn received(reply: &Reply) -> Received<'_> {
-    Received { status: reply.status, headers: &reply.headers, body: &reply.body }
 }
 
 /// What an answer says. A long one is read aside, since that takes longer than other leads of the thread may wait.
@@ -426,24 +352,30 @@ fn reading(
     conversed.reading(source, question, &fitting)
 }
 
-fn offered(quotes: Vec<Quote>) -> Outcome {
+/// Offers, of a partner that has bid for the lead or not.
+fn offered(mut quotes: Vec<Quote>, bid: Option<f64>) -> Outcome {
+    if let Some(bid) = bid.filter(|bid| *bid > 0.0) {
+        quotes.iter_mut().for_each(|quote| quote.sold_for(bid));
+    }
     if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
 }
 
 /// A seat's request, not sent yet.
 pub struct Rendered {
     /// `None` for a test lead of a partner that has no sandbox.
-    request: Result<Option<HttpRequest>, Trouble>,
+    pub(super) request: Result<Option<HttpRequest>, Trouble>,
     took: Duration,
 }
 
 impl Rendered {
     /// The request that puts a question to a seat; `None` when it is not asked over HTTP.
     pub fn of(seat: &Seat, question: &Question) -> Option<Self> {
-        seat.http.as_ref().map(|source| Self::by(source, &Exchange::default(), question))
+        // Where a partner may call us is known when it is asked.
+        let source = seat.http.as_ref().filter(|source| !source.has_callback());
+        source.map(|source| Self::by(source, &Exchange::default(), question))
     }
 
-    fn by(source: &HttpSource, exchange: &Exchange, question: &Question) -> Self {
+    pub(super) fn by(source: &HttpSource, exchange: &Exchange, question: &Question) -> Self {
         let begun = std::time::Instant::now();
         let request = source.request(exchange, question.given(), Secrets::Real);
         let request = request.map_err(|error| Trouble::Request(source.places.locate(&error)));
@@ -459,7 +391,15 @@ impl fmt::Debug for Rendered {
 }
 
 /// Why there is no answer that could be used. No part of what was sent or answered stands in it.
-enum Trouble {
+pub(super) enum Trouble {
+    /// The partner has bid, and is not sent the lead.
+    NotSent(NoOfferReason, String),
+    /// A call that is made but once may have been sent before a restart.
+    Unsure,
+    /// The partner was to call us, and has not.
+    NotCalled,
+    /// It could not be recorded that such a call is sent, so it was not.
+    Unrecorded,
     Request(String),
     Call(CallError),
     Answer(String),
@@ -471,6 +411,16 @@ impl Trouble {
     /// How the ask ends, and the cause in words.
     fn outcome(self) -> (Outcome, String) {
         match self {
+            Self::NotSent(reason, cause) => (Outcome::NoOffers(reason), cause),
+            Self::Unsure => (
+                Outcome::Failed(Failure::Unsure),
+                "a call that is made but once may have been sent before a restart".to_owned(),
+            ),
+            Self::NotCalled => (Outcome::TimedOut, "the partner has not called back".to_owned()),
+            Self::Unrecorded => (
+                Outcome::Failed(Failure::KeptOut),
+                "the store could not take down that it is sent the lead, so it was not".to_owned(),
+            ),
             Self::Request(cause) => (Outcome::Failed(Failure::Request), cause),
             Self::Answer(cause) => (Outcome::Failed(Failure::Answer), cause),
             Self::TimedOut => (Outcome::TimedOut, "time ran out while a token was fetched".to_owned()),

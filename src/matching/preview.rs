@@ -7,17 +7,15 @@
 
 use bytes::Bytes;
 use chrono::Utc;
+use uuid::Uuid;
 
 use super::engine::Engine;
+use super::preview_end::{self, UNTIL};
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::base_url::absolute_in;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::template::{OfferPlace, write_offer};
 use crate::partners::{Facts, Fit, Quote, Seat, zip_state};
-
-/// Until when the address of a preview's offer leads on, Unix milliseconds: its uuid does not tell, and nobody is owed anything for a
-/// click, so it is no harm if somebody writes another.
-pub const UNTIL: &str = "until";
 
 /// What is to be previewed.
 #[derive(Debug)]
@@ -30,14 +28,18 @@ pub struct Preview {
     pub max_deposit: Option<i64>,
     /// Whether who asks says to know values that the specification lacks.
     pub newer_values: bool,
+    /// Who asks.
+    pub company: Uuid,
 }
 
 /// The offers as a JSON array, highest score first; as many of each partner as one answer may have.
 pub fn show(engine: &Engine, preview: Preview) -> Bytes {
-    let Preview { product_type, lead, max_deposit, newer_values } = preview;
+    let Preview { product_type, lead, max_deposit, newer_values, company } = preview;
     let lead = placed(Lead { product_types: Some(vec![product_type]), ..lead });
     let now = Utc::now();
-    let facts = Facts::new(&lead, now.date_naive(), CreditBands::CURRENT).with_newer_values(newer_values);
+    let facts = Facts::new(&lead, now.date_naive(), CreditBands::CURRENT)
+        .with_newer_values(newer_values)
+        .submitted_by(company);
     let configuration = engine.configuration();
     let mut fits = configuration.book.could_fit(&facts, product_type);
     fits.retain(|fit| !engine.limiter.is_paused(&fit.seat));
@@ -85,8 +87,9 @@ fn write(engine: &Engine, offers: &[(&Seat, &CatalogOffer, Quote)], made_at: i64
         if nth > 0 {
             out.push(b',');
         }
-        let uuid = engine.records.templates.ids.preview(&seat.identity.key, seat.product_type, &offer.name);
-        let until = offer.text.stands_until(quote, made_at);
+        let ids = &engine.records.templates.ids;
+        let uuid = ids.preview(&seat.identity.key, seat.product_type, &offer.name);
+        let until = preview_end::told(ids, uuid, offer.text.stands_until(quote, made_at));
         let url = engine.base_url.absolute(format_args!("/click/{uuid}?{UNTIL}={until}"));
         let place = OfferPlace { uuid, url: &url, rank: nth + 1, made_at };
         write_offer(&mut out, &offer.text, quote, place);

@@ -9,6 +9,7 @@ mod asking;
 mod committing;
 mod showing;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ use super::prepared::Prepared;
 use super::replies::Replies;
 use crate::model::{CreditBands, Lead};
 use crate::partners::Fit;
+use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::machine::{Beginning, Effect, Machine};
 use crate::rate_table::table::Table;
 use crate::records::writing::LeadCommit;
@@ -48,6 +50,8 @@ pub struct Start {
     pub bands: CreditBands,
     /// Per seat of the table, the seat in the book and its fitting offers; `None` for one that left the book.
     pub fits: Vec<Option<Fit>>,
+    /// What is on the disk of the calls of its seats.
+    pub calls: HashMap<u16, CallRecord>,
     /// Of a new table, what it is written with, and who waits for that.
     pub first: Option<First>,
     /// When its lead had been read; `None` when it goes on after a restart.

@@ -19,7 +19,7 @@ pub enum Refused {
     OtherBody,
     /// Its key is that of a submit under way.
     UnderWay,
-    /// As many rate tables as there may be are being built.
+    /// As many rate tables as there may be are being built, or as many changes of the lead wait for each other.
     Full,
     /// There is hardly room on the disk.
     DiskFull,
@@ -49,6 +49,7 @@ impl Refused {
             CommitError::Erased => return Self::Erased(record.uuid),
             CommitError::Late => ("store_stalled", Self::StoreStalled),
             CommitError::Busy => ("store_busy", Self::Full),
+            CommitError::Crowded => ("lead_busy", Self::Full),
             failure => {
                 error!(lead = %record.uuid, %failure, tree = Tree::Leads.name(), "a lead could not be stored");
                 ("store_failed", Self::StoreFailed)

@@ -31,7 +31,7 @@ pub fn render(table: &Table, base_url: &BaseUrl, templates: &Templates) -> Resul
             let uuid = templates.ids.uuid(table.head().uuid, offer.number);
             let url = base_url.absolute(format_args!("/click/{uuid}"));
             let place = OfferPlace { uuid, url: &url, rank: nth + 1, made_at: table.head().created_at };
-            let template = templates.offer(offer.quote.text)?;
+            let template = templates.of(&offer.quote)?;
             write_offer(&mut out, &template, &offer.quote, place);
         }
         out.push(b']');

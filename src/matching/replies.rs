@@ -14,6 +14,7 @@ use chrono::Utc;
 use futures_util::Stream;
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::call_facts::CallFacts;
 use super::messages::PartnerAnswered;
 use crate::rate_table::outcome::{AskEnd, Failure, Outcome};
 use crate::telemetry::traces::AskTrace;
@@ -94,13 +95,20 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Tells of its calls, for whoever looks at its trace.
+    pub fn tell(&mut self, facts: CallFacts) {
+        if let Some(trace) = &mut self.trace {
+            facts.tell(trace);
+        }
+    }
+
     /// Tells how the ask has ended.
     pub fn send(mut self, end: impl Into<AskEnd>) {
         self.give(end.into());
     }
 
     fn give(&mut self, end: AskEnd) {
-        let Some(trace) = self.trace.take() else { return };
+        let Some(mut trace) = self.trace.take() else { return };
         let (at, elapsed) = (Utc::now().timestamp_millis(), self.asked_at.elapsed());
         // Whoever replies keeps to the budget by itself; what our own code takes for it counts too.
         let is_late = elapsed > self.budget + GRACE && !end.outcome.is_failure();
@@ -109,6 +117,10 @@ impl Reply {
             _ if is_late => self.timed_out(),
             end => end,
         };
+        if let Some(cause) = &end.cause {
+            trace.note("offerd.cause", cause.to_string());
+        }
+        trace.note("offerd.offers", end.outcome.quotes().len() as i64);
         trace.end(end.outcome.word(), !end.outcome.is_failure());
         self.replies.arrive(PartnerAnswered { seat: self.seat, end, at, elapsed });
     }

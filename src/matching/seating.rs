@@ -28,16 +28,21 @@ impl Seating {
     /// Seats those who fit a lead, and counts those who are asked at once.
     pub fn of(engine: &Engine, configuration: &Configuration, record: &LeadRecord) -> Self {
         let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands)
-            .with_newer_values(record.newer_values);
+            .with_newer_values(record.newer_values)
+            .submitted_by(record.company)
+            .of_lead(record.uuid);
         let (book, most) = (&configuration.book, configuration.rules.partners_per_lead);
         let mut round = None;
         let judge = |seats: &[&Seat]| {
-            let (counted, verdicts) = engine.limiter.admit(record.test, most, seats);
+            let (counted, verdicts) = {
+                let left_out = engine.left_out(record.test, record.uuid, &record.lead, seats);
+                engine.limiter.admit(record.test, record.uuid, most, seats, &left_out)
+            };
             round = Some(counted);
             verdicts
         };
         let wants_loans = record.lead.asks_for(ProductType::Loan);
-        let plan = SeatingPlan::new(book.fitting(&facts), wants_loans, most, judge);
+        let plan = SeatingPlan::new(book.fitting(&facts), wants_loans, most, record.uuid, judge);
         let cut = plan.kept_out.iter().filter(|(_, by)| by.is_none()).count();
         if cut > 0 {
             counter!(SEATS_CUT).increment(cut as u64);

@@ -48,6 +48,14 @@ impl TokenCache {
         Ok(token)
     }
 
+    /// Forgets a token that was not taken, so that the next is fetched.
+    pub fn forget(&self, refused: &BearerToken) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.as_ref().is_some_and(|(token, _)| token == refused) {
+            *kept = None;
+        }
+    }
+
     fn kept(&self) -> Option<BearerToken> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.as_ref().filter(|(_, until)| Instant::now() < *until).map(|(token, _)| token.clone())
@@ -78,6 +86,17 @@ mod tests {
         tokio::time::advance(Duration::from_secs(31)).await;
         assert!(get().await.is_ok());
         assert_eq!(fetched.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn a_token_that_was_refused_is_forgotten_and_no_other() {
+        let cache = TokenCache::default();
+        let token = |body: &'static str| async move { BearerToken::read(StatusCode::OK, body.as_bytes()) };
+        let first = cache.get(token(r#"{"access_token":"a"}"#)).await.unwrap();
+        cache.forget(&first);
+        let second = cache.get(token(r#"{"access_token":"b"}"#)).await.unwrap();
+        cache.forget(&first);
+        assert!(cache.get(token(r#"{"access_token":"c"}"#)).await.is_ok_and(|kept| kept == second));
     }
 
     #[tokio::test]

@@ -13,7 +13,8 @@
 //! | `unreachable` | cannot be reached |
 //! | `malformed` | answers with something that cannot be read |
 //!
-//! What is none of these is ignored, unless the client prefers strict handling; the tag on a live lead always is.
+//! What is none of these, or names a partner that is not there, is counted and passed over, unless the client prefers strict
+//! handling; the tag on a live lead always is.
 
 use crate::model::{ApiError, ErrorType, Lead, RejectReason};
 use crate::rate_table::outcome::{Failure, NoOfferReason, Outcome};
@@ -38,19 +39,50 @@ pub enum Trigger {
     Ends(Outcome),
 }
 
-/// What of the tag brings nothing about, each with the values that there are.
-pub fn faults(lead: &Lead) -> Vec<ApiError> {
-    let values = lead.client_tags.as_ref().and_then(|tags| tags.0.get(TAG)).map_or(&[][..], Vec::as_slice);
-    let nothing = values.iter().enumerate().filter(|(_, value)| {
-        let outcome = value.split_once('=').map_or(value.as_str(), |(_, outcome)| outcome);
-        outcome != APPROVED && Trigger::named(outcome).is_none()
-    });
+/// What is wrong with a value that brings nothing about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    /// It names no outcome.
+    Outcome,
+    /// It names a partner that is not there.
+    Partner,
+}
+
+/// What of the tag brings nothing about, each with what there is, where these are the partners.
+pub fn faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> Vec<ApiError> {
     let reasons = RejectReason::ALL.iter().map(|reason| format!("declined:{reason}")).collect::<Vec<_>>();
     let words = [APPROVED, "declined", "slow", "timed_out", "unreachable", "malformed"];
     let wanted =
         format!("must be one of {}, {}, or PARTNER= and one of these", words.join(", "), reasons.join(", "));
-    let fault = |nth| ApiError::at(format!("clientTags.{TAG}[{nth}]"), ErrorType::Malformed, wanted.clone());
-    nothing.take(MOST_FAULTS).map(|(nth, _)| fault(nth)).collect()
+    let fault = |(nth, wrong)| {
+        let message = match wrong {
+            Wrong::Outcome => wanted.clone(),
+            Wrong::Partner => {
+                "names a partner that is not there: before the = must be a partner's key".to_owned()
+            }
+        };
+        ApiError::at(format!("clientTags.{TAG}[{nth}]"), ErrorType::Malformed, message)
+    };
+    wrong(lead, is_partner).take(MOST_FAULTS).map(fault).collect()
+}
+
+/// How many values of the tag bring nothing about, where these are the partners.
+pub fn count_faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> usize {
+    wrong(lead, is_partner).count()
+}
+
+fn wrong(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> impl Iterator<Item = (usize, Wrong)> {
+    let values = lead.client_tags.as_ref().and_then(|tags| tags.0.get(TAG)).map_or(&[][..], Vec::as_slice);
+    values.iter().enumerate().filter_map(move |(nth, value)| {
+        let (partner, outcome) = match value.split_once('=') {
+            Some((partner, outcome)) => (Some(partner), outcome),
+            None => (None, value.as_str()),
+        };
+        if outcome != APPROVED && Trigger::named(outcome).is_none() {
+            return Some((nth, Wrong::Outcome));
+        }
+        partner.is_some_and(|partner| !is_partner(partner)).then_some((nth, Wrong::Partner))
+    })
 }
 
 impl Trigger {
@@ -107,7 +139,13 @@ mod tests {
     fn what_brings_nothing_about_is_told_with_the_values_that_there_are() {
         let found = |tags: &str| {
             let lead = format!(r#"{{"clientTags":{{"sandbox":{tags},"other":["fast"]}}}}"#);
-            faults(&Lead::read(lead.as_bytes()).unwrap())
+            let lead = Lead::read(lead.as_bytes()).unwrap();
+            let faults = faults(&lead, |partner| ["bank", "a"].contains(&partner));
+            assert_eq!(
+                faults.len(),
+                count_faults(&lead, |partner| ["bank", "a"].contains(&partner)).min(MOST_FAULTS)
+            );
+            faults
         };
         assert_eq!(found(r#"["approved","bank=declined","declined:low_fico","slow","a=approved"]"#), []);
         let told = found(r#"["slow","fast","bank=declined:bad_hair"]"#);
@@ -115,6 +153,9 @@ mod tests {
         assert_eq!(places, ["clientTags.sandbox[1]", "clientTags.sandbox[2]"]);
         let message = told[0].message.as_ref().unwrap();
         assert!(message.contains("unreachable") && message.contains("declined:low_fico"), "{message}");
+        let told = found(r#"["nobody=slow","nobody=fast"]"#);
+        assert!(told[0].message.as_ref().unwrap().contains("a partner that is not there"), "{told:?}");
+        assert!(told[1].message.as_ref().unwrap().contains("must be one of"), "{told:?}");
         assert_eq!(found(&format!("{:?}", vec!["fast"; 2 * MOST_FAULTS])).len(), MOST_FAULTS);
     }
 

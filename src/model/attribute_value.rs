@@ -1,6 +1,7 @@
 //! What kinds of values attributes have, and the values themselves.
 
 use chrono::NaiveDate;
+use uuid::Uuid;
 
 /// What kind of value an attribute has, and so which rules make sense for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +18,10 @@ pub enum AttributeKind {
     Text,
     /// Any number of these wire texts.
     Set(&'static [&'static str]),
+    /// Any number of texts of the client's own.
+    Texts,
+    /// A uuid.
+    Uuid,
 }
 
 /// The value of an attribute in one lead.
@@ -34,4 +39,8 @@ pub enum AttributeValue<'a> {
     Text(&'a str),
     /// One bit for each ordinal within the kind's wire texts.
     Set(u64),
+    /// The texts, at least one.
+    Texts(&'a [String]),
+    /// The uuid.
+    Uuid(Uuid),
 }

@@ -92,8 +92,9 @@ record! {
             found: String,
         }
         optional {
-            /// The attribute of the lead, or what is derived from several: `age`, `creditScore`, `debtToIncome`,
-            /// `loanToValue`, `mortgageLoanAmount`, `newerValues`.
+            /// The attribute of the lead, a client tag (`clientTags.<name>`), or what is derived from several: `age`, `creditScore`,
+            /// `debtToIncome`, `loanToValue`, `mortgageLoanAmount`, `newerValues`, `combinedLoanToValue`, `loanToIncome`,
+            /// `mortgageToIncome`, `paymentToIncome`, `unsecuredDebtToIncome`, `vehiclePaymentToIncome`.
             attribute: String,
         }
     }

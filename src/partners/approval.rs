@@ -233,11 +233,15 @@ enum Better {
 }
 
 /// Everything that is of somebody's standing.
-static STANDING: LazyLock<[(Subject, Better); 6]> = LazyLock::new(|| {
+static STANDING: LazyLock<[(Subject, Better); 10]> = LazyLock::new(|| {
     [
         (Subject::of("financialInformation.annualIncome"), Better::More),
         (Subject::of("financialInformation.monthlyDebt"), Better::Less),
         (Subject::of("debtToIncome"), Better::Less),
+        (Subject::of("loanToIncome"), Better::Less),
+        (Subject::of("mortgageToIncome"), Better::Less),
+        (Subject::of("paymentToIncome"), Better::Less),
+        (Subject::of("unsecuredDebtToIncome"), Better::Less),
         (Subject::of("creditScore"), Better::More),
         (Subject::of("creditInformation.providedNumericCreditScore"), Better::More),
         (Subject::of("creditInformation.providedCreditRating"), Better::Rated),
@@ -251,7 +255,7 @@ fn could_hold(rule: &Rule, facts: &Facts, standing: Standing) -> bool {
 }
 
 fn could_be_met(condition: &Condition, facts: &Facts, standing: Standing) -> bool {
-    let Some(value) = facts.get(condition.subject) else { return true };
+    let Some(value) = facts.get(&condition.subject) else { return true };
     let better =
         STANDING.iter().find(|(subject, _)| *subject == condition.subject).map(|(_, better)| *better);
     match (better, &condition.test, value) {

@@ -72,6 +72,10 @@ pub struct Identity {
     /// Whether it stands among the featured institutions.
     #[serde(default)]
     pub featured: bool,
+    /// Suppression lists (`offerd suppressions`) by name: it is not asked about who is on one of them, and not at all while one of
+    /// them is missing.
+    #[serde(default)]
+    pub suppress: Vec<String>,
 }
 
 /// `[products.<type>]`: when the partner is asked about a product type, and with what it answers.
@@ -99,6 +103,11 @@ pub struct Product {
     pub limits: Limits,
     /// Takes the leads that it is asked about alone: `true`, or the name of a group. [`Exclusive`] says among whom.
     pub exclusive: Option<Exclusive>,
+    /// Who has a place where fewer may be asked than fit: the higher first, from -1000 to 1000; 0 when absent.
+    pub priority: Option<i64>,
+    /// Among those of the same priority, how much likelier than one of weight 1 it is to have a place. Drawn by lead, so that the same
+    /// lead has the same partners. Where none of them has a weight, the first by key have one.
+    pub weight: Option<f64>,
     /// Answers as if over a network.
     pub simulate: Option<Simulate>,
     /// Asks the partner over HTTP, which then answers the figures of its catalog's offers.
@@ -257,6 +266,36 @@ pub struct Offer {
     pub card: Option<toml::Table>,
     /// Credit score from which the card is shown as pre-selected (credit_card).
     pub pre_select_from_score: Option<i32>,
+}
+
+/// `answer.own`: what holds of all offers that are a partner's own, with no offer of the catalog behind them. What else they say is
+/// answered.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Own {
+    /// Name of them all inside the partner, beside the keys of its catalog; `own` when absent.
+    pub key: Option<String>,
+    /// Kind of product, unless answers say it.
+    pub sub_type: Option<ProductSubType>,
+    /// Where a click leads, unless answers say it, as of an offer of the catalog.
+    pub landing_url: Option<String>,
+    /// What the supply partner earns; an answered `payout` takes the place of its amount.
+    pub payout: Payout,
+    /// Share of shown offers that earn it, 0 to 1.
+    pub conversion_probability: f64,
+    /// Text that must be shown with them.
+    pub disclaimer: Option<String>,
+    /// Text that must be shown with offers of their sub-type.
+    pub sub_type_disclaimer: Option<String>,
+    /// How long they stand once they are made, where that is not as long as others do: at most 31 days.
+    pub valid_for: Option<HumanDuration>,
+}
+
+impl Own {
+    /// Name of them all inside the partner.
+    pub fn key(&self) -> &str {
+        self.key.as_deref().unwrap_or("own")
+    }
 }
 
 /// `incentive_details`: something that is given for opening an account.
@@ -440,10 +479,14 @@ pub struct Condition {
     pub r#in: Option<Vec<String>>,
     /// The value is none of these.
     pub not_in: Option<Vec<String>>,
-    /// The array has one of these.
+    /// The array, or the client tag, has one of these.
     pub any_of: Option<Vec<String>>,
-    /// The array has none of these.
+    /// The array, or the client tag, has none of these.
     pub none_of: Option<Vec<String>>,
+    /// The zipcode begins with one of these, each of one to five digits.
+    pub prefix_in: Option<Vec<String>>,
+    /// The zipcode begins with none of these.
+    pub prefix_not_in: Option<Vec<String>>,
     /// The flag is this.
     pub is: Option<bool>,
     /// Least number or date.

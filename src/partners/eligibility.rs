@@ -4,10 +4,13 @@
 //! walking it: that is the meaning. [`super::index`] gives the same answer for all rules at once.
 
 use std::fmt;
+use std::sync::Arc;
 
 use chrono::{Datelike, NaiveDate};
+use uuid::Uuid;
 
 use super::facts::{Facts, Subject};
+use super::zipcode_prefixes::ZipcodePrefixes;
 use crate::model::{AttributeKind, AttributeValue};
 
 /// One condition on one subject.
@@ -45,6 +48,18 @@ pub enum Test {
     AnyOf(u64),
     /// An array that has none of these.
     NoneOf(u64),
+    /// Texts of which one is one of these, in lower case.
+    SomeText(Vec<String>),
+    /// Texts of which none is one of these, in lower case.
+    NoText(Vec<String>),
+    /// One of these uuids.
+    Uuid(Vec<Uuid>),
+    /// None of these uuids.
+    NotUuid(Vec<Uuid>),
+    /// A zipcode that begins with one of these.
+    Zipcode(Arc<ZipcodePrefixes>),
+    /// A zipcode that begins with none of these.
+    NotZipcode(Arc<ZipcodePrefixes>),
 }
 
 /// Alternatives, of which one must hold; each is a list of conditions, all of which must.
@@ -98,7 +113,7 @@ impl Rule {
     /// Whether the rule could hold for a lead that says more: what is not given counts as met.
     pub fn could_hold(&self, facts: &Facts) -> bool {
         let could = |condition: &Condition| {
-            facts.get(condition.subject).is_none_or(|value| condition.test.accepts(value))
+            facts.get(&condition.subject).is_none_or(|value| condition.test.accepts(value))
         };
         self.alternatives.iter().any(|conditions| conditions.iter().all(could))
     }
@@ -126,7 +141,7 @@ impl Condition {
 
     /// Whether the lead meets it.
     pub fn met_by(&self, facts: &Facts) -> bool {
-        self.accepts(facts.get(self.subject))
+        self.accepts(facts.get(&self.subject))
     }
 
     /// Whether a value, or none, meets it.
@@ -136,7 +151,7 @@ impl Condition {
 
     /// What was found instead, without personal values.
     pub fn found(&self, facts: &Facts) -> String {
-        match facts.get(self.subject) {
+        match facts.get(&self.subject) {
             None => "not given".to_owned(),
             Some(_) if self.subject.is_masked() => "given (personal)".to_owned(),
             Some(value) => shown(value, self.subject.kind()),
@@ -159,6 +174,16 @@ impl Test {
             (Self::NotText(refused), AttributeValue::Text(text)) => !has_text(refused, text),
             (Self::AnyOf(wanted), AttributeValue::Set(set)) => wanted & set != 0,
             (Self::NoneOf(refused), AttributeValue::Set(set)) => refused & set == 0,
+            (Self::SomeText(wanted), AttributeValue::Texts(texts)) => {
+                texts.iter().any(|text| has_text(wanted, text))
+            }
+            (Self::NoText(refused), AttributeValue::Texts(texts)) => {
+                !texts.iter().any(|text| has_text(refused, text))
+            }
+            (Self::Uuid(wanted), AttributeValue::Uuid(uuid)) => wanted.contains(&uuid),
+            (Self::NotUuid(refused), AttributeValue::Uuid(uuid)) => !refused.contains(&uuid),
+            (Self::Zipcode(wanted), AttributeValue::Number(zipcode)) => wanted.contains(zipcode),
+            (Self::NotZipcode(refused), AttributeValue::Number(zipcode)) => !refused.contains(zipcode),
             _ => false,
         }
     }
@@ -188,6 +213,8 @@ fn shown(value: AttributeValue, kind: AttributeKind) -> String {
         (AttributeValue::Number(number), _) => figure(number),
         (AttributeValue::Date(date), _) => date.to_string(),
         (AttributeValue::Text(text), _) => text.to_owned(),
+        (AttributeValue::Texts(texts), _) => texts.join(", "),
+        (AttributeValue::Uuid(uuid), _) => uuid.to_string(),
         (AttributeValue::Category(_) | AttributeValue::Set(_), _) => "given".to_owned(),
     }
 }
@@ -196,6 +223,10 @@ fn listed(set: u64, names: &[&str]) -> String {
     let chosen: Vec<&str> =
         names.iter().enumerate().filter(|(bit, _)| set >> bit & 1 == 1).map(|(_, name)| *name).collect();
     chosen.join(", ")
+}
+
+fn joined(uuids: &[Uuid]) -> String {
+    uuids.iter().map(Uuid::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// At most two decimals, none when there is nothing behind the point.
@@ -231,6 +262,12 @@ impl fmt::Display for Condition {
             Test::NotText(refused) => write!(formatter, "`{path}` not in {}", refused.join(", "))?,
             Test::AnyOf(wanted) => write!(formatter, "`{path}` has one of {}", listed(*wanted, names))?,
             Test::NoneOf(refused) => write!(formatter, "`{path}` has none of {}", listed(*refused, names))?,
+            Test::SomeText(wanted) => write!(formatter, "`{path}` has one of {}", wanted.join(", "))?,
+            Test::NoText(refused) => write!(formatter, "`{path}` has none of {}", refused.join(", "))?,
+            Test::Uuid(wanted) => write!(formatter, "`{path}` in {}", joined(wanted))?,
+            Test::NotUuid(refused) => write!(formatter, "`{path}` not in {}", joined(refused))?,
+            Test::Zipcode(wanted) => write!(formatter, "`{path}` begins with {wanted}")?,
+            Test::NotZipcode(refused) => write!(formatter, "`{path}` does not begin with {refused}")?,
         }
         if self.or_missing { formatter.write_str(" (or not given)") } else { Ok(()) }
     }

@@ -1,16 +1,32 @@
 //! What the rules of a partner can ask of a lead: its attributes, read as the facts say, and those derived from them.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use chrono::{Datelike, NaiveDate};
+use uuid::Uuid;
 
 use crate::model::{
     Attribute, AttributeKind, AttributeValue, CreditBands, Lead, MortgageType, ProvidedCreditRating,
 };
 
-/// Something a condition can be about: an attribute of the lead or a derived one. A small number, made from its path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Subject(u16);
+/// Something a condition can be about: an attribute of the lead, what is derived from several, a client tag, or who submits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Subject(Place);
+
+/// Where the value of a subject stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Place {
+    /// The attribute of this number.
+    Attribute(u16),
+    /// The five digits of the zipcode that is the attribute of this number.
+    Zipcode(u16),
+    /// The derived attribute of this number.
+    Derived(u16),
+    /// The company that submits the lead.
+    Company,
+    /// A client tag, by its path.
+    Tag(Arc<str>),
+}
 
 /// A derived attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,22 +43,63 @@ enum Derived {
     MortgageLoanAmount,
     /// Whether who sent the lead knows values of enumerations that the specification lacks.
     NewerValues,
+    /// Mortgage balance and loan amount over property value, in percent.
+    CombinedLoanToValue,
+    /// Loan amount over annual income, in percent.
+    LoanToIncome,
+    /// Mortgage amount over annual income, in percent.
+    MortgageToIncome,
+    /// Monthly housing payment over monthly income, in percent.
+    PaymentToIncome,
+    /// Unsecured debt over annual income, in percent.
+    UnsecuredDebtToIncome,
+    /// Monthly payment of the vehicle over monthly income, in percent.
+    VehiclePaymentToIncome,
 }
 
 /// The derived attributes, by name.
-const DERIVED: [(&str, Derived); 6] = [
+const DERIVED: [(&str, Derived); 12] = [
     ("age", Derived::Age),
     ("creditScore", Derived::CreditScore),
     ("debtToIncome", Derived::DebtToIncome),
     ("loanToValue", Derived::LoanToValue),
     ("mortgageLoanAmount", Derived::MortgageLoanAmount),
     ("newerValues", Derived::NewerValues),
+    ("combinedLoanToValue", Derived::CombinedLoanToValue),
+    ("loanToIncome", Derived::LoanToIncome),
+    ("mortgageToIncome", Derived::MortgageToIncome),
+    ("paymentToIncome", Derived::PaymentToIncome),
+    ("unsecuredDebtToIncome", Derived::UnsecuredDebtToIncome),
+    ("vehiclePaymentToIncome", Derived::VehiclePaymentToIncome),
+];
+
+/// Name of the company that submits the lead.
+pub const COMPANY: &str = "company";
+
+/// What the paths of client tags begin with.
+const TAGS: &str = "clientTags.";
+
+/// The attributes that are zipcodes.
+const ZIPCODES: [&str; 4] = [
+    "personalInformation.zipcode",
+    "employmentInformation.employerZip",
+    "mortgageInformation.propertyZipcode",
+    "coApplicantInformation.zipCode",
 ];
 
 impl Subject {
     /// The subject at an attribute path or of a derived name.
     pub fn named(path: &str) -> Option<Self> {
-        Self::paths().position(|known| known == path).map(|position| Self(position as u16))
+        let attribute = || Attribute::all().iter().position(|attribute| attribute.path == path);
+        let derived = || DERIVED.iter().position(|(name, _)| *name == path);
+        let place = match path.strip_prefix(TAGS) {
+            Some(name) if !name.is_empty() => Place::Tag(path.into()),
+            _ if path == COMPANY => Place::Company,
+            _ => attribute()
+                .map(|nth| Place::Attribute(nth as u16))
+                .or_else(|| derived().map(|nth| Place::Derived(nth as u16)))?,
+        };
+        Some(Self(place))
     }
 
     /// The subject at a path that this crate itself names.
@@ -53,36 +110,55 @@ impl Subject {
         Self::named(path).unwrap_or_else(|| panic!("the model has no attribute `{path}`"))
     }
 
-    /// Every name, attributes first.
+    /// Every name, attributes first, but for those of client tags.
     pub fn paths() -> impl Iterator<Item = &'static str> {
-        Attribute::all().iter().map(|attribute| attribute.path).chain(DERIVED.iter().map(|(name, _)| *name))
+        let derived = DERIVED.iter().map(|(name, _)| *name).chain([COMPANY]);
+        Attribute::all().iter().map(|attribute| attribute.path).chain(derived)
+    }
+
+    /// The first five digits of this zipcode, as a number; nothing where it is no zipcode.
+    pub fn zipcode(&self) -> Option<Self> {
+        match self.0 {
+            Place::Attribute(nth) if ZIPCODES.contains(&self.path()) => Some(Self(Place::Zipcode(nth))),
+            _ => None,
+        }
     }
 
     /// Its attribute path or derived name.
-    pub fn path(self) -> &'static str {
-        match self.derived() {
-            Some((name, _)) => name,
-            None => Attribute::all()[usize::from(self.0)].path,
+    pub fn path(&self) -> &str {
+        match &self.0 {
+            Place::Attribute(nth) | Place::Zipcode(nth) => attribute(*nth).path,
+            Place::Derived(nth) => DERIVED[usize::from(*nth)].0,
+            Place::Company => COMPANY,
+            Place::Tag(path) => path,
         }
     }
 
     /// What values it can have.
-    pub fn kind(self) -> AttributeKind {
-        match self.derived() {
-            Some((_, Derived::NewerValues)) => AttributeKind::Flag,
-            Some(_) => AttributeKind::Number,
-            None => Attribute::all()[usize::from(self.0)].kind,
+    pub fn kind(&self) -> AttributeKind {
+        match &self.0 {
+            Place::Attribute(nth) => attribute(*nth).kind,
+            Place::Derived(nth) if DERIVED[usize::from(*nth)].1 == Derived::NewerValues => {
+                AttributeKind::Flag
+            }
+            Place::Derived(_) | Place::Zipcode(_) => AttributeKind::Number,
+            Place::Company => AttributeKind::Uuid,
+            Place::Tag(_) => AttributeKind::Texts,
         }
     }
 
     /// Whether its value must not be shown.
-    pub fn is_masked(self) -> bool {
-        self.derived().is_none() && Attribute::all()[usize::from(self.0)].is_masked()
+    pub fn is_masked(&self) -> bool {
+        match &self.0 {
+            Place::Attribute(nth) | Place::Zipcode(nth) => attribute(*nth).is_masked(),
+            Place::Derived(_) | Place::Company => false,
+            Place::Tag(_) => true,
+        }
     }
+}
 
-    fn derived(self) -> Option<(&'static str, Derived)> {
-        usize::from(self.0).checked_sub(Attribute::all().len()).map(|position| DERIVED[position])
-    }
+fn attribute(nth: u16) -> &'static Attribute {
+    &Attribute::all()[usize::from(nth)]
 }
 
 /// The lead as the rules see it, on one day.
@@ -92,18 +168,37 @@ pub struct Facts<'a> {
     today: NaiveDate,
     bands: CreditBands,
     newer_values: bool,
+    company: Option<Uuid>,
+    uuid: Option<Uuid>,
 }
 
 impl<'a> Facts<'a> {
     /// Reads `lead` as of `today`, rating scores by `bands` (v1 has bands of its own).
     pub fn new(lead: &'a Lead, today: NaiveDate, bands: CreditBands) -> Self {
-        Self { lead, today, bands, newer_values: lead.has_newer_values() }
+        Self { lead, today, bands, newer_values: lead.has_newer_values(), company: None, uuid: lead.uuid }
     }
 
     /// The same of a lead whose sender may have said to know values that the specification lacks.
     #[must_use]
     pub fn with_newer_values(self, known: bool) -> Self {
         Self { newer_values: self.newer_values || known, ..self }
+    }
+
+    /// The same of a lead that this company submits.
+    #[must_use]
+    pub fn submitted_by(self, company: Uuid) -> Self {
+        Self { company: Some(company), ..self }
+    }
+
+    /// The same of a lead that has this uuid, whoever gave it.
+    #[must_use]
+    pub fn of_lead(self, uuid: Uuid) -> Self {
+        Self { uuid: Some(uuid), ..self }
+    }
+
+    /// The uuid of the lead, where it has one.
+    pub fn uuid(&self) -> Option<Uuid> {
+        self.uuid
     }
 
     /// The lead itself.
@@ -114,16 +209,25 @@ impl<'a> Facts<'a> {
     /// The value of a subject, or `None` when it is not given.
     ///
     /// A rating that is not given follows from the score and the other way round (facts, Credit rating and score).
-    pub fn get(&self, subject: Subject) -> Option<AttributeValue<'a>> {
-        if let Some((_, derived)) = subject.derived() {
-            return self.derive(derived);
-        }
-        if subject == *RATING {
-            self.rating().map(|rating| AttributeValue::Category(rating.ordinal()))
-        } else if subject == *SCORE {
-            self.credit_score().map(|score| AttributeValue::Number(f64::from(score)))
-        } else {
-            Attribute::all()[usize::from(subject.0)].read(self.lead)
+    pub fn get(&self, subject: &Subject) -> Option<AttributeValue<'a>> {
+        match &subject.0 {
+            Place::Attribute(_) if *subject == *RATING => {
+                self.rating().map(|rating| AttributeValue::Category(rating.ordinal()))
+            }
+            Place::Attribute(_) if *subject == *SCORE => {
+                self.credit_score().map(|score| AttributeValue::Number(f64::from(score)))
+            }
+            Place::Attribute(nth) => attribute(*nth).read(self.lead),
+            Place::Zipcode(nth) => match attribute(*nth).read(self.lead)? {
+                AttributeValue::Text(zipcode) => zipcode.get(..5)?.parse().ok().map(AttributeValue::Number),
+                _ => None,
+            },
+            Place::Derived(nth) => self.derive(DERIVED[usize::from(*nth)].1),
+            Place::Company => self.company.map(AttributeValue::Uuid),
+            Place::Tag(path) => {
+                let values = self.lead.client_tags.as_ref()?.0.get(&path[TAGS.len()..])?;
+                (!values.is_empty()).then_some(AttributeValue::Texts(values))
+            }
         }
     }
 
@@ -175,6 +279,21 @@ impl<'a> Facts<'a> {
             Derived::LoanToValue => self.loan_to_value(),
             Derived::MortgageLoanAmount => self.mortgage_loan_amount(),
             Derived::NewerValues => return Some(AttributeValue::Flag(self.newer_values)),
+            Derived::CombinedLoanToValue => self.combined_loan_to_value(),
+            Derived::LoanToIncome => self.of_income(self.loan_amount()),
+            Derived::MortgageToIncome => self.of_income(self.mortgage_loan_amount()),
+            Derived::PaymentToIncome => {
+                let financial = self.lead.financial_information.as_ref();
+                self.of_income(financial.and_then(|financial| financial.monthly_housing_payment).map(yearly))
+            }
+            Derived::UnsecuredDebtToIncome => {
+                let financial = self.lead.financial_information.as_ref();
+                self.of_income(financial.and_then(|financial| financial.total_unsecured_debt).map(f64::from))
+            }
+            Derived::VehiclePaymentToIncome => {
+                let vehicle = self.lead.vehicle_information.as_ref();
+                self.of_income(vehicle.and_then(|vehicle| vehicle.monthly_payment).map(yearly))
+            }
         };
         number.map(AttributeValue::Number)
     }
@@ -184,6 +303,20 @@ impl<'a> Facts<'a> {
         let born = self.lead.personal_information.as_ref()?.date_of_birth?;
         let had_birthday = (self.today.month(), self.today.day()) >= (born.month(), born.day());
         Some(f64::from(self.today.year() - born.year() - i32::from(!had_birthday)))
+    }
+
+    /// Dollars over annual income, in percent.
+    fn of_income(&self, dollars: Option<f64>) -> Option<f64> {
+        let income = self.lead.financial_information.as_ref()?.annual_income.filter(|income| *income > 0)?;
+        Some(dollars? / f64::from(income) * 100.0)
+    }
+
+    /// What would be owed on the property with the loan, over its value, in percent. A balance that is not given is none.
+    fn combined_loan_to_value(&self) -> Option<f64> {
+        let mortgage = self.lead.mortgage_information.as_ref()?;
+        let value = mortgage.property_value.filter(|value| *value > 0)?;
+        let owed = f64::from(mortgage.mortgage_balance.unwrap_or(0)) + self.loan_amount()?;
+        Some(owed / f64::from(value) * 100.0)
     }
 
     fn debt_to_income(&self) -> Option<f64> {
@@ -201,8 +334,34 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// Dollars of a year, of those of a month.
+fn yearly(monthly: i32) -> f64 {
+    f64::from(monthly) * 12.0
+}
+
 /// The credit rating, which may follow from the score.
 static RATING: LazyLock<Subject> = LazyLock::new(|| Subject::of("creditInformation.providedCreditRating"));
 /// The credit score, which may follow from the rating.
 static SCORE: LazyLock<Subject> =
     LazyLock::new(|| Subject::of("creditInformation.providedNumericCreditScore"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_zipcode_of_a_lead_is_known_as_one() {
+        let lead = Lead::read(include_bytes!("../model/testdata/full_lead.json")).unwrap();
+        let facts = Facts::new(&lead, NaiveDate::default(), CreditBands::CURRENT);
+        let is_zipcode = |path: &&str| {
+            let name = path.rsplit('.').next().unwrap_or_default().to_lowercase();
+            name.contains("zip")
+        };
+        let known: Vec<&str> = Subject::paths().filter(is_zipcode).collect();
+        assert_eq!(known.len(), ZIPCODES.len(), "{known:?}");
+        for path in known {
+            let digits = Subject::of(path).zipcode().and_then(|subject| facts.get(&subject));
+            assert!(matches!(digits, Some(AttributeValue::Number(_))), "{path}");
+        }
+    }
+}

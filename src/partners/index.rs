@@ -10,6 +10,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use uuid::Uuid;
+
 use super::eligibility::{Condition, Test};
 use super::facts::{Facts, Subject};
 use crate::model::{AttributeKind, AttributeValue};
@@ -52,6 +54,10 @@ enum Cells {
     Templates { named: HashMap<String, Bits>, other: Bits },
     /// By member of an array: rows that want one of it, rows that want none of it, and rows that want no member at all.
     Members { wanting: Vec<Bits>, refusing: Vec<Bits>, indifferent: Bits },
+    /// The same of texts in lower case, by those that a rule names.
+    Texts { wanting: HashMap<String, Bits>, refusing: HashMap<String, Bits>, indifferent: Bits },
+    /// By uuid; `other` for uuids that no rule names.
+    Uuids { named: HashMap<Uuid, Bits>, other: Bits },
 }
 
 /// The bits of one column that hold for one lead.
@@ -64,10 +70,10 @@ impl Index {
     /// Compiles one conjunction a row.
     pub fn build(rows: &[Vec<Condition>]) -> Self {
         let words = rows.len().div_ceil(64);
-        let mut by_subject: BTreeMap<Subject, Vec<(usize, Vec<&Condition>)>> = BTreeMap::new();
+        let mut by_subject: BTreeMap<&Subject, Vec<(usize, Vec<&Condition>)>> = BTreeMap::new();
         for (row, conditions) in rows.iter().enumerate() {
             for condition in conditions {
-                let about = by_subject.entry(condition.subject).or_default();
+                let about = by_subject.entry(&condition.subject).or_default();
                 match about.last_mut() {
                     Some((last, list)) if *last == row => list.push(condition),
                     _ => about.push((row, vec![condition])),
@@ -79,7 +85,7 @@ impl Index {
         let mut doubts = vec![Vec::new(); rows.len()];
         let mut columns: Vec<Column> = by_subject
             .into_iter()
-            .map(|(subject, about)| Column::build(subject, &about, &all, &mut doubts))
+            .map(|(subject, about)| Column::build(subject.clone(), &about, &all, &mut doubts))
             .collect();
         columns.sort_by_key(Column::density);
         let has_doubts = doubts.iter().any(|conditions| !conditions.is_empty());
@@ -89,7 +95,7 @@ impl Index {
     /// Calls `found` with each row that fits, in ascending order.
     pub fn search(&self, facts: &Facts, mut found: impl FnMut(usize)) {
         let choices: Vec<Choice> =
-            self.columns.iter().map(|column| column.choose(facts.get(column.subject))).collect();
+            self.columns.iter().map(|column| column.choose(facts.get(&column.subject))).collect();
         let choices: Vec<&[u64]> = choices.iter().map(Choice::bits).collect();
 
         let mut first = 0;
@@ -170,6 +176,17 @@ impl Column {
                 Cells::Templates { named, other: accepting(Some(AttributeValue::Text(""))) }
             }
             AttributeKind::Set(names) => members(names.len(), about, &free, doubts),
+            AttributeKind::Texts => texts(about, &free, doubts),
+            AttributeKind::Uuid => {
+                let tests = about.iter().flat_map(|(_, conditions)| conditions);
+                let uuids = tests.flat_map(|condition| match &condition.test {
+                    Test::Uuid(uuids) | Test::NotUuid(uuids) => uuids.as_slice(),
+                    _ => &[],
+                });
+                let named = uuids.map(|uuid| (*uuid, accepting(Some(AttributeValue::Uuid(*uuid))))).collect();
+                // Nobody submits as the nil uuid, which files may not name.
+                Cells::Uuids { named, other: accepting(Some(AttributeValue::Uuid(Uuid::nil()))) }
+            }
         };
         Self { subject, missing: accepting(None), cells }
     }
@@ -183,7 +200,8 @@ impl Column {
         match &self.cells {
             Cells::Categories(cells) | Cells::Stretches { cells, .. } => mean(cells),
             Cells::Members { wanting, .. } => mean(wanting),
-            Cells::Templates { other, .. } => count(other),
+            Cells::Templates { other, .. } | Cells::Uuids { other, .. } => count(other),
+            Cells::Texts { indifferent, .. } => count(indifferent),
         }
     }
 
@@ -204,7 +222,18 @@ impl Column {
                 Choice::Cell(named.get(&text.to_lowercase()).unwrap_or(other))
             }
             (Cells::Members { wanting, refusing, indifferent }, Some(AttributeValue::Set(set))) => {
-                Choice::Made(union(set, wanting, refusing, indifferent))
+                let is_member = |member: &usize| set >> member & 1 == 1;
+                let wanted = (0..wanting.len()).filter(is_member).map(|member| &wanting[member]);
+                let refused = (0..refusing.len()).filter(is_member).map(|member| &refusing[member]);
+                Choice::Made(union(wanted, refused, indifferent))
+            }
+            (Cells::Texts { wanting, refusing, indifferent }, Some(AttributeValue::Texts(texts))) => {
+                let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
+                let wanted = texts.iter().filter_map(|text| wanting.get(text));
+                Choice::Made(union(wanted, texts.iter().filter_map(|text| refusing.get(text)), indifferent))
+            }
+            (Cells::Uuids { named, other }, Some(AttributeValue::Uuid(uuid))) => {
+                Choice::Cell(named.get(&uuid).unwrap_or(other))
             }
             _ => unreachable!("a subject's values are of its kind"),
         }
@@ -224,8 +253,12 @@ impl Choice<'_> {
 fn stretches(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec<Condition>]) -> Cells {
     let mut bounds: Vec<f64> = Vec::new();
     for condition in about.iter().flat_map(|(_, conditions)| conditions) {
-        if let Test::Range { min, max } = condition.test {
-            bounds.extend([min, max.next_up()].into_iter().filter(|bound| bound.is_finite()));
+        match &condition.test {
+            Test::Range { min, max } => {
+                bounds.extend([*min, max.next_up()].into_iter().filter(|bound| bound.is_finite()));
+            }
+            Test::Zipcode(prefixes) | Test::NotZipcode(prefixes) => bounds.extend(prefixes.bounds()),
+            _ => {}
         }
     }
     bounds.sort_by(f64::total_cmp);
@@ -237,15 +270,17 @@ fn stretches(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec
         bounds = (1..MAX_CELLS).map(|nth| bounds[nth * distinct / MAX_CELLS]).collect();
         bounds.dedup();
         for (row, conditions) in about {
-            let ranges = conditions.iter().filter(|condition| matches!(condition.test, Test::Range { .. }));
+            let ranges = conditions.iter().filter(|condition| !matches!(condition.test, Test::Present));
             doubts[*row].extend(ranges.map(|condition| (*condition).clone()));
         }
     }
 
     let lower = |cell: usize| if cell == 0 { f64::NEG_INFINITY } else { bounds[cell - 1] };
     let upper = |cell: usize| bounds.get(cell).map_or(f64::INFINITY, |bound| bound.next_down());
-    let may_accept = |condition: &Condition, cell: usize| match condition.test {
-        Test::Range { min, max } => min <= upper(cell) && lower(cell) <= max,
+    let may_accept = |condition: &Condition, cell: usize| match &condition.test {
+        Test::Range { min, max } => *min <= upper(cell) && lower(cell) <= *max,
+        Test::Zipcode(prefixes) => prefixes.meets(lower(cell), upper(cell)),
+        Test::NotZipcode(prefixes) => !prefixes.covers(lower(cell), upper(cell)),
         _ => matches!(condition.test, Test::Present),
     };
     let mut cells = vec![free.to_vec(); bounds.len() + 1];
@@ -297,14 +332,47 @@ fn members(
     Cells::Members { wanting, refusing, indifferent }
 }
 
-/// Rows that accept an array with these members.
-fn union(members: u64, wanting: &[Bits], refusing: &[Bits], indifferent: &[u64]) -> Bits {
-    let mut bits = indifferent.to_vec();
-    for member in (0..wanting.len()).filter(|member| members >> member & 1 == 1) {
-        bits.iter_mut().zip(&wanting[member]).for_each(|(word, other)| *word |= other);
+/// Cells of a column of texts of the client's own.
+fn texts(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec<Condition>]) -> Cells {
+    let (mut wanting, mut refusing) = (HashMap::new(), HashMap::new());
+    let mut indifferent = free.to_vec();
+    for (row, conditions) in about {
+        let note = |cells: &mut HashMap<String, Bits>, texts: &[String]| {
+            for text in texts {
+                set(cells.entry(text.clone()).or_insert_with(|| vec![0; free.len()]), *row);
+            }
+        };
+        let mut wants = false;
+        for condition in conditions {
+            match &condition.test {
+                Test::SomeText(wanted) if !wants => {
+                    wants = true;
+                    note(&mut wanting, wanted);
+                }
+                Test::SomeText(_) => doubts[*row].push((*condition).clone()),
+                Test::NoText(refused) => note(&mut refusing, refused),
+                _ => {}
+            }
+        }
+        if !wants {
+            set(&mut indifferent, *row);
+        }
     }
-    for member in (0..refusing.len()).filter(|member| members >> member & 1 == 1) {
-        bits.iter_mut().zip(&refusing[member]).for_each(|(word, other)| *word &= !other);
+    Cells::Texts { wanting, refusing, indifferent }
+}
+
+/// Rows that accept an array, of those that want one of its members, and those that want none of it.
+fn union<'b>(
+    wanting: impl Iterator<Item = &'b Bits>,
+    refusing: impl Iterator<Item = &'b Bits>,
+    indifferent: &[u64],
+) -> Bits {
+    let mut bits = indifferent.to_vec();
+    for wanting in wanting {
+        bits.iter_mut().zip(wanting).for_each(|(word, other)| *word |= other);
+    }
+    for refusing in refusing {
+        bits.iter_mut().zip(refusing).for_each(|(word, other)| *word &= !other);
     }
     bits
 }

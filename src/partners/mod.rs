@@ -17,6 +17,7 @@ mod checker;
 pub mod declared;
 pub mod diff;
 pub mod displaced;
+mod draw;
 pub mod eligibility;
 pub mod facts;
 pub mod finance;
@@ -31,8 +32,10 @@ pub mod quote;
 pub mod said;
 pub mod template;
 pub mod zip_state;
+pub mod zipcode_prefixes;
 
 pub use book::{Book, Fit};
+pub use checker::is_key;
 pub use facts::Facts;
 pub use fingerprint::Fingerprint;
 pub use identity::Identity;

@@ -31,6 +31,10 @@ pub struct Seat {
     pub limits: Limits,
     /// Among whom it takes a lead alone.
     pub exclusive: Option<Exclusive>,
+    /// Who has a place where there are too few: the higher first.
+    pub priority: i32,
+    /// How likely it is to have one among those of the same priority.
+    pub weight: Option<f64>,
     /// Longest wait for its answer.
     pub timeout: Duration,
     /// How the wait follows the pace of its answers.

@@ -4,9 +4,12 @@
 //! A quote is what a rate table keeps and stores (about 100 bytes); its template (about 1.5 KB) is prepared when the book is
 //! loaded, stored once under its fingerprint, and joined to the quote when the table is shown. See [`super::template`].
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::fingerprint::Fingerprint;
+use super::template::Template;
 use crate::model::{MortgageAdjustmentType, MortgageLoanType};
 
 /// One offer to one lead, before it has an id.
@@ -24,6 +27,24 @@ pub struct Quote {
     /// ([`crate::rate_table::record`]).
     #[serde(skip)]
     pub expires_at: Option<i64>,
+    /// The template in place of `text`, when the partner's answer has words of its own. The record of the answer keeps it aside too.
+    #[serde(skip)]
+    pub own: Option<Arc<Template>>,
+    /// What may be wrong with it although it is shown, without what it says; told when it is answered, and kept nowhere.
+    #[serde(skip)]
+    pub doubt: Option<&'static str>,
+}
+
+impl Quote {
+    /// Of a partner that pays for the lead itself: what it pays is what is expected of the offer.
+    pub fn sold_for(&mut self, dollars: f64) {
+        self.score = dollars;
+        match &mut self.terms {
+            Terms::Loan(terms) => terms.payout = dollars,
+            Terms::Special(terms) => terms.payout = dollars,
+            Terms::Card(_) | Terms::Mortgage(_) | Terms::Savings(_) => {}
+        }
+    }
 }
 
 /// The part of an offer that depends on the lead, by the array of the rate table it stands in.

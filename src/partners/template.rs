@@ -2,7 +2,7 @@
 //!
 //! A template is the beginning of a JSON object, cut off where what depends on the lead goes on (its [`Ending`]). It is
 //! known by its [`Fingerprint`], under which it is also stored, so that a rate table reads the same after the partner's
-//! file has changed. [`write_offer`] joins template and quote to the offer that a client sees.
+//! file has changed. One that is made of words of a partner's answer is kept with that answer. [`write_offer`] joins template and quote to the offer that a client sees.
 
 use std::sync::Arc;
 
@@ -16,6 +16,13 @@ use super::quote::{LoanTerms, MortgageTerms, Quote, Terms};
 use crate::model::{
     Money, MortgageOfferDetails, Partner, Percent, ProductSubType, ProductType, Timestamp, plain_number,
 };
+
+impl PartialEq for Template {
+    /// Equal texts have one fingerprint.
+    fn eq(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint
+    }
+}
 
 /// A template: what clients see of it, and what we ourselves must know as long as a table shows it.
 #[derive(Debug, Clone)]
@@ -73,6 +80,17 @@ impl Template {
         text
     }
 
+    /// The same with another imprint.
+    #[must_use]
+    pub fn with_imprint(self, imprint: Imprint) -> Self {
+        if self.imprint.as_ref() == Some(&imprint) {
+            return self;
+        }
+        let mut text = Self { imprint: Some(imprint), ..self };
+        text.fingerprint = Fingerprint::of(&text.stored());
+        text
+    }
+
     /// As it is stored: a line with the imprint, then the JSON.
     pub fn stored(&self) -> String {
         let imprint =
@@ -107,6 +125,8 @@ impl Template {
 #[serde(rename_all = "camelCase")]
 pub struct OfferText<'a, D> {
     partner: &'a Partner,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    marketplace: Option<&'a Partner>,
     product_type: ProductType,
     product_sub_type: ProductSubType,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,6 +150,7 @@ impl<'a, D: Serialize> OfferText<'a, D> {
     ) -> Self {
         Self {
             partner: &identity.partner,
+            marketplace: identity.marketplace.as_ref(),
             product_type,
             product_sub_type,
             disclaimer: offer.disclaimer.as_deref(),
@@ -356,6 +377,8 @@ mod tests {
                 terms: Terms::Card(CardTerms::default()),
                 landing_url: None,
                 expires_at: answered,
+                own: None,
+                doubt: None,
             };
             let said = [Some(made_at + OFFER_MS), own.map(|own| made_at + own), answered];
             prop_assert_eq!(Some(template.stands_until(&quote, made_at)), said.into_iter().flatten().min());

@@ -6,10 +6,12 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::matching::engine::Engine;
+use crate::matching::suppressions::Digests;
 use crate::model::{
     EventType, Lead, LeadAction, LeadStatus, OfferDisplay, PartnerEvent, ProductType, SessionInit, Timestamp,
 };
 use crate::prefills::prefills_of;
+use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::table::Table;
 use crate::records::offer_ids::place;
 use crate::records::{Unavailable, history, reading};
@@ -39,6 +41,8 @@ pub struct Dossier {
     pub client_tags: Vec<Tagged>,
     /// What partners reported of it.
     pub partner_reports: Vec<PartnerEvent>,
+    /// How far the calls to partners came that are asked in several, and what was kept of their answers.
+    pub partner_calls: Vec<PartnerCall>,
     /// How often its offers were opened.
     pub offer_clicks: Vec<OfferClicks>,
     /// Offers that were seen.
@@ -47,6 +51,26 @@ pub struct Dossier {
     pub visits: Vec<SessionInit>,
     /// What was given under its uuid and waits to be taken up.
     pub prefills: Vec<Lead>,
+    /// The suppression lists that the person is on by now.
+    pub suppression_lists: Vec<String>,
+}
+
+/// How far the calls to a partner came that is asked in several.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartnerCall {
+    /// The rate table.
+    pub rate_table_uuid: Uuid,
+    /// The partner, by its key.
+    pub partner: String,
+    /// When that was written down.
+    pub at: Timestamp,
+    /// Whether the lead was about to be sent; else that call was only the next.
+    pub sent: bool,
+    /// What the partner has bid for the lead, dollars.
+    pub bid: Option<f64>,
+    /// What was kept of its answers.
+    pub kept: Box<RawValue>,
 }
 
 /// How often an offer was opened, the clicks included of which nothing more is kept.
@@ -108,10 +132,11 @@ pub struct Tagged {
 pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailable> {
     let store = &engine.records.store;
     let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
-    let (mut rate_tables, mut offer_clicks) = (Vec::new(), Vec::new());
+    let (mut rate_tables, mut offer_clicks, mut partner_calls) = (Vec::new(), Vec::new(), Vec::new());
     for table in reading::tables_of(store, &record) {
         let Some(table) = reading::table(&engine.records, table)? else { continue };
         offer_clicks.extend(clicks_on(engine, &table)?);
+        partner_calls.extend(calls_for(engine, &table)?);
         let shown = engine.snapshot(&table).ok_or(Unavailable)?;
         let json = String::from_utf8(shown.json.to_vec()).map_err(|_| Unavailable)?;
         rate_tables.push(RawValue::from_string(json).map_err(|_| Unavailable)?);
@@ -131,6 +156,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
         lead_payouts: payouts.filter(|payout| payout.lead == lead).map(Earned::from).collect(),
         client_tags: tags.map(Tagged::from).collect(),
         partner_reports: reports(engine, lead),
+        partner_calls,
         offer_clicks,
         offer_displays: records(store.scan_about(lead, Tree::OfferDisplays, since, [])),
         visits: records::<SessionInit>(store.scan(Tree::Sessions, []))
@@ -138,6 +164,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
             .filter(|visit| Some(visit.session_uuid) == session)
             .collect(),
         prefills: prefills_of(store, record.company, lead).map(|(_, prefill)| prefill).collect(),
+        suppression_lists: engine.suppressions.now().naming(&Digests::new(&record.lead)).listed,
         lead: record,
     }))
 }
@@ -152,6 +179,19 @@ fn clicks_on(engine: &Engine, table: &Table) -> Result<Vec<OfferClicks>, Unavail
         }
     }
     Ok(opened)
+}
+
+/// How far the calls of a table's partners came.
+fn calls_for(engine: &Engine, table: &Table) -> Result<Vec<PartnerCall>, Unavailable> {
+    let rate_table_uuid = table.head().uuid;
+    let calls = reading::calls(&engine.records.store, rate_table_uuid)?;
+    let told = calls.into_iter().map(|(seat, CallRecord { at, sent, bid, kept, .. })| {
+        let partner = table.seats().get(usize::from(seat)).map(|seat| seat.key.clone()).unwrap_or_default();
+        let at = Timestamp::from_millis(at).unwrap_or_default();
+        let kept = RawValue::from_string(kept).map_err(|_| Unavailable)?;
+        Ok(PartnerCall { rate_table_uuid, partner, at, sent, bid, kept })
+    });
+    told.collect()
 }
 
 fn reports(engine: &Engine, lead: Uuid) -> Vec<PartnerEvent> {

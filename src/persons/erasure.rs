@@ -125,6 +125,7 @@ fn sealed(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<RecordKe
     of_lead(Tree::Leads, lead, lead)
         .chain(of_lead(Tree::LeadActions, lead, lead))
         .chain(tables.iter().flat_map(|table| of_lead(Tree::Answers, table.as_bytes(), table.as_bytes())))
+        .chain(tables.iter().flat_map(|table| of_lead(Tree::Calls, table.as_bytes(), table.as_bytes())))
         .chain(of_lead(Tree::PartnerEvents, &[], &[]))
         .chain(of_lead(Tree::Repeats, &[], &[]))
         .chain(of_lead(Tree::LeadClientTags, &feeds_since, record.company.as_bytes()))
@@ -137,7 +138,7 @@ impl Destroyed {
         let count = |tree| sealed.iter().filter(|(of, _)| *of == tree).count() as u64;
         Self {
             leads: count(Tree::Leads),
-            answers: count(Tree::Answers),
+            answers: count(Tree::Answers) + count(Tree::Calls),
             lead_actions: count(Tree::LeadActions),
             partner_reports: count(Tree::PartnerEvents),
             client_tags: count(Tree::LeadClientTags),

@@ -17,4 +17,14 @@ pub enum Denied {
     Budget,
     /// An exclusive partner takes the lead.
     Exclusive,
+    /// As many asks as there may be this week.
+    PerWeek,
+    /// As many asks as there may be this month.
+    PerMonth,
+    /// Before its first day, or after its last.
+    Dates,
+    /// The lead is not in its share.
+    Share,
+    /// Somebody is on one of its suppression lists, or one of them is missing.
+    Suppressed,
 }

@@ -6,6 +6,8 @@
 //! [`reason`] the word, class and sentence of each of those.
 
 pub mod asks;
+pub mod bids;
+pub mod call_record;
 pub mod cause;
 pub mod denied;
 pub mod machine;

@@ -44,6 +44,10 @@ pub enum NoOfferReason {
     NoSandbox,
     /// Second look was needed, but the partner's limits or an exclusive partner kept it from being asked.
     HeldBack,
+    /// It was not sent the lead: its bid was below its floor.
+    BelowFloor,
+    /// It was not sent the lead: others bid more.
+    Outbid,
 }
 
 /// What failed. Stored by position: a new one goes behind the others.
@@ -63,6 +67,8 @@ pub enum Failure {
     KeptOut,
     /// The answer could not be read, or was an error.
     Answer,
+    /// The partner was sent the lead before a restart, and what it answered is not known; it is not sent it twice.
+    Unsure,
 }
 
 impl From<Outcome> for AskEnd {
@@ -90,6 +96,16 @@ impl Outcome {
     /// The word for it in metrics and logs.
     pub fn word(&self) -> &'static str {
         Reason::from(self).word()
+    }
+
+    /// Every word that there is.
+    pub fn every_word() -> impl Iterator<Item = &'static str> {
+        let is_end = |reason: &&Reason| match reason {
+            Reason::Pending | Reason::Held => false,
+            Reason::HeldBack => true,
+            other => other.was_seated(),
+        };
+        Reason::ALL.iter().filter(is_end).map(|reason| reason.word())
     }
 
     /// The offers, if any.
@@ -132,4 +148,39 @@ pub enum Decision {
     Listed,
     /// None.
     Rejected,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A counter that nobody has begun tells nothing of its first event.
+    #[test]
+    fn each_outcome_has_its_word_among_those_that_are_counted() {
+        let reasons = [
+            NoOfferReason::Declined,
+            NoOfferReason::NoTime,
+            NoOfferReason::NotNeeded,
+            NoOfferReason::Rejected(RejectReason::LowFico),
+            NoOfferReason::NoSandbox,
+            NoOfferReason::HeldBack,
+        ];
+        let failures = [
+            Failure::Refused,
+            Failure::Panicked,
+            Failure::Gone,
+            Failure::Request,
+            Failure::Unreachable,
+            Failure::KeptOut,
+            Failure::Answer,
+        ];
+        let mut outcomes = vec![Outcome::Offers(Vec::new()), Outcome::TimedOut];
+        outcomes.extend(reasons.map(Outcome::NoOffers));
+        outcomes.extend(failures.map(Outcome::Failed));
+        let every: Vec<&str> = Outcome::every_word().collect();
+        for outcome in outcomes {
+            assert!(every.contains(&outcome.word()), "{}", outcome.word());
+        }
+        assert!(!every.contains(&"pending") && !every.contains(&"per_day"));
+    }
 }

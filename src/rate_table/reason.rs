@@ -17,6 +17,9 @@ macro_rules! reasons {
         }
 
         impl Reason {
+            /// Every reason.
+            pub const ALL: &[Self] = &[$(Self::$reason,)+];
+
             /// The word for it.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$reason => $word,)+ }
@@ -82,12 +85,29 @@ reasons! {
     Budget "budget" Limit "at its budget of the day";
     /// An exclusive partner took the lead.
     Exclusive "exclusive" Limit "left to an exclusive partner";
+    /// At its cap of asks in a week.
+    PerWeek "per_week" Limit "at its cap of the week";
+    /// At its cap of asks in a month.
+    PerMonth "per_month" Limit "at its cap of the month";
+    /// Before its first day, or after its last.
+    Dates "dates" Schedule "before its first day or after its last";
+    /// The lead is not in its share.
+    Share "share" Limit "the lead is not in its share";
+    /// Somebody is on one of its suppression lists, or one of them is missing. Of all classes that of caps and shares tells
+    /// a client least.
+    Suppressed "suppressed" Limit "left out because of its suppression lists";
     /// As many others were asked as may be.
     NoRoom "no_room" Limit "as many others were asked as may be";
     /// The lead does not ask for the product type.
     NotWanted "not_wanted" NotAskedFor "product type not asked for";
     /// A condition of its file is not met.
     Unmet "unmet" ConditionsNotMet "conditions not met";
+    /// It was not sent the lead: its bid was below its floor.
+    BelowFloor "below_floor" NotNeeded "was not sent the lead: its bid was below its floor";
+    /// It was not sent the lead: others bid more.
+    Outbid "outbid" NotNeeded "was not sent the lead: others bid more";
+    /// It was sent the lead before a restart, and is not sent it twice.
+    Unsure "unsure" Unavailable "was sent the lead before a restart, and what it answered is not known";
     /// The partner files of today would have it asked; those of then did not.
     Unlisted "unlisted" Unavailable "not asked then; by the partner files of today it would be";
 }
@@ -103,6 +123,9 @@ impl From<&Outcome> for Reason {
             Outcome::NoOffers(NoOfferReason::Rejected(_)) => Self::Rejected,
             Outcome::NoOffers(NoOfferReason::NoSandbox) => Self::NoSandbox,
             Outcome::NoOffers(NoOfferReason::HeldBack) => Self::HeldBack,
+            Outcome::NoOffers(NoOfferReason::BelowFloor) => Self::BelowFloor,
+            Outcome::NoOffers(NoOfferReason::Outbid) => Self::Outbid,
+            Outcome::Failed(Failure::Unsure) => Self::Unsure,
             Outcome::Failed(Failure::Refused) => Self::Refused,
             Outcome::Failed(Failure::Panicked) => Self::Panicked,
             Outcome::Failed(Failure::Gone) => Self::Gone,
@@ -123,6 +146,11 @@ impl From<Denied> for Reason {
             Denied::PerDay => Self::PerDay,
             Denied::Budget => Self::Budget,
             Denied::Exclusive => Self::Exclusive,
+            Denied::PerWeek => Self::PerWeek,
+            Denied::PerMonth => Self::PerMonth,
+            Denied::Dates => Self::Dates,
+            Denied::Share => Self::Share,
+            Denied::Suppressed => Self::Suppressed,
         }
     }
 }
@@ -138,11 +166,13 @@ impl Reason {
     /// Whether the partner's time to answer has begun, also where it could not be called.
     pub fn was_asked(self) -> bool {
         use Reason::{
-            BadAnswer, BadRequest, Declined, KeptOut, Offers, Panicked, Pending, Refused, Rejected, TimedOut,
-            Unreachable,
+            BadAnswer, BadRequest, BelowFloor, Declined, KeptOut, Offers, Outbid, Panicked, Pending, Refused,
+            Rejected, TimedOut, Unreachable, Unsure,
         };
-        let answered = matches!(self, Offers | Declined | Rejected | BadAnswer | Refused);
-        answered || matches!(self, Pending | TimedOut | Panicked | BadRequest | Unreachable | KeptOut)
+        let answered =
+            matches!(self, Offers | Declined | Rejected | BadAnswer | Refused | BelowFloor | Outbid);
+        answered
+            || matches!(self, Pending | TimedOut | Panicked | BadRequest | Unreachable | KeptOut | Unsure)
     }
 
     /// Whether it is what became of a place at the table, and not what kept the partner from one.

@@ -2,13 +2,15 @@
 //!
 //! Folding the answers over the head gives the table again, byte for byte ([`super::table`]).
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::cause::Cause;
 use super::denied::Denied;
 use super::outcome::Outcome;
-use crate::partners::Fingerprint;
+use crate::partners::{Fingerprint, Template};
 
 /// Written once, with the lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,13 +61,27 @@ pub struct Answer {
     pub cause: Option<Cause>,
 }
 
-/// Answers that were written together, and how each was asked for. Records of earlier builds end after the answers, or after how they
-/// were asked for.
+/// Answers that were written together, and how each was asked for. Records of earlier builds end after the answers, after how they
+/// were asked for, or after until when offers stand.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnswerRecord {
     /// In the order of arrival.
     pub answers: Vec<Answer>,
     /// Of each answer, in the same order, how it was asked for; `None` when nobody was asked.
+    pub asked: Vec<Option<Ask>>,
+    /// The offers among them of which the partner said until when they stand.
+    pub expiries: Vec<Expiry>,
+    /// The offers among them that have words of their own. These may tell of the person, so they are sealed with the answers and go
+    /// with them.
+    pub texts: Vec<OwnText>,
+}
+
+/// A record of answers, as it ended before offers had words of their own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnswerRecordWithoutTexts {
+    /// In the order of arrival.
+    pub answers: Vec<Answer>,
+    /// Of each answer, in the same order, how it was asked for.
     pub asked: Vec<Option<Ask>>,
     /// The offers among them of which the partner said until when they stand.
     pub expiries: Vec<Expiry>,
@@ -91,6 +107,17 @@ pub struct Expiry {
     pub at: i64,
 }
 
+/// The words of offers that are not those of the partner's file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnText {
+    /// Position of the answer in its record.
+    pub answer: u16,
+    /// Positions of the offers in the answer that have them.
+    pub offers: Vec<u16>,
+    /// Their template, as templates are stored.
+    pub template: String,
+}
+
 /// When an ask began, and how long it could take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
@@ -111,10 +138,11 @@ impl AnswerRecord {
         let told = answers.iter().enumerate().flat_map(of);
         let expiry = |(answer, offer, at)| Expiry { answer: answer as u16, offer: offer as u16, at };
         let expiries = told.map(expiry).collect();
-        Self { answers, asked, expiries }
+        let texts = answers.iter().enumerate().flat_map(|(nth, answer)| own_texts(nth, answer)).collect();
+        Self { answers, asked, expiries, texts }
     }
 
-    /// The record as it was read, each offer with until when it stands.
+    /// The record as it was read, each offer with until when it stands, and with its own words.
     #[must_use]
     pub fn told_to_offers(mut self) -> Self {
         for Expiry { answer, offer, at } in &self.expiries {
@@ -122,6 +150,16 @@ impl AnswerRecord {
             let Some(Outcome::Offers(quotes)) = answer else { continue };
             if let Some(quote) = quotes.get_mut(usize::from(*offer)) {
                 quote.expires_at = Some(*at);
+            }
+        }
+        for OwnText { answer, offers, template } in &self.texts {
+            let answer = self.answers.get_mut(usize::from(*answer)).map(|answer| &mut answer.outcome);
+            let Some(Outcome::Offers(quotes)) = answer else { continue };
+            let template = Template::read(Fingerprint::of(template), template).map(Arc::new);
+            for offer in offers {
+                if let Some(quote) = quotes.get_mut(usize::from(*offer)) {
+                    quote.own.clone_from(&template);
+                }
             }
         }
         self
@@ -137,8 +175,31 @@ impl AnswerRecord {
 impl From<AnswerRecordWithoutExpiries> for AnswerRecord {
     fn from(record: AnswerRecordWithoutExpiries) -> Self {
         let AnswerRecordWithoutExpiries { answers, asked } = record;
-        Self { answers, asked, expiries: Vec::new() }
+        Self { answers, asked, ..Self::default() }
     }
+}
+
+impl From<AnswerRecordWithoutTexts> for AnswerRecord {
+    fn from(record: AnswerRecordWithoutTexts) -> Self {
+        let AnswerRecordWithoutTexts { answers, asked, expiries } = record;
+        Self { answers, asked, expiries, texts: Vec::new() }
+    }
+}
+
+/// The words of an answer's offers that are their own, each once.
+fn own_texts(nth: usize, answer: &Answer) -> Vec<OwnText> {
+    let mut texts: Vec<(Fingerprint, OwnText)> = Vec::new();
+    for (offer, quote) in answer.outcome.quotes().iter().enumerate() {
+        let Some(own) = &quote.own else { continue };
+        match texts.iter_mut().find(|(fingerprint, _)| *fingerprint == own.fingerprint) {
+            Some((_, text)) => text.offers.push(offer as u16),
+            None => {
+                let (answer, offers) = (nth as u16, vec![offer as u16]);
+                texts.push((own.fingerprint, OwnText { answer, offers, template: own.stored() }));
+            }
+        }
+    }
+    texts.into_iter().map(|(_, text)| text).collect()
 }
 
 /// Seats that were kept out of a table and are recorded, at most.

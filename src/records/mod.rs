@@ -5,6 +5,7 @@
 //! as it counts towards a budget, an [`identity`] who a lead is for the look-back. [`history`] finds what became of a lead, [`shown`]
 //! whether an offer that is named was ever shown. [`loan_reports`] are of no lead.
 
+pub mod callback_ids;
 pub mod history;
 pub mod identity;
 pub mod loan_reports;

@@ -9,6 +9,7 @@
 //! Tables of earlier builds end in 12 zero bits, and their offers' uuids are those of the tables with the number in that
 //! place; they stay as they were given out.
 
+use siphasher::sip::SipHasher24 as SipHasher24Short;
 use siphasher::sip128::SipHasher24;
 use uuid::{Builder, Uuid};
 
@@ -23,6 +24,9 @@ pub const KEPT_AS: &[u8] = b"offer_ids";
 
 /// What the key is derived for.
 const PURPOSE: &str = "offer ids";
+
+/// What the key of proofs in the addresses of previews is derived for.
+const PREVIEW_ENDS: &str = "ends of previews";
 
 /// The last bits of a table's uuid, where earlier builds had an offer's number.
 const NUMBER: u128 = (1 << NUMBER_BITS) - 1;
@@ -75,6 +79,11 @@ impl OfferIds {
         hash
     }
 
+    #[cfg(test)]
+    pub(crate) fn under(key: [u8; 16]) -> Self {
+        Self(Permutation::new(key))
+    }
+
     /// The key, for an export.
     pub fn key(&self) -> &[u8] {
         self.0.key()
@@ -97,6 +106,12 @@ impl OfferIds {
         let name = format!("{partner}\0{product_type}\0{offer}");
         let hash = SipHasher24::new_with_key(self.0.key()).hash(name.as_bytes());
         Builder::from_random_bytes(hash.as_bytes()).into_uuid()
+    }
+
+    /// What proves that the address of a preview's offer leads on until then, Unix milliseconds. Nobody makes one without the key.
+    pub fn preview_end(&self, offer: Uuid, until_ms: i64) -> u64 {
+        let told = [&offer.as_bytes()[..], &until_ms.to_be_bytes()].concat();
+        SipHasher24Short::new_with_key(self.0.derived(PREVIEW_ENDS).key()).hash(&told)
     }
 
     /// What an offer's uuid names; `None` when no offer has it. Whether there is such a table is for the caller to find out.
@@ -132,7 +147,7 @@ mod tests {
     use crate::rate_table::record::MAX_OFFERS;
 
     fn ids(key: u8) -> OfferIds {
-        OfferIds(Permutation::new([key; 16]))
+        OfferIds::under([key; 16])
     }
 
     fn begins(table: Uuid) -> Uuid {

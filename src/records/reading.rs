@@ -12,8 +12,11 @@ use super::{Records, Unavailable};
 use crate::model::LeadAction;
 use crate::partners::SeatTemplate;
 use crate::rate_table::asks::Asks;
+use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::outcome::Outcome;
-use crate::rate_table::record::{Answer, AnswerRecord, AnswerRecordWithoutExpiries, TableHead};
+use crate::rate_table::record::{
+    Answer, AnswerRecord, AnswerRecordWithoutExpiries, AnswerRecordWithoutTexts, TableHead,
+};
 use crate::rate_table::table::Table;
 use crate::store::codec::{self, CodecError};
 use crate::store::entities::LeadRecord;
@@ -78,6 +81,19 @@ pub fn offer(
     }
 }
 
+/// The table that a seat is of under whose uuid a partner calls back; `None` when it is none of ours.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn table_of_callback(
+    Records { store, templates }: &Records,
+    callback: Uuid,
+) -> Result<Option<Uuid>, Unavailable> {
+    let Some(begins) = templates.callback_ids.table_begins_with(callback) else { return Ok(None) };
+    let found = store.scan(Tree::RateTables, begins).next().transpose().map_err(broken)?;
+    found.map(|(key, _)| Uuid::from_slice(&key).map_err(broken)).transpose()
+}
+
 /// How often an offer was opened, by its [place](super::offer_ids::place); `None` when it never was.
 ///
 /// # Errors
@@ -127,6 +143,22 @@ pub fn asks(store: &Store, table: Uuid) -> Result<Asks, Unavailable> {
     bytes.map_or_else(|| Ok(Asks::default()), |bytes| codec::decode(&bytes).map_err(broken))
 }
 
+/// How far the calls of a table's asks had come, by seat.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, Unavailable> {
+    let record = |record: Result<(Vec<u8>, Vec<u8>), _>| {
+        let (key, payload) = record.map_err(broken)?;
+        let seat = key.get(16..18).and_then(|seat| seat.try_into().ok()).map(u16::from_be_bytes);
+        Ok((
+            seat.ok_or_else(|| broken("a key of a call has 18 bytes"))?,
+            codec::decode(&payload).map_err(broken)?,
+        ))
+    };
+    store.scan(Tree::Calls, table.as_bytes()).map(record).collect()
+}
+
 /// Position of a table's next answer record: one behind the last, whether that can be read or not.
 pub fn next_answer(store: &Store, table: Uuid) -> u16 {
     let keys = store.scan(Tree::Answers, table.as_bytes()).filter_map(Result::ok).map(|(key, _)| key);
@@ -174,6 +206,7 @@ pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result
 /// Reads an answer record, also one of an earlier build, which ends earlier.
 fn answer_record(payload: &[u8]) -> Result<AnswerRecord, CodecError> {
     codec::decode(payload)
+        .or_else(|_| codec::decode::<AnswerRecordWithoutTexts>(payload).map(AnswerRecord::from))
         .map(AnswerRecord::told_to_offers)
         .or_else(|_| codec::decode::<AnswerRecordWithoutExpiries>(payload).map(AnswerRecord::from))
         .or_else(|_| {
@@ -181,12 +214,36 @@ fn answer_record(payload: &[u8]) -> Result<AnswerRecord, CodecError> {
         })
 }
 
-/// Hands over each answer in the tables made since: its table, its seat, after how many milliseconds it came, and what it was.
-pub fn each_answer(
-    records: &Records,
-    since: i64,
-    mut tell: impl FnMut(&TableHead, &SeatTemplate, u64, &Outcome),
-) {
+/// An answer in a table, as it is told.
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'t> {
+    /// Its table.
+    pub head: &'t TableHead,
+    /// Whose it is.
+    pub seat: &'t SeatTemplate,
+    /// How many milliseconds after the table was made the seat was asked; where that is not recorded, when second look began.
+    pub after_ms: u64,
+    /// After how many more its answer was recorded.
+    pub elapsed_ms: u64,
+    /// How many it had, where that is recorded.
+    pub budget_ms: Option<u64>,
+    /// What it was.
+    pub outcome: &'t Outcome,
+}
+
+impl Told<'_> {
+    /// How long its answer was waited for, milliseconds: what our own code takes when time has run out is none of it.
+    pub fn waited_ms(&self) -> u64 {
+        match (self.outcome, self.budget_ms) {
+            (Outcome::TimedOut, Some(budget)) => self.elapsed_ms.min(budget),
+            _ => self.elapsed_ms,
+        }
+    }
+}
+
+/// Hands over each answer in the tables made since, those of a table one after the other.
+/// What cannot be read is reported, and left out.
+pub fn each_answer(records: &Records, since: i64, mut tell: impl FnMut(Told<'_>)) {
     let asks: HashMap<Uuid, Asks> = made_since(&records.store, Tree::Asks, since).collect();
     for (table, head) in made_since::<TableHead>(&records.store, Tree::RateTables, since) {
         if let Err(Unavailable) = of_table(records, table, &head, asks.get(&table), &mut tell) {
@@ -200,16 +257,26 @@ fn of_table(
     table: Uuid,
     head: &TableHead,
     asks: Option<&Asks>,
-    tell: &mut impl FnMut(&TableHead, &SeatTemplate, u64, &Outcome),
+    tell: &mut impl FnMut(Told<'_>),
 ) -> Result<(), Unavailable> {
-    for answers in answers(&records.store, table) {
-        for answer in answers? {
-            let seat = usize::from(answer.seat);
-            let text = head.seats.get(seat).ok_or(Unavailable)?;
-            let text = records.templates.seat(*text).map_err(|_| Unavailable)?;
-            let asked_at = asks.and_then(|asks| asks.released_at(seat)).unwrap_or(head.created_at);
-            let elapsed = u64::try_from(answer.at - asked_at).unwrap_or(0);
-            tell(head, &text, elapsed, &answer.outcome);
+    for record in answer_records(&records.store, table) {
+        for (answer, asked) in record?.each() {
+            let place = usize::from(answer.seat);
+            let seat = head.seats.get(place).ok_or(Unavailable)?;
+            let seat = records.templates.seat(*seat).map_err(|_| Unavailable)?;
+            let released_at = asks.and_then(|asks| asks.released_at(place)).unwrap_or(head.created_at);
+            let began = released_at - head.created_at;
+            let after = asked.map_or(began, |ask| i64::from(ask.after_ms));
+            let elapsed = answer.at - head.created_at - after;
+            let millis = |time: i64| u64::try_from(time).unwrap_or(0);
+            tell(Told {
+                head,
+                seat: &seat,
+                after_ms: millis(after),
+                elapsed_ms: millis(elapsed),
+                budget_ms: asked.map(|ask| u64::from(ask.budget_ms)),
+                outcome: &answer.outcome,
+            });
         }
     }
     Ok(())
@@ -270,9 +337,10 @@ fn broken(cause: impl std::fmt::Display) -> Unavailable {
 mod tests {
     use super::*;
     use crate::partners::quote::SavingsTerms;
-    use crate::partners::{Fingerprint, Quote, Terms};
+    use crate::partners::template::Ending;
+    use crate::partners::{Fingerprint, Quote, Template, Terms};
     use crate::rate_table::outcome::Outcome;
-    use crate::rate_table::record::Ask;
+    use crate::rate_table::record::{Ask, Expiry};
 
     #[test]
     fn answers_of_earlier_builds_are_read_and_earlier_builds_read_these() {
@@ -284,6 +352,13 @@ mod tests {
 
         let asked = vec![None, Some(Ask { after_ms: 3, budget_ms: 900 })];
         let without = AnswerRecordWithoutExpiries { answers: answers.clone(), asked: asked.clone() };
+        let expiries = vec![Expiry { answer: 1, offer: 0, at: 9 }];
+        let textless = AnswerRecordWithoutTexts {
+            answers: answers.clone(),
+            asked: asked.clone(),
+            expiries: expiries.clone(),
+        };
+        assert_eq!(answer_record(&codec::encode(&textless)).unwrap().expiries, expiries);
         let record = AnswerRecord::new(answers.clone(), asked);
         assert_eq!(answer_record(&codec::encode(&without)), Ok(record.clone()));
         let stored = codec::encode(&record);
@@ -293,13 +368,16 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_is_read_with_until_when_it_stands() {
+    fn an_offer_is_read_with_until_when_it_stands_and_with_its_own_words() {
+        let own = Arc::new(Template::new(Ending::Whole, &["words"], None));
         let quote = |expires_at| Quote {
             text: Fingerprint([7; 16]),
             score: 1.5,
             terms: Terms::Savings(SavingsTerms { rate: 4.0, annual_percent_yield: 4.1 }),
             landing_url: None,
             expires_at,
+            own: expires_at.map(|_| Arc::clone(&own)),
+            doubt: None,
         };
         let answer = |seat, outcome| Answer { seat, at: 5, outcome, cause: None };
         let answers = vec![
@@ -307,6 +385,8 @@ mod tests {
             answer(1, Outcome::Offers(vec![quote(None), quote(Some(9)), quote(Some(-9))])),
         ];
         let stored = codec::encode(&AnswerRecord::new(answers.clone(), vec![None, None]));
-        assert_eq!(answer_record(&stored).unwrap().answers, answers);
+        let read = answer_record(&stored).unwrap();
+        assert_eq!(read.answers, answers);
+        assert_eq!((read.texts.len(), &read.texts[0].offers), (1, &vec![1, 2]), "equal words are kept once");
     }
 }

@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::callback_ids::CallbackIds;
 use super::offer_ids::OfferIds;
 use super::page_ids::PageIds;
-use crate::partners::{Book, Fingerprint, SeatTemplate, Template};
+use crate::partners::{Book, Fingerprint, Quote, SeatTemplate, Template};
 use crate::store::{Commit, CommitError, Store, Tree};
 
 /// The templates that rate tables are shown with. Shared by all tables; grows only when an older one is asked for.
@@ -17,6 +18,8 @@ pub struct Templates {
     pub ids: OfferIds,
     /// The uuids of pages, likewise.
     pub page_ids: PageIds,
+    /// The uuids of callbacks, likewise.
+    pub callback_ids: CallbackIds,
     offers: Arc<RwLock<HashMap<Fingerprint, Arc<Template>>>>,
     seats: Arc<RwLock<HashMap<Fingerprint, Arc<SeatTemplate>>>>,
 }
@@ -29,7 +32,8 @@ impl Templates {
     pub fn new(store: Store) -> Self {
         let ids = OfferIds::of(&store);
         let page_ids = PageIds::beside(&ids);
-        Self { ids, page_ids, store, offers: Arc::default(), seats: Arc::default() }
+        let callback_ids = CallbackIds::beside(&ids);
+        Self { ids, page_ids, callback_ids, store, offers: Arc::default(), seats: Arc::default() }
     }
 
     /// Takes in a book: once this returns, the store has every template of it.
@@ -57,7 +61,15 @@ impl Templates {
         Ok(())
     }
 
-    /// The template of an offer.
+    /// The template that a quote is shown with: its own, or that of its offer.
+    ///
+    /// # Errors
+    /// The fingerprint of what neither memory nor store has.
+    pub fn of(&self, quote: &Quote) -> Result<Arc<Template>, Fingerprint> {
+        quote.own.as_ref().map_or_else(|| self.offer(quote.text), |own| Ok(Arc::clone(own)))
+    }
+
+    /// The template of an offer of a file.
     ///
     /// # Errors
     /// The fingerprint, when neither memory nor store has the template.

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::model::EventType;
 use crate::planted::{Planted, planted};
+use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::machine::Write;
 use crate::rate_table::outcome::Decision;
 use crate::rate_table::record::{Answer, TableHead};
@@ -159,6 +160,16 @@ fn with_head(commit: Commit, head: &TableHead, settles: bool) -> Commit {
 fn listed(commit: Commit, head: &TableHead) -> Commit {
     let key = [&head.lead.as_bytes()[..], head.uuid.as_bytes()].concat();
     commit.put_new(Tree::LeadTables, key, Vec::new())
+}
+
+/// How far the calls of an ask have come.
+pub fn call(head: &TableHead, seat: u16, record: &CallRecord) -> Commit {
+    Commit::new().about(head.lead).put(Tree::Calls, call_key(head.uuid, seat), codec::encode(record))
+}
+
+/// Key of a call record: the table, then the seat.
+fn call_key(table: Uuid, seat: u16) -> Vec<u8> {
+    [&table.as_bytes()[..], &seat.to_be_bytes()].concat()
 }
 
 /// Key of an answer record: the table, then the position.

@@ -77,7 +77,7 @@ fn by_offer(
     if let Some(other) = lead.filter(|lead| *lead != head.lead) {
         return Err(Unattributed::Unknown(ApiError::unknown_uuid("leadUuid", "Lead", other)));
     }
-    let text = engine.records.templates.offer(quote.text).map_err(|_| Unattributed::Unavailable)?;
+    let text = engine.records.templates.of(quote).map_err(|_| Unattributed::Unavailable)?;
     Ok(Attribution {
         lead: reading::lead(&engine.records.store, head.lead)?.ok_or_else(unknown)?,
         seat: Arc::clone(seat),
@@ -135,7 +135,7 @@ fn payouts_of(
 ) -> Result<Vec<Payout>, Unattributed> {
     let mut payouts = Vec::new();
     for (_, quote) in table.shown().filter(|(seat, _)| of(seat)) {
-        let text = engine.records.templates.offer(quote.text).map_err(|_| Unattributed::Unavailable)?;
+        let text = engine.records.templates.of(quote).map_err(|_| Unattributed::Unavailable)?;
         payouts.extend(text.imprint.as_ref().map(|imprint| imprint.payout));
     }
     Ok(payouts)

@@ -24,11 +24,8 @@ use crate::records::offer_ids::place;
 use crate::records::postings::Posting;
 use crate::records::{Unavailable, reading};
 use crate::store::entities::{HappeningDetails, LeadRecord};
-use crate::store::{Commit, CommitError};
+use crate::store::{Commit, CommitError, Tree, Turn};
 use crate::telemetry::metrics::CLICKS;
-
-/// Times that a click is written again because another was written meanwhile.
-const MOST_TRIES: usize = 16;
 
 /// What an address names that is opened.
 #[derive(Debug)]
@@ -50,6 +47,30 @@ pub struct Opened {
     text: Arc<Template>,
 }
 
+/// Why a click is not recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unrecorded {
+    /// The store cannot be read or written.
+    Unavailable,
+    /// As many clicks on the offer wait for each other as may.
+    Crowded,
+}
+
+impl From<Unavailable> for Unrecorded {
+    fn from(_: Unavailable) -> Self {
+        Self::Unavailable
+    }
+}
+
+impl From<CommitError> for Unrecorded {
+    fn from(failure: CommitError) -> Self {
+        match failure {
+            CommitError::Busy | CommitError::Crowded => Self::Crowded,
+            _ => Self::Unavailable,
+        }
+    }
+}
+
 /// Looks for the offer of an address. An offer's uuid is its click id.
 ///
 /// # Errors
@@ -64,7 +85,7 @@ pub fn click(engine: &Engine, offer: Uuid) -> Result<Click, Unavailable> {
     if now > made_at.saturating_add(OFFER_MS) {
         return Ok(Click::Expired(table.head().company));
     }
-    let text = engine.records.templates.offer(quote.text).map_err(|_| Unavailable)?;
+    let text = engine.records.templates.of(quote).map_err(|_| Unavailable)?;
     if now > text.stands_until(quote, made_at) {
         return Ok(Click::Expired(table.head().company));
     }
@@ -83,7 +104,7 @@ pub fn ends(engine: &Engine, table: Uuid) -> Result<HashMap<Uuid, i64>, Unavaila
     let (head, templates) = (table.head(), &engine.records.templates);
     let offers = table.arrays().flat_map(|(_, offers)| offers);
     let end = |offer: &Offer| {
-        let text = templates.offer(offer.quote.text).map_err(|_| Unavailable)?;
+        let text = templates.of(&offer.quote).map_err(|_| Unavailable)?;
         let until = text.stands_until(&offer.quote, head.created_at);
         Ok((templates.ids.uuid(head.uuid, offer.number), until.saturating_add(1)))
     };
@@ -91,19 +112,20 @@ pub fn ends(engine: &Engine, table: Uuid) -> Result<HashMap<Uuid, i64>, Unavaila
 }
 
 impl Opened {
-    /// Records the click; once this returns where it leads, it is kept or counted.
+    /// Records the click; once this returns where it leads, it is kept or counted. Clicks on one offer are written one after the other.
     ///
     /// # Errors
-    /// [`Unavailable`] when the store cannot be read or written.
-    pub async fn record(&self, engine: &Engine) -> Result<String, Unavailable> {
+    /// [`Unrecorded`].
+    pub async fn record(&self, engine: &Engine) -> Result<String, Unrecorded> {
         let lead = reading::lead(&engine.records.store, self.table.head().lead)?.ok_or(Unavailable)?;
-        for _ in 0..MOST_TRIES {
+        let _turn = engine.turn(Tree::Clicks, place(self.table.head().uuid, self.number)).await?;
+        for _ in 0..Turn::TRIES {
             match self.write(engine, &lead).await {
                 Err(CommitError::Guard { index: CLICKS_COUNTED, .. }) => {}
-                written => return written.map(|()| self.url(&engine.base_url)).map_err(|_| Unavailable),
+                written => return Ok(written.map(|()| self.url(&engine.base_url))?),
             }
         }
-        Err(Unavailable)
+        Err(Unrecorded::Crowded)
     }
 
     /// Where it leads.
@@ -118,7 +140,9 @@ impl Opened {
     /// Writes one click more, kept as long as there are few.
     async fn write(&self, engine: &Engine, lead: &LeadRecord) -> Result<(), CommitError> {
         let place = place(self.table.head().uuid, self.number);
-        let before = reading::clicks(&engine.records.store, place).map_err(|_| CommitError::Busy)?;
+        let before = reading::clicks(&engine.records.store, place);
+        let before =
+            before.map_err(|_| CommitError::Failed("the count of clicks cannot be read".to_owned()))?;
         let is_kept = before.unwrap_or(0) < engine.configuration().rules.clicks_kept_per_offer;
         if is_kept {
             self.write_kept(engine, lead, place, before).await?;

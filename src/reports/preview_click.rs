@@ -14,11 +14,8 @@ use crate::matching::engine::Engine;
 use crate::model::ProductType;
 use crate::partners::Seat;
 use crate::partners::base_url::absolute;
-use crate::store::{Commit, CommitError, Store, Tree};
+use crate::store::{Commit, CommitError, Store, Tree, Turn};
 use crate::telemetry::metrics::PREVIEW_CLICKS;
-
-/// Times that a click is written again because another was written meanwhile.
-const MOST_TRIES: usize = 16;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -39,6 +36,12 @@ pub fn preview_click(engine: &Engine, id: Uuid) -> Option<OpenedPreview> {
 }
 
 impl OpenedPreview {
+    /// Whether the offer stands for a while of its own.
+    pub fn is_brief(&self) -> bool {
+        let imprint = self.seat().offers[self.offer].text.imprint.as_ref();
+        imprint.is_some_and(|imprint| imprint.valid_for_ms.is_some())
+    }
+
     /// Counts the click, and says where it leads. One that cannot be written leads on all the same: nobody is owed anything for it.
     pub async fn record(&self, engine: &Engine) -> String {
         let seat = self.seat();
@@ -59,8 +62,9 @@ impl OpenedPreview {
         let store = &engine.records.store;
         let key = [&place(store.now_ms(), self.seat())[..], self.seat().offers[self.offer].name.as_bytes()]
             .concat();
+        let _turn = engine.turn(Tree::PreviewClicks, &key).await?;
         let mut written = Ok(());
-        for _ in 0..MOST_TRIES {
+        for _ in 0..Turn::TRIES {
             let before = store.get(Tree::PreviewClicks, &key).map_err(|_| CommitError::Busy)?;
             let commit = match &before {
                 None => Commit::new().absent(Tree::PreviewClicks, &key),

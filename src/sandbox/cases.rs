@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
+
+use super::behaviour;
 
 /// The case that answers when none is asked for.
 const USUAL: &str = "offers";
@@ -39,6 +42,8 @@ pub struct Cases {
 #[derive(Debug)]
 struct Case {
     first: Answer,
+    /// What it calls the asking side with, after that.
+    callbacks: Vec<Callback>,
     /// To the calls after the first, which name no case: they are known by where they go.
     later: Vec<Later>,
 }
@@ -51,6 +56,17 @@ struct Later {
     ends: Vec<String>,
     answers: Vec<Answer>,
     asked: AtomicUsize,
+}
+
+/// A call of the partner's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Callback {
+    /// How long after the first answer.
+    pub after: Duration,
+    /// The header that its signature stands in, and the key.
+    pub signed: Option<(HeaderName, String)>,
+    /// What it says.
+    pub said: Answer,
 }
 
 /// How many segments at the end of a path tell calls apart.
@@ -75,11 +91,29 @@ struct CaseFile {
     calls: Vec<Turn>,
 }
 
-/// A call and what is answered to it.
+/// A call and what is answered to it; or a call of the partner's own, and what it says.
 #[derive(Deserialize)]
 struct Turn {
-    call: Call,
+    call: Option<Call>,
+    callback: Option<DeclaredCallback>,
     response: Response,
+}
+
+/// How a partner calls back.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeclaredCallback {
+    #[serde(default)]
+    after_ms: u64,
+    sign: Option<DeclaredSignature>,
+}
+
+/// How it signs that: HMAC-SHA256 of the body, in hexadecimal.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeclaredSignature {
+    header: String,
+    key: String,
 }
 
 #[derive(Deserialize)]
@@ -112,6 +146,9 @@ impl Cases {
                 continue;
             }
             for file in entries(&partner)? {
+                if file.file_name().is_some_and(|name| name == behaviour::FILE) {
+                    continue;
+                }
                 if file.extension().is_none_or(|extension| extension != "json") {
                     cases.skip(&file, "is no `.json`");
                     continue;
@@ -141,6 +178,13 @@ impl Cases {
     /// The files that answer nothing, each with the reason.
     pub fn skipped(&self) -> &[String] {
         &self.skipped
+    }
+
+    /// What a partner calls with after it has answered the first call of a case.
+    pub fn callbacks(&self, key: &str, case: &str, answer: &Answer) -> &[Callback] {
+        let case = self.answers.get(key).and_then(|cases| cases.get(case));
+        let first = case.filter(|case| std::ptr::eq(&raw const case.first, answer));
+        first.map_or(&[], |case| &case.callbacks)
     }
 
     /// How many partners there are.
@@ -188,9 +232,15 @@ impl CaseFile {
             (None, Some(turn)) => turn.response,
             (None, None) => return Ok(None),
         };
-        let mut case = Case { first: first.answer()?, later: Vec::new() };
-        for Turn { call: Call { method, url }, response } in turns {
-            let (ends, answer) = (ends(&url), response.answer()?);
+        let mut case = Case { first: first.answer()?, callbacks: Vec::new(), later: Vec::new() };
+        for Turn { call, callback, response } in turns {
+            let answer = response.answer()?;
+            let Some(Call { method, url }) = call else {
+                case.callbacks
+                    .push(callback.ok_or("`calls` needs a `call` or a `callback` each")?.saying(answer)?);
+                continue;
+            };
+            let ends = ends(&url);
             match case.later.iter_mut().find(|later| later.is(&method, &ends)) {
                 Some(later) => later.answers.push(answer),
                 None => {
@@ -199,6 +249,15 @@ impl CaseFile {
             }
         }
         Ok(Some(case))
+    }
+}
+
+impl DeclaredCallback {
+    fn saying(self, said: Answer) -> Result<Callback, String> {
+        let header =
+            |name: &str| HeaderName::try_from(name).map_err(|_| format!("`{name}` is no name of a header"));
+        let signed = self.sign.map(|sign| Ok::<_, String>((header(&sign.header)?, sign.key))).transpose()?;
+        Ok(Callback { after: Duration::from_millis(self.after_ms), signed, said })
     }
 }
 

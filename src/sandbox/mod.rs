@@ -8,10 +8,13 @@
 //!
 //! Knows no partner file and no lead, and never prints a body.
 
+mod behaviour;
+mod callback;
 mod cases;
 mod chance;
 mod server;
 
+pub use behaviour::Behaviours;
 pub use cases::Cases;
 pub use chance::{Chance, Latency, Rates};
 pub use server::serve;

@@ -19,8 +19,10 @@ use hyper_util::rt::TokioIo;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::cases::{Answer, Asked, Cases};
-use super::chance::{Chance, Fate};
+use super::behaviour::Behaviours;
+use super::callback;
+use super::cases::{Answer, Asked, Callback, Cases};
+use super::chance::Fate;
 
 /// Longest body of a request, bytes.
 const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -35,13 +37,13 @@ type Body = BoxBody<Bytes, Infallible>;
 
 struct Simulator {
     cases: Cases,
-    chance: Chance,
+    behaviours: Behaviours,
     told: fn(&str),
 }
 
 /// Answers on a listener for ever. `told` is given one line a request, without a word of its body.
-pub async fn serve(listener: TcpListener, cases: Cases, chance: Chance, told: fn(&str)) {
-    let simulator = Arc::new(Simulator { cases, chance, told });
+pub async fn serve(listener: TcpListener, cases: Cases, behaviours: Behaviours, told: fn(&str)) {
+    let simulator = Arc::new(Simulator { cases, behaviours, told });
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(ACCEPT_REST).await;
@@ -78,8 +80,11 @@ impl Simulator {
             let token = json!({"access_token": "sandbox", "token_type": "Bearer", "expires_in": 3600});
             return Ok(json_response(StatusCode::OK, &token));
         }
-        let (fate, after) = self.chance.draw();
-        let (case, answer, fate) = match self.cases.asked(key, method.as_str(), &path, &body.to_bytes()) {
+        let (chance, fault) = self.behaviours.chance(key);
+        fault.iter().for_each(|fault| tell("-", fault));
+        let (fate, after) = chance.draw();
+        let body = body.to_bytes();
+        let (case, answer, fate) = match self.cases.asked(key, method.as_str(), &path, &body) {
             Asked::Named(case, answer) => (case, answer, Fate::Answered),
             Asked::Usual(case, answer) => (case, answer, fate),
             Asked::Unknown => {
@@ -90,7 +95,26 @@ impl Simulator {
         };
         tell(case, &format!("{} after {} ms", fate.word(), after.as_millis()));
         tokio::time::sleep(after).await;
+        if fate == Fate::Answered {
+            self.call_back(self.cases.callbacks(key, case, answer), &String::from_utf8_lossy(&body));
+        }
         respond(answer, fate)
+    }
+
+    /// Calls the asking side back, where the case has it.
+    fn call_back(&self, callbacks: &[Callback], body: &str) {
+        let told = self.told;
+        for callback in callbacks {
+            let Some(url) = callback::address(body) else {
+                told("- - callback nowhere: the request names no address to call");
+                continue;
+            };
+            let callback = callback.clone();
+            tokio::spawn(async move {
+                let how = callback::call(&callback, &url).await;
+                told(&format!("POST {url} callback {how}"));
+            });
+        }
     }
 }
 

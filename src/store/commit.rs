@@ -191,6 +191,8 @@ pub enum CommitError {
     },
     /// The writer's queue is full; nothing was written, try later.
     Busy,
+    /// As many changes of the record wait as may, or this one has waited as long as it may; nothing was written, try later.
+    Crowded,
     /// The commit is about a lead that is erased; nothing was written.
     Erased,
     /// The commit could not be written. After a disk failure the store is failed and refuses all further commits
@@ -207,6 +209,7 @@ impl fmt::Display for CommitError {
         match self {
             Self::Guard { index, .. } => write!(f, "guard `{index}` did not hold"),
             Self::Busy => write!(f, "the store's queue is full"),
+            Self::Crowded => write!(f, "too many changes of the record wait for each other"),
             Self::Erased => write!(f, "the lead is erased"),
             Self::Failed(reason) => write!(f, "the store could not write: {reason}"),
             Self::Late => write!(f, "the store's disk did not take it in time"),
@@ -224,6 +227,7 @@ impl fmt::Debug for CommitError {
             }
             Self::Failed(reason) => f.debug_tuple("Failed").field(reason).finish(),
             Self::Busy => f.write_str("Busy"),
+            Self::Crowded => f.write_str("Crowded"),
             Self::Erased => f.write_str("Erased"),
             Self::Late => f.write_str("Late"),
             Self::Closed => f.write_str("Closed"),

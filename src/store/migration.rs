@@ -336,7 +336,7 @@ fn sealed(old: &Rewriting, new: &Opened, mut record: Record) -> Result<Option<Re
         Tree::Identities | Tree::Repeats => return Ok(None),
         Tree::Leads => uuid(Some(key)),
         Tree::LeadActions => uuid(key.get(..16)),
-        Tree::Answers => uuid(key.get(..16)).and_then(|table| old.lead_of.get(&table).copied()),
+        Tree::Answers | Tree::Calls => uuid(key.get(..16)).and_then(|table| old.lead_of.get(&table).copied()),
         Tree::LeadClientTags => {
             codec::decode::<Vec<Tag>>(payload).ok().and_then(|tags| Some(tags.first()?.lead))
         }

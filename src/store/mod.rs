@@ -44,7 +44,7 @@
 //! A file names what stands below it, or left of it, and nothing above:
 //!
 //! ```text
-//! registry   entities  tokens  partner_keys  pauses  identities     kept for callers, through a Store as any caller has
+//! registry   entities  tokens  partner_keys  pauses  suppressions  identities     kept for callers, through a Store as any caller has
 //! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
 //! care       retention  check  scrub  older  migration  formats  backup  salvage
 //! start      recovery  open
@@ -105,6 +105,7 @@ mod tap;
 #[cfg(test)]
 mod tests;
 mod trees;
+mod turns;
 mod user;
 mod volume_number;
 mod volumes;
@@ -138,11 +139,12 @@ pub use self::{
     manifest::FORMAT,
     options::StoreOptions,
     records::Scan,
-    registry::{entities, partner_keys, pauses, tokens},
+    registry::{entities, partner_keys, pauses, suppressions, tokens},
     retention::{Dropped, RetentionError},
     sealing::{MasterKey, MasterKeyError, SealingError},
     space::SpaceFault,
     trees::{Kept, Seal, TREES, Tree, TreeRow},
+    turns::Turn,
     user::User,
     volumes::VolumeSpan,
 };
@@ -155,6 +157,7 @@ use self::{
     records::Records,
     scrub::{Scrub, Scrubbing},
     space::Space,
+    turns::Turns,
 };
 
 /// Opens the volumes that are not, on a thread of its own, so that nobody waits for it later; the youngest first.
@@ -185,6 +188,7 @@ struct Shared {
     latch: Arc<FailureLatch>,
     space: Space,
     clock: Arc<ArrivalClock>,
+    turns: Arc<Turns>,
     /// While there is one.
     _scrubbing: Option<Scrubbing>,
 }
@@ -202,7 +206,9 @@ impl Store {
         let scrub = Scrub { interval: options.scrub_interval, rate: options.scrub_rate };
         let scrubbing = (!scrub.interval.is_zero()).then(|| scrub.begin(&records)).transpose();
         let scrubbing = scrubbing.map_err(|source| StoreError::Io { path: options.path.clone(), source })?;
-        let shared = Arc::new(Shared { queue, records, latch, space, clock, _scrubbing: scrubbing });
+        let turns = Turns::new(options.changes_per_record);
+        let shared = Shared { queue, records, latch, space, clock, turns, _scrubbing: scrubbing };
+        let shared = Arc::new(shared);
         let opening = stall::watch(shared.records.stalls(), &shared.latch)
             .and_then(|()| open_volumes(Arc::downgrade(&shared)));
         opening.map_err(|source| StoreError::Io { path: options.path, source })?;
@@ -220,7 +226,9 @@ impl Store {
         let Opened { records, writer, latch, clock } = formats::open(options)?;
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
         let queue = Queue::inline(writer);
-        Ok(Self { shared: Arc::new(Shared { queue, records, latch, space, clock, _scrubbing: None }) })
+        let turns = Turns::new(options.changes_per_record);
+        let shared = Shared { queue, records, latch, space, clock, turns, _scrubbing: None };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// Queues a commit and returns a future of its outcome. The commit is queued when this returns: dropping the future
@@ -243,6 +251,23 @@ impl Store {
         }
         let outcome = tokio::time::timeout(longest, self.commit(commit)).await;
         outcome.unwrap_or(Err(CommitError::Late))
+    }
+
+    /// Waits, no longer than `longest`, for the turn to change a record by what it holds: to read it, and to commit what becomes of that.
+    /// Others who want to wait meanwhile, in the order in which they came.
+    ///
+    /// # Errors
+    /// [`CommitError::Crowded`] when as many wait as may, or it takes longer; [`CommitError::Late`] while the disk does not answer.
+    pub async fn turn(
+        &self,
+        longest: Duration,
+        tree: Tree,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Turn, CommitError> {
+        if self.is_stalled() {
+            return Err(CommitError::Late);
+        }
+        self.shared.turns.take(longest, tree, key.as_ref()).await
     }
 
     /// Whether the disk does not answer, so that what is committed waits.

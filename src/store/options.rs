@@ -14,6 +14,8 @@ pub struct StoreOptions {
     pub master_key_file: Option<PathBuf>,
     /// How many commits may wait for the writer; one more is `Busy`.
     pub queue: usize,
+    /// How many changes of one record may wait for each other; one more is `Crowded`.
+    pub changes_per_record: usize,
     /// How many commits one sync makes durable at most.
     pub group: usize,
     /// How much memory the indexes may use for pages.
@@ -55,6 +57,7 @@ impl StoreOptions {
             path: path.into(),
             master_key_file: None,
             queue: 4096,
+            changes_per_record: 1024,
             group: 512,
             cache_bytes: 128 * 1024 * 1024,
             volume_bytes: 256 * 1024 * 1024,
@@ -81,6 +84,7 @@ impl From<&StoreSettings> for StoreOptions {
         Self {
             master_key_file,
             queue,
+            changes_per_record: settings.changes_per_record,
             group,
             cache_bytes,
             reserve_bytes: settings.reserve_bytes,

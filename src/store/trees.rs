@@ -69,6 +69,10 @@ pub enum Tree {
     PreviewClicks,
     /// How many displays of offers are kept.
     Displays,
+    /// How far the calls of asks had come that take several.
+    Calls,
+    /// Suppression lists.
+    Suppressions,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -118,7 +122,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 31] = [
+pub const TREES: [TreeRow; 33] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -182,6 +186,10 @@ pub const TREES: [TreeRow; 31] = [
         key: "day (u32), partner key, zero byte, product type, zero byte, name of the offer", value: "how often it was opened (u64)" },
     TreeRow { tree: Tree::Displays, prefix: b'D', name: "displays", seal: Seal::Open, kept: Kept::ByTime,
         key: "rate table uuid, its last 12 bits the offer's number", value: "how many of its displays that images told of are kept (u64)" },
+    TreeRow { tree: Tree::Calls, prefix: b'4', name: "calls", seal: Seal::Lead, kept: Kept::ByTime,
+        key: "rate table uuid, seat (u16)", value: "how far the calls of an ask had come, the bid, what was kept of answers" },
+    TreeRow { tree: Tree::Suppressions, prefix: b'S', name: "suppressions", seal: Seal::Own, kept: Kept::Base,
+        key: "name of the list, zero byte, id of a part (16 bytes) or nothing", value: "sha-256s (32 bytes each); the list (JSON)" },
 ];
 
 impl Tree {
@@ -247,9 +255,13 @@ mod tests {
             Tree::PartnerEvents,
             Tree::LeadClientTags,
             Tree::OfferDisplays,
+            Tree::Calls,
         ];
         assert_eq!(sealed(Seal::Lead), by_lead);
-        assert_eq!(sealed(Seal::Own), [Tree::PartnerKeys, Tree::Sessions, Tree::LoanReports]);
+        assert_eq!(
+            sealed(Seal::Own),
+            [Tree::PartnerKeys, Tree::Sessions, Tree::LoanReports, Tree::Suppressions]
+        );
         assert_eq!(sealed(Seal::Passing), [Tree::Prefills]);
     }
 }

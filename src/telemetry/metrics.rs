@@ -33,14 +33,24 @@ pub enum Kind {
 
 /// Outcomes of asks.
 pub const PARTNER_OUTCOMES: &str = "offerd_partner_outcomes_total";
+/// How well partners are.
+pub const PARTNER_HEALTH: &str = "offerd_partner_health";
 /// Time from ask to outcome.
 pub const PARTNER_ANSWER_SECONDS: &str = "offerd_partner_answer_seconds";
 /// Time that a partner over HTTP takes to answer.
 pub const PARTNER_CALL_SECONDS: &str = "offerd_partner_call_seconds";
 /// Time that its mappings take.
 pub const PARTNER_MAPPING_SECONDS: &str = "offerd_partner_mapping_seconds";
+/// Declines in words that a partner's file does not know.
+pub const PARTNER_UNDECLARED_WORDS: &str = "offerd_partner_undeclared_words_total";
+/// Calls of partners that answer so.
+pub const CALLBACKS: &str = "offerd_callbacks_total";
 /// Offers beyond `matching.offers_per_partner`.
 pub const OFFERS_CUT: &str = "offerd_offers_cut_total";
+/// Offers of answers that are not shown.
+pub const OFFERS_NOT_SHOWN: &str = "offerd_offers_not_shown_total";
+/// Offers of answers that may be wrong.
+pub const OFFERS_DOUBTED: &str = "offerd_offers_doubted_total";
 /// Outcomes that came after their seat had one.
 pub const LATE_ANSWERS: &str = "offerd_late_answers_total";
 /// Rate tables in memory.
@@ -69,12 +79,20 @@ pub const RELOADED_AT: &str = "offerd_last_reload_success_timestamp_seconds";
 pub const BOOK_FINGERPRINT: &str = "offerd_book_fingerprint";
 /// What partners reported.
 pub const PARTNER_REPORTS: &str = "offerd_partner_reports_total";
+/// Rate tables that are being built.
+pub const OPEN_TABLES: &str = "offerd_open_rate_tables";
 /// Leads that were not taken in.
 pub const SUBMITS_REFUSED: &str = "offerd_submits_refused_total";
 /// Seats beyond `matching.partners_per_lead`.
 pub const SEATS_CUT: &str = "offerd_seats_cut_total";
+/// How many are on a suppression list.
+pub const SUPPRESSION_ENTRIES: &str = "offerd_suppression_entries";
 /// Seats that fit a lead and were not asked.
 pub const SEATS_HELD_BACK: &str = "offerd_seats_held_back_total";
+/// Changes of records by what they hold that are in line.
+pub const STORE_CHANGES_IN_LINE: &str = "offerd_store_changes_in_line";
+/// Such changes that were not made.
+pub const STORE_CHANGES_REFUSED: &str = "offerd_store_changes_refused_total";
 /// Clicks that led to a partner.
 pub const CLICKS: &str = "offerd_clicks_total";
 /// Clicks on offers of previews.
@@ -186,27 +204,34 @@ pub const METRICS: &[Metric] = &[
     gauge(DESCRIPTORS_MAX, &[], "Files and connections that the process may have open, as it was raised at the start."),
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
     counter(CONSOLE_SIGN_INS_REFUSED, &["reason"], "Attempts to sign in to the console that failed: wrong, or too_many within a minute, of which no password is looked at."),
-    gauge(LIVE_TABLES, &[], "Rate tables in memory, lingering ones included; the limit is matching.live_tables."),
+    gauge(LIVE_TABLES, &[], "Rate tables in memory: those that are being built, and complete ones that linger (matching.linger)."),
+    gauge(OPEN_TABLES, &[], "Rate tables that are being built; the limit is matching.live_tables."),
     gauge(KEPT_TABLE_BYTES, &[], "Complete rate tables that are kept as they are shown, in bytes; the limit is limits.shown_bytes."),
     counter(COMPLETE_TABLES_SHOWN, &["from"], "Complete rate tables that were shown: memory (kept), records (put together for it)."),
     gauge(PREFILLS, &[], "Prefills that can be read; the limit of each company is limits.prefills_per_company."),
     counter(PREFILLS_ENDED, &["by"], "Prefills that can be read no more: time (limits.prefill_lifetime), reads (limits.prefill_reads)."),
-    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, store_busy, store_failed, store_stalled, disk_full; and merges that a publishable token came too late for, with 404: merge_too_late."),
+    counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, lead_busy (store.changes_per_record), store_busy, store_failed, store_stalled, disk_full; and merges that a publishable token came too late for, with 404: merge_too_late."),
     counter(SEATS_CUT, &[], "Seats not asked because of matching.partners_per_lead."),
-    counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, schedule, per_minute, per_day, budget, exclusive."),
+    counter(SEATS_HELD_BACK, &["partner", "product_type", "reason"], "Seats that fit a lead and were not asked: paused, dates, schedule, per_minute, per_day, per_week, per_month, budget, share, suppressed, exclusive."),
+    gauge(SUPPRESSION_ENTRIES, &["list"], "How many are on a suppression list."),
     counter(CLICKS, &["kept"], "Clicks that led to a partner, and whether they are kept with the lead (yes) or only counted (no): limits.clicks_kept_per_offer."),
     counter(PREVIEW_CLICKS, &["partner", "product_type"], "Clicks on offers of previews that led to a partner; they are of no lead."),
     counter(LOAN_REPORTS, &["event"], "Reports of approval probability that were made, and those that were displaced before their time (approval.reports_kept) because of approval.reports_per_company."),
     counter(OFFER_PAGES, &["answer"], "Pages of offers that were asked for: shown, unknown, expired (offer_pages.open_for); and pages that tell who opens an offer that it has ended: offer_ended."),
     counter(OFFER_PAGE_DISPLAYS, &["recorded"], "Displays that pages of offers told of, and whether they are recorded (yes), or not (no): of no offer of an open page, or more often than it may be clicked (limits.clicks_per_second_per_offer), or beyond limits.displays_kept_per_offer."),
     counter(OFFER_DISPLAYS_CUT, &[], "Displays that images (pixel.gif, seen.gif) told of and that are not kept because of limits.displays_kept_per_offer."),
-    gauge(LIMIT_USED, &["partner", "product_type", "limit"], "Share of per_minute, per_day or budget that is used."),
+    gauge(LIMIT_USED, &["partner", "product_type", "limit"], "Share of per_minute, per_day, per_week, per_month or budget that is used."),
     counter(PARTNER_OUTCOMES, &["partner", "product_type", "outcome"], "How asks ended."),
+    gauge(PARTNER_HEALTH, &["partner", "product_type"], "How well partners are, by how their asks end against their own past: 0 healthy, unknown or not asked, 1 declining more, 2 slow, 3 failing, 4 silent."),
     seconds(PARTNER_ANSWER_SECONDS, &["partner", "product_type"], "Time from ask to outcome."),
     counter(PARTNER_REPORTS, &["partner", "outcome"], "What partners reported: new, known, refused."),
     seconds(PARTNER_CALL_SECONDS, &["partner", "product_type"], "Time from a call over HTTP to its whole answer."),
     seconds(PARTNER_MAPPING_SECONDS, &["partner", "product_type"], "Time that request and answer take to be mapped."),
+    counter(PARTNER_UNDECLARED_WORDS, &["partner", "product_type"], "Declines in words that the partner's file does not know."),
+    counter(CALLBACKS, &["result"], "Calls with which partners answer an ask: taken, unsigned, again, nobody waits for it."),
     counter(OFFERS_CUT, &["partner"], "Offers left out because of matching.offers_per_partner."),
+    counter(OFFERS_NOT_SHOWN, &["partner", "product_type"], "Offers that a partner answered and that are not shown: they cannot be read, or cannot be right, or are longer than answer.max_text_bytes."),
+    counter(OFFERS_DOUBTED, &["partner", "product_type"], "Offers that a partner answered and that are shown although their payment does not quite fit."),
     counter(LATE_ANSWERS, &[], "Answers that came after their seat had an outcome, and were dropped."),
     counter(TABLES_SETTLED, &[], "Rate tables completed."),
     seconds(TABLE_OVERHEAD_SECONDS, &[], "Time from a lead's arrival to its complete table, less that of the slowest partner of each look."),
@@ -221,6 +246,8 @@ pub const METRICS: &[Metric] = &[
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
     counter(STORE_CHANGES, &["tree"], "Records that were written or removed."),
+    gauge(STORE_CHANGES_IN_LINE, &[], "Changes of records by what they hold (clicks, merges, readings of prefills) that are made or wait for their turn; the limit of one record is store.changes_per_record."),
+    counter(STORE_CHANGES_REFUSED, &["tree", "reason"], "Such changes that were not made: full (store.changes_per_record), late (matching.deadline)."),
     seconds(STORE_COMMIT_SECONDS, &[], "Time from queueing a commit to its acknowledgement."),
     seconds(STORE_CHECKPOINT_SECONDS, &[], "Time that a checkpoint takes: the record files are synced, and segments of the journal are needed no more."),
     gauge(STORE_BYTES, &[], "How long the files of the store's volumes are."),
@@ -237,7 +264,7 @@ pub const METRICS: &[Metric] = &[
     gauge(WIRE_IN_FLIGHT, &["pool", "endpoint"], "Calls under way."),
     counter(WIRE_ERRORS, &["pool", "endpoint", "cause"], "Calls without a reply: refused (busy, breaker_open, no_time, bad_url, forbidden_address) or failed."),
     counter(WIRE_RETRIES, &["pool", "endpoint"], "Calls sent again."),
-    seconds(WIRE_LATE_SECONDS, &["pool", "endpoint"], "Time from a call to the head of an answer that came after its deadline, of one call of a lane at a time."),
+    seconds(WIRE_LATE_SECONDS, &["pool", "endpoint"], "Time from a call to its whole answer where that came after its deadline, of a sample of those that ran out of time."),
     gauge(WIRE_BREAKER_STATE, &["pool", "endpoint"], "Where breakers stand: 0 closed, 1 half-open, 2 open."),
 ];
 
@@ -253,7 +280,18 @@ const FROM_ZERO: &[(&str, Labels)] = &[
     (SEATS_CUT, &[]),
     (
         SUBMITS_REFUSED,
-        &[("reason", &["full", "company_full", "store_busy", "store_failed", "store_stalled", "disk_full"])],
+        &[(
+            "reason",
+            &[
+                "full",
+                "company_full",
+                "lead_busy",
+                "store_busy",
+                "store_failed",
+                "store_stalled",
+                "disk_full",
+            ],
+        )],
     ),
     (HTTP_REQUESTS_REFUSED, &[("reason", &["address_rate", "company_rate", "requests", "late"])]),
     (

@@ -152,7 +152,7 @@ impl Import {
     /// The lead that a record is about.
     fn lead(&self, tree: Tree, key: &[u8], payload: &[u8]) -> Option<Uuid> {
         match tree {
-            Tree::Answers => self.lead_of.get(&Uuid::from_slice(key.get(..16)?).ok()?).copied(),
+            Tree::Answers | Tree::Calls => self.lead_of.get(&Uuid::from_slice(key.get(..16)?).ok()?).copied(),
             Tree::PartnerEvents => Some(codec::decode_json::<ReportRecord>(payload).ok()?.receipt.lead_uuid),
             Tree::LeadClientTags => Some(codec::decode::<Vec<Tag>>(payload).ok()?.first()?.lead),
             Tree::OfferDisplays => Some(codec::decode_json::<OfLead>(payload).ok()?.lead_uuid),

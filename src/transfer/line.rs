@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::rate_table::asks::Asks;
-use crate::rate_table::record::{Answer, AnswerRecord, AnswerRecordWithoutExpiries, TableHead};
+use crate::rate_table::call_record::CallRecord;
+use crate::rate_table::record::{
+    Answer, AnswerRecord, AnswerRecordWithoutExpiries, AnswerRecordWithoutTexts, TableHead,
+};
 use crate::records::postings::Posting;
 use crate::store::entities::{
     Happening, HappeningRecord, HappeningRecordWithoutDetails, Payout, PayoutRecord,
@@ -88,9 +91,11 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
         | Tree::LoanReports => codec::decode_json(payload).ok(),
         Tree::RateTables => json_of::<TableHead>(payload),
         Tree::Answers => json_of::<AnswerRecord>(payload)
+            .or_else(|| json_of::<AnswerRecordWithoutTexts>(payload))
             .or_else(|| json_of::<AnswerRecordWithoutExpiries>(payload))
             .or_else(|| json_of::<Vec<Answer>>(payload)),
         Tree::Asks => json_of::<Asks>(payload),
+        Tree::Calls => json_of::<CallRecord>(payload),
         Tree::Postings => json_of::<Posting>(payload),
         Tree::LeadEvents => json_of::<HappeningRecord>(payload)
             .or_else(|| json_of::<HappeningRecordWithoutDetails>(payload))
@@ -108,9 +113,11 @@ fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
     match tree {
         Tree::RateTables => postcard_of::<TableHead>(value),
         Tree::Answers => postcard_of::<AnswerRecord>(value)
+            .or_else(|| postcard_of::<AnswerRecordWithoutTexts>(value))
             .or_else(|| postcard_of::<AnswerRecordWithoutExpiries>(value))
             .or_else(|| postcard_of::<Vec<Answer>>(value)),
         Tree::Asks => postcard_of::<Asks>(value),
+        Tree::Calls => postcard_of::<CallRecord>(value),
         Tree::Postings => postcard_of::<Posting>(value),
         Tree::LeadEvents => postcard_of::<HappeningRecord>(value)
             .or_else(|| postcard_of::<HappeningRecordWithoutDetails>(value))

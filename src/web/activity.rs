@@ -1,13 +1,10 @@
 //! Whether anything happens on a connection, and whether it may be closed for another one.
 
-use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use hyper::body::{Body, Frame, SizeHint};
+use tokio::time::sleep;
 
 /// Marks a state as idle; the rest of it says since when.
 const IDLE: u64 = 1 << 63;
@@ -16,7 +13,7 @@ const IDLE: u64 = 1 << 63;
 const CLOSED: u64 = u64::MAX;
 
 /// What happens on one connection. HTTP/2 has no time limit of its own for a client that is silent, or that lets its
-/// answers lie.
+/// answers lie: it gives us no leave to write them, so that no write ever waits.
 #[derive(Debug)]
 pub(super) struct Activity {
     begun: Instant,
@@ -25,10 +22,8 @@ pub(super) struct Activity {
     state: AtomicU64,
     /// Since when the client takes nothing of what we write; 0 while it does.
     stalled_us: AtomicU64,
-    /// Requests that wait for their answer.
-    answering: AtomicUsize,
-    /// Grows with each request, each answer, and each piece of one that is taken.
-    progress: AtomicU64,
+    /// Answers on their way, among them some that may be over.
+    answers: Mutex<Vec<Weak<Answer>>>,
     /// Whether a body may still be coming. Known of HTTP/1 only, where there is one at a time.
     receiving: AtomicBool,
 }
@@ -41,23 +36,22 @@ pub(super) struct Quiet {
     state: u64,
 }
 
-/// A request that waits for its answer.
-pub(super) struct Answering {
-    under_way: UnderWay,
-    _waiting: Waiting,
-}
-
 /// A request until the last piece of its answer is taken.
-struct UnderWay(Arc<Activity>);
+#[derive(Debug)]
+pub(super) struct UnderWay(Arc<Activity>);
 
-/// A request until its answer begins.
-struct Waiting(Arc<Activity>);
-
-/// The body of an answer, whose pieces count as progress.
-pub(super) struct Taken<B> {
-    body: B,
+/// An answer, until the client has taken the last piece of it.
+#[derive(Debug)]
+pub(super) struct Answer {
     under_way: UnderWay,
+    /// Pieces that the client has not taken to their end.
+    owed: AtomicUsize,
+    /// When it last took something of one, or the first of them was there to be taken.
+    moved_us: AtomicU64,
 }
+
+/// The least that is slept between two looks.
+const LOOK: Duration = Duration::from_millis(1);
 
 impl Activity {
     /// That of a new connection; `begun` is when the clock of all of them began.
@@ -66,8 +60,7 @@ impl Activity {
             begun,
             state: AtomicU64::new(0),
             stalled_us: AtomicU64::new(0),
-            answering: AtomicUsize::new(0),
-            progress: AtomicU64::new(0),
+            answers: Mutex::default(),
             receiving: AtomicBool::new(false),
         };
         activity.state.store(activity.idle_now(), Ordering::Relaxed);
@@ -75,16 +68,14 @@ impl Activity {
     }
 
     /// A request begins; `None` when the connection is being closed, so that nothing is done that nobody would hear of.
-    pub(super) fn begin(self: &Arc<Self>) -> Option<Answering> {
+    pub(super) fn begin(self: &Arc<Self>) -> Option<UnderWay> {
         let one_more = |state| match state {
             CLOSED => None,
             idle if idle & IDLE != 0 => Some(1),
             others => Some(others + 1),
         };
         self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
-        self.answering.fetch_add(1, Ordering::Relaxed);
-        self.moved();
-        Some(Answering { under_way: UnderWay(Arc::clone(self)), _waiting: Waiting(Arc::clone(self)) })
+        Some(UnderWay(Arc::clone(self)))
     }
 
     /// Since when nothing happens; `None` while something does.
@@ -129,20 +120,75 @@ impl Activity {
         self.receiving.load(Ordering::Acquire)
     }
 
-    /// Ends when nobody has waited for an answer, and nothing has been taken, for at least `patience`.
+    /// Ends when no request has been under way for `patience`.
     pub(super) async fn silence(&self, patience: Duration) {
-        loop {
-            let before = self.progress.load(Ordering::Relaxed);
-            tokio::time::sleep(patience).await;
-            let answering = self.answering.load(Ordering::Relaxed) > 0;
-            if !answering && self.progress.load(Ordering::Relaxed) == before {
-                return;
-            }
+        while let Some(left) = self.idle_for().map_or(Some(patience), |idle| patience.checked_sub(idle)) {
+            sleep(left.max(LOOK)).await;
         }
     }
 
-    fn moved(&self) {
-        self.progress.fetch_add(1, Ordering::Relaxed);
+    /// Ends when the client has taken nothing of an answer for `patience`. What an answer has not yet to give is not waited for.
+    pub(super) async fn neglect(&self, patience: Duration) {
+        loop {
+            let (neglected, left) = self.neglected(patience);
+            if neglected > 0 {
+                return;
+            }
+            sleep(left).await;
+        }
+    }
+
+    /// Ends when, from now on, no request has been under way for `grace`, or none but those whose answers the client
+    /// [neglects](Self::neglect).
+    pub(super) async fn desertion(&self, grace: Duration, patience: Duration) {
+        let begun = Instant::now();
+        loop {
+            let left = match self.idle_for() {
+                Some(idle) => grace.checked_sub(idle.min(begun.elapsed())),
+                // What is written and waits for the socket is waited for as long as any write is.
+                None if !self.is_stalled() && self.under_way() <= self.neglected(patience).0 => None,
+                None => Some(grace),
+            };
+            let Some(left) = left else { return };
+            sleep(left.max(LOOK)).await;
+        }
+    }
+
+    /// How long no request has been under way; `None` while one is, or the client takes nothing of what we have written.
+    fn idle_for(&self) -> Option<Duration> {
+        let quiet = self.quiet().filter(|quiet| quiet.state & IDLE != 0 && !self.is_stalled())?;
+        Some(Duration::from_micros(self.now_us().saturating_sub(quiet.since_us)))
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.stalled_us.load(Ordering::Acquire) != 0
+    }
+
+    /// How many requests are under way. Of who is being closed none is.
+    fn under_way(&self) -> usize {
+        let state = self.state.load(Ordering::Acquire);
+        if state & IDLE != 0 { 0 } else { usize::try_from(state).unwrap_or(usize::MAX) }
+    }
+
+    /// Of how many answers the client has taken nothing for `patience`, and when to look again for more.
+    fn neglected(&self, patience: Duration) -> (usize, Duration) {
+        let now_us = self.now_us();
+        let (mut neglected, mut left) = (0, patience);
+        for answer in self.answers().iter().filter_map(Weak::upgrade) {
+            let waited =
+                answer.owed_since_us().map(|since| Duration::from_micros(now_us.saturating_sub(since)));
+            match waited.map(|waited| patience.saturating_sub(waited)) {
+                Some(Duration::ZERO) => neglected += 1,
+                Some(of_it) => left = left.min(of_it),
+                None => {}
+            }
+        }
+        (neglected, left.max(LOOK))
+    }
+
+    /// The list is whole at any moment, so a panic elsewhere breaks nothing.
+    fn answers(&self) -> MutexGuard<'_, Vec<Weak<Answer>>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn idle_now(&self) -> u64 {
@@ -155,15 +201,45 @@ impl Activity {
     }
 }
 
-impl Answering {
+impl UnderWay {
     /// Whether the body of the request may still be coming.
     pub(super) fn is_receiving(&self) -> bool {
-        self.under_way.0.is_receiving()
+        self.0.is_receiving()
     }
 
     /// The request has its answer.
-    pub(super) fn answered<B>(self, answer: hyper::Response<B>) -> hyper::Response<Taken<B>> {
-        answer.map(|body| Taken { body, under_way: self.under_way })
+    pub(super) fn answered(self) -> Arc<Answer> {
+        let activity = Arc::clone(&self.0);
+        let answer =
+            Arc::new(Answer { under_way: self, owed: AtomicUsize::new(0), moved_us: AtomicU64::new(0) });
+        let mut answers = activity.answers();
+        answers.retain(|answer| answer.strong_count() > 0);
+        answers.push(Arc::downgrade(&answer));
+        answer
+    }
+}
+
+impl Answer {
+    /// There is one more piece to be taken.
+    pub(super) fn owes(&self) {
+        if self.owed.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.moved();
+        }
+    }
+
+    /// The client has taken something.
+    pub(super) fn moved(&self) {
+        self.moved_us.store(self.under_way.0.now_us(), Ordering::Relaxed);
+    }
+
+    /// A piece is taken to its end, or given up.
+    pub(super) fn gave(&self) {
+        self.owed.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Since when it waits for the client; `None` while the client waits for it.
+    fn owed_since_us(&self) -> Option<u64> {
+        (self.owed.load(Ordering::Relaxed) > 0).then(|| self.moved_us.load(Ordering::Relaxed))
     }
 }
 
@@ -176,37 +252,5 @@ impl Drop for UnderWay {
         };
         // Who is being closed stays so.
         let _ = self.0.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less);
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.answering.fetch_sub(1, Ordering::Relaxed);
-        self.0.moved();
-    }
-}
-
-impl<B: Body<Data = Bytes> + Unpin> Body for Taken<B> {
-    type Data = Bytes;
-    type Error = B::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        let this = self.get_mut();
-        let frame = Pin::new(&mut this.body).poll_frame(context);
-        if frame.is_ready() {
-            this.under_way.0.moved();
-        }
-        frame
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -12,6 +12,7 @@ use hyper::{HeaderMap, Method, Uri};
 use warp::{Filter, Rejection};
 
 use super::activity::Activity;
+use super::last_call::LastCall;
 use super::peer::Peer;
 
 /// A body as it comes in.
@@ -28,8 +29,10 @@ pub struct Head {
     pub headers: HeaderMap,
     /// Who sent it; absent only when no listener of ours accepted it.
     pub peer: Option<Peer>,
-    /// How many keys of its body mean nothing, once it was read.
+    /// How many keys, or values, of its body mean nothing, once it was read.
     pub(super) unknown_keys: AtomicUsize,
+    /// Until when its body is waited for, whatever it may take otherwise; absent where none is coming.
+    pub(super) last_call: Option<LastCall>,
 }
 
 /// A request in its parts, nothing decoded.
@@ -46,6 +49,7 @@ pub(super) fn with_head<B>(mut request: hyper::Request<B>) -> hyper::Request<B> 
         headers: mem::take(request.headers_mut()),
         peer: request.extensions().get::<Peer>().copied(),
         unknown_keys: AtomicUsize::new(0),
+        last_call: request.extensions().get::<LastCall>().cloned(),
     };
     request.extensions_mut().insert(Arc::new(head));
     request

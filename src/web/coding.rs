@@ -74,19 +74,20 @@ impl Renditions for Arc<Compressed> {
 
 impl Coding {
     /// The coding that a client would rather have (RFC 9110, 12.5.3), the shortest among equals. Who takes any gets the one that
-    /// every client knows. What cannot be read of its list is left out.
+    /// every client knows, and the other where that one is refused. What cannot be read of its list is left out.
     pub(super) fn asked_for(headers: &HeaderMap) -> Self {
         let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-        let (mut brotli, mut gzip, mut plain, mut any) = (0, None, None, None);
+        let (mut brotli, mut gzip, mut plain, mut any) = (None, None, None, None);
         for (name, weight) in lists.flat_map(|list| list.split(',')).filter_map(weighed) {
             match name.to_ascii_lowercase().as_str() {
-                "br" => brotli = weight,
+                "br" => brotli = Some(weight),
                 "gzip" | "x-gzip" => gzip = Some(weight),
                 "identity" => plain = Some(weight),
                 "*" => any = Some(weight),
                 _ => {}
             }
         }
+        let brotli = brotli.or(any.filter(|_| gzip == Some(0))).unwrap_or(0);
         let (gzip, plain) = (gzip.or(any).unwrap_or(0), plain.unwrap_or(0));
         match brotli.max(gzip) {
             0 => Self::Plain,
@@ -184,6 +185,8 @@ mod tests {
             &["BR;q=0.2", "*;q=0.1"],
             &["br, zstd, deflate"],
             &["gzip;q=0, br;q=0.1"],
+            &["gzip;q=0, *"],
+            &["*;q=0.3, x-gzip;q=0"],
         ] {
             assert_eq!(asked_for(lists), Coding::Brotli, "{lists:?}");
         }
@@ -207,7 +210,9 @@ mod tests {
             &["zstd, deflate"],
             &["br;q=0.3, identity;q=0.4"],
             &["gzip;q=0"],
-            &["gzip;q=0, *"],
+            &["gzip;q=0, br;q=0, *"],
+            &["gzip;q=0, *;q=0"],
+            &["gzip;q=0, *;q=0.5, identity"],
             &["gzip;q=0.4, identity"],
             &["*;q=0"],
             &["gzip;q=1.1"],

@@ -58,7 +58,7 @@ impl Cors {
     /// Marks an answer as readable by `origin`, unless the answer is for its own site only. Caches are told in any case that
     /// answers differ by origin.
     pub(super) fn mark(&self, answer: &mut HeaderMap, origin: Option<&HeaderValue>) {
-        answer.append(VARY, HeaderValue::from_name(ORIGIN));
+        vary_by_origin_too(answer);
         let is_for_others = !answer.contains_key(OWN_SITE);
         let Some(origin) = origin.filter(|origin| is_for_others && self.allows(origin)) else { return };
         answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
@@ -68,8 +68,70 @@ impl Cors {
 
     fn allows(&self, origin: &HeaderValue) -> bool {
         match self {
-            Self::Any => true,
+            Self::Any => is_origin(origin),
             Self::Only(origins) => origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()),
+        }
+    }
+}
+
+/// Adds the origin to what an answer varies by, in one line: each poll pays for it.
+fn vary_by_origin_too(answer: &mut HeaderMap) {
+    let mut names: Vec<&[u8]> = answer.get_all(VARY).iter().map(HeaderValue::as_bytes).collect();
+    names.push(ORIGIN.as_str().as_bytes());
+    let vary = HeaderValue::from_bytes(&names.join(&b", "[..]));
+    answer.insert(VARY, vary.expect("names of headers and what joins them are visible"));
+}
+
+/// Whether a value is one that browsers send: a scheme, a host and perhaps a port, or `null`. Apps have schemes of their own, and files no
+/// host. Nothing else is echoed.
+fn is_origin(value: &HeaderValue) -> bool {
+    let Ok(text) = value.to_str() else { return false };
+    let is_scheme = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'+' | b'-' | b'.');
+    let is_host = |letter: u8| {
+        letter.is_ascii_alphanumeric() || matches!(letter, b'.' | b'-' | b'_' | b':' | b'[' | b']')
+    };
+    text == "null"
+        || text.split_once("://").is_some_and(|(scheme, host)| {
+            scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
+                && scheme.bytes().all(is_scheme)
+                && host.bytes().all(is_host)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_welcomes_every_origin_echoes_origins_alone() {
+        let any = Cors::new(&["*".to_owned()]);
+        let echoed = |origin: &'static str| any.allows(&HeaderValue::from_static(origin));
+        for origin in [
+            "null",
+            "https://shop.example",
+            "http://localhost:3000",
+            "http://[::1]:8080",
+            "https://a_b.example",
+            "chrome-extension://abcdefgh",
+            "capacitor://localhost",
+            "file://",
+        ] {
+            assert!(echoed(origin), "{origin}");
+        }
+        for other in [
+            "",
+            "*",
+            "shop.example",
+            "https://shop.example/",
+            "https://a.example, https://b.example",
+            "https://a b",
+            "://a",
+            "1http://a",
+            "https://a?b",
+            "https://u@a",
+            "NULL",
+        ] {
+            assert!(!echoed(other), "{other}");
         }
     }
 }

@@ -22,8 +22,8 @@ pub enum Editions {
 }
 
 impl Edition {
-    /// Reads `Accept`: the v1 type counts at any place of the list, whatever its parameters and case. Its vendor may be anybody,
-    /// unless there are `vendors`, one of whom it then has to be.
+    /// Reads `Accept`: the v1 type counts at any place of the list, whatever its case and its parameters, but for a weight of zero. Its
+    /// vendor may be anybody, unless there are `vendors`, one of whom it then has to be.
     pub fn requested(headers: &HeaderMap, vendors: &[String]) -> Self {
         let lists = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
         let mut media_ranges = lists.flat_map(|list| list.split(','));
@@ -42,11 +42,22 @@ impl Editions {
 }
 
 fn is_v1_type(media_range: &str, vendors: &[String]) -> bool {
-    let media_type = media_range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let mut parts = media_range.split(';');
+    let media_type = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+    if parts.any(is_weight_zero) {
+        return false;
+    }
     let vendor = media_type.strip_prefix("application/vnd.").and_then(|rest| rest.strip_suffix(".v1+json"));
     let is_welcome =
         |vendor: &str| vendors.is_empty() || vendors.iter().any(|known| known.eq_ignore_ascii_case(vendor));
     vendor.is_some_and(|vendor| !vendor.is_empty() && is_welcome(vendor))
+}
+
+/// Whether a parameter says that a type is not wanted at all (RFC 9110, 12.4.2).
+fn is_weight_zero(parameter: &str) -> bool {
+    parameter.split_once('=').is_some_and(|(name, weight)| {
+        name.trim().eq_ignore_ascii_case("q") && weight.trim().parse::<f32>() == Ok(0.0)
+    })
 }
 
 #[cfg(test)]
@@ -64,6 +75,13 @@ mod tests {
     fn only_a_known_vendors_v1_type_asks_for_v1() {
         assert_eq!(requested("application/vnd.offerd.v1+json"), Edition::V1);
         assert_eq!(requested("text/plain, Application/VND.acme.V1+JSON;q=0.5 , */*"), Edition::V1);
+        for refused in ["q=0", " Q = 0.000", "charset=utf-8;q=0.0"] {
+            let mut headers = HeaderMap::new();
+            let accept = format!("application/vnd.acme.v1+json;{refused}");
+            headers.insert(ACCEPT, HeaderValue::from_str(&accept).unwrap());
+            assert_eq!(Edition::requested(&headers, &[]), Edition::Current, "{accept}");
+        }
+        assert_eq!(requested("application/vnd.acme.v1+json;q=0.001"), Edition::V1);
         assert_eq!(requested("application/vnd.other.v1+json"), Edition::Current);
         assert_eq!(requested("application/vnd.offerd.v2+json"), Edition::Current);
         assert_eq!(requested("application/json, text/plain, */*"), Edition::Current);

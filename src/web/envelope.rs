@@ -34,7 +34,7 @@ use crate::telemetry::requests::OfRequest;
 /// The route of a path that has none, in metrics and logs: the path itself is the client's to choose.
 const UNKNOWN_ROUTE: &str = "unknown";
 
-/// Tells how many keys of a body mean nothing.
+/// Tells how many keys of a body, or values, mean nothing.
 const UNKNOWN_KEYS: HeaderName = HeaderName::from_static("unknown-keys");
 
 /// Whether a request waits in line to be let in.
@@ -164,7 +164,9 @@ async fn dispatch<A: Authenticate>(
     let company = principal.as_ref().and_then(Principal::company);
     let permit = in_line.during(surface.gate.permit(&route.method, company)).await?;
     let request = Request::new(id, arrival, query, company, surface.gate.bodies(), permit);
-    (route.handler)(Context { app: Arc::clone(&surface.app), request, params, principal, edition }).await
+    let context = Context { app: Arc::clone(&surface.app), request, params, principal, edition };
+    let reply = (route.handler)(context).await?;
+    Ok(if route.differs_by_edition() { reply.varying_by_accept() } else { reply })
 }
 
 /// No resource has this path; where one has it that is near, it is named.

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderValue};
+use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONNECTION, CONTENT_LENGTH, HeaderValue};
 use memchr::memmem;
 use metrics::counter;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -107,6 +107,8 @@ fn last_answer(failure: Failure) -> Vec<u8> {
     let mut headers = StockAnswer::from(failure).give().headers().clone();
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     headers.insert(REQUEST_ID, request_id(ids::random()));
+    // Whose page has asked is not known of a head that was not read, and this tells nothing of anybody.
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     let reason = status.canonical_reason().unwrap_or_default();
     let mut answer = format!("HTTP/1.1 {} {reason}\r\n", status.as_str()).into_bytes();
     for (name, value) in &headers {

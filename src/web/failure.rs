@@ -136,6 +136,12 @@ impl Failure {
             .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
     }
 
+    /// 417: something is expected that nobody here does.
+    pub fn unmet_expectation() -> Self {
+        let message = "Expect must be 100-continue, or left out";
+        Self::of(StatusCode::EXPECTATION_FAILED, ApiError::new(ErrorType::Unsupported, message))
+    }
+
     /// 431: the head is longer than `limit_bytes`, or has too many headers.
     pub fn head_too_large(limit_bytes: usize) -> Self {
         let message = format!("Request head must be at most {limit_bytes} bytes, with at most 100 headers");

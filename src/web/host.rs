@@ -1,8 +1,9 @@
 //! What a head must be before anything else is looked at. HTTP/1.1 wants exactly one `Host`, and a valid one (RFC 9112, 3.2): of two, a
 //! proxy before us may believe another than we do. And a body that comes in chunks comes in nothing else: what is also compressed
-//! for the way (`Transfer-Encoding: gzip, chunked`) nobody here undoes.
+//! for the way (`Transfer-Encoding: gzip, chunked`) nobody here undoes. And who expects anything (`Expect`) is answered, or told that
+//! nobody here does it (RFC 9110, 10.1.1).
 
-use hyper::header::{HOST, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{EXPECT, HOST, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Authority;
 use hyper::{HeaderMap, Request, Version};
 use warp::reply::Response;
@@ -16,19 +17,18 @@ use crate::ids;
 /// The route of a request whose path was never looked at, in metrics.
 const NO_ROUTE: &str = "unknown";
 
-/// The answer to a request whose `Host` is none, or whose body comes in a coding that is not undone: 400, or the 429 of the gate for one who asks too often.
+/// The answer to a request whose `Host` is none, or whose body comes in a coding that is not undone: 400; to one who expects what is not
+/// done: 417; or the 429 of the gate for one who asks too often.
 ///
 /// Like the door it stands outside of the panic boundary, so nothing here may panic, whatever was sent.
 pub(super) fn refused<A, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
     let (method, headers) = (request.method(), request.headers());
-    let fault = fault(request.version(), headers).or_else(|| coding_fault(headers))?;
+    let fault = fault(request.version(), headers).or_else(|| coding_fault(headers));
+    let failure = fault.map(Failure::bad_request).or_else(|| unmet_expectation(headers))?;
     let exchange = Exchange::begin(ids::random(), method, headers);
     let _span = exchange.span_of_answer(surface.meter.listener()).entered();
     let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), headers);
-    let failure = match surface.gate.let_in(&mut visit) {
-        Ok(()) => Failure::bad_request(fault),
-        Err(failure) => failure,
-    };
+    let failure = surface.gate.let_in(&mut visit).err().unwrap_or(failure);
     let welcome = surface.welcome.borrow();
     Some(exchange.seal(surface, &welcome, &visit, NO_ROUTE, failure.into_response()))
 }
@@ -54,6 +54,13 @@ fn coding_fault(headers: &HeaderMap) -> Option<&'static str> {
         codings.next().is_none() && first.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
     (!is_chunked)
         .then_some("Transfer-Encoding must be chunked alone, or left out: bodies are read as they are")
+}
+
+/// What is said to who expects anything but to be told to go on, which hyper does.
+fn unmet_expectation(headers: &HeaderMap) -> Option<Failure> {
+    let mut expected = headers.get_all(EXPECT).iter();
+    let is_met = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
+    (!expected.all(is_met)).then(Failure::unmet_expectation)
 }
 
 /// Whether a value is a host and perhaps a port, without a user. It may be empty: so says who asks for what has no host.

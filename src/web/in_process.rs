@@ -33,7 +33,14 @@ impl<A: Authenticate + Send + Sync + 'static> InProcess<A> {
         let (head, body) = request.into_parts();
         let mut headers = head.headers;
         headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-        let head = Head { method: head.method, uri: head.uri, headers, peer: None, unknown_keys: 0.into() };
+        let head = Head {
+            method: head.method,
+            uri: head.uri,
+            headers,
+            peer: None,
+            unknown_keys: 0.into(),
+            last_call: None,
+        };
         let arrival = Arrival { head: Arc::new(head), body: Box::pin(stream::iter([Ok(body)])) };
         let answer = envelope::answer(Arc::clone(&self.0), arrival).await;
         answer.map(|body| body.map_err(Into::into).boxed_unsync())

@@ -4,7 +4,7 @@
 //!
 //! 1. [`listener`] accepts the connection (no delay, a limit on the head's time and size) and notes the peer; [`connections`] has
 //!    a place for it, for which an idle one may be closed, or none (503, or 429 where its address has too many).
-//! 2. In `service`, `host` refuses what names no host, or two, and bodies in codings (400); `door` turns new work away while there is no room for it in the queue
+//! 2. In `service`, `host` refuses what names no host, or two, and bodies in codings (400), and what expects anything but to go on (417); `door` turns new work away while there is no room for it in the queue
 //!    (503). Both answer with the 429 of step 4 to one who asks too often.
 //! 3. `arrival`, the one warp filter, takes the request apart; `envelope` gives it an id and a task of its
 //!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
@@ -63,6 +63,7 @@ pub mod gate;
 pub mod handler;
 mod host;
 mod in_process;
+mod last_call;
 mod lingering_close;
 pub mod listener;
 pub mod params;
@@ -78,6 +79,7 @@ mod service;
 pub mod signature;
 mod stock_answer;
 pub mod surface;
+mod taken;
 pub mod templates;
 pub mod threads;
 pub mod tls;

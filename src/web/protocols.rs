@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONNECTION, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderValue};
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
-use hyper::{StatusCode, Version};
+use hyper::{Method, StatusCode, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -20,10 +20,12 @@ use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 
-use super::activity::{Activity, Taken};
+use super::activity::Activity;
 use super::explained::Explained;
+use super::last_call::LastCall;
 use super::listener::{HttpService, Limits};
 use super::peer::Peer;
+use super::taken::Taken;
 use super::tls::HTTP_2;
 use super::unstalled::Unstalled;
 
@@ -40,8 +42,13 @@ const RESETS_BY_ERROR: usize = 128;
 const STREAM_WINDOW: u32 = 64 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 
-/// How long a connection without any request yet may take for its first once we drain: it was accepted, so it is answered.
-const FIRST_REQUEST: Duration = Duration::from_secs(1);
+/// How long a connection without any request yet may take for its first once we drain: it was accepted, so it is answered. And how long
+/// one may take its leave that has none under way: who has begun a head may end it. Both are at most this part of the drain.
+const GRACE: Duration = Duration::from_secs(1);
+const GRACE_SHARE: u32 = 4;
+
+/// The part of a drain that a body which is still coming may take.
+const BODY_SHARE: u32 = 2;
 
 /// How connections of one listener are served. Cheap to clone.
 #[derive(Clone)]
@@ -93,7 +100,12 @@ impl Protocols {
         };
         let stream = Unstalled::new(stream, self.limits.write_timeout, Arc::clone(&activity));
         let handshake = tokio::time::timeout(self.limits.header_timeout, tls.accept(stream));
-        let Ok(Ok(stream)) = handshake.await else { return };
+        let nothing_begun = Notify::new();
+        let stream = tokio::select! {
+            stream = handshake => stream,
+            () = told(draining.clone(), &nothing_begun, self.grace()) => return,
+        };
+        let Ok(Ok(stream)) = stream else { return };
         if stream.get_ref().1.alpn_protocol() == Some(HTTP_2) {
             self.serve_http2(stream, peer, service, activity, draining).await;
         } else {
@@ -114,7 +126,7 @@ impl Protocols {
         let is_http2 = tokio::select! {
             begins_with = begins_with => begins_with,
             // Nothing was sent, so nothing is answered.
-            () = told(draining.clone(), &nothing_begun) => return,
+            () = told(draining.clone(), &nothing_begun, self.grace()) => return,
         };
         let Ok(Ok(is_http2)) = is_http2 else { return };
         let stream = Unstalled::new(stream, self.limits.write_timeout, Arc::clone(&activity));
@@ -135,9 +147,11 @@ impl Protocols {
     ) {
         let begun = Arc::new(Notify::new());
         let stream = Explained::new(stream, self.limits.head_bytes, Arc::clone(&activity));
-        let with_peer = answering(peer, service, activity, Arc::clone(&begun));
+        let last_call = self.last_call(&draining);
+        let with_peer = answering(peer, service, Arc::clone(&activity), Arc::clone(&begun), last_call);
         let connection = self.http1.serve_connection(TokioIo::new(stream), with_peer);
-        finish(connection, told(draining, &begun)).await;
+        let deserted = activity.desertion(self.grace(), self.limits.write_timeout);
+        finish(connection, told(draining, &begun, self.grace()), deserted).await;
     }
 
     async fn serve_http2<S: HttpService>(
@@ -149,25 +163,30 @@ impl Protocols {
         draining: watch::Receiver<bool>,
     ) {
         let begun = Arc::new(Notify::new());
-        let with_peer = answering(peer, service, Arc::clone(&activity), Arc::clone(&begun));
+        let last_call = self.last_call(&draining);
+        let with_peer = answering(peer, service, Arc::clone(&activity), Arc::clone(&begun), last_call);
         let connection = self.http2.serve_connection(TokioIo::new(stream), with_peer);
-        let patience = self.limits.header_timeout;
-        let silence = activity.silence(patience);
-        let over = async {
-            silence.await;
-            // A client that does not take its leave either is cut.
-            tokio::time::sleep(patience).await;
-        };
         let leave = async {
             tokio::select! {
-                () = told(draining, &begun) => {}
-                () = activity.silence(patience) => {}
+                () = told(draining, &begun, self.grace()) => {}
+                () = activity.silence(self.limits.header_timeout) => {}
+                // A stream cannot be ended alone, for hyper waits where we cannot reach it: who leaves one answer lying
+                // gets the others to their end, and a new connection for the next.
+                () = activity.neglect(self.limits.write_timeout) => {}
             }
         };
-        tokio::select! {
-            () = finish(connection, leave) => {}
-            () = over => {}
-        }
+        // A client that does not take its leave either is cut.
+        let deserted = activity.desertion(self.grace(), self.limits.write_timeout);
+        finish(connection, leave, deserted).await;
+    }
+
+    /// How long is waited for who has no request under way.
+    fn grace(&self) -> Duration {
+        GRACE.min(self.limits.drain / GRACE_SHARE)
+    }
+
+    fn last_call(&self, draining: &watch::Receiver<bool>) -> LastCall {
+        LastCall::new(draining.clone(), self.limits.drain / BODY_SHARE)
     }
 }
 
@@ -186,6 +205,7 @@ fn answering<S, B>(
     service: S,
     activity: Arc<Activity>,
     begun: Arc<Notify>,
+    last_call: LastCall,
 ) -> impl Service<hyper::Request<Incoming>, Response = hyper::Response<Taken<B>>, Error = Infallible, Future: Send>
 where
     S: Service<hyper::Request<Incoming>, Response = hyper::Response<B>, Error = Infallible, Future: Send>,
@@ -194,15 +214,22 @@ where
     service_fn(move |mut request: hyper::Request<Incoming>| {
         begun.notify_one();
         request.extensions_mut().insert(peer);
-        if request.version() < Version::HTTP_2 {
+        let is_http2 = request.version() >= Version::HTTP_2;
+        if !is_http2 {
             note_body(&mut request, &activity);
         }
-        let answering = activity.begin().map(|answering| (answering, service.call(request)));
+        if !request.body().is_end_stream() {
+            request.extensions_mut().insert(last_call.clone());
+        }
+        let method = request.method().clone();
+        let answering = activity.begin().map(|under_way| (under_way, service.call(request)));
         async move {
             match answering {
-                Some((answering, answer)) => {
-                    let answer = parting(answer.await?, answering.is_receiving());
-                    Ok(answering.answered(answer))
+                Some((under_way, answer)) => {
+                    let answer = parting(answer.await?, &method, under_way.is_receiving());
+                    let is_bare = is_http2 && method == Method::HEAD;
+                    let answer = if is_bare { bare(answer) } else { answer.map(Some) };
+                    Ok(answer.map(|body| Taken::new(body, under_way.answered())))
                 }
                 // The connection is closed at this moment: the client sends it again on another one.
                 None => pending().await,
@@ -220,31 +247,49 @@ fn note_body(request: &mut hyper::Request<Incoming>, activity: &Arc<Activity>) {
     }
 }
 
-/// An answer that refuses a request whose body is still coming says that the connection ends with it: the client is to send no more of
-/// it. Who is to come again soon (429) may keep the connection, if what is left of the body is little.
-fn parting<B>(mut answer: hyper::Response<B>, receiving: bool) -> hyper::Response<B> {
-    let refused = answer.status().is_client_error() && answer.status() != StatusCode::TOO_MANY_REQUESTS;
-    if receiving && refused {
+/// An answer to a request whose body is still coming, and is read by nobody, says that the connection ends with it: the client is to
+/// send no more of it. Who is to come again soon (429) may keep the connection, if what is left of the body is little.
+fn parting<B>(mut answer: hyper::Response<B>, method: &Method, receiving: bool) -> hyper::Response<B> {
+    let unread = answer.status().is_client_error() || matches!(*method, Method::GET | Method::HEAD);
+    if receiving && unread && answer.status() != StatusCode::TOO_MANY_REQUESTS {
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     answer
 }
 
-/// Runs a connection to its end; once `leave` is over it takes no new requests.
-async fn finish(connection: impl GracefulConnection, leave: impl Future<Output = ()>) {
+/// The answer to `HEAD`: its head, which tells how long the body would be (RFC 9110, 9.3.2). Over HTTP/1.1 hyper sees to that, over
+/// HTTP/2 it sends the body too.
+fn bare<B: Body>(answer: hyper::Response<B>) -> hyper::Response<Option<B>> {
+    let (mut head, body) = answer.into_parts();
+    if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
+        head.headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from(length));
+    }
+    hyper::Response::from_parts(head, None)
+}
+
+/// Runs a connection to its end. Once `leave` is over it takes no new requests, and once it is `deserted` then, it is cut.
+async fn finish(
+    connection: impl GracefulConnection,
+    leave: impl Future<Output = ()>,
+    deserted: impl Future<Output = ()>,
+) {
     tokio::pin!(connection);
     tokio::select! {
         _ = connection.as_mut() => return,
         () = leave => connection.as_mut().graceful_shutdown(),
     }
-    let _ = connection.await;
+    tokio::select! {
+        biased; // it says that it leaves, before it is cut
+        _ = connection => {}
+        () = deserted => {}
+    }
 }
 
 /// Returns when a connection is to leave. `begun` tells of its first request: hyper closes a connection that it has read
 /// nothing of, though the client may be sending at this moment.
-async fn told(mut draining: watch::Receiver<bool>, begun: &Notify) {
+async fn told(mut draining: watch::Receiver<bool>, begun: &Notify, grace: Duration) {
     // A sender that is gone means the same.
     let _ = draining.wait_for(|begun| *begun).await;
     // Whoever is silent for so long is cut.
-    let _ = tokio::time::timeout(FIRST_REQUEST, begun.notified()).await;
+    let _ = tokio::time::timeout(grace, begun.notified()).await;
 }

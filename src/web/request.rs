@@ -1,5 +1,6 @@
 //! A request as handlers see it: decoded, with a body that is read on demand, under a cap.
 
+use std::future::pending;
 use std::net::IpAddr;
 use std::ops::Deref;
 use std::pin::{Pin, pin};
@@ -20,6 +21,7 @@ use super::arrival::{Arrival, BodyStream, Head};
 use super::bodies::{Bodies, Room};
 use super::client_address::{client_address, household};
 use super::failure::Failure;
+use super::last_call::LastCall;
 use crate::load_shedder::Permit;
 
 /// One request, which has all that its [`Head`] has. Deliberately not `Debug`: headers hold the token, the body holds a person.
@@ -78,6 +80,14 @@ impl Request {
         self.read(is_json, Failure::unsupported_media, cap_bytes, timeout).await.map(without_byte_order_mark)
     }
 
+    /// Reads the body whatever it is: at most `cap_bytes` of it, within `timeout`.
+    ///
+    /// # Errors
+    /// Why it cannot be taken.
+    pub async fn read_any_body(&mut self, cap_bytes: usize, timeout: Duration) -> Result<Bytes, Failure> {
+        self.read(|_| true, Failure::unsupported_media, cap_bytes, timeout).await
+    }
+
     /// Reads what an HTML form sends: at most `cap_bytes` of it, within `timeout`; its fields in their order.
     pub async fn read_form(
         &mut self,
@@ -102,7 +112,9 @@ impl Request {
         let (mut body, end) = (body.peekable(), Instant::now() + timeout);
         // Over HTTP/2 a body may come unannounced.
         if !announces_body(&self.headers)
-            && unhurried(&mut self.permit, end, Pin::new(&mut body).peek()).await?.is_none()
+            && unhurried(&mut self.permit, end, self.head.last_call.clone(), Pin::new(&mut body).peek())
+                .await?
+                .is_none()
         {
             return Ok(Bytes::new());
         }
@@ -120,12 +132,12 @@ impl Request {
         let announced = announced.and_then(|length| usize::try_from(length).ok());
         let most = announced.map_or(cap_bytes, |length| length.min(cap_bytes));
         self.room = Some(self.bodies.room(self.company, most)?);
-        unhurried(&mut self.permit, end, collect(body, cap_bytes)).await?
+        unhurried(&mut self.permit, end, self.head.last_call.clone(), collect(body, cap_bytes)).await?
     }
 
-    /// Has the answer tell how many keys of the body mean nothing.
-    pub fn note_unknown_keys(&self, count: usize) {
-        self.head.unknown_keys.store(count, Ordering::Relaxed);
+    /// Has the answer tell of so many more keys, or values, of the body that mean nothing.
+    pub fn note_unknown(&self, count: usize) {
+        self.head.unknown_keys.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Puts `bytes` in the place of a body that was read, for whoever reads it next.
@@ -142,14 +154,29 @@ impl Deref for Request {
     }
 }
 
-/// Awaits a part of the body, no longer than to its end. Meanwhile the permit rests: nobody is kept waiting for who sends slowly.
+/// Awaits a part of the body, no longer than to its end, nor than a drain waits for it. Meanwhile the permit rests: nobody is kept waiting
+/// for who sends slowly.
 async fn unhurried<T>(
     permit: &mut Permit,
     end: Instant,
+    last_call: Option<LastCall>,
     part: impl Future<Output = T>,
 ) -> Result<T, Failure> {
-    let mut part = pin!(timeout_at(end, part));
-    let read = match part.as_mut().now_or_never() {
+    let over = async {
+        match last_call {
+            Some(last_call) => last_call.over().await,
+            None => pending().await,
+        }
+    };
+    let part = async {
+        tokio::select! {
+            biased;
+            read = timeout_at(end, part) => read.map_err(|_| Failure::timeout()),
+            () = over => Err(Failure::timeout()),
+        }
+    };
+    let mut part = pin!(part);
+    match part.as_mut().now_or_never() {
         Some(read) => read,
         None => {
             permit.pause();
@@ -157,8 +184,7 @@ async fn unhurried<T>(
             permit.resume();
             read
         }
-    };
-    read.map_err(|_| Failure::timeout())
+    }
 }
 
 /// Collects the body. What comes beyond the cap is not waited for: whether it ends or not, it is too large.

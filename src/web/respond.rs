@@ -7,7 +7,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use hyper::header::{
-    ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, ETAG, GetAll, HeaderName, HeaderValue,
+    ACCEPT, ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, ETAG, GetAll, HeaderName, HeaderValue,
     IF_NONE_MATCH, RETRY_AFTER, VARY,
 };
 use hyper::{HeaderMap, Method, StatusCode};
@@ -185,6 +185,12 @@ impl Reply {
         let Some(tag) = self.headers.get(ETAG).filter(|_| !mark.is_empty()).cloned() else { return self };
         let Ok(text) = tag.to_str() else { return self };
         self.etag(format_args!("{}{mark}", text.trim_matches('"')))
+    }
+
+    /// Tells caches that who asks with another `Accept` is answered otherwise.
+    pub(super) fn varying_by_accept(mut self) -> Self {
+        self.headers.append(VARY, HeaderValue::from_name(ACCEPT));
+        self
     }
 
     /// Keeps a request's place among those under way.

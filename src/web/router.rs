@@ -27,6 +27,13 @@ pub struct Route<H> {
     pub handler: H,
 }
 
+impl<H> Route<H> {
+    /// Whether the editions may answer differently. What asks for no token is the same in both.
+    pub fn differs_by_edition(&self) -> bool {
+        self.editions == Editions::All && self.scope != Scope::None
+    }
+}
+
 /// A compiled route table.
 #[derive(Debug)]
 pub struct Router<H> {

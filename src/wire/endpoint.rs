@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -11,7 +12,7 @@ use super::breaker::{Breaker, BreakerRules, BreakerState, Turn};
 use super::call::{Call, Reply};
 use super::error::{CallError, Failed};
 use super::figures::Figures;
-use super::late::LateWatch;
+use super::late::{LateEar, LateWatch};
 use super::panel::Panel;
 use super::pool::{Pool, Prepared};
 use super::retry::{RetryBudget, RetryRules};
@@ -25,7 +26,7 @@ pub struct EndpointRules {
     pub breaker: BreakerRules,
     /// When they are sent again.
     pub retry: RetryRules,
-    /// How long an answer is watched for after its deadline, of one call at a time; no time watches none.
+    /// How long an answer is watched for after its deadline, of a sample of calls; no time watches none.
     pub late_patience: Duration,
 }
 
@@ -85,7 +86,7 @@ impl Endpoint {
     pub(super) fn new(pool: Pool, panel: Arc<Panel>, name: &str, rules: EndpointRules) -> Self {
         panel.join();
         let concurrency = rules.concurrency.min(Semaphore::MAX_PERMITS);
-        let late = LateWatch::new(pool.name(), name, rules.late_patience);
+        let late = LateWatch::new(pool.name(), name, rules.late_patience, concurrency);
         Self(Arc::new(Inner {
             figures: Figures::new(pool.name(), name),
             pool,
@@ -103,7 +104,18 @@ impl Endpoint {
     /// Sends a call and reads the whole reply, until `deadline`. On a reply the caller passes judgement with
     /// [`Self::judged`]; an error has been judged.
     pub async fn call(&self, call: Call, deadline: Instant) -> Result<Reply, CallError> {
-        let result = self.0.call(call, deadline).await;
+        self.call_heard(call, deadline, || None).await
+    }
+
+    /// Like [`call`](Self::call); where the deadline passes, and the call is among those whose late answers are watched for, `ear` gives
+    /// what hears of it.
+    pub async fn call_heard(
+        &self,
+        call: Call,
+        deadline: Instant,
+        ear: impl FnOnce() -> Option<LateEar>,
+    ) -> Result<Reply, CallError> {
+        let result = self.0.call(call, deadline, ear).await;
         if let Err(error) = &result {
             self.0.figures.error(*error);
         }
@@ -121,11 +133,6 @@ impl Endpoint {
     /// Says whether a reply made sense. A server's error and garbage are failures; "declined" is none.
     pub fn judged(&self, ok: bool) {
         self.0.judge(ok);
-    }
-
-    /// How long the last calls took in all that ran out of time and were watched; nothing of one whose answer never came.
-    pub fn late(&self) -> Vec<Option<Duration>> {
-        self.0.late.seen()
     }
 
     /// How it stands, for display.
@@ -154,7 +161,12 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Inner {
-    async fn call(&self, call: Call, deadline: Instant) -> Result<Reply, CallError> {
+    async fn call(
+        &self,
+        call: Call,
+        deadline: Instant,
+        ear: impl FnOnce() -> Option<LateEar>,
+    ) -> Result<Reply, CallError> {
         if Instant::now() >= deadline {
             return Err(CallError::NoTime);
         }
@@ -162,7 +174,7 @@ impl Inner {
         let prepared = self.pool.prepare(call)?;
         let _place = self.places.try_acquire().map_err(|_| CallError::Busy)?;
         let under_way = self.admit(deadline)?;
-        let result = self.send(&prepared, idempotent, deadline).await;
+        let result = self.send(&prepared, idempotent, deadline, ear).await;
         under_way.end(&result);
         result
     }
@@ -191,13 +203,19 @@ impl Inner {
         prepared: &Prepared,
         idempotent: bool,
         deadline: Instant,
+        ear: impl FnOnce() -> Option<LateEar>,
     ) -> Result<Reply, CallError> {
         self.retries().call();
         let begun = Instant::now();
-        let too_late = |head| self.late.watch(begun, &self.places, head);
+        let mut ear = Some(ear);
+        let mut too_late = |reply: BoxFuture<'static, Result<Reply, CallError>>| {
+            if let Some(ear) = ear.take() {
+                self.late.watch(begun, &self.places, ear, reply);
+            }
+        };
         let mut sent = 1;
         loop {
-            match self.pool.attempt(prepared, deadline, too_late).await {
+            match self.pool.attempt(prepared, deadline, &mut too_late).await {
                 Ok(reply) => return Ok(Reply { sent, ..reply }),
                 Err(failed) if sent < self.attempts && self.may_repeat(failed, idempotent, deadline) => {
                     sent += 1;

@@ -1,77 +1,81 @@
-//! Answers that come too late: when they would have come, told of a sample of the calls that ran out of time. It is what a longer
-//! deadline would have won.
+//! Answers that come too late: a sample of the calls that ran out of time is waited for beyond it, to tell what a longer deadline
+//! would have won.
 //!
-//! Whoever called has given up and was told so; of a late answer nothing is read but that its head came. At most one call
-//! of a endpoint is watched at a time, and only where the endpoint has a place for it, so that no far side is kept busier than it
-//! may be.
+//! Whoever called has given up and was told so; what comes is handed to its ear, and to nobody else. No more than a sixteenth of what an
+//! endpoint may have under way is watched at a time, and only where the endpoint has a place for it, so that no far side is kept
+//! busier than it may be. Which calls are watched does not depend on what becomes of them.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Histogram, histogram};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
+use super::call::Reply;
+use super::error::CallError;
 use crate::telemetry::metrics::WIRE_LATE_SECONDS;
 
-/// Calls that are told of, the last ones.
-const KEPT: usize = 200;
+/// Out of how many calls that may be under way one may be watched.
+const WATCHED_OF: usize = 16;
+
+/// Calls that are watched at a time, at most.
+const WATCHED_MAX: usize = 4;
+
+/// Hears what became of a call after its deadline: its reply, why there is none, or nothing where it was waited for in vain.
+pub type LateEar = Box<dyn FnOnce(Option<Result<Reply, CallError>>) + Send>;
 
 /// Watches late answers of one endpoint. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct LateWatch {
     /// How long an answer is waited for after its deadline.
     patience: Duration,
-    /// The one that is watched.
-    place: Arc<Semaphore>,
-    seen: Arc<Mutex<VecDeque<Option<Duration>>>>,
+    /// Those that are watched.
+    places: Arc<Semaphore>,
     seconds: Histogram,
 }
 
 impl LateWatch {
-    /// Waits `patience` for answers after their deadline; no time at all watches none.
-    pub(super) fn new(pool: &str, endpoint: &str, patience: Duration) -> Self {
+    /// Waits `patience` for answers after their deadline, of an endpoint that may have `concurrency` calls under way; no time at all
+    /// watches none.
+    pub(super) fn new(pool: &str, endpoint: &str, patience: Duration, concurrency: usize) -> Self {
         let labels = [("pool", pool.to_owned()), ("endpoint", endpoint.to_owned())];
+        let places = if patience.is_zero() { 0 } else { (concurrency / WATCHED_OF).clamp(1, WATCHED_MAX) };
         Self {
             patience,
-            place: Arc::new(Semaphore::new(usize::from(!patience.is_zero()))),
-            seen: Arc::default(),
+            places: Arc::new(Semaphore::new(places)),
             seconds: histogram!(WIRE_LATE_SECONDS, &labels),
         }
     }
 
-    /// Goes on waiting for the head of an answer whose deadline has passed, unless another is waited for or the endpoint has no place:
-    /// `lane_places` are those for its calls.
-    pub(super) fn watch<H>(&self, begun: Instant, lane_places: &Arc<Semaphore>, head: H)
-    where
-        H: Future<Output = bool> + Send + 'static,
+    /// Goes on waiting for an answer whose deadline has passed, where there is somebody to hear of it, unless as many others are
+    /// waited for as may be or the endpoint has no place: `lane_places` are those for its calls.
+    pub(super) fn watch<R>(
+        &self,
+        begun: Instant,
+        lane_places: &Arc<Semaphore>,
+        ear: impl FnOnce() -> Option<LateEar>,
+        reply: R,
+    ) where
+        R: Future<Output = Result<Reply, CallError>> + Send + 'static,
     {
-        let Ok(place) = Arc::clone(&self.place).try_acquire_owned() else { return };
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
         let Ok(lane_place) = Arc::clone(lane_places).try_acquire_owned() else { return };
-        tokio::spawn(self.clone().finish(begun, head, [place, lane_place]));
-    }
-
-    /// How long the last calls that were watched took in all; nothing of one that was waited for in vain.
-    pub(super) fn seen(&self) -> Vec<Option<Duration>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
+        let Some(ear) = ear() else { return };
+        tokio::spawn(self.clone().finish(begun, reply, ear, [place, lane_place]));
     }
 
     async fn finish(
         self,
         begun: Instant,
-        head: impl Future<Output = bool>,
+        reply: impl Future<Output = Result<Reply, CallError>>,
+        ear: LateEar,
         _places: [OwnedSemaphorePermit; 2],
     ) {
-        let came = timeout(self.patience, head).await.unwrap_or(false);
-        let elapsed = came.then(|| begun.elapsed());
-        if let Some(elapsed) = elapsed {
-            self.seconds.record(elapsed.as_secs_f64());
+        let came = timeout(self.patience, reply).await.ok();
+        if matches!(came, Some(Ok(_))) {
+            self.seconds.record(begun.elapsed().as_secs_f64());
         }
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() == KEPT {
-            seen.pop_front();
-        }
-        seen.push_back(elapsed);
+        ear(came);
     }
 }

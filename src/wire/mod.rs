@@ -40,6 +40,7 @@ pub use breaker::{BreakerRules, BreakerState};
 pub use call::{Call, Reply};
 pub use endpoint::{Endpoint, EndpointRules, EndpointState};
 pub use error::{CallError, Phase};
+pub use late::LateEar;
 pub use panel::PanelRules;
 pub use pool::{Pool, PoolRules};
 pub use retry::RetryRules;

@@ -12,8 +12,8 @@ use http_body_util::Full;
 use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Scheme;
 use hyper::{HeaderMap, Method, Request, Uri};
-use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::capture_connection;
+use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use metrics::{Counter, counter};
 use thread_local::ThreadLocal;
@@ -185,12 +185,12 @@ impl Pool {
     }
 
     /// One attempt, until the deadline. `too_late` is given what is left to wait for of a request that was sent, when that has passed:
-    /// whether an answer still comes.
+    /// its answer.
     pub(super) async fn attempt(
         &self,
         prepared: &Prepared,
         deadline: Instant,
-        too_late: impl FnOnce(BoxFuture<'static, bool>),
+        too_late: impl FnOnce(BoxFuture<'static, Result<Reply, CallError>>),
     ) -> Result<Reply, Failed> {
         let mut request = prepared.request();
         let connection = capture_connection(&mut request);
@@ -205,7 +205,7 @@ impl Pool {
         let response = head
             .map_err(|_| {
                 if connected {
-                    too_late(answer.map(|head| head.is_ok()).boxed());
+                    too_late(late_reply(answer, self.0.body).boxed());
                 }
                 let during = if connected { Phase::Head } else { Phase::Connect };
                 Failed { error: CallError::TimedOut { during }, never_sent: !connected }
@@ -217,6 +217,14 @@ impl Pool {
             .map_err(|_| Failed::sent(CallError::TimedOut { during: Phase::Body }))??;
         Ok(Reply { status: head.status, headers: head.headers, body, sent: 1 })
     }
+}
+
+/// The rest of an answer whose deadline has passed.
+async fn late_reply(answer: ResponseFuture, rules: BodyRules) -> Result<Reply, CallError> {
+    let response = answer.await.map_err(|error| Failed::of_request(&error).error)?;
+    let (mut head, body) = response.into_parts();
+    let body = body::whole(body, &mut head.headers, rules).await.map_err(|failed| failed.error)?;
+    Ok(Reply { status: head.status, headers: head.headers, body, sent: 1 })
 }
 
 impl fmt::Debug for Pool {

@@ -11,11 +11,38 @@ import urllib.request
 
 from playwright.sync_api import expect, sync_playwright
 
-from look import LOOKS, faults, look, watched
+from look import LOOKS, fault, faults, look, watched
 
 # How partners of the lead answer, so that offers arrive while the page is open.
 LATER = ["northquill_lending=slow", "oakenvale_direct=slow", "tallowmere_loans=timed_out"]
 COMPLETE = "Every institution has answered."
+# From the smallest phone to a desk, and the widths at which rows of figures break.
+WIDTHS = [320, 360, 390, 480, 560, 640, 760, 900, 1024, 1280]
+# What of a card lies over something else of it, and whether the page is broader than its window.
+UNTIDY = """() => {
+  const untidy = [];
+  const beyond = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+  if (beyond > 0) untidy.push(`it scrolls sideways by ${beyond}`);
+  for (const card of document.querySelectorAll(".cards > li")) {
+    const lines = [];
+    const texts = document.createTreeWalker(card, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+      if (!text.data.trim() || text.parentElement.closest(".unseen") || !text.parentElement.checkVisibility()) continue;
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      for (const at of range.getClientRects()) if (at.width > 1) lines.push([text, at]);
+    }
+    lines.forEach(([text, at], nth) => lines.slice(nth + 1).forEach(([other, there]) => {
+      const across = Math.min(at.right, there.right) - Math.max(at.left, there.left);
+      const down = Math.min(at.bottom, there.bottom) - Math.max(at.top, there.top);
+      const figures = text.parentElement.closest("dd") && other.parentElement.closest("dd");
+      if (text !== other && down > 4 && across > (figures ? -6 : 1)) {
+        untidy.push(`"${text.data.trim()}" runs into "${other.data.trim()}"`);
+      }
+    }));
+  }
+  return untidy;
+}"""
 # A site that is made up here may show what this machine serves.
 FLAGS = ["--no-sandbox", "--disable-features=LocalNetworkAccessChecks"]
 
@@ -77,6 +104,33 @@ def scrolled(page, table):
     assert len(seen) == cards.count(), f"{len(seen)} of {cards.count()} offers were seen"
 
 
+def tidy(browser, table):
+    """Whatever the window's width, nothing lies over anything else, and nobody has to scroll sideways."""
+    for width in WIDTHS:
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto(table["partnerPageUrl"])
+        for untidy in page.evaluate(UNTIDY)[:5]:
+            fault(f"offers at {width} pixels", untidy)
+        page.close()
+
+
+def ended(browser, table):
+    """An offer whose time comes while the page is open stands no more, and is counted no more."""
+    context = browser.new_context()
+    context.clock.install()
+    page = context.new_page()
+    page.goto(table["partnerPageUrl"])
+    state, links = page.locator("#status"), page.locator(".cards .go")
+    expect(state).to_contain_text(COMPLETE, timeout=40_000)
+    before, ending = links.count(), page.locator("[data-ends-in]").count()
+    expect(state).to_have_text(f"{before} offers. {COMPLETE}")
+    assert ending, "no offer ends while its page is open"
+    context.clock.fast_forward(30 * 24 * 3600 * 1000)
+    expect(page.locator(".over")).to_have_count(ending)
+    expect(state).to_have_text(f"{before - ending} offers. {COMPLETE}")
+    context.close()
+
+
 def without_script(browser, table):
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(table["partnerPageUrl"])
@@ -119,6 +173,8 @@ def main():
         scrolled(watched(browser.new_context(), lambda: "scrolled"), cards)
         without_script(browser, slow(api, token, leads))
         framed(browser, everything, out)
+        ended(browser, submit(api, token, leads, "mortgage_purchase"))
+        tidy(browser, everything)
         for scheme, width, height in LOOKS:
             context = browser.new_context(
                 color_scheme="dark" if scheme == "dark" else "light",

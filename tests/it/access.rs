@@ -140,6 +140,8 @@ const MATRIX: &[(&str, &str, Cells)] = &[
     // Its partner is no sample.
     ("get", "/samples/{partner}/{name}", everyone([404; 5])),
     // A partner reports on what it was asked about, whosever it is.
+    // No ask has this address.
+    ("post", "/callbacks/{id}", everyone([404; 5])),
     ("post", "/partnerEvents", partners([422, 201, 201, 201, 201], REFUSED)),
     ("get", "/partnerEvents", partners(REFUSED, [422, 200, 200, 200, 200])),
 ];
@@ -303,7 +305,8 @@ async fn ask(
     record: &Record,
     nth: usize,
 ) -> Answer {
-    let integrations = path.starts_with("/blocking") || path == "/partnerEvents";
+    let integrations =
+        path.starts_with("/blocking") || path.starts_with("/callbacks") || path == "/partnerEvents";
     let base = if integrations { &daemon.integrations } else { &daemon.api };
     let mut url = address(base, path, record);
     if caller == SIGNED {

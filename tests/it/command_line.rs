@@ -53,6 +53,10 @@ async fn eligibility_faults_name_the_attribute_and_suggest_one() {
 "personalInformation.state" = { in = ["Washington"] }
 "loanInformation.loanAmount" = { min = 10, max = 5 }
 "legalInformation.consentsToFcra" = { min = 1 }
+"personalInformation.zipcode" = { prefix_in = ["941", "94105-1804"] }
+"personalInformation.city" = { prefix_in = ["941"] }
+"clientTags.channel" = { in = ["web"] }
+company = { in = ["Acme"] }
 "#;
     let plan = Daemon::with_partners(vec![partner("strict").savings("").and(rules)]);
     let output = plan.command(&["check"]).output().unwrap();
@@ -63,6 +67,10 @@ async fn eligibility_faults_name_the_attribute_and_suggest_one() {
         "got `Washington`",
         "is greater than `max`",
         "does not go with this attribute; wanted: is, present",
+        "`products.savings.eligibility.\"personalInformation.zipcode\".prefix_in[1]` must be one to five digits, got `94105-1804`",
+        "\"personalInformation.city\".prefix_in` does not go with this attribute; wanted: in, not_in, present",
+        "\"clientTags.channel\".in` does not go with this attribute; wanted: any_of, none_of, present",
+        "`products.savings.eligibility.company.in[0]` must be a uuid, got `Acme`",
     ] {
         assert!(told.contains(fault), "{fault} is not in: {told}");
     }

@@ -67,6 +67,7 @@ const PAGES: &[(&str, &str)] = &[
     ("/console/partners", "Partners"),
     ("/console/partners?q=bank", "Partners"),
     ("/console/partners/northquill_lending", "Northquill Lending"),
+    ("/console/partners/northquill_lending/timeouts", "Timeouts of Northquill Lending"),
     ("/console/rateTables", "Rate tables"),
     ("/console/funnel", "Funnel"),
     ("/console/funnel?leads=test&time=year&product=loan", "Funnel"),

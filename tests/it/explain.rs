@@ -199,6 +199,62 @@ async fn assert_document_tells_what_a_company_may_know(daemon: &Daemon, lead: &s
 }
 
 #[tokio::test]
+async fn who_submits_its_tags_and_the_place_decide_and_are_told() {
+    let only = |key: &str, condition: &str| partner(key).loan(&format!("eligibility = {{ {condition} }}"));
+    let daemon = live(vec![
+        only("near", r#""personalInformation.zipcode" = { prefix_in = ["941", "10"] }"#),
+        only("far", r#""personalInformation.zipcode" = { prefix_not_in = ["9"] }"#),
+        only("tagged", r#""clientTags.channel" = { any_of = ["web"] }"#),
+        only("untagged", r#""clientTags.channel" = { none_of = ["web"] }"#),
+        only("others", r#"company = { in = ["7d9f2c1e-33aa-4c7f-8b5d-0a1b2c3d4e5f"] }"#),
+        only("cautious", "loanToIncome = { max = 20 }"),
+    ])
+    .await;
+    let listed = told(&daemon.command(&["token", "list", "--json"]));
+    let company = listed.as_array().unwrap().iter().find(|token| token["company"] == "Live").unwrap();
+    let own = format!("company = {{ in = [\"{}\"] }}", company["companyUuid"].as_str().unwrap());
+    only("ours", &own).write(daemon.partners());
+    assert!(daemon.command(&["reload"]).status.success());
+
+    let lead = LEAD
+        .replace(r#""state": "WA""#, r#""state": "CA", "zipcode": "94105-1804""#)
+        .replace(r#""productTypes""#, r#""financialInformation": {"annualIncome": 40000}, "clientTags": {"channel": ["Web"]}, "productTypes""#);
+    let table = submitted(&daemon, &lead).await;
+    let explained = explained(&daemon, uuid(&table, "leadUuid"));
+    for partner in ["near", "tagged", "ours"] {
+        assert_eq!(seat(&explained, partner)["why"], "offers", "{partner}");
+    }
+    for (partner, attribute, wanted, found) in [
+        (
+            "far",
+            "personalInformation.zipcode",
+            "`personalInformation.zipcode` does not begin with 9",
+            "given (personal)",
+        ),
+        ("untagged", "clientTags.channel", "`clientTags.channel` has none of web", "given (personal)"),
+        (
+            "others",
+            "company",
+            "`company` in 7d9f2c1e-33aa-4c7f-8b5d-0a1b2c3d4e5f",
+            company["companyUuid"].as_str().unwrap(),
+        ),
+        ("cautious", "loanToIncome", "`loanToIncome` at most 20", "25"),
+    ] {
+        let told = seat(&explained, partner);
+        assert_eq!(told["why"], "unmet", "{partner}");
+        let refusal = json!({ "attribute": attribute, "wanted": wanted, "found": found });
+        assert_eq!(told["refusals"], json!([refusal]), "{partner}");
+    }
+
+    // With whom a partner works is not told to clients.
+    let document = document(&daemon, uuid(&table, "leadUuid"), &daemon.confidential).await.json();
+    let others = result(&document, "others");
+    assert_eq!((&others["result"], &others["conditions"]), (&json!("conditions_not_met"), &json!([])));
+    assert_eq!(others["offers"][0]["conditions"], json!([]));
+    assert_eq!(result(&document, "cautious")["conditions"][0]["attribute"], "loanToIncome");
+}
+
+#[tokio::test]
 async fn what_limits_kept_out_is_told_as_it_was_and_to_clients_without_figures() {
     // Open for a minute of the day, twelve hours from now.
     let closed = "schedule = [{ days = [\"mon..sun\"], from = \"FROM\", to = \"TO\" }]";

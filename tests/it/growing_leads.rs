@@ -72,12 +72,39 @@ async fn all_tables_of_a_lead_are_found_oldest_first() {
 async fn of_changes_at_once_none_is_lost() {
     let daemon = daemon().await;
     let lead = daemon.post("/leads", "{}").await.json()["uuid"].as_str().unwrap().to_owned();
-    let tags = (0..12).map(|nth| json!({"clientTags": {"seen": [nth.to_string()]}}));
+    let tags = (0..40).map(|nth| json!({"clientTags": {"seen": [nth.to_string()]}}));
     for answer in join_all(tags.map(|body| patch(&daemon, &lead, body))).await {
         assert_eq!(answer.status, 200);
     }
     let stored = daemon.get(&format!("/leads/{lead}")).await.json();
-    assert_eq!(stored["clientTags"]["seen"].as_array().unwrap().len(), 12);
+    assert_eq!(stored["clientTags"]["seen"].as_array().unwrap().len(), 40);
+}
+
+/// A line has an end, and who finds it there is told so.
+#[tokio::test]
+async fn more_changes_of_one_lead_than_may_wait_are_refused_and_counted() {
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")])
+        .setting("store.changes_per_record", "1")
+        .start()
+        .await;
+    let lead = daemon.post("/leads", "{}").await.json()["uuid"].as_str().unwrap().to_owned();
+    let mut refused = 0;
+    while refused == 0 {
+        let answers = join_all((0..40).map(|_| patch(&daemon, &lead, json!({"deviceId": "d-1"})))).await;
+        for answer in answers.iter().filter(|answer| answer.status != 200) {
+            assert_eq!((answer.status, answer.header("retry-after").is_some()), (503, true));
+            refused += 1;
+        }
+        assert!(refused < answers.len(), "somebody has the turn");
+    }
+    let metrics = daemon.metrics().await;
+    for counted in [
+        format!(r#"offerd_submits_refused_total{{reason="lead_busy"}} {refused}"#),
+        format!(r#"offerd_store_changes_refused_total{{tree="leads",reason="full"}} {refused}"#),
+        "offerd_store_changes_in_line 0".to_owned(),
+    ] {
+        assert!(metrics.contains(&counted), "{counted} is not in:\n{metrics}");
+    }
 }
 
 #[tokio::test]

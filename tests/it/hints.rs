@@ -150,22 +150,27 @@ async fn unknown_keys_are_counted_and_for_who_is_strict_faults_that_name_the_lik
 #[tokio::test]
 async fn who_is_strict_is_told_of_a_sandbox_value_that_brings_nothing_about() {
     let daemon = daemon().await;
-    let lead =
-        json!({"productTypes": ["savings"], "clientTags": {"sandbox": ["slow", "sloww", "bank=sloww"]}});
+    let lead = json!({"productTypes": ["savings"], "clientTags": {"sandbox": ["slow", "sloww", "bank=sloww", "nobody=slow"]}});
     let right =
         json!({"productTypes": ["savings"], "clientTags": {"sandbox": ["approved", "bank=declined"]}});
     let strict = ("prefer", "handling=strict");
-    assert_eq!(submit(&daemon, &[], &lead).await.status, 200);
-    assert_eq!(submit(&daemon, &[strict], &right).await.status, 200);
+    let counted = submit(&daemon, &[], &lead).await;
+    assert_eq!((counted.status, counted.header("unknown-keys")), (200, Some("3")));
+    let right = submit(&daemon, &[strict], &right).await;
+    assert_eq!((right.status, right.header("unknown-keys")), (200, None));
     let refused = submit(&daemon, &[strict], &lead).await;
     assert_eq!(refused.status, 422);
-    assert_eq!(refused.attributes(), ["clientTags.sandbox[1]", "clientTags.sandbox[2]"]);
+    let wrong = [1, 2, 3].map(|nth| format!("clientTags.sandbox[{nth}]"));
+    assert_eq!(refused.attributes(), wrong);
+    let message = refused.json()[2]["message"].clone();
+    assert_eq!(message, "names a partner that is not there: before the = must be a partner's key");
     for value in ["slow", "timed_out", "declined:low_fico"] {
         assert!(refused.json()[0]["message"].as_str().unwrap().contains(value), "{refused:?}");
     }
     // To a live lead it is a tag like any other.
     let live = daemon.with_live_company();
-    assert_eq!(submit(&live, &[strict], &lead).await.status, 200);
+    let taken = submit(&live, &[strict], &lead).await;
+    assert_eq!((taken.status, taken.header("unknown-keys")), (200, None));
 }
 
 /// In v1 by v1's names; where a schema fault is 400, so is this.

@@ -1,11 +1,14 @@
 //! Partners that live elsewhere: asked over HTTP, and never a harm to the rest.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::kit::far_side::{Deed, FarSide};
+use crate::kit::far_side::{Deed, FarSide, Received};
 use crate::kit::partners::{PartnerFile, far_lender, partner};
 use crate::kit::{Daemon, sample};
 
@@ -170,6 +173,87 @@ async fn a_token_is_fetched_once_and_sent_with_each_request() {
     assert!(!log.contains("t0k3n") && !log.contains("s3cret"), "{log}");
 }
 
+/// The value of a header of a request.
+fn header<'r>(request: &'r Received, name: &str) -> &'r str {
+    let prefix = format!("{name}: ");
+    let value = request.head.lines().find_map(|line| line.strip_prefix(prefix.as_str()));
+    value.unwrap_or_else(|| panic!("{name} is not in {}", request.head))
+}
+
+#[tokio::test]
+async fn a_request_is_signed_by_the_recipe_of_its_file() {
+    let far = FarSide::start(|_| offers()).await;
+    let signed = format!(
+        r#"
+secrets = {{ key = {{ file = "{}" }} }}
+query = {{ channel = "'web'" }}
+
+[products.loan.http.headers]
+x-time = "now|date('%s')"
+x-ask = "ask_uuid"
+x-signature = """[request.method, request.path, request.query, now|date('%s'), request.body|sha256|hex]|join('.')|hmac('sha512', secret.key)|base64"""
+"#,
+        secret_file("k3y")
+    );
+    let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/v2/quote"), &signed)]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["loanOffers"].as_array().map(Vec::len), Some(2), "{}", daemon.log());
+    let request = &far.received()[0];
+    let digest: String = ring::digest::digest(&ring::digest::SHA256, request.body.as_bytes())
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let text = format!("POST./v2/quote.channel=web.{}.{digest}", header(request, "x-time"));
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA512, b"k3y");
+    let wanted = STANDARD.encode(ring::hmac::sign(&key, text.as_bytes()));
+    assert_eq!(header(request, "x-signature"), wanted);
+    assert!(uuid::Uuid::parse_str(header(request, "x-ask")).is_ok());
+    assert!(!daemon.log().contains("k3y"));
+}
+
+#[tokio::test]
+async fn a_token_is_had_for_a_signed_assertion_and_fetched_again_when_it_is_refused() {
+    let pair = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap();
+    let granted = AtomicUsize::new(0);
+    let far = FarSide::start(move |request| {
+        if request.head.starts_with("POST /token") {
+            let token = format!("t{}", granted.fetch_add(1, Ordering::SeqCst));
+            return Deed::Json(200, json!({"access_token": token, "expires_in": 3600}).to_string());
+        }
+        let old = request.head.to_lowercase().contains("authorization: bearer t0");
+        if old { Deed::Json(401, json!({"error": "expired_token"}).to_string()) } else { offers() }
+    })
+    .await;
+    let auth = format!(
+        r#"secrets = {{ key = {{ file = "{}" }} }}
+auth = {{ oauth2 = {{ token_url = "{}", client_id = "'us'", client_assertion = "{{'iss': 'us', 'sub': 'us', 'aud': 'far', 'jti': nonce, 'exp': now|date('%s')|int + 300}}|jws('ES256', secret.key, kid='7')", params = {{ resource = "'quotes'" }} }} }}"#,
+        secret_file(&pair.serialize_pem()),
+        far.url("/token"),
+    );
+    let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/quote"), &auth)]).start().await;
+    let offers_of = async |daemon: &Daemon| {
+        daemon.submit_blocking(sample("personal_loan")).await.json()["loanOffers"].as_array().map(Vec::len)
+    };
+    assert_eq!((offers_of(&daemon).await, offers_of(&daemon).await), (Some(0), Some(2)), "{}", daemon.log());
+    let received = far.received();
+    let body: std::collections::HashMap<String, String> =
+        form_urlencoded::parse(received[0].body.as_bytes()).into_owned().collect();
+    assert_eq!(body["client_assertion_type"], "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
+    assert_eq!((body["grant_type"].as_str(), body["resource"].as_str()), ("client_credentials", "quotes"));
+    let parts: Vec<&str> = body["client_assertion"].split('.').collect();
+    let decoded =
+        |part: &str| -> Value { serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap() };
+    assert_eq!(decoded(parts[0]), json!({"alg": "ES256", "kid": "7"}));
+    assert_eq!((&decoded(parts[1])["sub"], &decoded(parts[1])["aud"]), (&json!("us"), &json!("far")));
+    let public = ring::signature::UnparsedPublicKey::new(
+        &ring::signature::ECDSA_P256_SHA256_FIXED,
+        pair.public_key_raw().to_vec(),
+    );
+    let signature = URL_SAFE_NO_PAD.decode(parts[2]).unwrap();
+    assert!(public.verify(format!("{}.{}", parts[0], parts[1]).as_bytes(), &signature).is_ok());
+}
+
 /// A file that holds a secret, for as long as the test's process lives.
 fn secret_file(secret: &str) -> String {
     let path = tempfile::NamedTempFile::new().unwrap().into_temp_path().keep().unwrap();
@@ -305,18 +389,51 @@ fn an_address_that_may_not_be_called_is_a_fault_of_the_file() {
     assert!(told.contains(wanted), "{told}");
 }
 
-#[tokio::test]
-async fn answers_without_the_list_of_offers_are_told_once_in_the_log() {
-    let answer = json!({"quotes": [], "for": "Jane"}).to_string();
-    let far = FarSide::start(move |_| Deed::Json(200, answer.clone())).await;
-    let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;
-    for _ in 0..3 {
-        daemon.submit_blocking(sample("personal_loan")).await;
-    }
+/// How a lender that answers so is explained.
+async fn explained(answer: Deed, keys: &str) -> String {
+    let far = FarSide::start(move |_| answer.clone()).await;
+    let lender = far_lender("far", &far.url("/"), "").replaced("answer = {", &format!("answer = {{ {keys}"));
+    let daemon = Daemon::with_partners(vec![lender]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["loanOffers"], json!([]), "{table}");
+    let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
     let log = daemon.log();
-    let told: Vec<&str> = log.lines().filter(|line| line.contains("has no list of offers")).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("at its top there are for, quotes") && !log.contains("Jane"), "{told:?}");
+    assert!(!log.contains("Jane"), "{log}");
+    String::from_utf8(why.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn what_looks_like_a_decline_and_is_none_is_a_bad_answer_by_name() {
+    let changed = Deed::Json(200, json!({"quotes": [], "for": "Jane"}).to_string());
+    let told = explained(changed.clone(), "").await;
+    assert!(told.contains("its answer could not be read, or was an error"), "{told}");
+    assert!(
+        told.contains("`response.offers`") && told.contains("it is found as far as `response`"),
+        "{told}"
+    );
+    let told = explained(changed, "empty = \"declines\", ").await;
+    assert!(told.contains("has nothing for this lead"), "{told}");
+    let told = explained(Deed::Json(202, json!({"offers": []}).to_string()), "").await;
+    assert!(told.contains("the answer has status 202: what it has comes later"), "{told}");
+    let told = explained(Deed::Json(503, "{}".to_owned()), "").await;
+    assert!(told.contains("status 503"), "{told}");
+}
+
+#[tokio::test]
+async fn a_word_that_the_file_does_not_know_declines_and_is_counted() {
+    let far = FarSide::start(|_| Deed::Json(200, json!({"no": "MOON"}).to_string())).await;
+    let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;
+    let metrics = || async {
+        let metrics = daemon.request(Method::GET, &format!("{}/metrics", daemon.admin), "", "").await;
+        let metrics = String::from_utf8(metrics.body.to_vec()).unwrap();
+        let line = metrics.lines().find(|line| line.starts_with("offerd_partner_undeclared_words_total{"));
+        line.unwrap_or_else(|| panic!("{metrics}")).to_owned()
+    };
+    assert!(metrics().await.ends_with(" 0"));
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert!(metrics().await.ends_with(" 1"));
+    let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&why.stdout).contains("has nothing for this lead"), "{why:?}");
 }
 
 /// A lender that takes an application, and is asked for its offers until it has them.
@@ -339,10 +456,7 @@ every = "{every}"
 "#,
         url = far.url("/applications")
     );
-    let lender = far_lender("slow", &far.url("/applications"), &steps);
-    let text = lender.text();
-    let own = text.split_once("[products.loan.http]\n").unwrap().1.split_once("wire =").unwrap().0.to_owned();
-    lender.replaced(&own, "")
+    stepped("slow", far, &steps)
 }
 
 #[tokio::test]
@@ -387,6 +501,259 @@ async fn one_that_is_still_at_work_at_its_deadline_has_run_out_of_time() {
     let table = daemon.submit_blocking(sample("personal_loan")).await.json();
     assert_eq!(table["pendingResponses"], json!([]), "{table}");
     daemon.logged("the partner was still at work, and there is no time to ask again").await;
+}
+
+/// A buyer of leads that is asked for its bid, and sent the lead if that is chosen.
+fn buyer(key: &str, far: &FarSide, post: &str) -> PartnerFile {
+    let steps = format!(
+        r#"
+[products.loan.http.post]
+{post}
+
+[[products.loan.http.steps]]
+url = "{0}/ping"
+sandbox_url = "{0}/ping"
+json = {{ amount = "lead.loanInformation.loanAmount", state = "lead.personalInformation.state", id = "ask_uuid" }}
+bid = "response.bid"
+keep = {{ ping = "response.ping" }}
+
+[[products.loan.http.steps]]
+url = "{0}/post"
+sandbox_url = "{0}/post"
+json = {{ ping = "kept.ping", price = "kept.bid", ssn = "lead.personalInformation.ssn" }}
+"#,
+        far.url("")
+    );
+    stepped(key, far, &steps)
+}
+
+/// A lender whose calls are these.
+fn stepped(key: &str, far: &FarSide, steps: &str) -> PartnerFile {
+    let lender = far_lender(key, &far.url("/"), steps);
+    let text = lender.text();
+    let own = text.split_once("[products.loan.http]\n").unwrap().1.split_once("wire =").unwrap().0.to_owned();
+    lender.replaced(&own, "")
+}
+
+/// A far side that bids so much, and answers a post with offers.
+async fn bidding(dollars: Value) -> FarSide {
+    FarSide::start(move |request| match request.head.starts_with("POST /ping") {
+        true => Deed::Json(200, json!({"bid": dollars, "ping": "P-7"}).to_string()),
+        false => offers(),
+    })
+    .await
+}
+
+fn posts(far: &FarSide) -> Vec<Received> {
+    far.received().into_iter().filter(|request| request.head.starts_with("POST /post")).collect()
+}
+
+#[tokio::test]
+async fn only_who_is_chosen_by_its_bid_is_sent_the_person_and_the_bid_pays() {
+    let (high, low, floored, none) = (
+        bidding(json!(9.5)).await,
+        bidding(json!("4.20")).await,
+        bidding(json!(1.0)).await,
+        bidding(json!(0)).await,
+    );
+    let daemon = Daemon::with_partners(vec![
+        buyer("high", &high, "best = 1\nwait = \"2s\""),
+        buyer("low", &low, "best = 1"),
+        buyer("floored", &floored, "floor = 5.0"),
+        buyer("none", &none, ""),
+    ])
+    .start()
+    .await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    let offers = table["loanOffers"].as_array().unwrap();
+    assert_eq!(offers.len(), 2, "{table} {}", daemon.log());
+    assert!(
+        offers.iter().all(|offer| offer["originator"]["key"] == "high" && offer["payout"] == 9.5),
+        "{table}"
+    );
+    for far in [&high, &low, &floored, &none] {
+        let pings: Vec<_> =
+            far.received().into_iter().filter(|request| request.head.starts_with("POST /ping")).collect();
+        assert_eq!(pings.len(), 1);
+        assert!(
+            !pings[0].body.contains("536-22-8714")
+                && !pings[0].body.contains(table["leadUuid"].as_str().unwrap())
+        );
+    }
+    assert_eq!([&high, &low, &floored, &none].map(|far| posts(far).len()), [1, 0, 0, 0]);
+    let post: Value = serde_json::from_str(&posts(&high)[0].body).unwrap();
+    assert_eq!(post, json!({"ping": "P-7", "price": 9.5, "ssn": "536-22-8714"}));
+    let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
+    let why = String::from_utf8_lossy(&why.stdout).into_owned();
+    for said in [
+        "its bid of $9.50 was taken",
+        "its bid of $4.20 is number 2 of the bids, and the best 1 are sent the lead",
+        "its bid of $1.00 is below its floor of $5.00",
+        "none, loan   has nothing for this lead",
+    ] {
+        assert!(why.contains(said), "{said} is not in {why}");
+    }
+}
+
+#[tokio::test]
+async fn a_ping_that_names_a_person_is_a_fault_of_the_file() {
+    let far = bidding(json!(1)).await;
+    let named = [
+        "lead.personalInformation.email",
+        "lead.personalInformation",
+        "lead",
+        "lead['personalInformation']['ssn']",
+        "lead_uuid",
+        "lead.clientTags.source",
+    ];
+    let daemon = Daemon::with_partners(vec![partner("prompt").savings("")]).start().await;
+    for name in named {
+        let file = buyer("buyer", &far, "")
+            .replaced("state = \"lead.personalInformation.state\"", &format!("state = \"{name}\""));
+        file.write(daemon.partners());
+        let check = daemon.command(&["check"]);
+        let said = String::from_utf8_lossy(&check.stderr).into_owned();
+        assert_eq!(check.status.code(), Some(64), "{name}: {said}");
+        assert!(
+            said.contains("buyer.toml:") && said.contains("steps[0].json.state` uses "),
+            "{name}: {said}"
+        );
+    }
+    // Nor by way of what is kept for the next call, or of who we are.
+    let keep = ("keep = { ping = \"response.ping\" }", "keep = { ping = \"lead.personalInformation.ssn\" }");
+    let auth = (
+        "[products.loan.http.post]",
+        "[products.loan.http.auth.basic]\nuser = \"lead.personalInformation.email\"\npassword = \"'x'\"\n[products.loan.http.post]",
+    );
+    for ((plain, named), key) in [(keep, "steps[0].keep.ping"), (auth, "auth.basic.user")] {
+        buyer("buyer", &far, "").replaced(plain, named).write(daemon.partners());
+        let check = daemon.command(&["check"]);
+        let said = String::from_utf8_lossy(&check.stderr).into_owned();
+        assert_eq!(check.status.code(), Some(64), "{key}: {said}");
+        assert!(
+            said.contains("buyer.toml:") && said.contains(&format!("{key}` uses `lead.")),
+            "{key}: {said}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_posted_twice_when_the_daemon_is_killed_before_the_post_is_answered() {
+    let far = FarSide::start(|request| match request.head.starts_with("POST /ping") {
+        true => Deed::Json(200, json!({"bid": 7, "ping": "P-7"}).to_string()),
+        false => Deed::Silence,
+    })
+    .await;
+    let daemon =
+        Daemon::with_partners(vec![buyer("buyer", &far, "").replaced("\"3s\"", "\"8s\"")]).start().await;
+    let table = daemon.submit(sample("personal_loan")).await.json();
+    far.until(|received| received.iter().any(|request| request.head.starts_with("POST /post"))).await;
+    let daemon = daemon.kill().start().await;
+    let table = daemon.complete(table["uuid"].as_str().unwrap()).await;
+    assert_eq!(table["loanOffers"], json!([]));
+    assert_eq!(posts(&far).len(), 1);
+    let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
+    let why = String::from_utf8_lossy(&why.stdout).into_owned();
+    assert!(why.contains("was sent the lead before a restart, and what it answered is not known"), "{why}");
+}
+
+#[tokio::test]
+async fn one_that_was_asked_for_its_offers_when_the_daemon_was_killed_is_asked_on_and_not_anew() {
+    let killed = Arc::new(AtomicBool::new(false));
+    let after = Arc::clone(&killed);
+    let far = FarSide::start(move |request| match request.head.starts_with("POST") {
+        true => Deed::Json(202, json!({"id": "A7", "state": "working"}).to_string()),
+        false if after.load(Ordering::SeqCst) => offers(),
+        false => Deed::Json(200, json!({"state": "working"}).to_string()),
+    })
+    .await;
+    let lender = slow_lender(&far, "50ms").replaced("\"3s\"", "\"10s\"");
+    let daemon = Daemon::with_partners(vec![lender]).start().await;
+    let table = daemon.submit(sample("personal_loan")).await.json();
+    far.until(|received| received.iter().any(|request| request.head.starts_with("GET"))).await;
+    let stopped = daemon.kill();
+    killed.store(true, Ordering::SeqCst);
+    let daemon = stopped.start().await;
+    let table = daemon.complete(table["uuid"].as_str().unwrap()).await;
+    assert_eq!(table["loanOffers"].as_array().map(Vec::len), Some(2), "{table} {}", daemon.log());
+    let applications = far.received().iter().filter(|request| request.head.starts_with("POST")).count();
+    assert_eq!(applications, 1, "what was taken up is not sent again");
+}
+
+/// A lender that takes an application, and calls us with its offers.
+fn caller(far: &FarSide, verify: &str) -> PartnerFile {
+    let steps = format!(
+        r#"
+[[products.loan.http.steps]]
+url = "{0}"
+sandbox_url = "{0}"
+json = {{ amount = "lead.loanInformation.loanAmount", reply_to = "callback_url" }}
+
+[[products.loan.http.steps]]
+callback = true
+{verify}
+"#,
+        far.url("/applications")
+    );
+    stepped("caller", far, &steps).replaced("\"3s\"", "\"8s\"")
+}
+
+/// Where a lender was asked to call.
+async fn reply_to(far: &FarSide) -> String {
+    far.until(|received| !received.is_empty()).await;
+    let asked: Value = serde_json::from_str(&far.received()[0].body).unwrap();
+    asked["reply_to"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn one_that_calls_back_is_heard_once_if_it_signs_and_until_its_ask_has_ended() {
+    let far = FarSide::start(|_| Deed::Json(202, json!({"taken": true}).to_string())).await;
+    let verify = format!(
+        "verify = \"header['x-signature'] == body|hmac('sha256', secret.key)|hex\"\n\n[products.loan.http.secrets]\nkey = {{ file = \"{}\" }}",
+        secret_file("k3y")
+    );
+    let daemon = Daemon::with_partners(vec![caller(&far, &verify)]).start().await;
+    let table = daemon.submit(sample("personal_loan")).await.json();
+    let url = reply_to(&far).await;
+    assert!(url.starts_with(&format!("{}/callbacks/", daemon.integrations)), "{url}");
+    let Deed::Json(_, answer) = offers() else { unreachable!("offers are JSON") };
+    let signature =
+        ring::hmac::sign(&ring::hmac::Key::new(ring::hmac::HMAC_SHA256, b"k3y"), answer.as_bytes());
+    let signature: String = signature.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let call = async |url: &str, signature: &str| {
+        let headers = [("x-signature", signature), ("content-type", "application/json")];
+        daemon.request_with(Method::POST, url, "", &headers, answer.clone()).await.status
+    };
+    assert_eq!(call(&url, "0000").await, 403, "a stranger's call is no answer");
+    assert_eq!(call(&url, &signature).await, 204);
+    let table = daemon.complete(table["uuid"].as_str().unwrap()).await;
+    assert_eq!(table["loanOffers"].as_array().map(Vec::len), Some(2), "{table} {}", daemon.log());
+    assert_eq!(call(&url, &signature).await, 410, "a replayed call is too late");
+    let other = format!("{}/callbacks/{}", daemon.integrations, uuid::Uuid::new_v4());
+    assert_eq!(call(&other, &signature).await, 404);
+}
+
+#[tokio::test]
+async fn one_that_calls_back_after_a_kill_is_heard_and_not_asked_again() {
+    let far = FarSide::start(|_| Deed::Json(202, json!({"taken": true}).to_string())).await;
+    let ports = Daemon::with_partners(vec![caller(&far, "")])
+        .setting("integrations.base_url", "https://offers.example");
+    let daemon = ports.start().await;
+    let table = daemon.submit(sample("personal_loan")).await.json();
+    let url = reply_to(&far).await;
+    let path = url.strip_prefix("https://offers.example").unwrap().to_owned();
+    let daemon = daemon.kill().start().await;
+    let Deed::Json(_, answer) = offers() else { unreachable!("offers are JSON") };
+    let url = format!("{}{path}", daemon.integrations);
+    let called =
+        daemon.request_with(Method::POST, &url, "", &[("content-type", "application/json")], answer).await;
+    let table = daemon.complete(table["uuid"].as_str().unwrap()).await;
+    let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
+    // Its first answer may not have been on the disk when the daemon was killed: then nobody knows, and nobody asks again.
+    let unsure = String::from_utf8_lossy(&why.stdout).contains("was sent the lead before a restart");
+    let heard = table["loanOffers"].as_array().map(Vec::len) == Some(2) && called.status == 204;
+    assert!(heard || unsure, "{table} {}", called.status);
+    assert_eq!(far.received().len(), 1);
 }
 
 #[tokio::test]

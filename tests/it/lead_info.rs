@@ -161,7 +161,9 @@ async fn it_is_asked_for_in_the_newer_form_and_told_of_ones_own_leads_only() {
     for (headers, kind) in [
         (&[][..], "missing"),
         (&[("api-version", "2024-01-01")][..], "malformed"),
-        (&[("api-version", "nonsense")][..], "missing"),
+        (&[("api-version", "nonsense")][..], "malformed"),
+        (&[("api-version", "2025-4-1")][..], "malformed"),
+        (&[("api-version", "2025-04-01"), ("api-version", "1.106")][..], "malformed"),
     ] {
         let refused = world.get(&path, headers).await;
         assert_eq!((refused.status, refused.attributes()), (422, vec!["API-Version".to_owned()]));

@@ -236,6 +236,59 @@ async fn a_budget_is_used_up_by_clicks_and_reports_and_given_back_by_revocations
 }
 
 #[tokio::test]
+async fn a_share_of_leads_and_days_are_kept_and_told() {
+    let partners = vec![
+        limited("half", "", "share = 0.5"),
+        limited("later", "", "starts_on = 2100-01-01"),
+        limited("over", "", "ends_on = 2020-12-31"),
+        partner("open").loan(""),
+    ];
+    let daemon = live(partners).await;
+    let named = |nth: u32| format!("7d9f2c1e-33aa-4c7f-8b5d-0a1b2c3d4e{nth:02x}");
+    let lead = |nth: u32| LOAN.replacen('{', &format!("{{\"uuid\":\"{}\",", named(nth)), 1);
+    let mut in_share = Vec::new();
+    for nth in 0..8 {
+        let table = daemon.submit_blocking(&lead(nth)).await.json();
+        if table["loanOffers"].as_array().unwrap().len() == 2 {
+            in_share.push(nth);
+        }
+    }
+    assert_eq!(
+        in_share,
+        [3, 4, 5, 7],
+        "whatever draws otherwise gives leads to others from one build to the next"
+    );
+    for (key, state) in [("half", "active"), ("later", "outsideDays"), ("over", "outsideDays")] {
+        assert_eq!(standing(&daemon, key)["state"], state, "{key}");
+    }
+    assert!(standing(&daemon, "later")["until"].is_string());
+
+    let explained: Value =
+        serde_json::from_str(&run(&daemon, &["explain", &named(0), "--json"]).unwrap()).unwrap();
+    let seats = explained["rateTables"][0]["seats"].as_array().unwrap();
+    let seat = |key: &str| seats.iter().find(|seat| seat["partner"] == key).unwrap();
+    for (key, why, wanted) in [
+        ("half", "share", "a lead in its share of 0.5"),
+        ("later", "dates", "a day from 2100-01-01 on in UTC"),
+        ("over", "dates", "a day up to 2020-12-31 in UTC"),
+    ] {
+        assert_eq!(seat(key)["why"], why);
+        assert_eq!(seat(key)["refusals"].as_array().unwrap().len(), 1, "{key}");
+        assert_eq!(seat(key)["refusals"][0]["wanted"], wanted);
+    }
+
+    // What is not submitted is drawn by the uuid that it brings.
+    let file = daemon.store().join("lead.json");
+    for (nth, is_asked) in [(0, false), (3, true)] {
+        std::fs::write(&file, lead(nth)).unwrap();
+        let told = run(&daemon, &["explain", file.to_str().unwrap(), "--json"]).unwrap();
+        let seats: Value = serde_json::from_str(&told).unwrap();
+        let half = seats.as_array().unwrap().iter().find(|seat| seat["partner"] == "half").unwrap();
+        assert_eq!(half["asked"], is_asked);
+    }
+}
+
+#[tokio::test]
 async fn explain_tells_what_the_running_daemon_has_counted() {
     let partners = vec![
         limited("capped", "", "per_day = 1"),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::future::join_all;
 use hyper::Method;
 use offerd::analytics::Events;
 use offerd::model::EventType;
@@ -156,6 +157,22 @@ async fn a_click_on_a_preview_leads_on_and_is_counted_but_is_of_no_lead() {
 }
 
 #[tokio::test]
+async fn of_clicks_on_a_preview_at_one_time_each_is_counted() {
+    let plan = Daemon::with_partners(vec![partner("lender").loan("")]);
+    let daemon = plan.setting("limits.burst_clicks_per_offer", "1000").start().await;
+    let offer = daemon.get("/offerPreview/loanOffers").await.json()[0].clone();
+    let url = offer["url"].as_str().unwrap();
+    for _ in 0..4 {
+        for answer in join_all((0..40).map(|_| daemon.request(Method::GET, url, "", ""))).await {
+            assert_eq!(answer.status, 302);
+        }
+    }
+    let page = html(&daemon, "/console/partners/lender").await;
+    assert!(page.contains("160 times in the last 30 days"), "{page}");
+    assert!(!daemon.log().contains("could not be counted"), "{}", daemon.log());
+}
+
+#[tokio::test]
 async fn who_clicks_on_a_preview_too_often_is_refused_for_a_while_and_nobody_else() {
     let plan = Daemon::with_partners(vec![partner("lender").loan("")]);
     let plan = plan.setting("limits.trusted_proxies", "127.0.0.1/32");
@@ -177,18 +194,43 @@ async fn who_clicks_on_a_preview_too_often_is_refused_for_a_while_and_nobody_els
 
 #[tokio::test]
 async fn a_preview_leads_on_for_as_long_as_its_offer_stands() {
-    let daemon =
-        Daemon::with_partners(vec![partner("lender").loan(""), partner("bank").savings("")]).start().await;
-    let offer = daemon.get("/offerPreview/savingsOffers").await.json()[0].clone();
-    let (address, until) = offer["url"].as_str().unwrap().split_once("until=").unwrap();
-    let ends: chrono::DateTime<chrono::Utc> = offer["expiresAt"].as_str().unwrap().parse().unwrap();
-    assert_eq!(until, ends.timestamp_millis().to_string());
-    let click = async |url: &str| daemon.request(Method::GET, url, "", "").await;
-    assert_eq!(click(&format!("{address}until={until}")).await.status, 302);
-    let ended = click(&format!("{address}until=1600000000000")).await;
-    assert_eq!((ended.status, ended.header("location")), (410, None));
-    let without = address.trim_end_matches('?');
-    for other in [without.to_owned(), format!("{without}?until=later"), format!("{without}?until=")] {
-        assert_eq!(click(&other).await.status, 302, "{other}");
+    let files = vec![
+        partner("lender").loan(""),
+        partner("bank").savings(""),
+        partner("brief")
+            .savings("")
+            .replaced("minimum_deposit = 0", "minimum_deposit = 0\nvalid_for = \"1h\""),
+    ];
+    let daemon = Daemon::with_partners(files).start().await;
+    let offers = daemon.get("/offerPreview/savingsOffers").await.json();
+    let of = |name: &str| {
+        let mut offers = offers.as_array().unwrap().iter();
+        let offer = offers.find(|offer| offer["partner"]["name"] == name).unwrap();
+        let (address, until) = offer["url"].as_str().unwrap().split_once("?until=").unwrap();
+        let ends: chrono::DateTime<chrono::Utc> = offer["expiresAt"].as_str().unwrap().parse().unwrap();
+        let (told, proof) = until.split_once('-').unwrap();
+        assert_eq!(told, ends.timestamp_millis().to_string());
+        (address.to_owned(), until.to_owned(), ends.timestamp_millis(), proof.to_owned())
+    };
+    let click = async |url: &str, accept: &str| {
+        daemon.request_with(Method::GET, url, "", &[("accept", accept)], "").await
+    };
+    for (name, unproven) in [("bank", 302), ("brief", 410)] {
+        let (address, until, ends_ms, proof) = of(name);
+        assert_eq!(click(&format!("{address}?until={until}"), "*/*").await.status, 302, "{name}");
+        let ended = click(&format!("{address}?until=1600000000000"), "*/*").await;
+        assert_eq!((ended.status, ended.header("location")), (410, None), "{name}");
+        // As addresses were before they told their ends, and before they proved them; and as somebody would write them who likes the offer.
+        let later = ends_ms + 1;
+        for other in
+            ["", "?until=", "?until=abc", &format!("?until={later}"), &format!("?until={later}-{proof}")]
+        {
+            let answer = click(&format!("{address}{other}"), "*/*").await;
+            assert_eq!(answer.status, unproven, "{name} {other}");
+        }
     }
+    let page = click(&of("brief").0, "text/html,*/*;q=0.8").await;
+    assert_eq!((page.status, page.header("content-type")), (410, Some("text/html; charset=utf-8")));
+    let text = String::from_utf8_lossy(&page.body);
+    assert!(text.contains("This offer has ended"), "{text}");
 }

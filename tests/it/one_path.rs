@@ -23,7 +23,10 @@ async fn commands_say_the_same_of_a_running_daemon_and_of_a_stopped_one() {
     let table = daemon.submit_blocking(sample("personal_loan")).await.json();
     let (table, lead) = (table["uuid"].as_str().unwrap(), table["leadUuid"].as_str().unwrap());
     assert!(daemon.command(&["partners", "pause", "prompt_1"]).status.success());
-    let commands: [&[&str]; 16] = [
+    std::fs::write(daemon.file("list.txt"), "ada@example.com\n").unwrap();
+    let listed = ["suppressions", "add", "left_alone", "list.txt", "--kind", "email", "--plain"];
+    assert!(daemon.command(&listed).status.success());
+    let commands: [&[&str]; 19] = [
         &["token", "list"],
         &["token", "list", "--json"],
         &["token", "revoke", NOBODY],
@@ -38,6 +41,9 @@ async fn commands_say_the_same_of_a_running_daemon_and_of_a_stopped_one() {
         &["explain", NOBODY],
         &["lead", "erase", NOBODY],
         &["lead", "export", NOBODY],
+        &["suppressions", "list"],
+        &["suppressions", "list", "--json"],
+        &["suppressions", "remove", "nobody"],
         &["replay", "--since", "1h", "--json"],
         &["key", "rotate", "--new-key-file", "no_key.toml"],
     ];

@@ -72,6 +72,7 @@ async fn what_no_client_calls_is_told_apart() {
         paths.filter(|path| !of_clients.contains_key(*path)).map(String::as_str).collect();
     let wanted = [
         "/",
+        "/callbacks/{id}",
         "/click/{id}",
         "/demo",
         "/demo/{file}",

@@ -304,7 +304,8 @@ async fn a_network_that_can_only_fire_a_url_signs_it() {
     forged[2].1 = "funded".to_owned();
     assert_eq!(world.daemon.request(Method::GET, &url(&forged, &signature), "", "").await.status, 401);
     let signed = url(&query, &signature);
-    assert_eq!(world.daemon.request(Method::HEAD, &signed, "", "").await.status, 200);
+    let head = world.daemon.request(Method::HEAD, &signed, "", "").await;
+    assert_eq!((head.status, head.header("allow")), (405, Some("GET, OPTIONS, POST")));
     assert_eq!(world.actions("applied").await.len(), 0, "HEAD reports nothing");
     for _ in 0..2 {
         let answer = world.daemon.request(Method::GET, &signed, "", "").await;

@@ -210,7 +210,7 @@ fn a_partner_whose_file_prices_its_offers_has_nothing_to_try() {
 #[tokio::test]
 async fn what_is_not_in_an_answer_is_told_with_what_is() {
     let (code, shown, _) = sent(json!({"quotes": [{"term": 36}], "for": "Jane"}).to_string(), &[]).await;
-    assert_eq!(code, Some(0), "{shown}");
+    assert_eq!(code, Some(1), "{shown}");
     let wanted = "`answer.offers` (`response.offers`) is not in the answer; at its top there are for, quotes";
     assert!(shown.contains(wanted), "{shown}");
     let offers =

@@ -144,7 +144,9 @@ async fn a_company_has_so_many_at_once_and_one_that_is_used_up_makes_room() {
     let daemon = plan.start().await;
     let path = given(&daemon, "{}").await;
     let refused = daemon.post(PREFILLS, "{}").await;
-    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("10")));
+    let wait_s: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert_eq!(refused.status, 429);
+    assert!((60..=190).contains(&wait_s), "until the one there is over and swept: {wait_s}");
     let metrics = daemon.metrics().await;
     assert!(metrics.contains(r#"offerd_http_requests_refused_total{reason="company_prefills"} 1"#));
     assert!(metrics.contains("\nofferd_prefills 1\n"));

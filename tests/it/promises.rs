@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// The promise, the file, and the test. S is what must be true at any moment, L what must come true.
-const HELD: [(&str, &str, &str); 46] = [
+const HELD: [(&str, &str, &str); 50] = [
     (S1, "tests/it/crash/campaign.rs", "what_was_acknowledged_survives_kills_at_random_moments"),
     (S1, "tests/it/crash/mod.rs", "a_lead_and_its_complete_table_are_there_after_a_kill_byte_for_byte"),
     (S1, "tests/it/crash/mod.rs", "a_pending_table_goes_on_after_a_kill_with_the_offers_already_shown"),
@@ -30,6 +30,18 @@ const HELD: [(&str, &str, &str); 46] = [
         "tests/it/crash/mod.rs",
         "a_table_whose_deadline_passed_while_the_daemon_was_down_completes_at_once",
     ),
+    (
+        S3,
+        "tests/it/http_partners.rs",
+        "nobody_is_posted_twice_when_the_daemon_is_killed_before_the_post_is_answered",
+    ),
+    (
+        S3,
+        "tests/it/http_partners.rs",
+        "one_that_was_asked_for_its_offers_when_the_daemon_was_killed_is_asked_on_and_not_anew",
+    ),
+    (S3, "tests/it/http_partners.rs", "one_that_calls_back_after_a_kill_is_heard_and_not_asked_again"),
+    (S8, "tests/it/http_partners.rs", "only_who_is_chosen_by_its_bid_is_sent_the_person_and_the_bid_pays"),
     (S4, "tests/it/rate_tables.rs", "the_blocking_answer_is_complete_and_equals_a_later_poll"),
     (S4, "tests/it/crash/campaign.rs", "what_was_acknowledged_survives_kills_at_random_moments"),
     (S5, "tests/it/leads.rs", "of_many_submits_of_one_uuid_at_once_one_wins"),
@@ -84,7 +96,8 @@ const S5: &str = "S5: of duplicate submits one wins";
 const S6: &str =
     "S6: following nextUrl delivers every event once, in arrival order, none younger than an hour";
 const S7: &str = "S7: no SSN, account number or token stands in any log, metric, error or backup";
-const S8: &str = "S8: a company never sees another's records";
+const S8: &str =
+    "S8: a company never sees another's records; a partner that is not chosen never sees the person";
 const S9: &str = "S9: a table is computed under one configuration";
 const L1: &str = "L1: every table completes by its deadline";
 const L2: &str = "L2: after overload leads are taken in again";

@@ -111,7 +111,7 @@ async fn a_daemon_gets_offers_and_the_case_that_a_lead_asks_for() {
     assert!(!shown.contains("Tolliver"), "{shown}");
 
     let list = daemon.request(Method::GET, &sandbox.url, "", "").await.json();
-    assert_eq!(list.as_object().unwrap().len(), 3);
+    assert_eq!(list.as_object().unwrap().len(), 7);
     assert!(list["hazelmoor_lending"].as_array().unwrap().contains(&json!("declined_for_score")), "{list}");
     let unknown = format!("{}/hazelmoor_lending/quotes", sandbox.url);
     let unknown = daemon.request(Method::POST, &unknown, "", "case:of_nobody").await;

@@ -19,6 +19,7 @@ async fn the_admin_listener_tells_life_readiness_and_every_metric() {
         "offerd_http_requests_total",
         "offerd_partner_outcomes_total",
         "offerd_live_rate_tables",
+        "offerd_open_rate_tables",
         "offerd_store_commit_seconds",
     ] {
         assert!(text.contains(metric), "{metric} is not in:\n{text}");

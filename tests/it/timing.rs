@@ -1,10 +1,15 @@
-//! `offerd partners timing`: told from the stored rate tables.
+//! `offerd partners timing`: told from the stored rate tables, and from late answers that were watched for.
+
+use std::sync::Arc;
 
 use hyper::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
 
-use crate::kit::Daemon;
-use crate::kit::partners::partner;
+use crate::console::html;
+use crate::kit::far_side::{Deed, FarSide};
+use crate::kit::partners::{far_lender, partner};
+use crate::kit::{Daemon, sample};
 
 const LEAD: &str = r#"{
     "productTypes": ["loan", "savings"],
@@ -20,7 +25,9 @@ fn timings(output: &std::process::Output) -> Vec<Value> {
 
 #[tokio::test]
 async fn answers_and_silences_are_counted_by_partner_and_product_over_restarts() {
-    let lender = partner("lender").loan("").replaced("timeout = \"10s\"", "timeout = \"500ms\"");
+    let lender = partner("lender")
+        .loan(r#"simulate = { delay = "1ms" }"#)
+        .replaced("timeout = \"10s\"", "timeout = \"500ms\"");
     let daemon = Daemon::with_partners(vec![lender, partner("bank").savings("").loan("")]).start().await;
     for _ in 0..3 {
         assert_eq!(daemon.submit_blocking(LEAD).await.status, 200);
@@ -40,11 +47,19 @@ async fn answers_and_silences_are_counted_by_partner_and_product_over_restarts()
     let bank = of("bank", "savings");
     assert_eq!((&bank["asked"], &bank["offered"], &bank["timedOut"]), (&3.into(), &3.into(), &0.into()));
     assert!(bank["p99Ms"].is_u64());
-    assert_eq!(bank["shorter"][0]["timeoutMs"], 7500);
+    assert_eq!(bank["timeouts"], json!([]), "no timeout matters to who answers at once");
+    let quarter = &lender["timeouts"][0];
+    assert_eq!((&quarter["timeoutMs"], &quarter["percent"]), (&125.into(), &25.into()));
+    assert_eq!((&quarter["offers"]["share"], &quarter["offers"]["low"]), (&0.0.into(), &0.0.into()));
+    assert!(quarter["tablesP95Ms"].as_u64() < lender["timeouts"][3]["tablesP95Ms"].as_u64(), "{lender}");
+    assert_eq!(lender["timeouts"][5]["offers"], Value::Null, "nobody has waited so long");
     assert_eq!(running.len(), 3);
 
     let people = daemon.command(&["partners", "timing"]);
-    assert!(String::from_utf8_lossy(&people.stdout).contains("out of time"));
+    let people = String::from_utf8_lossy(&people.stdout).into_owned();
+    for words in ["out of time", "lender (tests)", "> 500 ms", "of today's offers", "as it is", "not seen"] {
+        assert!(people.contains(words), "{words}: {people}");
+    }
     let nobody = daemon.command(&["partners", "timing", "nope"]);
     assert!(String::from_utf8_lossy(&nobody.stderr).contains("there is no partner `nope`; there are: "));
     assert!(!nobody.status.success());
@@ -54,6 +69,46 @@ async fn answers_and_silences_are_counted_by_partner_and_product_over_restarts()
         running,
         "the store alone says the same"
     );
+}
+
+/// What it would have won is known, though no table takes it in.
+#[tokio::test]
+async fn an_answer_that_comes_too_late_tells_what_a_longer_timeout_would_win() {
+    let told = Arc::new(Notify::new());
+    let answer = json!({"offers": [{"term": 36, "apr": 9.5, "link": "https://far.example/"}]}).to_string();
+    let deed = Deed::JsonWhenTold(Arc::clone(&told), answer);
+    let far = FarSide::start(move |_| deed.clone()).await;
+    let lender = far_lender("far", &far.url("/"), "").replaced("timeout = \"3s\"", "timeout = \"2s\"");
+    let daemon = Daemon::with_partners(vec![lender]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["loanOffers"], json!([]));
+    told.notify_one();
+    let watched = "offerd_wire_late_seconds_count{pool=\"far\",endpoint=\"loan\"} 1";
+    while !daemon.metrics().await.contains(watched) {}
+    let command = ["partners", "timing", "far", "--json"];
+    // It is read aside, once it is there.
+    let far = loop {
+        let row = timings(&daemon.command(&command)).remove(0);
+        if row["watched"] == 1 {
+            break row;
+        }
+    };
+    assert_eq!((&far["timedOut"], &far["tests"]), (&1.into(), &true.into()));
+    assert_eq!(far["p95Ms"], far["seenToMs"], "that is when it came");
+    let offered = |nth: usize| far["timeouts"][nth]["offers"]["share"].clone();
+    assert_eq!((offered(3), offered(5)), (0.0.into(), 1.0.into()), "{far}");
+    let uuid = table["uuid"].as_str().unwrap();
+    assert_eq!(daemon.rate_table(uuid).await.json(), table, "a late offer never enters");
+
+    let page = html(&daemon, "/console/partners/far/timeouts").await;
+    for words in ["1 asks of tests: 0 with offers", "1 ran out of time, of which 1 were watched on"] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let people = daemon.command(&["partners", "timing", "far"]);
+    let people = String::from_utf8(people.stdout).unwrap();
+    for row in ["0.0 % (0.0 to 97.5)", "100.0 % (2.5 to 100.0)"] {
+        assert!(page.contains(row) && people.contains(row), "{row}: {people} {page}");
+    }
 }
 
 #[tokio::test]

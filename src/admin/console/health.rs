@@ -8,6 +8,7 @@ use super::format;
 use super::history::Reading;
 use crate::matching::limiter::State;
 use crate::matching::partner_clients::BreakerState;
+use crate::partner_health::Health;
 use crate::store::{self, ClockStanding};
 use crate::telemetry::metrics;
 
@@ -49,10 +50,11 @@ pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
             last.open_tables,
             app.engine.configuration().rules.live_tables,
             "open",
-            metrics::LIVE_TABLES,
+            metrics::OPEN_TABLES,
         ),
         refused(first, last),
         partners(app),
+        partners_health(app),
         breakers(app),
         reload(last),
     ]
@@ -152,7 +154,7 @@ fn partners(app: &App) -> Check {
     let (active, all) = (of(&[State::Active]), standings.len());
     let paused = of(&[State::PausedByFile, State::PausedByCommand]);
     let capped = of(&[State::Capped, State::OverBudget]);
-    let closed = of(&[State::OutsideSchedule]);
+    let closed = of(&[State::OutsideSchedule, State::OutsideDays]);
     let (class, state) = match active {
         0 => ("bad", "nobody is asked"),
         all_asked if all_asked == all => ("good", "all asked"),
@@ -163,6 +165,23 @@ fn partners(app: &App) -> Check {
     let figures =
         format!("{active} of {all} asked, {paused} paused, {capped} at a cap, {closed} outside schedule");
     Check { name: "Partners", class, state, figures, source: "offerd partners list" }
+}
+
+fn partners_health(app: &App) -> Check {
+    let standings = app.engine.standings();
+    let of = |wanted: Health| standings.iter().filter(|standing| standing.health.health == wanted).count();
+    let unwell = [Health::Silent, Health::Failing, Health::Slow, Health::DecliningMore];
+    let worst = unwell.into_iter().find(|health| of(*health) > 0);
+    let (class, state) = match worst {
+        Some(Health::Silent) => ("bad", "silent"),
+        Some(Health::Failing) => ("bad", "failing"),
+        Some(worst) => ("warn", worst.words()),
+        None if of(Health::Healthy) > 0 => ("good", "as usual"),
+        None => ("idle", "hardly asked"),
+    };
+    let counts = unwell.map(|health| format!("{} {}", of(health), health.words()));
+    let figures = format!("{}, of {}", counts.join(", "), standings.len());
+    Check { name: "Partners’ health", class, state, figures, source: metrics::PARTNER_HEALTH }
 }
 
 fn breakers(app: &App) -> Check {

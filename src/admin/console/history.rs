@@ -10,7 +10,7 @@ use chrono::Utc;
 use super::super::App;
 use super::figures::{Distribution, Figures};
 use crate::telemetry::metrics::{
-    HTTP_REQUEST_SECONDS, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED, LIVE_TABLES, PARTNER_OUTCOMES, RELOADED_AT,
+    HTTP_REQUEST_SECONDS, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED, OPEN_TABLES, PARTNER_OUTCOMES, RELOADED_AT,
     RELOADS, STORE_BROKEN_RECORDS, STORE_COMMIT_SECONDS, STORE_FREE_BYTES, STORE_QUEUE_DEPTH,
     SUBMITS_REFUSED, TABLES_SETTLED,
 };
@@ -158,7 +158,7 @@ impl Reading {
             polls: figures.distribution(HTTP_REQUEST_SECONDS, &[("route", POLL_ROUTE)]),
             commits: figures.distribution(STORE_COMMIT_SECONDS, &[]),
             queue: figures.gauge(STORE_QUEUE_DEPTH).unwrap_or_default(),
-            open_tables: figures.gauge(LIVE_TABLES).unwrap_or_default(),
+            open_tables: figures.gauge(OPEN_TABLES).unwrap_or_default(),
             settled: figures.sum(TABLES_SETTLED, &[]),
             asked: figures.sum(PARTNER_OUTCOMES, &[]),
             offered: figures.sum(PARTNER_OUTCOMES, &[("outcome", "offers")]),

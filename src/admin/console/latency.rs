@@ -6,8 +6,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{self, Chart, Fault, ink};
 use super::format;
-use super::other_timeouts::Late;
+use crate::matching::ask_statistics::survival::Seen;
 use crate::matching::ask_statistics::{End, EndedAsk};
+use crate::matching::late_asks::LateAsk;
 use crate::web::Failure;
 
 /// Bars of the chart.
@@ -35,7 +36,7 @@ pub(super) fn chart(
     id: String,
     title: String,
     asks: &[EndedAsk],
-    late: &Late,
+    late: &[LateAsk],
     timeout: f64,
 ) -> Result<Value, Failure> {
     let bars = bars(asks, late, timeout);
@@ -85,7 +86,7 @@ fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &st
 }
 
 /// The asks by their time, in steps that grow with it.
-fn bars(asks: &[EndedAsk], late: &Late, timeout: f64) -> Vec<Bar> {
+fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<Bar> {
     let in_time = asks.iter().filter_map(|ask| {
         let part = match ask.end {
             End::Offered => 0,
@@ -95,7 +96,8 @@ fn bars(asks: &[EndedAsk], late: &Late, timeout: f64) -> Vec<Bar> {
         };
         Some((f64::from(ask.elapsed_us) / 1e6, part))
     });
-    let late = late.iter().flatten().map(|took| (took.as_secs_f64(), 2));
+    let came = late.iter().filter(|ask| matches!(ask.end, Seen::Offered | Seen::Declined));
+    let late = came.map(|ask| (f64::from(ask.elapsed_us) / 1e6, 2));
     let asks: Vec<(f64, usize)> =
         in_time.chain(late).map(|(time, part)| (time.max(SHORTEST), part)).collect();
     let shortest = asks.iter().fold(timeout / 100.0, |least: f64, (time, _)| least.min(*time));
@@ -121,8 +123,6 @@ fn row(bar: &Bar) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn ask(elapsed_us: u32, end: End) -> EndedAsk {
@@ -134,7 +134,8 @@ mod tests {
         let times = [0, 9, 10, 999, 1_000, 250_000, 3_999_999, 4_000_000, 9_000_000];
         let mut asks = times.map(|elapsed_us| ask(elapsed_us, End::Offered)).to_vec();
         asks.push(ask(7, End::Failed));
-        let bars = bars(&asks, &[Some(Duration::from_secs(20)), None], 4.0);
+        let late = |end| LateAsk { at: 0, test: false, budget_us: 4_000_000, elapsed_us: 20_000_000, end };
+        let bars = bars(&asks, &[late(Seen::Declined), late(Seen::Nothing)], 4.0);
         assert_eq!(bars.iter().map(|bar| bar.counts[0]).sum::<usize>(), times.len());
         assert_eq!(bars.iter().map(|bar| bar.counts[2]).sum::<usize>(), 1);
         assert!(bars[0].from <= SHORTEST && bars[BARS - 1].to > 20.0);

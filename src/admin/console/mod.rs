@@ -3,7 +3,8 @@
 //! # How a page is made
 //! 1. What stands on it is a struct that `Page` is implemented for: its section, its template, how often it is rendered anew.
 //!    Figures come from the metrics (`figures`), from what the engine keeps in memory, or from single records; never from a
-//!    scan of the store, so that a page takes milliseconds however much is stored.
+//!    scan of the store, so that a page takes milliseconds however much is stored. Only what other timeouts would mean
+//!    (`timeouts`) is read from stored tables, for one page at a time, since it is what the command tells.
 //! 2. Its template stands in `templates/`, is listed in `templates`, and makes the inside of `<main>`; `layout.html` is
 //!    around it. An element that changes by itself has an `id` and the attribute `data-live`.
 //! 3. An `async fn(Arc<Visit>) -> Result<View, Failure>` gathers the struct and gives `visit.view(&page)`. A row of
@@ -33,7 +34,6 @@ mod latency;
 mod live;
 mod now;
 mod nowhere;
-mod other_timeouts;
 mod partner;
 mod partners;
 mod rate_tables;
@@ -44,6 +44,7 @@ pub mod sign_in;
 mod standing;
 mod system;
 mod templates;
+mod timeouts;
 mod trend;
 mod view;
 mod visit;
@@ -74,6 +75,7 @@ pub(super) const ROUTES: &[Route<Handler<App>>] = &[
     post("/console/rateTables/{uuid}/reveal", "Reveals what a lead says.", page!(rate_tables::reveal)),
     get("/console/partners", "Who is asked.", page!(partners::show)),
     get("/console/partners/{partner}", "How a partner answers.", page!(partner::show)),
+    get("/console/partners/{partner}/timeouts", "What other timeouts would mean.", page!(timeouts::show)),
     get("/console/partners/{partner}/pause", "Leads back to the partner.", page!(partner::back)),
     post("/console/partners/{partner}/pause", "Takes a partner out.", act!(partner::pause)),
     get("/console/partners/{partner}/resume", "Leads back to the partner.", page!(partner::back)),
@@ -116,6 +118,8 @@ pub(super) struct Console {
     history: history::History,
     /// One permit for each page that is kept open.
     streams: Arc<Semaphore>,
+    /// One permit for the page that is read from stored tables.
+    scans: Arc<Semaphore>,
     stop: watch::Sender<bool>,
 }
 
@@ -128,6 +132,7 @@ impl Console {
             csrf: Uuid::new_v4().to_string(),
             history: history::History::default(),
             streams: Arc::new(Semaphore::new(live::STREAMS)),
+            scans: Arc::new(Semaphore::new(1)),
             stop: watch::channel(false).0,
         }
     }

@@ -116,7 +116,7 @@ fn tiles_of_leads(lately: &Lately, limit: usize) -> Result<[Tile; 4], Failure> {
             unit: "",
             note: format!("of {} at most", format::count(&(limit as f64).into())),
             spark: lately.spark_level(|reading| reading.open_tables)?,
-            metric: metrics::LIVE_TABLES,
+            metric: metrics::OPEN_TABLES,
         },
         Tile {
             name: "Asks of partners ended",

@@ -7,13 +7,13 @@ use minijinja::value::Value;
 use serde::Serialize;
 
 use super::super::{App, pausing};
-use super::other_timeouts::{OtherTimeout, other_timeouts};
 use super::section::Section;
 use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
 use super::view::{Page, View, see};
 use super::visit::Visit;
 use super::{history, latency};
 use crate::matching::ask_statistics::{AskTally, Summary, TROUBLES_KEPT, Trouble};
+use crate::matching::late_asks::LateAsk;
 use crate::matching::pausing::Pausable;
 use crate::matching::preview_ids::PREVIEWED;
 use crate::model::ProductType;
@@ -45,6 +45,9 @@ struct SeatView {
     until: Option<i64>,
     /// Whether this product type alone is paused from the command line, or from here.
     paused: bool,
+    health: Pill,
+    /// What is not as usual.
+    cause: Option<String>,
     /// How it is asked, in words.
     asked_how: &'static str,
     /// Whether it answers at once, so that no timeout matters.
@@ -58,9 +61,6 @@ struct SeatView {
     preview_clicks: Option<u64>,
     summary: Summary,
     chart: Option<Value>,
-    others: Vec<OtherTimeout>,
-    /// Late answers that were watched for.
-    watched: usize,
     /// Oldest first.
     troubles: Vec<Trouble>,
 }
@@ -166,6 +166,8 @@ fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failu
         since: look.standing.since.map(|time| time.timestamp_millis()),
         until: look.standing.until.map(|time| time.timestamp_millis()),
         paused,
+        health: look.health.clone(),
+        cause: look.standing.health.cause.clone(),
         asked_how,
         at_once: seat.answers_at_once(),
         timeout,
@@ -173,10 +175,8 @@ fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failu
         breaker: look.breaker.clone(),
         caps: look.caps.clone(),
         preview_clicks: preview_clicks(app, look),
-        summary: tally.summary(),
+        summary: tally.summary_of(&tally.survival(look.late.iter().map(LateAsk::observed))),
         chart,
-        others: other_timeouts(&tally, &look.late, seat.timeout),
-        watched: look.late.len(),
         troubles: lately.troubles,
     })
 }

@@ -1,5 +1,6 @@
-//! `GET /console/partners`: everybody who may be asked, a row each.
+//! `GET /console/partners`: everybody who may be asked, a row each, the worst first.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,8 @@ use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
 use super::view::{Page, View};
 use super::visit::Visit;
 use crate::matching::ask_statistics::{ASKS_SHOWN, AskTally, Summary};
+use crate::matching::late_asks::LateAsk;
+use crate::partner_health::Health;
 use crate::web::Failure;
 
 #[derive(Debug, Serialize)]
@@ -34,6 +37,12 @@ struct Row {
     name: String,
     products: Vec<&'static str>,
     states: Vec<Pill>,
+    /// How well its worst seat is, and what of it is not as usual.
+    health: Pill,
+    cause: Option<String>,
+    /// How bad that is.
+    #[serde(skip)]
+    badness: u8,
     summary: Summary,
     /// The worst of its breakers; nothing where nobody is called.
     breaker: Option<Breaker>,
@@ -60,7 +69,7 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let fits = |row: &Row| {
         row.key.to_lowercase().contains(&looked_for)
             || row.name.to_lowercase().contains(&looked_for)
-            || row.states.iter().any(|state| state.words.contains(&looked_for))
+            || row.states.iter().chain([&row.health]).any(|state| state.words.contains(&looked_for))
     };
     let rows = all.into_iter().filter(fits).collect();
     let states = states.into_iter().collect();
@@ -77,13 +86,25 @@ fn rows(app: &App) -> Vec<Row> {
         let mut states: Vec<Pill> = of_partner.iter().map(|seat| seat.state.clone()).collect();
         states.sort();
         states.dedup();
+        let badness_of = |seat: &&SeatLook| seat.standing.health.health.badness();
+        // Of those that are as bad, the first: where all are well, not one of which nothing is known, if there is another.
+        let known = |seat: &&SeatLook| seat.standing.health.health == Health::Healthy;
+        let worst = of_partner.iter().rev().max_by_key(|seat| (badness_of(seat), known(seat)));
+        let worst = worst.unwrap_or(&of_partner[0]);
         let caps = of_partner.iter().flat_map(|seat| seat.caps.iter());
         partners.push(Row {
             key: identity.key.clone(),
             name: identity.partner.name.clone(),
             products: of_partner.iter().map(|seat| seat.seat.product_type.as_str()).collect(),
             states,
-            summary: of_partner.iter().flat_map(asks_of).collect::<AskTally>().summary(),
+            health: worst.health.clone(),
+            cause: worst.standing.health.cause.clone(),
+            badness: badness_of(&worst),
+            summary: {
+                let tally: AskTally = of_partner.iter().flat_map(asks_of).collect();
+                let late = of_partner.iter().flat_map(|seat| &seat.late);
+                tally.summary_of(&tally.survival(late.map(LateAsk::observed)))
+            },
             breaker: of_partner
                 .iter()
                 .filter_map(|seat| seat.breaker.clone())
@@ -91,5 +112,6 @@ fn rows(app: &App) -> Vec<Row> {
             cap: caps.max_by(|one, other| one.share.total_cmp(&other.share)).cloned(),
         });
     }
+    partners.sort_by_key(|row| Reverse(row.badness));
     partners
 }

@@ -1,13 +1,14 @@
 //! Where seats stand, in the words and colours of the console.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::matching::Engine;
+use crate::matching::late_asks::LateAsk;
 use crate::matching::limiter::{SeatStanding, State};
 use crate::matching::partner_clients::{BreakerState, EndpointState};
+use crate::partner_health::Health;
 use crate::partners::Seat;
 
 /// A word on a coloured ground.
@@ -58,12 +59,14 @@ pub(super) struct SeatLook {
     pub(super) standing: SeatStanding,
     /// The same in a word.
     pub(super) state: Pill,
+    /// How well it is, in a word.
+    pub(super) health: Pill,
     /// Of one that is called.
     pub(super) breaker: Option<Breaker>,
     /// Its caps.
     pub(super) caps: Vec<Cap>,
-    /// How long late answers took in all, of a sample; nothing of one that never came.
-    pub(super) late: Vec<Option<Duration>>,
+    /// The last asks that ran out of time and whose answer was waited for all the same.
+    pub(super) late: Vec<LateAsk>,
 }
 
 /// Every seat of the book, in its order.
@@ -78,6 +81,7 @@ pub(super) fn of_seats(engine: &Engine) -> Vec<SeatLook> {
         let line = configuration.clients.of(seat);
         SeatLook {
             state: pill(standing.state),
+            health: health(standing.health.health),
             breaker: line.as_ref().map(|line| Breaker::from(line.state())),
             caps: caps(&standing),
             late: line.map(|line| line.late()).unwrap_or_default(),
@@ -91,11 +95,21 @@ pub(super) fn of_seats(engine: &Engine) -> Vec<SeatLook> {
 fn pill(state: State) -> Pill {
     let class = match state {
         State::Active => "good",
-        State::PausedByFile | State::PausedByCommand | State::OutsideSchedule => "idle",
-        State::Capped | State::OverBudget => "warn",
+        State::PausedByFile | State::PausedByCommand | State::OutsideSchedule | State::OutsideDays => "idle",
+        State::Capped | State::OverBudget | State::ListMissing => "warn",
         State::BreakerOpen => "bad",
     };
     Pill { class, words: state.words() }
+}
+
+fn health(health: Health) -> Pill {
+    let class = match health {
+        Health::Healthy => "good",
+        Health::Unknown | Health::NotAsked => "idle",
+        Health::DecliningMore | Health::Slow => "warn",
+        Health::Failing | Health::Silent => "bad",
+    };
+    Pill { class, words: health.words() }
 }
 
 fn caps(standing: &SeatStanding) -> Vec<Cap> {
@@ -111,6 +125,18 @@ fn caps(standing: &SeatStanding) -> Vec<Cap> {
             false,
         ),
         cap("asks today", standing.asked_today.into(), standing.per_day.map(Into::into), false),
+        cap(
+            "asks this week",
+            standing.asked_this_week.unwrap_or(0).into(),
+            standing.per_week.map(Into::into),
+            false,
+        ),
+        cap(
+            "asks this month",
+            standing.asked_this_month.unwrap_or(0).into(),
+            standing.per_month.map(Into::into),
+            false,
+        ),
         cap("payouts today", standing.owed_today, standing.per_day_budget, true),
     ];
     caps.into_iter().flatten().collect()

@@ -23,6 +23,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("rate_tables.html", include_str!("templates/rate_tables.html")),
     ("rate_table.html", include_str!("templates/rate_table.html")),
     ("partner.html", include_str!("templates/partner.html")),
+    ("timeouts.html", include_str!("templates/timeouts.html")),
     ("partners.html", include_str!("templates/partners.html")),
     ("sign_in.html", include_str!("templates/sign_in.html")),
     ("handbook.html", include_str!("templates/handbook.html")),

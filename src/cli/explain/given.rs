@@ -14,17 +14,23 @@ use crate::cli::page;
 use crate::config::Settings;
 use crate::hindsight::dry_run::{DryRunSeat, dry_run};
 use crate::matching::limiter::SeatStanding;
+use crate::matching::suppressions::OnLists;
 use crate::partners::Book;
 
 /// Explains the lead of a file.
 pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) -> Result<(), String> {
     let (_, lead) = read_lead(Path::new(&arguments.lead))?;
     arguments.check_partner(book)?;
-    let standings: Vec<SeatStanding> = match AdminClient::of_daemon(settings).await? {
-        Some(daemon) => daemon.ask(Method::GET, "/partners").await?,
-        None => Vec::new(),
-    };
-    let seats = dry_run(book, &standings, settings.matching.partners_per_lead, &lead, Utc::now());
+    let (standings, on_lists): (Vec<SeatStanding>, Option<OnLists>) =
+        match AdminClient::of_daemon(settings).await? {
+            Some(daemon) => {
+                let standings = daemon.ask(Method::GET, "/partners").await?;
+                (standings, Some(daemon.post("/suppressions/naming", &lead).await?))
+            }
+            None => (Vec::new(), None),
+        };
+    let most = settings.matching.partners_per_lead;
+    let seats = dry_run(book, &standings, on_lists.as_ref(), most, &lead, Utc::now());
     if arguments.json {
         let wanted: Vec<&DryRunSeat> = wanted(&seats, arguments).collect();
         page::print_json(&wanted)?;

@@ -200,7 +200,13 @@ async fn send(
     }
     match reading.answered {
         Answered::Offers(quotes) if quotes.is_empty() => page::print("no offers"),
-        Answered::Offers(quotes) => page::print_table(offers(seat, &quotes)?),
+        Answered::Offers(quotes) => {
+            for (nth, doubt) in quotes.iter().enumerate().filter_map(|(nth, quote)| Some((nth, quote.doubt?)))
+            {
+                page::print(format_args!("offer {nth} of those that are shown is in doubt: {doubt}"));
+            }
+            page::print_table(offers(seat, &quotes)?);
+        }
         Answered::Declined(Some(reason)) => page::print(format_args!("declined: {reason}")),
         Answered::Declined(None) => page::print("declined"),
         Answered::Failed(cause) => {
@@ -219,7 +225,7 @@ fn offers(seat: &Seat, quotes: &[Quote]) -> Result<Table, String> {
         let offer = offer.ok_or("a quote of an offer that the partner does not have")?;
         let mut json = Vec::new();
         let place = OfferPlace { uuid: Uuid::nil(), url: "", rank: nth + 1, made_at: 0 };
-        write_offer(&mut json, &offer.text, quote, place);
+        write_offer(&mut json, quote.own.as_deref().unwrap_or(&offer.text), quote, place);
         match quote.terms {
             Terms::Loan(_) => table.loan_offers.push(read(&json)?),
             Terms::Card(_) => table.credit_card_offers.push(read(&json)?),

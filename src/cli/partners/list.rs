@@ -4,10 +4,13 @@ use comfy_table::{Cell, Color, Table};
 
 use crate::cli::page;
 use crate::matching::limiter::{SeatStanding, State};
+use crate::partner_health::{Health, Judgement};
 
 /// The table of standings.
 pub fn table(standings: &[SeatStanding]) -> Table {
-    let mut table = page::table(["partner", "product", "state", "this minute", "today", "payouts today"]);
+    let header =
+        ["partner", "product", "state", "health", "this minute", "today", "week, month", "payouts today"];
+    let mut table = page::table(header);
     for standing in standings {
         let color = if standing.state == State::Active { Color::Green } else { Color::Yellow };
         let payouts = match standing.per_day_budget {
@@ -18,12 +21,33 @@ pub fn table(standings: &[SeatStanding]) -> Table {
             Cell::new(&standing.partner),
             Cell::new(standing.product_type),
             page::toned(standing.told(), color),
+            health(&standing.health),
             Cell::new(of(standing.asked_this_minute, standing.per_minute)),
             Cell::new(of(standing.asked_today, standing.per_day)),
+            Cell::new(longer(standing)),
             Cell::new(payouts),
         ]);
     }
     table
+}
+
+/// How well it is, with what is not as usual.
+fn health(Judgement { health, cause }: &Judgement) -> Cell {
+    let color = match health {
+        Health::Healthy | Health::Unknown | Health::NotAsked => Color::Green,
+        Health::DecliningMore | Health::Slow => Color::Yellow,
+        Health::Failing | Health::Silent => Color::Red,
+    };
+    let cause = cause.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
+    page::toned(format!("{}{cause}", health.words()), color)
+}
+
+/// Asks of the week and of the month, where they are capped.
+fn longer(standing: &SeatStanding) -> String {
+    let SeatStanding { asked_this_week, per_week, asked_this_month, per_month, .. } = *standing;
+    let counted = [(asked_this_week, per_week), (asked_this_month, per_month)];
+    let counted = counted.into_iter().filter_map(|(count, cap)| Some(of(count?, cap)));
+    counted.collect::<Vec<_>>().join(", ")
 }
 
 fn of(count: u32, cap: Option<u32>) -> String {

@@ -37,12 +37,15 @@ pub enum Command {
 /// What is done with whoever keeps the partners.
 #[derive(Debug, Subcommand)]
 pub enum Standing {
-    /// Show for each partner and product type whether it is asked, and how much of its limits is used
+    /// Show for each partner and product type whether it is asked, how well it is, and how much of its limits is used
     #[command(after_help = "\
 Examples:
   offerd partners list
   offerd partners list --json | jq '.[] | select(.state != \"active\")'
+  offerd partners list --json | jq '.[] | select(.health.cause)'
 
+The worst stand first: silent, failing, slow, declining more than usual. Each is judged by how its asks end now, against how
+they usually end; `unknown` was asked too little in the last half hour, or no daemon runs.
 Asks and payouts are those of live leads: a test counts against no limit.")]
     List {
         /// As JSON
@@ -104,26 +107,7 @@ async fn execute(admin: &AdminClient, command: Standing) -> Result<(), String> {
             let standings = standings(admin).await?;
             if json { page::print_json(&standings)? } else { page::print_table(list::table(&standings)) }
         }
-        Standing::Timing(asked) => {
-            let waiting = progress::waiting("reading stored rate tables");
-            let mut timings: Vec<SeatTiming> =
-                admin.ask(Method::GET, &format!("/partners/timing?since={}", asked.since_ms())).await?;
-            drop(waiting);
-            if let Some(key) = &asked.partner {
-                timings.retain(|timing| timing.partner == *key);
-                if timings.is_empty() {
-                    let standings = standings(admin).await?;
-                    known_among(standings.iter().map(|standing| standing.partner.as_str()), key)?;
-                }
-            }
-            if asked.json {
-                page::print_json(&timings)?;
-            } else if timings.is_empty() {
-                page::print(asked.nobody());
-            } else {
-                page::print_table(timing::table(&timings));
-            }
-        }
+        Standing::Timing(asked) => show_timing(admin, &asked).await?,
         Standing::Pause(which) => {
             let what = which.what();
             let pause: Pause = admin.post("/partners/pause", &what).await?;
@@ -151,6 +135,32 @@ async fn execute(admin: &AdminClient, command: Standing) -> Result<(), String> {
                     ));
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+async fn show_timing(admin: &AdminClient, asked: &timing::Timing) -> Result<(), String> {
+    let waiting = progress::waiting("reading stored rate tables");
+    let mut timings: Vec<SeatTiming> =
+        admin.ask(Method::GET, &format!("/partners/timing?since={}", asked.since_ms())).await?;
+    drop(waiting);
+    if let Some(key) = &asked.partner {
+        timings.retain(|timing| timing.partner == *key);
+        if timings.is_empty() {
+            let standings = standings(admin).await?;
+            known_among(standings.iter().map(|standing| standing.partner.as_str()), key)?;
+        }
+    }
+    if asked.json {
+        page::print_json(&timings)?;
+    } else if timings.is_empty() {
+        page::print(asked.nobody());
+    } else {
+        page::print_table(timing::table(&timings));
+        if let Some(others) = timing::other_timeouts(&timings) {
+            page::print("");
+            page::print_table(others);
         }
     }
     Ok(())

@@ -16,8 +16,11 @@ Examples:
   offerd partners timing --since 7d
   offerd partners timing northquill_lending --json
 
-The last columns tell how many answers with offers a shorter timeout would have lost; `out of time` is what a longer one
-could have won at most. The figures are read from the stored rate tables, so they hold over restarts.")]
+The first table tells how long answers took, those counted that were not waited for: `> 5.6 s` is later than anybody has
+waited. The second tells for each timeout how many asks would end with offers, how many of today's offers it would win
+or lose, each with an interval of 95 %, and within what time half, and 95 of a hundred, of the rate tables would be
+complete. What longer timeouts would win is known of the asks whose late answers a running daemon has watched for. All
+else is read from the stored rate tables, so it holds over restarts.")]
 pub struct Timing {
     /// Only this partner
     #[arg(value_name = "KEY")]
@@ -57,19 +60,23 @@ pub fn table(timings: &[SeatTiming]) -> Table {
         "offers",
         "failed",
         "out of time",
+        "watched on",
         "p50",
         "p95",
         "p99",
     ];
-    let shorter = ["lost at 75 %", "at 50 %", "at 25 %"];
-    let mut table = page::table(header.into_iter().chain(shorter).collect::<Vec<_>>());
+    let mut table = page::table(header.to_vec());
     for timing in timings {
         let share = |part: u64| match timing.asked {
             0 => "–".to_owned(),
             asked => format!("{:.1} %", part as f64 * 100.0 / asked as f64),
         };
-        let mut row = vec![
-            timing.partner.clone(),
+        let within = |time: Option<u64>| match (time, timing.seen_to_ms) {
+            (None, Some(seen_to)) => format!("> {}", millis(Some(seen_to))),
+            (time, _) => millis(time),
+        };
+        table.add_row(vec![
+            partner(timing),
             timing.product_type.to_string(),
             match timing.adapted_timeout_ms {
                 Some(adapted) => format!("{} of {}", millis(Some(adapted)), millis(timing.timeout_ms)),
@@ -80,14 +87,49 @@ pub fn table(timings: &[SeatTiming]) -> Table {
             share(timing.offered),
             share(timing.failed),
             share(timing.timed_out),
-            millis(timing.p50_ms),
-            millis(timing.p95_ms),
-            millis(timing.p99_ms),
-        ];
-        row.extend(timing.shorter.iter().map(|shorter| shorter.lost.to_string()));
-        row.resize(header.len() + 3, "–".to_owned());
-        table.add_row(row);
+            timing.watched.to_string(),
+            within(timing.p50_ms),
+            within(timing.p95_ms),
+            within(timing.p99_ms),
+        ]);
     }
+    aligned(table)
+}
+
+/// The table of other timeouts; `None` where no seat is waited for.
+pub fn other_timeouts(timings: &[SeatTiming]) -> Option<Table> {
+    let header = [
+        "partner",
+        "product",
+        "timeout",
+        "asks with offers",
+        "of today's offers",
+        "tables p50",
+        "tables p95",
+    ];
+    let mut table = page::table(header.to_vec());
+    for timing in timings {
+        for other in &timing.timeouts {
+            table.add_row(vec![
+                partner(timing),
+                timing.product_type.to_string(),
+                format!("{} ({} %)", millis(Some(other.timeout_ms)), other.percent),
+                other.offers_told(),
+                other.change_told(),
+                millis(other.tables_p50_ms),
+                millis(other.tables_p95_ms),
+            ]);
+        }
+    }
+    (!table.is_empty()).then(|| aligned(table))
+}
+
+fn partner(timing: &SeatTiming) -> String {
+    if timing.tests { format!("{} (tests)", timing.partner) } else { timing.partner.clone() }
+}
+
+/// The same with its figures to the right.
+fn aligned(mut table: Table) -> Table {
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }

@@ -48,11 +48,18 @@ pub fn of_table(
     let created_at = DateTime::from_timestamp_millis(table.head().created_at).unwrap_or_default();
     let at = (!table.head().test).then_some(created_at);
     let facts = Facts::new(&record.lead, created_at.date_naive(), record.bands)
-        .with_newer_values(record.newer_values);
+        .with_newer_values(record.newer_values)
+        .submitted_by(record.company)
+        .of_lead(record.uuid);
     let counted = |seat: &Seat| {
         let by = told.kept_out(&seat.identity.key, seat.product_type)?.by;
-        // A schedule that the file shows closed is named once.
-        let told_by_file = by == Some(Denied::Schedule) && !seat.limits.open_at(created_at);
+        // What the file shows too is named once.
+        let told_by_file = match by {
+            Some(Denied::Schedule) => !seat.limits.open_at(created_at),
+            Some(Denied::Dates) => !seat.limits.runs_at(created_at),
+            Some(Denied::Share) => !seat.is_in_share(record.uuid),
+            _ => false,
+        };
         (!told_by_file).then(|| told.refusal(by, seat.product_type))
     };
     // Whom limits left no room is recorded.
@@ -156,6 +163,13 @@ impl<'a> KnownTable<'a> {
             Some(Denied::PerMinute) => ("fewer asks in the minute than its cap", "the cap was reached"),
             Some(Denied::PerDay) => ("fewer asks in the day than its cap", "the cap was reached"),
             Some(Denied::Budget) => ("payouts of the day below its budget", "the budget was reached"),
+            Some(Denied::PerWeek) => ("fewer asks in the week than its cap", "the cap was reached"),
+            Some(Denied::PerMonth) => ("fewer asks in the month than its cap", "the cap was reached"),
+            Some(Denied::Dates) => ("a day between its first and its last", "another day"),
+            Some(Denied::Share) => ("a lead in its share", "not in it"),
+            Some(Denied::Suppressed) => {
+                ("somebody who is on none of its suppression lists", "on one, or one of them was missing")
+            }
             Some(Denied::Exclusive) => {
                 let taker = self.exclusive(product_type).unwrap_or("another one");
                 ("no exclusive partner that takes the lead", taker)
@@ -210,6 +224,8 @@ impl<'a> KnownTable<'a> {
             None if seat.fits_nothing(facts) => Reason::Unmet,
             None if seat.paused => Reason::Paused,
             None if at.is_some_and(|at| !seat.limits.open_at(at)) => Reason::Schedule,
+            None if at.is_some_and(|at| !seat.limits.runs_at(at)) => Reason::Dates,
+            None if at.is_some() && facts.uuid().is_some_and(|lead| !seat.is_in_share(lead)) => Reason::Share,
             None if judged.refusals.is_empty() => Reason::Unlisted,
             None => Reason::Exclusive,
         };

@@ -2,8 +2,8 @@
 //!
 //! The same plan seats it and the same machine builds it, second look and its auction included. What a catalog prices is priced
 //! anew. A partner that is asked over HTTP is taken to answer as it did then; one that was not asked then, to have nothing. An
-//! ask that failed, or that the lead's `sandbox` tag decided, ends as it did. Who was out of room, over a cap or a budget, or
-//! paused from the command line then, still is; schedules and exclusive partners are judged by the files.
+//! ask that failed, or that the lead's `sandbox` tag decided, ends as it did. Who was out of room, over a cap or a budget, paused
+//! from the command line or left out because of a suppression list then, still is; shares, days, schedules and exclusive partners are judged by the files.
 
 use std::sync::Arc;
 
@@ -61,9 +61,14 @@ impl Stored<'_> {
         let head = self.table.head();
         let created_at = DateTime::from_timestamp_millis(head.created_at).unwrap_or_default();
         let facts = Facts::new(&self.record.lead, created_at.date_naive(), self.record.bands)
-            .with_newer_values(self.record.newer_values);
-        let judge = |seats: &[&Seat]| verdicts(seats, most.seats, |seat| self.denied(seat, created_at));
-        let plan = SeatingPlan::new(book.fitting(&facts), head.wants_loans, most.seats, judge);
+            .with_newer_values(self.record.newer_values)
+            .submitted_by(self.record.company)
+            .of_lead(self.record.uuid);
+        let judge = |seats: &[&Seat]| {
+            let denied = seats.iter().map(|seat| self.denied(seat, created_at)).collect();
+            verdicts(seats, most.seats, head.lead, denied)
+        };
+        let plan = SeatingPlan::new(book.fitting(&facts), head.wants_loans, most.seats, head.lead, judge);
 
         let fits = plan.fits;
         let seats: Vec<_> = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
@@ -100,8 +105,18 @@ impl Stored<'_> {
 
     /// What would keep a seat from being asked: what no file says as it was then, its schedule as its file has it.
     fn denied(&self, seat: &Seat, at: DateTime<Utc>) -> Option<Denied> {
-        let is_closed = !self.table.head().test && !seat.limits.open_at(at);
-        is_closed.then_some(Denied::Schedule).or(self.kept_out_then(seat))
+        if !self.table.head().test {
+            if !seat.is_in_share(self.record.uuid) {
+                return Some(Denied::Share);
+            }
+            if !seat.limits.runs_at(at) {
+                return Some(Denied::Dates);
+            }
+            if !seat.limits.open_at(at) {
+                return Some(Denied::Schedule);
+            }
+        }
+        self.kept_out_then(seat)
     }
 
     /// How an ask would end.
@@ -144,7 +159,10 @@ impl Stored<'_> {
             is_seat(&seat.key, seat.product_type)
         });
         let mut reasons = at_first.map(|(_, by)| *by).chain(held_back.map(|(_, by)| *by));
-        reasons.find(|by| !matches!(by, None | Some(Denied::Schedule | Denied::Exclusive)))?
+        reasons.find(|by| match by {
+            None | Some(Denied::Schedule | Denied::Exclusive | Denied::Dates | Denied::Share) => false,
+            Some(_) => true,
+        })?
     }
 }
 

@@ -224,6 +224,8 @@ mod tests {
             terms: Terms::Special(SpecialTerms { payout: 0.0, lot: None }),
             landing_url: None,
             expires_at: None,
+            own: None,
+            doubt: None,
         };
         TableOutcome {
             asked: asked.iter().map(|partner| place(partner)).collect(),

@@ -7,15 +7,34 @@ use crate::matching::Rules;
 
 /// A partner that may be limited, exclusive or second look, beside what it may do.
 fn any_limited_partner(nth: usize) -> impl Strategy<Value = PartnerFile> {
-    let limits = prop::sample::select(vec!["", "per_day = 1", "per_minute = 2", "per_day_budget = 1.0"]);
-    (any_partner(nth), limits, prop::bool::weighted(0.1)).prop_map(|(partner, limits, exclusive)| {
-        let file = partner.text();
-        let product = if file.contains("[products.loan]") { "loan" } else { "other" };
-        let heading = format!("[products.{product}]\n");
-        let exclusive = if exclusive { "exclusive = true\n" } else { "" };
-        let partner = partner.replaced(&heading, &format!("{heading}{exclusive}"));
-        partner.and(&format!("\n[products.{product}.limits]\n{limits}\n"))
-    })
+    let limits = prop::sample::select(vec![
+        "",
+        "per_day = 1",
+        "per_minute = 2",
+        "per_day_budget = 1.0",
+        "per_week = 1",
+        "per_month = 2",
+        "share = 0.5",
+        "starts_on = 2100-01-01",
+        "ends_on = 2000-01-01",
+    ]);
+    let places = prop::sample::select(vec![
+        "",
+        "",
+        "priority = 1\n",
+        "weight = 2.0\n",
+        "priority = 1\nweight = 0.5\n",
+    ]);
+    (any_partner(nth), limits, prop::bool::weighted(0.1), places).prop_map(
+        |(partner, limits, exclusive, places)| {
+            let file = partner.text();
+            let product = if file.contains("[products.loan]") { "loan" } else { "other" };
+            let heading = format!("[products.{product}]\n");
+            let exclusive = if exclusive { "exclusive = true\n" } else { "" };
+            let partner = partner.replaced(&heading, &format!("{heading}{exclusive}{places}"));
+            partner.and(&format!("\n[products.{product}.limits]\n{limits}\n"))
+        },
+    )
 }
 
 /// Who found no place then finds one now where there are more.
@@ -44,9 +63,10 @@ proptest! {
     fn the_same_files_change_nothing_and_every_seat_has_its_reason(
         partners in (0..7_usize).prop_flat_map(|count| (0..count).map(any_limited_partner).collect::<Vec<_>>()),
         leads in 1..5_usize,
+        most in 1..9_usize,
     ) {
         paused(async {
-            let world = World::of(&partners).await;
+            let world = World::with_rules(&partners, Rules { partners_per_lead: most, ..rules() }).await;
             let mut shown = 0;
             for _ in 0..leads {
                 let table = world.submit(Until::Settled).await;

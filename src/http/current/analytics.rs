@@ -71,8 +71,8 @@ pub async fn lead_info(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("leadUuid")?;
     match api_version::named(&context.request.headers)? {
         Some(PROMPT_VERSION) => {}
-        Some(_) => return Err(other_version("")),
-        None => return Err(no_version()),
+        None if !context.request.headers.contains_key(API_VERSION) => return Err(no_version()),
+        _ => return Err(other_version("")),
     }
     let viewer = context.caller()?.viewer();
     let app = Arc::clone(&context.app);

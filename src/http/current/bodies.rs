@@ -68,7 +68,7 @@ fn unknown_keys(request: &Request, known: &KnownKeys, body: &[u8]) -> Vec<ApiErr
         let version = api_version::strict_fault(&request.headers);
         return version.into_iter().chain(known.unknown(body).into_iter().map(fault)).collect();
     }
-    request.note_unknown_keys(known.count_unknown(body));
+    request.note_unknown(known.count_unknown(body));
     Vec::new()
 }
 

@@ -2,32 +2,34 @@
 
 use hyper::header::{ACCEPT, HeaderValue, LOCATION};
 use hyper::{HeaderMap, StatusCode};
+use uuid::Uuid;
 
 use super::offer_pages;
 use crate::http::App;
-use crate::matching::preview::UNTIL;
+use crate::matching::preview_end::{self, UNTIL};
 use crate::records::Unavailable;
-use crate::reports::click::{Click, click};
+use crate::reports::click::{Click, Unrecorded, click};
 use crate::reports::preview_click::preview_click;
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a person may try again when the store cannot be read or written.
 const RETRY_AFTER_S: u32 = 5;
 
+/// The same when many open one offer at once.
+const RETRY_AFTER_CROWDED_S: u32 = 1;
+
 /// Sends a person on to the partner whose offer they opened.
 pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
     let unknown = || Failure::unknown("Offer does not exist");
-    let expired = || Failure::gone("Offer has expired");
     let unavailable = |_: Unavailable| Failure::unreadable(RETRY_AFTER_S);
     let rates = &context.app.click_rates;
     rates.count_address(&context.request)?;
     let offer = context.params.uuid("id").map_err(|_| unknown())?;
     let engine = context.app.matchmaker.engine();
     if let Some(preview) = preview_click(engine, offer) {
-        // An address that was given out before it told until when it stands is as one that stands.
-        let until = context.request.query_value(UNTIL).and_then(|until| until.parse().ok());
-        if until.is_some_and(|until: i64| engine.limiter.now() > until) {
-            return Err(expired());
+        let (ids, told) = (&engine.records.templates.ids, context.request.query_value(UNTIL));
+        if preview_end::is_over(ids, offer, told, preview.is_brief(), engine.limiter.now()) {
+            return ended(&context, None);
         }
         rates.count_preview(&context.request, offer)?;
         return on_to(&preview.record(engine).await).ok_or_else(unknown);
@@ -35,14 +37,22 @@ pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
     let opened = match click(engine, offer).map_err(unavailable)? {
         Click::Offer(opened) => opened,
         Click::Unknown => return Err(unknown()),
-        Click::Expired(company) if is_opened_by_a_person(&context.request.headers) => {
-            return offer_pages::ended_offer(&context.app, company);
-        }
-        Click::Expired(_) => return Err(expired()),
+        Click::Expired(company) => return ended(&context, Some(company)),
     };
     rates.count_offer(offer)?;
-    let url = opened.record(engine).await.map_err(unavailable)?;
+    let url = opened.record(engine).await.map_err(|unrecorded| match unrecorded {
+        Unrecorded::Unavailable => Failure::unreadable(RETRY_AFTER_S),
+        Unrecorded::Crowded => Failure::overloaded(RETRY_AFTER_CROWDED_S),
+    })?;
     on_to(&url).ok_or_else(unknown)
+}
+
+/// What is said of an offer, of this company's if it is one's, that stands no more.
+fn ended(context: &Context<App>, company: Option<Uuid>) -> Result<Reply, Failure> {
+    match is_opened_by_a_person(&context.request.headers) {
+        true => offer_pages::ended_offer(&context.app, company),
+        false => Err(Failure::gone("Offer has expired")),
+    }
 }
 
 /// Whether a page can be read by who asks, as browsers say that open an address.

@@ -59,8 +59,8 @@ fn table(table: stored::TableExplanation) -> RateTableExplanation {
 }
 
 fn partner(seat: stored::SeatExplanation) -> PartnerExplanation {
-    // What is no condition on the lead is a limit of the partner.
-    let of_lead = seat.refusals.into_iter().filter(|refusal| refusal.attribute.is_some());
+    // What is no condition on the lead is a limit of the partner, and so is with whom it works.
+    let of_lead = seat.refusals.into_iter().filter(Refusal::is_of_lead);
     PartnerExplanation {
         partner_uuid: seat.partner_uuid,
         partner_name: seat.name,
@@ -85,7 +85,7 @@ fn offer(offer: stored::OfferExplanation) -> OfferExplanation {
             OfferReason::Unmet => OfferResult::ConditionsNotMet,
             OfferReason::NotAsked => OfferResult::PartnerNotAsked,
         },
-        conditions: offer.refusals.into_iter().map(condition).collect(),
+        conditions: offer.refusals.into_iter().filter(Refusal::is_of_lead).map(condition).collect(),
         uuid: offer.uuid,
     }
 }

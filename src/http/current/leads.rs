@@ -52,6 +52,7 @@ pub fn show_with(context: &Context<App>, newer_steps: bool) -> Result<Reply, Fai
 pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let later = read_lead(&mut context).await?;
+    let mut permit = std::mem::take(&mut context.request.permit);
     let caller = context.caller()?;
     let newer_values = knows_newer_values(&context)?;
     let growth = Growth {
@@ -61,7 +62,7 @@ pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
         newer_values,
         made_since: context.app.mergeable_since(caller),
     };
-    let grown = context.app.matchmaker.grow_lead(growth).await.map_err(refused)?;
+    let grown = context.app.matchmaker.grow_lead(growth, &mut permit).await.map_err(refused)?;
     view(&context, grown.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_values)
 }
 

@@ -3,6 +3,7 @@
 pub mod analytics;
 pub mod api_version;
 pub mod bodies;
+pub mod callbacks;
 pub mod clicks;
 pub mod demo;
 pub mod docs;

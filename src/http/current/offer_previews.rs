@@ -73,6 +73,7 @@ fn reply(
     max_deposit: Option<i64>,
 ) -> Result<Reply, Failure> {
     let newer_values = knows_newer_values(context)?;
-    let preview = Preview { product_type, lead, max_deposit, newer_values };
+    let company = context.caller()?.company;
+    let preview = Preview { product_type, lead, max_deposit, newer_values, company };
     Ok(Reply::json_bytes(preview::show(context.app.matchmaker.engine(), preview)))
 }

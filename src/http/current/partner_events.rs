@@ -1,6 +1,6 @@
 //! `POST /partnerEvents`, `GET /partnerEvents`: what partners report, on the integrations listener.
 
-use hyper::{Method, StatusCode};
+use hyper::StatusCode;
 
 use super::bodies;
 use crate::http::App;
@@ -20,13 +20,10 @@ pub async fn report(mut context: Context<App>) -> Result<Reply, Failure> {
     take_in(context, &report).await
 }
 
-/// Takes in a report whose attributes are query parameters. `HEAD` reports nothing.
+/// Takes in a report whose attributes are query parameters.
 pub async fn report_by_query(context: Context<App>) -> Result<Reply, Failure> {
     let parameters = context.request.query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let report = PartnerReport::from_texts(parameters).map_err(unreadable)?;
-    if context.request.method != Method::GET {
-        return Ok(Reply::empty(StatusCode::OK));
-    }
     // Who can only fire a URL may not know 201.
     Ok(take_in(context, &report).await?.status(StatusCode::OK))
 }

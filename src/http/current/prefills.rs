@@ -13,15 +13,12 @@ use crate::web::{Context, Failure, Reply};
 /// Seconds after which a client may try again when the store cannot be read or written.
 const RETRY_AFTER_S: u32 = 5;
 
-/// Seconds after which there may be room for one more.
-const RETRY_AFTER_FULL_S: u32 = 10;
-
 /// Keeps the data of a lead for somebody who comes back for them. They are checked as those of a lead are.
 pub async fn keep(mut context: Context<App>) -> Result<Reply, Failure> {
     let (company, test) = context.caller().map(|caller| (caller.company, caller.test))?;
-    let place = context.app.prefills.place(company).ok_or_else(|| {
+    let place = context.app.prefills.place(company).map_err(|wait| {
         counter!(HTTP_REQUESTS_REFUSED, "reason" => "company_prefills").increment(1);
-        Failure::too_many_requests(RETRY_AFTER_FULL_S)
+        Failure::too_many_requests(u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).max(1))
     })?;
     let lead = read_lead(&mut context).await?;
     let product_types = asked_for(&lead);

@@ -1,5 +1,8 @@
 //! What the endpoints that take a lead have in common: reading it, and why it is refused.
 
+use std::cell::LazyCell;
+use std::collections::HashSet;
+
 use chrono::Utc;
 
 use super::waiting::is_strict;
@@ -54,12 +57,25 @@ pub(super) async fn read_lead_or_nothing(context: &mut Context<App>) -> Result<L
 }
 
 fn lead_of(context: &Context<App>, body: &[u8]) -> Result<Lead, Failure> {
-    let is_strict_test = context.caller()?.test && is_strict(&context.request.headers);
+    let is_test = context.caller()?.test;
     bodies::read(&context.request, &context.app.known_keys.lead, body, |body| {
         let lead = Lead::read_on(Utc::now().date_naive(), body)?;
-        let faults = if is_strict_test { trigger::faults(&lead) } else { Vec::new() };
+        let faults = if is_test { trigger_faults(context, &lead) } else { Vec::new() };
         if faults.is_empty() { Ok(lead) } else { Err(Unreadable::Faults(faults)) }
     })
+}
+
+/// What of a test's triggers means nothing: faults for who prefers that, else it is counted with the keys that mean nothing.
+fn trigger_faults(context: &Context<App>, lead: &Lead) -> Vec<ApiError> {
+    let configuration = context.app.matchmaker.engine().configuration();
+    let seats = configuration.book.seats();
+    let partners = LazyCell::new(|| seats.iter().map(|seat| &*seat.identity.key).collect::<HashSet<_>>());
+    let is_partner = |key: &str| partners.contains(key);
+    if is_strict(&context.request.headers) {
+        return trigger::faults(lead, is_partner);
+    }
+    context.request.note_unknown(trigger::count_faults(lead, is_partner));
+    Vec::new()
 }
 
 /// A lead with whose it is; the leave to take it in stays with the request.

@@ -93,8 +93,11 @@ pub async fn record_display(app: &App, shown: Shown) -> bool {
     else {
         return false;
     };
-    let written =
-        write_display(app, company, shown, || one_more(app, shown.lead, place(table, number))).await;
+    let place = place(table, number);
+    let written = match app.matchmaker.engine().turn(Tree::Displays, place).await {
+        Ok(_turn) => write_display(app, company, shown, || one_more(app, shown.lead, place)).await,
+        Err(failure) => Err(Unwritten::Failed(failure)),
+    };
     match &written {
         Ok(_) => {}
         Err(Unwritten::Full) => counter!(OFFER_DISPLAYS_CUT).increment(1),

@@ -5,7 +5,7 @@ use utoipa::openapi::Required;
 use utoipa::openapi::path::ParameterIn;
 
 use super::draft::{Draft, text};
-use crate::matching::preview::UNTIL;
+use crate::matching::preview_end::UNTIL;
 use crate::model::{Components, schema};
 use crate::web::Failure;
 
@@ -29,7 +29,7 @@ pub fn operations(_: &mut Components) -> Vec<Draft> {
                 "The uuid of a shown offer.",
                 schema::text("uuid"),
             )
-            .query(UNTIL, "Stands in the `url` of an offer of a preview: its `expiresAt`, Unix milliseconds.", schema::text("int64"))
+            .query(UNTIL, "Stands in the `url` of an offer of a preview: until when it stands, and a proof of that.", text())
             .answers_empty(StatusCode::FOUND, "The way to the partner.")
             .with_header("Location")
             .refuses(Failure::unknown("Offer does not exist"), "No such offer was shown.")

@@ -30,7 +30,7 @@ pub fn described(name: &str) -> (&'static str, Header) {
             ("Table-Deadline", about, schema::text("date-time"))
         }
         "unknown-keys" => {
-            let about = "How many keys of the body mean nothing, where some do.";
+            let about = "How many keys of the body, and of a test values of its tag `sandbox`, mean nothing, where some do.";
             ("Unknown-Keys", about, integer(1, i32::MAX.into()))
         }
         "accept-encoding" => ("Accept-Encoding", "The codings that a body may come in: none.", text()),

@@ -23,7 +23,21 @@ const PATH: &str = "/partnerEvents";
 
 /// The operations.
 pub fn operations(components: &mut Components) -> Vec<Draft> {
-    vec![by_body(components), by_query(components)]
+    vec![by_body(components), by_query(components), callback()]
+}
+
+/// What partners are given to call is their own form, so the body is theirs.
+fn callback() -> Draft {
+    Draft::new(Method::POST, "/callbacks/{id}", TAG, "answerAsk")
+        .about(
+            "For partners whose file says that they answer by calling: the address is `callback_url` of their request, the body what the \
+             file's `answer` reads.",
+        )
+        .parameter(ParameterIn::Path, "id", Required::True, "Stands in the address.", schema::text("uuid"))
+        .answers_empty(StatusCode::NO_CONTENT, "It was taken in.")
+        .refuses(Failure::forbidden("The signature is not that of the partner"), "It is not signed as the partner's file wants it.")
+        .refuses(Failure::unknown("Callback does not exist"), "No ask had this address.")
+        .refuses(Failure::gone("The ask has ended"), "It came too late, or a second time.")
 }
 
 fn by_body(components: &mut Components) -> Draft {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::partner_health::Ending;
 use crate::rate_table::outcome::Outcome;
 
 /// An ask that has ended, in eight bytes.
@@ -45,6 +46,17 @@ impl EndedAsk {
         Some(Self { elapsed_us: micros(elapsed), end, test })
     }
 
+    /// How it ended, where health is judged.
+    pub(super) fn ending(self) -> Option<Ending> {
+        match self.end {
+            End::Offered => Some(Ending::Offered),
+            End::Declined => Some(Ending::Declined),
+            End::Failed => Some(Ending::Failed),
+            End::TimedOut => Some(Ending::TimedOut),
+            End::Late => None,
+        }
+    }
+
     /// What there is still to count of an ask that has timed out before; `None` when it has not been answered since.
     pub fn late(outcome: &Outcome, elapsed: Duration, test: bool) -> Option<Self> {
         let ask = Self::in_time(outcome, elapsed, test)?;
@@ -53,6 +65,6 @@ impl EndedAsk {
 }
 
 /// A time as it is kept of an ask.
-pub(super) fn micros(time: Duration) -> u32 {
+pub(in crate::matching) fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }

@@ -1,10 +1,11 @@
 //! How the asks of each seat have ended lately: one statistic, and what follows from it.
 //!
 //! Of each seat the last asks are kept, with how they ended and how long they took, and its last failures with their cause. The
-//! adaptive timeout follows from them, and the [`Summary`] that people are shown. The same summary is made of the stored tables, as
+//! adaptive timeout follows from them, and the [`Summary`] that people are shown; how well the seat is, is judged by how they end
+//! ([`crate::partner_health`]). The same summary is made of the stored tables, as
 //! far back as these reach ([`crate::hindsight::timing`]).
 //!
-//! It takes 16 KiB of a seat that has been asked often (`ASKS_KEPT`, eight bytes each), and as much again of one that has failed
+//! It takes 16 KiB of a seat that has been asked often (`ASKS_KEPT`, eight bytes each), 20 KiB more at most for its health, and as much again of one that has failed
 //! often ([`TROUBLES_KEPT`], each with a bounded cause). A seat that has left the book keeps its own until the daemon ends.
 //!
 //! Every ask is noted, on every thread of the engine. So a seat is found without a lock, each has a lock of its own, and its metrics
@@ -13,6 +14,7 @@
 mod adaptive_timeout;
 mod ask;
 mod summary;
+pub mod survival;
 #[cfg(test)]
 mod tests;
 
@@ -23,20 +25,25 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use chrono::Utc;
-use metrics::{Counter, Histogram, counter, histogram};
+use metrics::{Counter, Histogram, counter, gauge, histogram};
 use serde::Serialize;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use self::adaptive_timeout::Estimate;
+pub(super) use self::ask::micros;
 pub use self::ask::{End, EndedAsk};
 use self::summary::seconds;
 pub use self::summary::{AskTally, Summary};
+use super::failure_log::{Failed, FailureLog};
 use crate::model::ProductType;
+use crate::partner_health::{AskHistory, Health, Judgement};
 use crate::partners::{Book, Seat, SeatTemplate};
 use crate::rate_table::cause::Cause;
-use crate::rate_table::outcome::AskEnd;
-use crate::records::{Records, reading};
-use crate::telemetry::metrics::{PARTNER_ANSWER_SECONDS, PARTNER_OUTCOMES};
+use crate::rate_table::outcome::{AskEnd, Outcome};
+use crate::records::Records;
+use crate::records::reading::{self, Told};
+use crate::telemetry::metrics::{PARTNER_ANSWER_SECONDS, PARTNER_HEALTH, PARTNER_OUTCOMES};
 
 /// Asks that are kept of a seat.
 const ASKS_KEPT: usize = 2000;
@@ -50,9 +57,22 @@ pub const TROUBLES_KEPT: usize = 50;
 /// How far back stored tables are read at the start, milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The statistics of all seats, by partner. The map is exchanged when a partner is asked for the first time.
-#[derive(Debug, Default)]
-pub struct AskStatistics(ArcSwap<HashMap<String, Arc<OfPartner>>>);
+/// The statistics of all seats.
+#[derive(Debug)]
+pub struct AskStatistics {
+    /// By partner. The map is exchanged when a partner is asked for the first time.
+    partners: ArcSwap<HashMap<String, Arc<OfPartner>>>,
+    /// What times are told from where health is judged.
+    begun: Instant,
+    /// What failed, for the log.
+    pub failures: FailureLog,
+}
+
+impl Default for AskStatistics {
+    fn default() -> Self {
+        Self { partners: ArcSwap::default(), begun: Instant::now(), failures: FailureLog::default() }
+    }
+}
 
 /// The statistics of a partner's seats, by the ordinals of product types.
 type OfPartner = [Mutex<SeatStatistic>; ProductType::ALL.len()];
@@ -68,10 +88,12 @@ struct SeatStatistic {
     troubles: VecDeque<Trouble>,
     /// What its timeout may be shortened to.
     enough: Estimate,
-    /// Time from ask to outcome. Like the counters it is registered when it is first told, so that nothing is shown of what has
-    /// never happened, and held from then on, so that telling it takes no look-up.
+    /// How its asks ended by time: those of live leads, and those of tests.
+    histories: [AskHistory; 2],
+    /// Time from ask to outcome. It is registered when it is first told, and held from then on, so that telling it takes no look-up.
     answer_seconds: Option<Histogram>,
-    /// By the word for the outcome; there are few.
+    /// By the word for the outcome; there are few. Those of a seat in the book are told from the start on, as 0: of one that is
+    /// first seen as 1 no growth is seen.
     outcomes: BTreeMap<&'static str, Counter>,
 }
 
@@ -120,30 +142,58 @@ impl AskStatistics {
     pub fn recalled(records: &Records, book: &Book, now: i64) -> Self {
         let statistics = Self::default();
         if book.seats().iter().any(|seat| seat.adaptive_timeout.is_some()) {
-            reading::each_answer(records, now - DAY_MS, |head, seat, elapsed_ms, outcome| {
+            reading::each_answer(records, now - DAY_MS, |told| {
+                let Told { head, seat, elapsed_ms, outcome, .. } = told;
                 let ask = EndedAsk::in_time(outcome, Duration::from_millis(elapsed_ms), head.test);
-                statistics.with(&seat.key, seat.product_type, |statistic| ask.map(|ask| statistic.keep(ask)));
+                statistics
+                    .with(&seat.key, seat.product_type, |statistic| ask.map(|ask| statistic.recall(ask)));
             });
         }
         statistics
     }
 
+    /// Tells the counters of every seat of a book, as 0 where nothing has happened.
+    pub fn begin(&self, book: &Book) {
+        for seat in book.seats() {
+            self.with(&seat.identity.key, seat.product_type, |statistic| {
+                Outcome::every_word().for_each(|word| statistic.counted(&seat.known_as, word, 0));
+            });
+        }
+    }
+
     /// Notes that a partner has replied, in time or late.
     pub fn replied(&self, seat: &SeatTemplate, noted: Noted<'_>) {
+        let at = self.begun.elapsed();
         self.with(&seat.key, seat.product_type, |statistic| {
             statistic.answer_seconds(seat).record(noted.elapsed.as_secs_f64());
-            statistic.note(seat, noted);
+            statistic.note(seat, noted, at);
         });
+        self.tell(seat, noted);
     }
 
     /// Notes that an ask has ended without a reply.
     pub fn unanswered(&self, seat: &SeatTemplate, noted: Noted<'_>) {
-        self.with(&seat.key, seat.product_type, |statistic| statistic.note(seat, noted));
+        let at = self.begun.elapsed();
+        self.with(&seat.key, seat.product_type, |statistic| statistic.note(seat, noted, at));
+        self.tell(seat, noted);
+    }
+
+    /// Has the log tell of a failure.
+    fn tell(&self, seat: &SeatTemplate, Noted { rate_table, end, late, .. }: Noted<'_>) {
+        if end.outcome.is_failure() && end.outcome.was_asked() && !late {
+            self.failures.note(&Failed {
+                partner: &seat.key,
+                product_type: seat.product_type,
+                rate_table,
+                word: end.outcome.word(),
+                cause: end.cause.as_ref(),
+            });
+        }
     }
 
     /// Counts the outcome of a seat that was not asked after all.
     pub fn not_asked(&self, seat: &SeatTemplate, outcome: &'static str) {
-        self.with(&seat.key, seat.product_type, |statistic| statistic.count(seat, outcome));
+        self.with(&seat.key, seat.product_type, |statistic| statistic.counted(seat, outcome, 1));
     }
 
     /// How long a seat is waited for.
@@ -152,6 +202,31 @@ impl AskStatistics {
         self.with(&seat.identity.key, seat.product_type, |statistic| {
             statistic.enough.timeout(&statistic.asks, rule, seat.timeout)
         })
+    }
+
+    /// How well a seat is, by its asks of live leads; by those of tests as long as no live lead has asked it.
+    pub fn judgement(&self, partner: &str, product_type: ProductType) -> Judgement {
+        let at = self.begun.elapsed();
+        self.with(partner, product_type, |statistic| {
+            let [live, tests] = &statistic.histories;
+            if live.is_empty() { tests.judgement(at) } else { live.judgement(at) }
+        })
+    }
+
+    /// Measures how well every seat is that was ever asked: `health` of those that are in the book, and nothing against others.
+    pub fn measure_health(&self, health: impl Fn(&str, ProductType) -> Option<Health>) {
+        for (partner, seats) in &**self.partners.load() {
+            for (product_type, seat) in ProductType::ALL.iter().zip(&**seats) {
+                let judged = health(partner, *product_type);
+                let known = || !seat.lock().unwrap_or_else(PoisonError::into_inner).outcomes.is_empty();
+                if judged.is_some() || known() {
+                    let badness = judged.map_or(0, Health::badness);
+                    let labels =
+                        [("partner", partner.clone()), ("product_type", product_type.as_str().to_owned())];
+                    gauge!(PARTNER_HEALTH, &labels).set(f64::from(badness));
+                }
+            }
+        }
     }
 
     /// How a seat has behaved since the start.
@@ -166,31 +241,35 @@ impl AskStatistics {
         product_type: ProductType,
         act: impl FnOnce(&mut SeatStatistic) -> T,
     ) -> T {
-        let (known, begun) = (self.0.load(), OnceCell::new());
-        let of_partner = known.get(partner).unwrap_or_else(|| begun.get_or_init(|| self.begin(partner)));
+        let (known, begun) = (self.partners.load(), OnceCell::new());
+        let of_partner =
+            known.get(partner).unwrap_or_else(|| begun.get_or_init(|| self.begin_partner(partner)));
         let statistic = of_partner[usize::from(product_type.ordinal())].lock();
         act(&mut statistic.unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn begin(&self, partner: &str) -> Arc<OfPartner> {
-        self.0.rcu(|known| {
+    fn begin_partner(&self, partner: &str) -> Arc<OfPartner> {
+        self.partners.rcu(|known| {
             let mut known = HashMap::clone(known);
             known.entry(partner.to_owned()).or_default();
             known
         });
-        Arc::clone(&self.0.load()[partner])
+        Arc::clone(&self.partners.load()[partner])
     }
 }
 
 impl SeatStatistic {
-    fn note(&mut self, seat: &SeatTemplate, noted: Noted<'_>) {
+    fn note(&mut self, seat: &SeatTemplate, noted: Noted<'_>, at: Duration) {
         let Noted { rate_table, test, end, elapsed, late } = noted;
         if !late {
-            self.count(seat, end.outcome.word());
+            self.counted(seat, end.outcome.word(), 1);
         }
         let read = if late { EndedAsk::late } else { EndedAsk::in_time };
         let Some(ask) = read(&end.outcome, elapsed, test) else { return };
         self.keep(ask);
+        if let Some(ending) = ask.ending() {
+            self.histories[usize::from(test)].note(at, ending, elapsed);
+        }
         self.shown = ASKS_SHOWN.min(self.shown + 1);
         if let End::Failed | End::TimedOut = ask.end {
             let (at, outcome) = (Utc::now().timestamp_millis(), end.outcome.word());
@@ -206,12 +285,21 @@ impl SeatStatistic {
         })
     }
 
-    fn count(&mut self, seat: &SeatTemplate, outcome: &'static str) {
+    fn counted(&mut self, seat: &SeatTemplate, outcome: &'static str, more: u64) {
         let counted = self.outcomes.entry(outcome).or_insert_with(|| {
             let (partner, product_type) = (seat.key.clone(), seat.product_type.as_str());
             counter!(PARTNER_OUTCOMES, "partner" => partner, "product_type" => product_type, "outcome" => outcome)
         });
-        counted.increment(1);
+        counted.increment(more);
+    }
+
+    /// Keeps an ask of before the start.
+    fn recall(&mut self, ask: EndedAsk) {
+        self.keep(ask);
+        if let Some(ending) = ask.ending() {
+            let elapsed = Duration::from_micros(u64::from(ask.elapsed_us));
+            self.histories[usize::from(ask.test)].recall(ending, elapsed);
+        }
     }
 
     fn keep(&mut self, ask: EndedAsk) {

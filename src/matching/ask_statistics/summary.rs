@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use super::ask::{End, EndedAsk, micros};
+use super::ask::{End, EndedAsk};
+use super::survival::{Observed, Seen, Survival};
 
 /// Ended asks, counted by how they ended and after how many microseconds. It grows with the times that are told apart, not with the
 /// asks: the stored tables tell milliseconds, of which a timeout has few.
@@ -29,15 +30,19 @@ pub struct Summary {
     pub answer_rate: Option<f64>,
     /// Share of the answers that held offers.
     pub offer_rate: Option<f64>,
-    /// Time within which half of the answers came; written in seconds.
+    /// Time within which half of the asks are answered, those counted that ran out of it; `None` where that is later than anybody has
+    /// waited.
     #[serde(serialize_with = "seconds")]
     pub p50: Option<Duration>,
-    /// Time within which 95 of a hundred came.
+    /// Time within which 95 of a hundred are.
     #[serde(serialize_with = "seconds")]
     pub p95: Option<Duration>,
-    /// Time within which 99 of a hundred came.
+    /// Time within which 99 of a hundred are.
     #[serde(serialize_with = "seconds")]
     pub p99: Option<Duration>,
+    /// The longest that an answer was waited for.
+    #[serde(serialize_with = "seconds")]
+    pub seen_to: Option<Duration>,
 }
 
 impl FromIterator<EndedAsk> for AskTally {
@@ -54,15 +59,25 @@ impl AskTally {
         *self.0.entry((ask.end, ask.elapsed_us)).or_default() += 1;
     }
 
-    /// The figures.
+    /// Whether none is counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The figures, as far as the asks themselves tell them.
     pub fn summary(&self) -> Summary {
-        let of = |end: End| self.times(end, 0).map(|(_, count)| count).sum::<u64>();
-        let (offered, failed, timed_out) = (of(End::Offered), of(End::Failed), of(End::TimedOut));
-        let mut answers: Vec<(u32, u64)> =
-            self.times(End::Offered, 0).chain(self.times(End::Declined, 0)).collect();
-        answers.sort_unstable();
-        let answered = answers.iter().map(|(_, count)| count).sum();
+        self.summary_of(&self.survival([]))
+    }
+
+    /// The figures, where this is known of how the asks ended as time went by.
+    pub fn summary_of(&self, survival: &Survival) -> Summary {
+        let of = |end: End| self.times(end).map(|(_, count)| count).sum::<u64>();
+        let (offered, declined) = (of(End::Offered), of(End::Declined));
+        let (failed, timed_out) = (of(End::Failed), of(End::TimedOut));
+        let answered = offered + declined;
         let asked = answered + failed + timed_out;
+        let micros = |micros: u32| Duration::from_micros(u64::from(micros));
+        let within = |share: f64| survival.answered_within(share).map(micros);
         Summary {
             asked,
             answered,
@@ -71,33 +86,33 @@ impl AskTally {
             timed_out,
             answer_rate: (asked > 0).then(|| answered as f64 / asked as f64),
             offer_rate: (answered > 0).then(|| offered as f64 / answered as f64),
-            p50: percentile(&answers, answered, 50),
-            p95: percentile(&answers, answered, 95),
-            p99: percentile(&answers, answered, 99),
+            p50: within(0.5),
+            p95: within(0.95),
+            p99: within(0.99),
+            seen_to: (answered + timed_out > 0).then(|| micros(survival.seen_to_us())),
         }
     }
 
-    /// Answers with offers that another timeout would have lost.
-    pub fn lost_by(&self, timeout: Duration) -> u64 {
-        let later = self.times(End::Offered, micros(timeout).saturating_add(1));
-        later.map(|(_, count)| count).sum()
+    /// How the asks ended as time went by, with what became of those of them that were watched for `beyond` their time.
+    pub fn survival(&self, beyond: impl IntoIterator<Item = Observed>) -> Survival {
+        let asks = self.0.iter().filter_map(|((end, micros), count)| {
+            let end = match end {
+                End::Offered => Seen::Offered,
+                End::Declined => Seen::Declined,
+                End::Failed => Seen::Failed,
+                End::TimedOut => Seen::Nothing,
+                // It is counted among those that timed out.
+                End::Late => return None,
+            };
+            Some(Observed { from_us: None, to_us: *micros, end, count: *count })
+        });
+        asks.chain(beyond).collect()
     }
 
-    /// The times after which asks ended so, from one on, each with how many did.
-    fn times(&self, end: End, from: u32) -> impl Iterator<Item = (u32, u64)> {
-        self.0.range((end, from)..=(end, u32::MAX)).map(|((_, micros), count)| (*micros, *count))
+    /// The times after which asks ended so, each with how many did.
+    fn times(&self, end: End) -> impl Iterator<Item = (u32, u64)> {
+        self.0.range((end, 0)..=(end, u32::MAX)).map(|((_, micros), count)| (*micros, *count))
     }
-}
-
-/// The time within which so many of a hundred answers came, by nearest rank.
-fn percentile(answers: &[(u32, u64)], answered: u64, percent: u64) -> Option<Duration> {
-    let rank = (answered * percent).div_ceil(100);
-    let mut came = 0;
-    let at_rank = answers.iter().find(|(_, count)| {
-        came += count;
-        came >= rank
-    });
-    at_rank.map(|(micros, _)| Duration::from_micros(u64::from(*micros)))
 }
 
 /// Writes a time, if there is one, as seconds.

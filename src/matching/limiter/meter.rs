@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use crate::partners::Limits;
@@ -14,13 +14,19 @@ use crate::rate_table::denied::Denied;
 pub const MINUTE: i64 = 60_000;
 
 /// Milliseconds of a quarter of an hour: the days of every time zone begin and end with one.
-const QUARTER: i64 = 15 * MINUTE;
+pub const QUARTER: i64 = 15 * MINUTE;
 
 /// How far back asks are kept by the minute, so that a clock that steps back a little loses none.
 const MINUTES_KEPT: i64 = 60 * MINUTE;
 
 /// How far back a local day can have begun, with an hour for a change of clocks and one to spare.
 pub const DAY_KEPT: i64 = 26 * 60 * MINUTE;
+
+/// The same of a local week.
+pub const WEEK_KEPT: i64 = 6 * 24 * 60 * MINUTE + DAY_KEPT;
+
+/// The same of a local month.
+pub const MONTH_KEPT: i64 = 30 * 24 * 60 * MINUTE + DAY_KEPT;
 
 /// Parts of a cent that are counted; whole ones, so that a sum does not depend on its order.
 const PER_CENT: f64 = 1e6;
@@ -35,6 +41,16 @@ pub struct Meter {
     posted: Periods,
     /// The local day that was looked at last.
     day: Option<(Tz, Range<i64>)>,
+    week: Option<Running>,
+    month: Option<Running>,
+}
+
+/// The asks of the local week or month that was looked at last: too many quarters to add up for each lead.
+#[derive(Debug, Clone)]
+struct Running {
+    zone: Tz,
+    span: Range<i64>,
+    asks: i64,
 }
 
 impl Meter {
@@ -43,13 +59,20 @@ impl Meter {
         let spare = u32::from(planted(Planted::CapOffByOne));
         let reached =
             |cap: Option<u32>, count: &dyn Fn() -> u32| cap.is_some_and(|cap| count() >= cap + spare);
-        if !limits.schedule.is_empty()
-            && !limits.open_at(DateTime::from_timestamp_millis(at).unwrap_or_default())
-        {
+        if !limits.runs_at(moment(at)) {
+            return Some(Denied::Dates);
+        }
+        if !limits.schedule.is_empty() && !limits.open_at(moment(at)) {
             return Some(Denied::Schedule);
         }
         if reached(limits.per_minute, &|| self.asked_in_minute(at)) {
             return Some(Denied::PerMinute);
+        }
+        if limits.per_month.is_some_and(|cap| self.asked_in_month(limits, at) >= cap + spare) {
+            return Some(Denied::PerMonth);
+        }
+        if limits.per_week.is_some_and(|cap| self.asked_in_week(limits, at) >= cap + spare) {
+            return Some(Denied::PerWeek);
         }
         if limits.per_day.is_none() && limits.per_day_budget.is_none() {
             return None;
@@ -61,10 +84,21 @@ impl Meter {
         limits.per_day_budget.is_some_and(|budget| self.owed_in(&day) >= budget).then_some(Denied::Budget)
     }
 
-    /// Counts asks of a time; less than none are given back.
-    pub fn count(&mut self, at: i64, asks: i64) {
+    /// Counts asks of a time, of which so many milliseconds are kept; less than none are given back.
+    pub fn count(&mut self, at: i64, asks: i64, kept: i64) {
         self.minutes.add(at.div_euclid(MINUTE), asks, MINUTES_KEPT / MINUTE);
-        self.quarters.add(at.div_euclid(QUARTER), asks, DAY_KEPT / QUARTER);
+        self.quarters.add(at.div_euclid(QUARTER), asks, kept / QUARTER);
+        for running in [&mut self.week, &mut self.month].into_iter().flatten() {
+            if running.span.contains(&at) {
+                running.asks += asks;
+            }
+        }
+    }
+
+    /// Adds asks of before a time, in place of what is counted of them.
+    pub fn add_older(&mut self, older: Self, before: i64) {
+        self.quarters.replace_before(before.div_euclid(QUARTER), older.quarters);
+        (self.week, self.month) = (None, None);
     }
 
     /// Books cents at a time; less than none are taken back.
@@ -83,6 +117,19 @@ impl Meter {
         count(self.quarters.sum(quarters(day)))
     }
 
+    /// Asks in the local week of a time.
+    pub fn asked_in_week(&mut self, limits: &Limits, at: i64) -> u32 {
+        let running =
+            running(&mut self.week, &self.quarters, limits.time_zone, at, || limits.week_of(moment(at)));
+        count(running.asks)
+    }
+
+    /// Asks in the local month of a time.
+    pub fn asked_in_month(&mut self, limits: &Limits, at: i64) -> u32 {
+        let month = || limits.month_of(moment(at));
+        count(running(&mut self.month, &self.quarters, limits.time_zone, at, month).asks)
+    }
+
     /// Cents booked in a local day.
     pub fn owed_in(&self, day: &Range<i64>) -> f64 {
         self.posted.sum(quarters(day)) as f64 / PER_CENT
@@ -96,10 +143,29 @@ impl Meter {
         {
             return day.clone();
         }
-        let day = limits.day_of(DateTime::from_timestamp_millis(at).unwrap_or_default());
+        let day = limits.day_of(moment(at));
         self.day = Some((limits.time_zone, day.clone()));
         day
     }
+}
+
+/// What runs on at a time, begun anew where that is in another span.
+fn running<'r>(
+    known: &'r mut Option<Running>,
+    asked: &Periods,
+    zone: Tz,
+    at: i64,
+    span: impl FnOnce() -> Range<i64>,
+) -> &'r Running {
+    if !known.as_ref().is_some_and(|known| known.zone == zone && known.span.contains(&at)) {
+        let span = span();
+        *known = Some(Running { zone, asks: asked.sum(quarters(&span)), span });
+    }
+    known.as_ref().expect("it was begun")
+}
+
+fn moment(at: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp_millis(at).unwrap_or_default()
 }
 
 fn quarters(day: &Range<i64>) -> Range<i64> {
@@ -127,6 +193,12 @@ impl Periods {
         while self.0.front().is_some_and(|(oldest, _)| *oldest < newest - kept) {
             self.0.pop_front();
         }
+    }
+
+    /// Takes the periods before one from another count.
+    fn replace_before(&mut self, first: i64, other: Self) {
+        let own = self.0.iter().filter(|(period, _)| *period >= first);
+        self.0 = other.0.iter().filter(|(period, _)| *period < first).chain(own).copied().collect();
     }
 
     fn sum(&self, periods: Range<i64>) -> i64 {
@@ -175,13 +247,15 @@ mod tests {
         /// It denies what a list of everything that was ever counted denies, through days that change their clocks.
         #[test]
         fn it_counts_as_a_list_of_everything_does(
-            caps in (0_u32..6, 0_u32..12, -100..900_i32),
-            steps in prop::collection::vec(step(), 1..120),
+            caps in (0_u32..6, 0_u32..12, -100..900_i32, 0_u32..30, 0_u32..40),
+            steps in prop::collection::vec(step(), 1..160),
         ) {
             let limits = Limits {
                 per_minute: Some(caps.0),
                 per_day: Some(caps.1),
                 per_day_budget: Some(f64::from(caps.2)),
+                per_week: Some(caps.3),
+                per_month: Some(caps.4),
                 time_zone: chrono_tz::America::New_York,
                 ..Limits::default()
             };
@@ -196,12 +270,13 @@ mod tests {
                     Step::Book(cents) => booked.push((now, i64::from(cents))),
                 }
                 match step {
-                    Step::Ask => meter.count(now, 1),
-                    Step::GiveBack => meter.count(now, -1),
+                    Step::Ask => meter.count(now, 1, MONTH_KEPT),
+                    Step::GiveBack => meter.count(now, -1, MONTH_KEPT),
                     Step::Book(cents) => meter.book(now, f64::from(cents)),
                 }
                 let minute = now.div_euclid(MINUTE) * MINUTE;
-                let day = limits.day_of(DateTime::from_timestamp_millis(now).unwrap());
+                let moment = DateTime::from_timestamp_millis(now).unwrap();
+                let (day, week, month) = (limits.day_of(moment), limits.week_of(moment), limits.month_of(moment));
                 let sum = |of: &[(i64, i64)], within: Range<i64>| -> i64 {
                     of.iter().filter(|(at, _)| within.contains(at)).map(|(_, amount)| amount).sum()
                 };
@@ -209,6 +284,10 @@ mod tests {
                 let asked = |within| sum(&asks, within).max(0);
                 let denied = if asked(minute..minute + MINUTE) >= i64::from(caps.0) {
                     Some(Denied::PerMinute)
+                } else if asked(month) >= i64::from(caps.4) {
+                    Some(Denied::PerMonth)
+                } else if asked(week) >= i64::from(caps.3) {
+                    Some(Denied::PerWeek)
                 } else if asked(day.clone()) >= i64::from(caps.1) {
                     Some(Denied::PerDay)
                 } else {

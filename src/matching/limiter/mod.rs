@@ -13,12 +13,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metrics::counter;
+use uuid::Uuid;
 
-use meter::Meter;
+use meter::{DAY_KEPT, MONTH_KEPT, Meter, WEEK_KEPT};
 pub use standing::{SeatStanding, State};
 
 use crate::model::ProductType;
-use crate::partners::Seat;
+use crate::partners::{Book, Limits, Seat};
 use crate::rate_table::denied::Denied;
 use crate::rate_table::reason::Reason;
 use crate::rate_table::seating::{Verdict, verdicts};
@@ -40,13 +41,18 @@ pub struct Limiter {
 pub struct Round {
     /// When, Unix milliseconds.
     pub at: i64,
-    /// Whether the lead is a test: it is not counted, and only pauses and exclusive partners keep it from a seat.
+    /// Whether the lead is a test: it is not counted, and only pauses, exclusive partners and suppression lists keep it from a seat.
     pub test: bool,
 }
 
-/// What is counted, by partner.
-#[derive(Debug, Default)]
-struct Counts(HashMap<String, OfPartner>);
+/// What is counted.
+#[derive(Debug)]
+struct Counts {
+    /// By partner.
+    partners: HashMap<String, OfPartner>,
+    /// How far back asks are kept, milliseconds.
+    kept: i64,
+}
 
 /// What is counted of a partner.
 #[derive(Debug, Default)]
@@ -57,13 +63,30 @@ struct OfPartner {
 }
 
 impl Limiter {
-    /// A limiter that has counted what a store holds.
-    pub fn of(records: &Records, clock: Clock) -> Self {
-        let limiter = Self { counts: Mutex::default(), clock };
-        let counts = recount::recount(records, limiter.now());
+    /// A limiter that has counted what a store holds, as far back as the caps of a book reach.
+    pub fn of(records: &Records, book: &Book, clock: Clock) -> Self {
+        let limiter = Self { counts: Mutex::new(Counts::keeping(reach(book))), clock };
+        let counts = recount::recount(records, limiter.now(), reach(book));
         *limiter.counts() = counts;
         limiter.set_pauses(&Pauses::of(records.store.clone()).list());
         limiter
+    }
+
+    /// Counts what lies further back than was counted so far, where the caps of a book reach there. Takes as long as reading
+    /// the tables of that time; asks go on meanwhile.
+    pub fn look_back(&self, records: &Records, book: &Book) {
+        let reach = reach(book);
+        let counted = {
+            let mut counts = self.counts();
+            let counted = counts.kept;
+            counts.kept = counted.max(reach);
+            counted
+        };
+        if reach > counted {
+            let now = self.now();
+            let older = recount::recount_asks(records, now - reach..recount::first_kept(now, counted), reach);
+            self.counts().add_older(older, recount::first_kept(now, counted));
+        }
     }
 
     /// What the clock shows, Unix milliseconds.
@@ -71,17 +94,25 @@ impl Limiter {
         i64::try_from(self.clock.now_us() / 1000).unwrap_or(i64::MAX)
     }
 
-    /// Tells of each seat whether it is asked, and counts those that are, `most` at most. Of seats that are asked together
-    /// an exclusive one is asked alone.
-    pub fn admit(&self, test: bool, most: usize, seats: &[&Seat]) -> (Round, Vec<Verdict>) {
+    /// Tells of each seat whether it is asked about a lead, and counts those that are, `most` at most. Of seats that are asked
+    /// together an exclusive one is asked alone. `left_out` is what keeps each of them out whatever is counted.
+    pub fn admit(
+        &self,
+        test: bool,
+        lead: Uuid,
+        most: usize,
+        seats: &[&Seat],
+        left_out: &[Option<Denied>],
+    ) -> (Round, Vec<Verdict>) {
         let mut counts = self.counts();
         // The time is read under the lock, so that no minute is counted from after the next has begun.
         let round = Round { at: self.now(), test };
-        let verdicts = verdicts(seats, most, |seat| counts.denial(seat, round));
+        let denied = seats.iter().zip(left_out).map(|(seat, by)| counts.denial(seat, round).or(*by));
+        let denied = denied.collect();
+        let verdicts = verdicts(seats, most, lead, denied);
         if !test {
             let asked = seats.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Asked);
-            asked
-                .for_each(|(seat, _)| counts.meter(&seat.identity.key, seat.product_type).count(round.at, 1));
+            asked.for_each(|(seat, _)| counts.count(&seat.identity.key, seat.product_type, round.at, 1));
         }
         drop(counts);
         seats.iter().zip(&verdicts).for_each(|(seat, verdict)| count_held_back(seat, *verdict));
@@ -95,7 +126,7 @@ impl Limiter {
         }
         let mut counts = self.counts();
         for (partner, product_type) in seats {
-            counts.meter(partner, product_type).count(round.at, -1);
+            counts.count(partner, product_type, round.at, -1);
         }
     }
 
@@ -115,7 +146,7 @@ impl Limiter {
     pub fn is_paused(&self, seat: &Seat) -> bool {
         let counts = self.counts();
         counts
-            .0
+            .partners
             .get(&seat.identity.key)
             .is_some_and(|partner| partner.paused_since(seat.product_type).is_some())
     }
@@ -128,7 +159,7 @@ impl Limiter {
     /// Who is paused from the command line from now on.
     pub fn set_pauses(&self, pauses: &[Pause]) {
         let mut counts = self.counts();
-        for partner in counts.0.values_mut() {
+        for partner in counts.partners.values_mut() {
             partner.paused_since = None;
             partner.meters.iter_mut().for_each(|meter| meter.paused_since = None);
         }
@@ -145,13 +176,44 @@ impl Limiter {
     }
 }
 
+/// How far back the asks lie that the caps of a book count.
+fn reach(book: &Book) -> i64 {
+    let of_seat = |limits: &Limits| match (limits.per_month, limits.per_week) {
+        (Some(_), _) => MONTH_KEPT,
+        (None, Some(_)) => WEEK_KEPT,
+        (None, None) => DAY_KEPT,
+    };
+    book.seats().iter().map(|seat| of_seat(&seat.limits)).max().unwrap_or(DAY_KEPT)
+}
+
 impl Counts {
+    /// Nothing counted yet.
+    fn keeping(kept: i64) -> Self {
+        Self { partners: HashMap::new(), kept }
+    }
+
+    /// Adds what was asked before a time, which is not counted yet or only in part.
+    fn add_older(&mut self, older: Self, before: i64) {
+        for (partner, counted) in older.partners {
+            let own = self.partner(&partner);
+            for (meter, older) in own.meters.iter_mut().zip(counted.meters) {
+                meter.add_older(older, before);
+            }
+        }
+    }
+
+    /// Counts asks of a time; less than none are given back.
+    fn count(&mut self, partner: &str, product_type: ProductType, at: i64, asks: i64) {
+        let kept = self.kept;
+        self.meter(partner, product_type).count(at, asks, kept);
+    }
+
     fn partner(&mut self, partner: &str) -> &mut OfPartner {
         // Most are known, and looking is cheaper than making a key.
-        if !self.0.contains_key(partner) {
-            self.0.insert(partner.to_owned(), OfPartner::default());
+        if !self.partners.contains_key(partner) {
+            self.partners.insert(partner.to_owned(), OfPartner::default());
         }
-        self.0.get_mut(partner).expect("was inserted")
+        self.partners.get_mut(partner).expect("was inserted")
     }
 
     fn meter(&mut self, partner: &str, product_type: ProductType) -> &mut Meter {

@@ -1,12 +1,13 @@
 //! What was asked and earned lately, counted from the records.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use tracing::warn;
 use uuid::Uuid;
 
 use super::Counts;
-use super::meter::DAY_KEPT;
+use super::meter::{DAY_KEPT, QUARTER};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::progress::Standing;
 use crate::rate_table::record::TableHead;
@@ -18,13 +19,30 @@ use crate::store::Tree;
 /// How much older than its first ask a table's uuid may be: its longest deadline, and clocks that stepped back.
 const SLACK: i64 = 60 * 60 * 1000;
 
-/// Counts what lies no longer back than a local day can have begun. A record that cannot be read counts nothing.
-pub fn recount(records: &Records, now: i64) -> Counts {
-    let since = now - DAY_KEPT;
+/// The first moment from which on all asks are counted where so many milliseconds of them are kept.
+pub fn first_kept(now: i64, kept: i64) -> i64 {
+    ((now - kept).div_euclid(QUARTER) + 1) * QUARTER
+}
+
+/// Counts the asks that lie so many milliseconds back at most, and what was earned no longer ago than a local day can have begun. A
+/// record that cannot be read counts nothing.
+pub fn recount(records: &Records, now: i64, kept: i64) -> Counts {
     // What a clock of the future told is of no day that there has been.
-    let lately = since..=now + SLACK;
+    let mut counts = recount_asks(records, now - kept..now + SLACK, kept);
+    let since = now - DAY_KEPT;
+    for (_, posting) in made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
+        if (since..=now + SLACK).contains(&posting.at) {
+            counts.meter(&posting.partner, posting.product_type).book(posting.at, posting.cents);
+        }
+    }
+    counts
+}
+
+/// Counts the asks of a time, of which so many milliseconds are kept.
+pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> Counts {
+    let since = lately.start;
     let differing: HashMap<Uuid, Asks> = made_since(&records.store, Tree::Asks, since - SLACK).collect();
-    let mut counts = Counts::default();
+    let mut counts = Counts::keeping(kept);
     let mut unknown = 0_usize;
     for (table, head) in made_since::<TableHead>(&records.store, Tree::RateTables, since - SLACK) {
         if head.test {
@@ -41,13 +59,8 @@ pub fn recount(records: &Records, now: i64) -> Counts {
             let asked_at = if at_once { Some(head.created_at) } else { released_at };
             let spared = asks.is_some_and(|asks| asks.is_spared(nth));
             if let Some(at) = asked_at.filter(|at| lately.contains(at) && !spared) {
-                counts.meter(&seat.key, seat.product_type).count(at, 1);
+                counts.count(&seat.key, seat.product_type, at, 1);
             }
-        }
-    }
-    for (_, posting) in made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
-        if lately.contains(&posting.at) {
-            counts.meter(&posting.partner, posting.product_type).book(posting.at, posting.cents);
         }
     }
     if unknown > 0 {

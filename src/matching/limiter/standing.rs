@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::meter::MINUTE;
 use super::{Denied, Limiter, Round};
 use crate::model::ProductType;
+use crate::partner_health::Judgement;
 use crate::partners::{Book, Seat};
 use crate::telemetry::metrics::LIMIT_USED;
 
@@ -20,6 +21,9 @@ pub struct SeatStanding {
     pub product_type: ProductType,
     /// Whether it is asked.
     pub state: State,
+    /// How well it is, where a daemon runs.
+    #[serde(default)]
+    pub health: Judgement,
     /// Since when it is paused from the command line, or kept out by its breaker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<DateTime<Utc>>,
@@ -36,6 +40,21 @@ pub struct SeatStanding {
     /// Most asks in a day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_day: Option<u32>,
+    /// Asks this week, from Monday in its time zone, where they are capped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_this_week: Option<u32>,
+    /// Most asks in a week.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_week: Option<u32>,
+    /// Asks this month, in its time zone, where they are capped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_this_month: Option<u32>,
+    /// Most asks in a month.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_month: Option<u32>,
+    /// Share of the leads that it is asked about, where that is not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// Dollars of payouts booked today.
     pub owed_today: f64,
     /// Dollars of payouts in a day from which on it is not asked.
@@ -61,6 +80,10 @@ pub enum State {
     OverBudget,
     /// It has failed too often lately.
     BreakerOpen,
+    /// Its first day is still to come, or its last has passed.
+    OutsideDays,
+    /// A suppression list that it names is missing.
+    ListMissing,
 }
 
 impl Limiter {
@@ -76,7 +99,16 @@ impl Limiter {
             let per_minute =
                 standing.per_minute.map(|cap| f64::from(standing.asked_this_minute) / f64::from(cap));
             let budget = standing.per_day_budget.map(|budget| standing.owed_today / budget);
-            for (limit, used) in [("per_minute", per_minute), ("per_day", per_day), ("budget", budget)] {
+            let used = |asked: Option<u32>, cap: Option<u32>| Some(f64::from(asked?) / f64::from(cap?));
+            let per_week = used(standing.asked_this_week, standing.per_week);
+            let per_month = used(standing.asked_this_month, standing.per_month);
+            for (limit, used) in [
+                ("per_minute", per_minute),
+                ("per_day", per_day),
+                ("per_week", per_week),
+                ("per_month", per_month),
+                ("budget", budget),
+            ] {
                 let Some(used) = used else { continue };
                 let labels = [
                     ("partner", standing.partner.clone()),
@@ -100,6 +132,8 @@ impl Limiter {
         let since = paused_since.and_then(DateTime::from_timestamp_millis);
         let (asked_this_minute, asked_today) = (meter.asked_in_minute(at), meter.asked_in(&day));
         let owed_today = meter.owed_in(&day) / 100.0;
+        let asked_this_week = limits.per_week.map(|_| meter.asked_in_week(limits, at));
+        let asked_this_month = limits.per_month.map(|_| meter.asked_in_month(limits, at));
         drop(counts);
 
         let now = DateTime::from_timestamp_millis(at).unwrap_or_default();
@@ -107,23 +141,40 @@ impl Limiter {
             _ if seat.paused => (State::PausedByFile, None),
             Some(Denied::Paused) => (State::PausedByCommand, None),
             Some(Denied::Schedule) => (State::OutsideSchedule, limits.next_change(now)),
+            Some(Denied::Dates) => {
+                (State::OutsideDays, limits.starts_after(now).and_then(DateTime::from_timestamp_millis))
+            }
             Some(Denied::PerMinute) => {
                 (State::Capped, DateTime::from_timestamp_millis((at.div_euclid(MINUTE) + 1) * MINUTE))
             }
             Some(Denied::PerDay) => (State::Capped, DateTime::from_timestamp_millis(day.end)),
             Some(Denied::Budget) => (State::OverBudget, DateTime::from_timestamp_millis(day.end)),
-            Some(Denied::Exclusive) | None => (State::Active, limits.next_change(now)),
+            Some(Denied::PerWeek) => {
+                (State::Capped, DateTime::from_timestamp_millis(limits.week_of(now).end))
+            }
+            Some(Denied::PerMonth) => {
+                (State::Capped, DateTime::from_timestamp_millis(limits.month_of(now).end))
+            }
+            Some(Denied::Exclusive | Denied::Share | Denied::Suppressed) | None => {
+                (State::Active, limits.next_change(now))
+            }
         };
         SeatStanding {
             partner: seat.identity.key.clone(),
             product_type: seat.product_type,
             state,
+            health: Judgement::default(),
             since,
             until,
             asked_this_minute,
             per_minute: limits.per_minute,
             asked_today,
             per_day: limits.per_day,
+            asked_this_week,
+            per_week: limits.per_week,
+            asked_this_month,
+            per_month: limits.per_month,
+            share: limits.share,
             owed_today,
             per_day_budget: limits.per_day_budget.map(|cents| cents / 100.0),
         }
@@ -156,6 +207,8 @@ impl State {
             Self::PausedByCommand => "paused by command",
             Self::OutsideSchedule => "outside its schedule",
             Self::Capped => "capped",
+            Self::OutsideDays => "outside its days",
+            Self::ListMissing => "without its suppression list",
             Self::OverBudget => "over budget",
             Self::BreakerOpen => "kept out by its breaker",
         }

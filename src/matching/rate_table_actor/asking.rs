@@ -9,6 +9,9 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 use super::RateTableActor;
+use crate::matching::bidding::Bidding;
+use crate::matching::call_journal::CallJournal;
+use crate::matching::calls::Calls;
 use crate::matching::limiter::Round;
 use crate::matching::messages::{PartnerAnswered, RequestOffers};
 use crate::matching::partner_actor::{PartnerActor, catalog_answer};
@@ -27,6 +30,9 @@ use crate::rate_table::seating::Verdict;
 impl RateTableActor {
     /// Asks seats, each with its budget.
     pub(super) fn ask(&mut self, seats: &[usize], ctx: &mut Context<Self>) {
+        let bidding = Bidding::default();
+        let chosen = self.start.calls.iter().filter(|(_, call)| call.bid.is_some());
+        chosen.for_each(|(seat, _)| bidding.was_chosen(usize::from(*seat)));
         let mut prepared = self.prepared.take().unwrap_or_else(|| self.question().into());
         for &seat in seats {
             let at = self.engine.limiter.now();
@@ -48,7 +54,8 @@ impl RateTableActor {
             if self.answers_at_once(&fit.seat) {
                 self.ask_catalog(seat, &fit, prepared.question());
             } else {
-                self.ask_partner(seat, fit, budget, &mut prepared, ctx);
+                let calls = self.calls(seat, &fit, &bidding);
+                self.ask_partner(seat, fit, (budget, calls), &mut prepared, ctx);
             }
         }
     }
@@ -77,7 +84,7 @@ impl RateTableActor {
         &mut self,
         seat: usize,
         fit: Fit,
-        budget: Duration,
+        (budget, calls): (Duration, Calls),
         prepared: &mut Prepared,
         ctx: &mut Context<Self>,
     ) {
@@ -92,6 +99,7 @@ impl RateTableActor {
         let request = RequestOffers {
             question: Arc::clone(prepared.question()),
             rendered: prepared.take(seat),
+            calls,
             draw: self.draw(seat),
             budget,
             trace: context,
@@ -99,6 +107,25 @@ impl RateTableActor {
         };
         let client = self.start.configuration.clients.of(&fit.seat);
         PartnerActor::new(fit.seat, fit.offers, rules.offers_per_partner, client).start().do_send(request);
+    }
+
+    /// What the calls of a seat need: what is on the disk of them, and its part in the bidding.
+    fn calls(&self, seat: usize, fit: &Fit, bidding: &Bidding) -> Calls {
+        let Some(source) = &fit.seat.http else { return Calls::default() };
+        let (store, head) = (&self.engine.records.store, self.shown().head());
+        let position = seat as u16;
+        let journal = || {
+            let found = self.start.calls.get(&position).cloned();
+            CallJournal::new(store.clone(), Arc::clone(head), position, found)
+        };
+        Calls {
+            journal: (source.has_once() || source.has_callback()).then(journal),
+            bidder: source.has_ping().then(|| bidding.join(seat)),
+            callback: source.has_callback().then(|| {
+                let id = self.engine.records.templates.callback_ids.uuid(head.uuid, position);
+                self.engine.callbacks.expect(id, &fit.seat)
+            }),
+        }
     }
 
     /// An ask that begins now.
@@ -127,7 +154,10 @@ impl RateTableActor {
         let in_book = held.iter().filter_map(|seat| Some((*seat, self.start.fits[*seat].as_ref()?)));
         let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
         let fitting: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
-        let (round, verdicts) = self.engine.limiter.admit(self.shown().head().test, fitting.len(), &fitting);
+        let (engine, head) = (&self.engine, self.shown().head());
+        let left_out = engine.left_out(head.test, head.lead, &self.start.lead, &fitting);
+        let (round, verdicts) =
+            engine.limiter.admit(head.test, head.lead, fitting.len(), &fitting, &left_out);
         let verdicts: Vec<_> = seats.into_iter().zip(verdicts).collect();
         for (seat, _) in verdicts.iter().filter(|(_, verdict)| *verdict != Verdict::Asked) {
             self.engine.statistics.not_asked(&self.shown().seats()[*seat], "held_back");

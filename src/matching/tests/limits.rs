@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Datelike, Utc};
 use futures_util::future::join_all;
 
 use super::*;
@@ -26,6 +26,17 @@ impl Hand {
     fn days_ago(days: i64, time: &str) -> Self {
         let day = Utc::now().date_naive() - chrono::Days::new(days.unsigned_abs());
         Self::at(&format!("{day}T{time}Z"))
+    }
+
+    /// A day of the month before this one.
+    fn last_month(day: u32, time: &str) -> Self {
+        let today = Utc::now().date_naive();
+        let month = today.with_day(1).unwrap() - chrono::Months::new(1);
+        Self::at(&format!("{}T{time}Z", month.with_day(day).unwrap()))
+    }
+
+    fn advance_days(&self, days: u64) {
+        self.advance(Duration::from_secs(days * 24 * 3600));
     }
 
     fn clock(&self) -> Clock {
@@ -79,6 +90,63 @@ fn a_minute_and_a_day_end_when_the_clock_says_so() {
         assert_eq!(day_ends.format("%H:%M").to_string(), "15:00");
         hand.advance(Duration::from_millis((day_ends.timestamp_millis() - hand.now()).unsigned_abs()));
         assert_eq!(asked().await, 1);
+    });
+}
+
+#[test]
+fn a_month_ends_when_the_clock_says_so_and_is_counted_again_after_a_crash() {
+    paused(async {
+        let hand = Hand::last_month(2, "10:00:00");
+        let partners = [limited(partner("month").loan(""), "loan", "per_month = 2")];
+        let world = World::with_clock(&partners, rules(), hand.clock()).await;
+        let asked = async |world: &World| loan_offers(&world.submit(Until::Settled).await);
+        assert_eq!((asked(&world).await, asked(&world).await, asked(&world).await), (1, 1, 0));
+        hand.advance_days(5);
+        let world = world.crash(&partners).await;
+        assert_eq!(asked(&world).await, 0);
+        let standing = world.standing(0);
+        assert_eq!((standing.state, standing.asked_this_month), (State::Capped, Some(2)));
+        let ends = standing.until.unwrap();
+        assert_eq!(ends.format("%d %H:%M").to_string(), "01 00:00");
+        hand.advance(Duration::from_millis((ends.timestamp_millis() - hand.now()).unsigned_abs()));
+        assert_eq!((asked(&world).await, asked(&world).await, asked(&world).await), (1, 1, 0));
+    });
+}
+
+#[test]
+fn a_week_is_one_from_monday() {
+    paused(async {
+        let hand = Hand::last_month(1, "10:00:00");
+        let monday = DateTime::from_timestamp_millis(hand.now()).unwrap();
+        let to_monday = (7 - u64::from(monday.weekday().num_days_from_monday())) % 7;
+        hand.advance_days(to_monday);
+        let partners = [limited(partner("week").loan(""), "loan", "per_week = 1")];
+        let world = World::with_clock(&partners, rules(), hand.clock()).await;
+        let asked = async || loan_offers(&world.submit(Until::Settled).await);
+        assert_eq!((asked().await, asked().await), (1, 0));
+        hand.advance_days(6);
+        assert_eq!(asked().await, 0);
+        hand.advance_days(1);
+        assert_eq!((asked().await, asked().await), (1, 0));
+    });
+}
+
+#[test]
+fn the_first_cap_of_a_month_that_a_reload_brings_counts_what_was_asked_before() {
+    paused(async {
+        let hand = Hand::last_month(2, "10:00:00");
+        let with = |limits: &str| [limited(partner("capped").loan(""), "loan", limits)];
+        let world = World::with_clock(&with(""), rules(), hand.clock()).await;
+        let asked = async || loan_offers(&world.submit(Until::Settled).await);
+        // What lies further back than a day is not kept while no cap asks for it.
+        assert_eq!((asked().await, asked().await), (1, 1));
+        hand.advance_days(3);
+        assert_eq!(asked().await, 1);
+        hand.advance_days(2);
+        assert_eq!(asked().await, 1);
+        world.configure(&with("per_month = 5"), rules()).await;
+        assert_eq!(world.standing(0).asked_this_month, Some(4));
+        assert_eq!((asked().await, asked().await), (1, 0));
     });
 }
 
@@ -165,7 +233,8 @@ fn threads_that_ask_at_once_are_let_through_no_more_often_than_may_be() {
         let engine = world.matchmaker.engine();
         let book = engine.book();
         let ask = || {
-            let admitted = (0..40).map(|_| engine.limiter.admit(false, 1, &[&book.seats()[0]]).1);
+            let admitted =
+                (0..40).map(|_| engine.limiter.admit(false, Uuid::nil(), 1, &[&book.seats()[0]], &[None]).1);
             admitted.filter(|verdicts| *verdicts == [Verdict::Asked]).count()
         };
         let let_through: usize = std::thread::scope(|scope| {
@@ -201,8 +270,13 @@ fn a_paused_partner_is_not_previewed() {
         let engine = world.matchmaker.engine();
         let shown = || {
             let product_type = crate::model::ProductType::Savings;
-            let preview =
-                Preview { product_type, lead: Lead::default(), max_deposit: None, newer_values: false };
+            let preview = Preview {
+                product_type,
+                lead: Lead::default(),
+                max_deposit: None,
+                newer_values: false,
+                company: Uuid::nil(),
+            };
             serde_json::from_slice::<Value>(&preview::show(engine, preview))
                 .unwrap()
                 .as_array()

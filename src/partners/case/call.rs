@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::filled;
 use crate::partners::http::HttpRequest;
@@ -22,32 +23,32 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn compare(&self, request: &HttpRequest, wrong: &mut Vec<String>) {
+    pub(super) fn compare(&self, ask: Uuid, request: &HttpRequest, wrong: &mut Vec<String>) {
         let mut same = |what: &str, expected: String, found: String| {
             if expected != found {
                 wrong.push(format!("{what}\n  expected {expected}\n  found    {found}"));
             }
         };
         same("method", self.method.clone(), request.method.to_string());
-        same("url", filled(&self.url), request.url.clone());
+        same("url", filled(ask, &self.url), request.url.clone());
         for (name, value) in &self.headers {
             let found = request.headers.get(name).and_then(|value| value.to_str().ok());
-            same(&format!("header {name}"), filled(value), found.unwrap_or_default().to_owned());
+            same(&format!("header {name}"), filled(ask, value), found.unwrap_or_default().to_owned());
         }
         if let Some(json) = &self.json {
             let found: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-            same("json", filled(&json.to_string()), found.to_string());
+            same("json", filled(ask, &json.to_string()), found.to_string());
         }
         if let Some(form) = &self.form {
             let found: BTreeMap<String, String> =
                 form_urlencoded::parse(&request.body).into_owned().collect();
             let expected: BTreeMap<String, String> =
-                form.iter().map(|(name, value)| (name.clone(), filled(value))).collect();
+                form.iter().map(|(name, value)| (name.clone(), filled(ask, value))).collect();
             same("form", format!("{expected:?}"), format!("{found:?}"));
         }
         if let Some(lines) = &self.xml {
             let found = String::from_utf8_lossy(&request.body);
-            same("xml", filled(&lines.join("\n")), found.trim().to_owned());
+            same("xml", filled(ask, &lines.join("\n")), found.trim().to_owned());
         }
     }
 }

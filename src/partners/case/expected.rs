@@ -128,7 +128,7 @@ fn shown(seat: &Seat, quote: &Quote) -> Value {
     if let Some(offer) = offer {
         let place =
             OfferPlace { uuid: RATE_TABLE, url: "https://click.example", rank: 1, made_at: NOW * 1000 };
-        write_offer(&mut json, &offer.text, quote, place);
+        write_offer(&mut json, quote.own.as_deref().unwrap_or(&offer.text), quote, place);
     }
     let mut shown: Value = serde_json::from_slice(&json).unwrap_or_default();
     shown["landingUrl"] = quote.landing_url.clone().into();

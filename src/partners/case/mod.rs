@@ -9,10 +9,10 @@
 //! | `test` | whether the lead is a test |
 //! | `call` | the expected request: `method`, `url`, `headers` (those that matter), and `json`, `form` or `xml` |
 //! | `response` | the answer: `status`, `headers`, and `json`, `xml` or `text` |
-//! | `calls` | in place of both, where there are several: a list of `call` and `response` |
+//! | `calls` | in place of both, where there are several: a list of `call` and `response`; one that the partner calls us with has `callback` in place of `call` |
 //! | `expect` | `offers` (of each the attributes that matter), `declined` (a reason or true), or `failed` (part of the cause) |
 //!
-//! Secrets are masked as `***`. Ids of lead and rate table are `{lead_uuid}` and `{rate_table_uuid}`. It is noon of
+//! Secrets are masked as `***`. Ids of lead, rate table and ask are `{lead_uuid}`, `{rate_table_uuid}` and `{ask_uuid}`, where it may call is `{callback_url}`, a `nonce` is all zeros. It is noon of
 //! 2026-11-21, UTC. Every offer of the file is for the lead.
 
 mod call;
@@ -40,6 +40,9 @@ const LEAD: Uuid = Uuid::from_u128(0x0198_c1f2_7d5e_7a11_9f3c_2b7d_4e6a_8c01);
 
 /// The rate table of every case.
 const RATE_TABLE: Uuid = Uuid::from_u128(0x0198_c1f2_7d5e_7a11_9f3c_2b7d_4e6a_8000);
+
+/// Where partners call back in every case.
+const CALLBACK: &str = "https://offerd.example/callbacks/0198c1f2-7d5e-8a11-9f3c-2b7d4e6a8c04";
 
 /// When every case is asked, Unix seconds.
 const NOW: i64 = 1_795_262_400;
@@ -76,6 +79,8 @@ struct Case {
 #[serde(deny_unknown_fields)]
 struct Turn {
     call: Option<Call>,
+    /// Of a call of the partner's own: how the simulator makes it.
+    callback: Option<Value>,
     response: Option<Response>,
 }
 
@@ -133,10 +138,18 @@ impl Case {
         let mut exchange = Exchange::default();
         let turns = self.turns()?;
         let count = turns.len();
-        for (nth, Turn { call, response }) in turns.iter().enumerate() {
+        exchange.call_back_at(CALLBACK);
+        for (nth, Turn { call, callback, response }) in turns.iter().enumerate() {
             let before = wrong.len();
             match (source.request(&exchange, &given, Secrets::Masked), call) {
-                (Ok(Some(request)), Some(call)) => call.compare(&request, &mut wrong),
+                _ if callback.is_some() => {
+                    if source.awaited(&exchange).is_none() {
+                        wrong.push("no call of the partner's own is awaited here".to_owned());
+                    }
+                }
+                (Ok(Some(request)), Some(call)) => {
+                    call.compare(source.ask_uuid(RATE_TABLE), &request, &mut wrong)
+                }
                 (Ok(None), None) | (Ok(Some(_)), None) => {}
                 (Ok(None), Some(_)) => {
                     wrong.push("the partner is not asked: it has no `sandbox_url`".to_owned());
@@ -177,7 +190,7 @@ impl Case {
     ) -> Option<Result<Reading, MappingError>> {
         let offers: Vec<&CatalogOffer> = seat.offers.iter().collect();
         match source.take(exchange, received, given) {
-            Ok(Next::Call | Next::Again(_)) => None,
+            Ok(Next::Call | Next::Bid(_) | Next::Again(_)) => None,
             Ok(Next::Read) => Some(source.answer(exchange, received, given, facts, &offers)),
             Ok(Next::Ended(reading)) => Some(Ok(reading)),
             Err(error) => Some(Err(error)),
@@ -186,7 +199,7 @@ impl Case {
 
     /// Its calls and answers, taken out of it.
     fn turns(&mut self) -> Result<Vec<Turn>, String> {
-        let only = Turn { call: self.call.take(), response: self.response.take() };
+        let only = Turn { call: self.call.take(), callback: None, response: self.response.take() };
         match (only.call.is_none() && only.response.is_none(), self.calls.is_empty()) {
             (_, true) => Ok(vec![only]),
             (true, false) => Ok(std::mem::take(&mut self.calls)),
@@ -213,7 +226,8 @@ impl Case {
 }
 
 /// A text with the ids of the case in it.
-fn filled(text: &str) -> String {
+fn filled(ask: Uuid, text: &str) -> String {
+    let text = text.replace("{ask_uuid}", &ask.to_string()).replace("{callback_url}", CALLBACK);
     text.replace("{lead_uuid}", &LEAD.to_string()).replace("{rate_table_uuid}", &RATE_TABLE.to_string())
 }
 

@@ -111,7 +111,7 @@ impl Loan {
         let student = 1 << LoanPurpose::StudentLoan.ordinal() | 1 << LoanPurpose::StudentLoanRefi.ordinal();
         let present = |path: &'static str| Condition::new(Subject::of(path), Test::Present);
         if self.sub_type == ProductSubType::StudentLoanRefinance {
-            conditions.push(Condition::new(purpose, Test::Category(student)));
+            conditions.push(Condition::new(purpose.clone(), Test::Category(student)));
             let evidence = [
                 "refinanceLoans",
                 "educationInformation.universityAttended",

@@ -10,7 +10,10 @@ mod mortgage;
 mod savings;
 mod special;
 
-pub use answered::{Figures, Unfit};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use answered::{Base, Figure, Figures, MoneyRules, PaymentBy, Unfit};
 pub use loan::LoanCost;
 
 use super::band::Band;
@@ -18,9 +21,10 @@ use super::checker::Checker;
 use super::declared;
 use super::eligibility::{Condition, Rule, Test};
 use super::facts::{Facts, Subject};
+use super::fingerprint::Fingerprint;
 use super::identity::Identity;
 use super::quote::{Quote, Terms};
-use super::template::Template;
+use super::template::{Ending, Imprint, Template};
 use crate::model::{MortgageLoanType, ProductSubType, ProductType};
 
 /// One offer of a catalog, checked. An offer with several terms stands here once per term.
@@ -40,6 +44,8 @@ pub struct CatalogOffer {
     pub conversion_probability: f64,
     /// How it is priced.
     pub pricing: Pricing,
+    /// What answers complete, where the partner is asked over HTTP.
+    pub base: Option<Arc<Base>>,
 }
 
 /// Who says what an offer costs.
@@ -64,6 +70,8 @@ pub enum Pricing {
     Savings(savings::Savings),
     /// A special offer.
     Special(special::Special),
+    /// Whatever the partner answers, with no offer of the file behind it.
+    Own,
 }
 
 impl CatalogOffer {
@@ -71,7 +79,7 @@ impl CatalogOffer {
     pub(super) fn declared(
         offer: &declared::Offer,
         product_type: ProductType,
-        identity: &Identity,
+        identity: &Arc<Identity>,
         rule: &Rule,
         figures: FiguresBy,
         check: &mut Checker,
@@ -89,26 +97,47 @@ impl CatalogOffer {
         if figures == FiguresBy::Partner && !offer.bands.is_empty() {
             check.at("bands", "is for offers that the file prices; this partner answers the figures");
         }
-        let variants = match product_type {
-            ProductType::Loan => {
-                loan::declared(offer, figures, check).into_iter().map(Pricing::Loan).collect()
-            }
-            ProductType::CreditCard => one(card::declared(offer, check).map(Pricing::Card)),
-            ProductType::Mortgage => one(mortgage::declared(offer, figures, check).map(Pricing::Mortgage)),
-            ProductType::Savings => one(savings::declared(offer, figures, check).map(Pricing::Savings)),
-            ProductType::Insurance
-            | ProductType::LifeInsurance
-            | ProductType::Other
-            | ProductType::Generic
-            | ProductType::AutoInsurance
-            | ProductType::Unknown => {
-                one(special::declared(offer, product_type, check).map(Pricing::Special))
-            }
-        };
+        let base = (figures == FiguresBy::Partner).then(|| check.table().cloned()).flatten();
+        let base = base.map(|said| Arc::new(Base::of_catalog(said, offer, product_type, identity)));
+        let variants = variants(offer, product_type, figures, check);
         variants
             .into_iter()
-            .map(|pricing| Self::priced(offer, product_type, identity, &rule, pricing))
+            .map(|pricing| Self::priced(offer, product_type, identity, &rule, pricing, base.clone()))
             .collect()
+    }
+
+    /// Checks what a file says of offers of a partner's own, whose figures are `answered`; `None` when it cannot be read. `rule` is the
+    /// product's.
+    pub(super) fn own(
+        own: &declared::Own,
+        product_type: ProductType,
+        identity: &Arc<Identity>,
+        rule: &Rule,
+        answered: &BTreeMap<String, String>,
+        check: &mut Checker,
+    ) -> Option<Self> {
+        let said = check.within("answer.own", |check| check.table().cloned())?;
+        let base = Base::of_own(said, own, product_type, identity);
+        for (key, fault) in base.lacks(answered) {
+            check.at(&key, fault);
+        }
+        let is_new = own.sub_type.is_some_and(|sub_type| !sub_type.is_specified());
+        let known = (is_new && !product_type.is_special()).then(newer_values);
+        Some(Self {
+            name: own.key().to_owned(),
+            sub_type: own.sub_type,
+            rule: rule.clone().and_all(known.as_slice()),
+            text: own_text(own, product_type),
+            payout: own.payout,
+            conversion_probability: own.conversion_probability,
+            pricing: Pricing::Own,
+            base: Some(Arc::new(base)),
+        })
+    }
+
+    /// Whether no offer of the file stands behind it.
+    pub fn is_own(&self) -> bool {
+        self.base.as_ref().is_some_and(|base| base.is_own())
     }
 
     /// Its key within the partner, which all its terms share.
@@ -134,14 +163,16 @@ impl CatalogOffer {
         identity: &Identity,
         rule: &Rule,
         pricing: Pricing,
+        base: Option<Arc<Base>>,
     ) -> Self {
-        let (built_in, text) = match &pricing {
-            Pricing::Loan(loan) => (loan.rule(), loan.text(offer, identity)),
-            Pricing::Card(card) => (card.rule(), card.text(offer, identity)),
-            Pricing::Mortgage(mortgage) => (mortgage.rule(), mortgage.text(offer, identity)),
-            Pricing::Savings(savings) => (savings.rule(), savings.text(offer, identity)),
-            Pricing::Special(special) => (Rule::always(), special.text(offer, identity)),
+        let built_in = match &pricing {
+            Pricing::Loan(loan) => loan.rule(),
+            Pricing::Card(card) => card.rule(),
+            Pricing::Mortgage(mortgage) => mortgage.rule(),
+            Pricing::Savings(savings) => savings.rule(),
+            Pricing::Special(_) | Pricing::Own => Rule::always(),
         };
+        let text = text_of(&pricing, offer, identity);
         let term = if let Pricing::Loan(loan) = &pricing { Some(loan.term) } else { None };
         Self {
             name: offer.name_with(term),
@@ -153,6 +184,7 @@ impl CatalogOffer {
             payout: offer.payout,
             conversion_probability: offer.conversion_probability,
             pricing,
+            base,
         }
     }
 
@@ -201,16 +233,62 @@ impl CatalogOffer {
             Pricing::Special(special) => {
                 (Terms::Special(special.quote(self.payout.dollars(None))), STATIC_SUITABILITY, None)
             }
+            Pricing::Own => return Err(NoTerms),
         };
-        Ok(self.scored(terms, suitability, amount))
-    }
-
-    /// The quote with its expected value; `amount` is what a percentage of the payout is of.
-    fn scored(&self, terms: Terms, suitability: f64, amount: Option<f64>) -> Quote {
         let score = self.conversion_probability * self.payout.dollars(amount) * suitability;
-        let score = (score * 1e4).round() / 1e4;
-        Quote { text: self.text.fingerprint, score, terms, landing_url: None, expires_at: None }
+        Ok(scored(self.text.fingerprint, terms, score))
     }
+}
+
+/// A quote with its expected value in dollars.
+fn scored(text: Fingerprint, terms: Terms, score: f64) -> Quote {
+    let score = (score * 1e4).round() / 1e4;
+    Quote { text, score, terms, landing_url: None, expires_at: None, own: None, doubt: None }
+}
+
+/// The ways in which a declared offer is priced, one for each of its terms; none when it has faults, which the checker then holds.
+fn variants(
+    offer: &declared::Offer,
+    product_type: ProductType,
+    figures: FiguresBy,
+    check: &mut Checker,
+) -> Vec<Pricing> {
+    match product_type {
+        ProductType::Loan => loan::declared(offer, figures, check).into_iter().map(Pricing::Loan).collect(),
+        ProductType::CreditCard => one(card::declared(offer, check).map(Pricing::Card)),
+        ProductType::Mortgage => one(mortgage::declared(offer, figures, check).map(Pricing::Mortgage)),
+        ProductType::Savings => one(savings::declared(offer, figures, check).map(Pricing::Savings)),
+        ProductType::Insurance
+        | ProductType::LifeInsurance
+        | ProductType::Other
+        | ProductType::Generic
+        | ProductType::AutoInsurance
+        | ProductType::Unknown => one(special::declared(offer, product_type, check).map(Pricing::Special)),
+    }
+}
+
+/// What does not depend on the lead.
+fn text_of(pricing: &Pricing, offer: &declared::Offer, identity: &Identity) -> Template {
+    match pricing {
+        Pricing::Loan(loan) => loan.text(offer, identity),
+        Pricing::Card(card) => card.text(offer, identity),
+        Pricing::Mortgage(mortgage) => mortgage.text(offer, identity),
+        Pricing::Savings(savings) => savings.text(offer, identity),
+        Pricing::Special(special) => special.text(offer, identity),
+        Pricing::Own => unreachable!("only what a file declares has a text"),
+    }
+}
+
+/// What is known of offers of a partner's own before any is answered: their name, and what they earn. It is never shown.
+fn own_text(own: &declared::Own, product_type: ProductType) -> Template {
+    let known = match own.sub_type {
+        Some(sub_type) => BTreeMap::from([("productSubType", sub_type.as_str())]),
+        None => BTreeMap::from([("productType", product_type.as_str())]),
+    };
+    let valid_for_ms = own.valid_for.map(|time| i64::try_from(time.0.as_millis()).unwrap_or(i64::MAX));
+    let landing_url = own.landing_url.clone().unwrap_or_default();
+    let imprint = Imprint { name: own.key().to_owned(), landing_url, payout: own.payout, valid_for_ms };
+    Template::new(Ending::Offer, &known, Some(imprint))
 }
 
 /// Whether a quote may be for the person: pre-qualified, pre-approved, pre-selected.
@@ -245,13 +323,17 @@ fn too_many_alternatives(found: usize) -> String {
 /// of kinds that it lacks.
 fn known_to(offer: &declared::Offer, pricing: &Pricing) -> Option<Condition> {
     let is_specified = match pricing {
-        Pricing::Special(_) => true,
+        Pricing::Special(_) | Pricing::Own => true,
         Pricing::Mortgage(_) => offer.loan_type.is_none_or(MortgageLoanType::is_specified),
         Pricing::Loan(_) | Pricing::Card(_) | Pricing::Savings(_) => {
             offer.sub_type.is_none_or(ProductSubType::is_specified)
         }
     };
-    (!is_specified).then(|| Condition::new(Subject::of("newerValues"), Test::Flag(true)))
+    (!is_specified).then(newer_values)
+}
+
+fn newer_values() -> Condition {
+    Condition::new(Subject::of("newerValues"), Test::Flag(true))
 }
 
 /// Faults that any kind of offer can have.

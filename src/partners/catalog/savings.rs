@@ -75,7 +75,7 @@ impl Savings {
     /// Who it is for by its nature: a deposit that is enough.
     pub(super) fn rule(&self) -> Rule {
         let enough = Test::Range { min: self.minimum_deposit, max: f64::INFINITY };
-        let mut conditions = vec![Condition::or_missing(deposit_subject(), enough)];
+        let mut conditions = vec![Condition::or_missing(deposit_subject().clone(), enough)];
         conditions.extend(rated(&self.bands));
         Rule::always().and_all(&conditions)
     }
@@ -133,10 +133,10 @@ fn incentives(declared: &[declared::Incentive]) -> Vec<IncentiveDetails> {
     declared.iter().map(shown).collect()
 }
 
-fn deposit_subject() -> Subject {
+fn deposit_subject() -> &'static Subject {
     use std::sync::LazyLock;
     static DEPOSIT: LazyLock<Subject> = LazyLock::new(|| Subject::of("savingsInformation.minDepositAmount"));
-    *DEPOSIT
+    &DEPOSIT
 }
 
 /// The part of the specification's SavingsOfferDetails that does not depend on the lead.

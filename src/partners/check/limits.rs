@@ -1,5 +1,6 @@
 //! Checks of limits: caps, budgets, time zones, hours and groups.
 
+use chrono::NaiveDate;
 use chrono_tz::Tz;
 
 use crate::partners::checker::Checker;
@@ -16,6 +17,9 @@ impl Checker<'_> {
     pub(super) fn limits(&mut self, declared: &declared::Limits) -> Limits {
         let per_minute = self.cap("per_minute", declared.per_minute);
         let per_day = self.cap("per_day", declared.per_day);
+        let per_week = self.cap("per_week", declared.per_week);
+        let per_month = self.cap("per_month", declared.per_month);
+        let (first_day, last_day) = self.days_between(declared);
         let budget = declared.per_day_budget;
         if let Some(dollars) = budget.filter(|dollars| !(dollars.is_finite() && *dollars > 0.0)) {
             self.at("per_day_budget", format!("must be dollars above 0, got {dollars}"));
@@ -27,6 +31,11 @@ impl Checker<'_> {
             schedule: Schedule::of(windows.collect()),
             per_minute,
             per_day,
+            per_week,
+            per_month,
+            share: self.share(declared.share),
+            first_day,
+            last_day,
             per_day_budget: budget.map(|dollars| dollars * 100.0),
             time_zone: self.time_zone(declared.time_zone.as_deref()),
         }
@@ -40,6 +49,56 @@ impl Checker<'_> {
         }
         // Nobody is asked more often than that, so the greatest cap is none.
         cap.map(|cap| u32::try_from(cap).unwrap_or(u32::MAX))
+    }
+
+    /// A share of the leads; all of them is none.
+    fn share(&mut self, declared: Option<f64>) -> Option<f64> {
+        if let Some(share) = declared.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
+            self.at(
+                "share",
+                format!("must be above 0 and at most 1, got {share}; `paused = true` takes the partner out"),
+            );
+        }
+        declared.filter(|share| *share < 1.0)
+    }
+
+    /// The first and the last day on which it is asked.
+    fn days_between(&mut self, declared: &declared::Limits) -> (Option<NaiveDate>, Option<NaiveDate>) {
+        let mut day = |key: &str, value: Option<&toml::Value>| {
+            let value = value?;
+            let day = self.day(value);
+            if day.is_none() {
+                self.at(key, format!("must be a date `YYYY-MM-DD`, got `{value}`"));
+            }
+            day
+        };
+        let first = day("starts_on", declared.starts_on.as_ref());
+        let last = day("ends_on", declared.ends_on.as_ref());
+        if let (Some(first), Some(last)) = (first, last)
+            && first > last
+        {
+            self.at("ends_on", format!("is before `starts_on`, {first}, so it is never asked"));
+        }
+        (first, last)
+    }
+
+    /// Where it stands among those who want a place.
+    pub(super) fn priority(&mut self, declared: Option<i64>) -> i32 {
+        const MOST: i64 = 1000;
+        let priority = declared.unwrap_or(0);
+        if !(-MOST..=MOST).contains(&priority) {
+            self.at("priority", format!("must be from -{MOST} to {MOST}, got {priority}"));
+        }
+        priority.clamp(-MOST, MOST) as i32
+    }
+
+    /// How likely it is to have a place.
+    pub(super) fn weight(&mut self, declared: Option<f64>) -> Option<f64> {
+        const MOST: f64 = 1e6;
+        if let Some(weight) = declared.filter(|weight| !(*weight > 0.0 && *weight <= MOST)) {
+            self.at("weight", format!("must be above 0 and at most {MOST}, got {weight}"));
+        }
+        declared.filter(|weight| *weight > 0.0)
     }
 
     /// Among whom a seat takes a lead alone.
@@ -178,6 +237,48 @@ conversion_probability = 1.0
             let told = load("", &format!("time_zone = '{written}'")).unwrap_err();
             assert!(told[0].contains(&format!("did you mean `{meant}`?")), "{told:?}");
         }
+    }
+
+    #[test]
+    fn days_are_dates_or_texts_and_faults_of_them_are_told() {
+        let limits = limits("starts_on = 2026-12-01\nends_on = '2026-12-31'\nshare = 0.25");
+        let days = (limits.first_day.unwrap().to_string(), limits.last_day.unwrap().to_string());
+        assert_eq!(
+            (days.0.as_str(), days.1.as_str(), limits.share),
+            ("2026-12-01", "2026-12-31", Some(0.25))
+        );
+        assert_eq!(
+            load("", "per_week = 0\nper_month = 0\nshare = 0.0\nstarts_on = 2026-12-32\n").unwrap_err().len(),
+            1,
+            "what is no TOML is told first"
+        );
+        assert_eq!(
+            load("", "per_week = 0\nper_month = 0\nshare = 1.5\nstarts_on = 'soon'\nends_on = 12")
+                .unwrap_err(),
+            [
+                "lender.toml:12: `products.other.limits.per_week` must be at least 1; `paused = true` takes the partner out",
+                "lender.toml:13: `products.other.limits.per_month` must be at least 1; `paused = true` takes the partner out",
+                "lender.toml:14: `products.other.limits.share` must be above 0 and at most 1, got 1.5; `paused = true` takes the partner out",
+                "lender.toml:15: `products.other.limits.starts_on` must be a date `YYYY-MM-DD`, got `\"soon\"`",
+                "lender.toml:16: `products.other.limits.ends_on` must be a date `YYYY-MM-DD`, got `12`",
+            ]
+        );
+        let told = load("", "starts_on = 2026-12-02\nends_on = 2026-12-01").unwrap_err();
+        assert!(
+            told[0].contains("`products.other.limits.ends_on` is before `starts_on`, 2026-12-02"),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn priority_and_weight_have_bounds() {
+        assert_eq!(
+            load("priority = 2000\nweight = 0.0", "").unwrap_err(),
+            [
+                "lender.toml:10: `products.other.priority` must be from -1000 to 1000, got 2000",
+                "lender.toml:11: `products.other.weight` must be above 0 and at most 1000000, got 0",
+            ]
+        );
     }
 
     #[test]

@@ -64,6 +64,9 @@ impl Checker<'_> {
         for (size, url) in &declared.images {
             self.url(&format!("images.{size}"), url);
         }
+        for (nth, list) in declared.suppress.iter().enumerate() {
+            self.key(&format!("suppress[{nth}]"), list);
+        }
         let institution = declared.financial_institution_uuid.unwrap_or(declared.uuid);
         let mut images: Vec<OriginatorImage> = declared
             .images
@@ -102,6 +105,8 @@ impl Checker<'_> {
             sub_account_id: declared.sub_account_id,
             institution,
             featured: declared.featured,
+            marketplace: None,
+            suppress: declared.suppress.clone(),
         }
     }
 
@@ -124,7 +129,7 @@ impl Checker<'_> {
         let rule = self.needs(&product.needs).and_all(&[asks_for(product_type)]);
         let rule = self.rule(&product.eligibility).map(|own| rule.and(&own));
 
-        let offers = self.offers(identity, product_type, product, rule.as_ref());
+        let offers = self.offers(&Arc::new(identity.clone()), product_type, product, rule.as_ref());
         let adaptive_timeout = product.adaptive_timeout.as_ref().map(|declared| {
             self.within("adaptive_timeout", |check| check.adaptive_timeout(declared, product.timeout))
         });
@@ -153,6 +158,8 @@ impl Checker<'_> {
             paused: product.paused,
             limits: self.within("limits", |check| check.limits(&product.limits)),
             exclusive: self.exclusive(product.exclusive.as_ref()),
+            priority: self.priority(product.priority),
+            weight: self.weight(product.weight),
             timeout: self.duration("timeout", product.timeout),
             adaptive_timeout,
             rule: rule?,
@@ -167,7 +174,7 @@ impl Checker<'_> {
     /// The offers of a seat, each under the rule of them all.
     fn offers(
         &mut self,
-        identity: &Identity,
+        identity: &Arc<Identity>,
         product_type: ProductType,
         product: &declared::Product,
         rule: Option<&Rule>,
@@ -184,8 +191,19 @@ impl Checker<'_> {
                 offers.extend(CatalogOffer::declared(offer, product_type, identity, &rule, figures, check));
             });
         }
-        if product.offers.is_empty() {
-            self.at("offers", "must have at least one offer");
+        let http = product.http.as_ref();
+        let own = http.and_then(|http| Some((http.answer.own.as_ref()?, &http.answer.offer)));
+        if let Some((own, answered)) = own {
+            if keys.contains(own.key()) {
+                self.at("http.answer.own.key", format!("`{}` is the key of an offer of the file", own.key()));
+            }
+            let checked = self.within("http", |check| {
+                CatalogOffer::own(own, product_type, identity, &rule, answered, check)
+            });
+            offers.extend(checked);
+        }
+        if product.offers.is_empty() && own.is_none() {
+            self.at("offers", "must have at least one offer, or `http.answer.own`");
         }
         if offers.len() > MAX_OFFERS {
             self.at("offers", format!("must be at most {MAX_OFFERS}, terms counted, got {}", offers.len()));

@@ -1,6 +1,9 @@
 //! Checks of needs and eligibility tables: from attribute paths and words to conditions.
 
+use std::sync::Arc;
+
 use chrono::NaiveDate;
+use uuid::Uuid;
 
 use super::Checker;
 use crate::declaration::{did_you_mean, nearest};
@@ -8,6 +11,7 @@ use crate::model::AttributeKind;
 use crate::partners::declared::{self, Eligibility};
 use crate::partners::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, days};
 use crate::partners::facts::Subject;
+use crate::partners::zipcode_prefixes::ZipcodePrefixes;
 use crate::planted::{Planted, planted};
 
 impl Checker<'_> {
@@ -67,10 +71,31 @@ impl Checker<'_> {
         subject
     }
 
-    /// The tests of one declared condition.
+    /// The conditions of one that is declared.
     fn condition(&mut self, subject: Subject, declared: &declared::Condition) -> Vec<Condition> {
+        let (kind, zipcode) = (subject.kind(), subject.zipcode());
+        let wanted: Vec<&str> = words_for(kind, zipcode.is_some()).collect();
+        let tests = self.tests(kind, declared);
+        let begins = if zipcode.is_some() { self.prefixes(declared) } else { Vec::new() };
+        self.wrong_words(&wanted, declared);
+        if tests.is_empty() && begins.is_empty() {
+            self.at("", format!("must have a condition: {}", wanted.join(", ")));
+        }
+        let or_missing = declared.or_missing;
+        let of_whole = tests.into_iter().map(|test| Condition { subject: subject.clone(), test, or_missing });
+        let of_digits = zipcode.into_iter().flat_map(|subject| {
+            begins.iter().map(move |test| Condition {
+                subject: subject.clone(),
+                test: test.clone(),
+                or_missing,
+            })
+        });
+        of_whole.chain(of_digits).collect()
+    }
+
+    /// The tests of one declared condition on a value as a whole.
+    fn tests(&mut self, kind: AttributeKind, declared: &declared::Condition) -> Vec<Test> {
         let mut tests = Vec::new();
-        let kind = subject.kind();
         if declared.present {
             tests.push(Test::Present);
         }
@@ -90,6 +115,14 @@ impl Checker<'_> {
                 tests.extend(self.mask("any_of", declared.any_of.as_ref(), names).map(Test::AnyOf));
                 tests.extend(self.mask("none_of", declared.none_of.as_ref(), names).map(Test::NoneOf));
             }
+            AttributeKind::Texts => {
+                tests.extend(self.texts("any_of", declared.any_of.as_ref()).map(Test::SomeText));
+                tests.extend(self.texts("none_of", declared.none_of.as_ref()).map(Test::NoText));
+            }
+            AttributeKind::Uuid => {
+                tests.extend(self.uuids("in", declared.r#in.as_ref()).map(Test::Uuid));
+                tests.extend(self.uuids("not_in", declared.not_in.as_ref()).map(Test::NotUuid));
+            }
             AttributeKind::Flag => tests.extend(declared.is.map(Test::Flag)),
             AttributeKind::Number | AttributeKind::Date => {
                 let min = self.bound("min", declared.min.as_ref(), kind);
@@ -104,25 +137,41 @@ impl Checker<'_> {
                 }
             }
         }
-        self.wrong_words(kind, declared);
-        if tests.is_empty() {
-            self.at("", format!("must have a condition: {}", words_for(kind).join(", ")));
-        }
-        tests.into_iter().map(|test| Condition { subject, test, or_missing: declared.or_missing }).collect()
+        tests
+    }
+
+    /// The tests of a declared condition on how a zipcode begins.
+    fn prefixes(&mut self, declared: &declared::Condition) -> Vec<Test> {
+        let mut read = |key: &str, prefixes: Option<&Vec<String>>| {
+            let prefixes = prefixes?;
+            for (nth, prefix) in prefixes.iter().enumerate().filter(|(_, prefix)| !is_prefix(prefix)) {
+                self.at(&format!("{key}[{nth}]"), format!("must be one to five digits, got `{prefix}`"));
+            }
+            if prefixes.is_empty() {
+                self.at(key, "is empty, so it means nothing");
+            }
+            // What is no prefix has been noted.
+            let known: Vec<String> = prefixes.iter().filter(|prefix| is_prefix(prefix)).cloned().collect();
+            ZipcodePrefixes::new(&known).map(Arc::new)
+        };
+        let wanted = read("prefix_in", declared.prefix_in.as_ref()).map(Test::Zipcode);
+        let refused = read("prefix_not_in", declared.prefix_not_in.as_ref()).map(Test::NotZipcode);
+        wanted.into_iter().chain(refused).collect()
     }
 
     /// Faults for words that do not go with the kind of attribute.
-    fn wrong_words(&mut self, kind: AttributeKind, declared: &declared::Condition) {
+    fn wrong_words(&mut self, wanted: &[&str], declared: &declared::Condition) {
         let given = [
             ("in", declared.r#in.is_some()),
             ("not_in", declared.not_in.is_some()),
             ("any_of", declared.any_of.is_some()),
             ("none_of", declared.none_of.is_some()),
+            ("prefix_in", declared.prefix_in.is_some()),
+            ("prefix_not_in", declared.prefix_not_in.is_some()),
             ("is", declared.is.is_some()),
             ("min", declared.min.is_some()),
             ("max", declared.max.is_some()),
         ];
-        let wanted = words_for(kind);
         for (word, _) in given.iter().filter(|(word, given)| *given && !wanted.contains(word)) {
             self.at(word, format!("does not go with this attribute; wanted: {}", wanted.join(", ")));
         }
@@ -154,15 +203,33 @@ impl Checker<'_> {
         Some(values.iter().map(|value| value.to_lowercase()).collect())
     }
 
+    fn uuids(&mut self, key: &str, values: Option<&Vec<String>>) -> Option<Vec<Uuid>> {
+        let values = values?;
+        let mut uuids = Vec::new();
+        for (nth, value) in values.iter().enumerate() {
+            match value.parse::<Uuid>() {
+                Ok(uuid) if !uuid.is_nil() => uuids.push(uuid),
+                _ => self.at(&format!("{key}[{nth}]"), format!("must be a uuid, got `{value}`")),
+            }
+        }
+        if values.is_empty() {
+            self.at(key, "is empty, so it means nothing");
+        }
+        Some(uuids)
+    }
+
+    /// A day, as a date of TOML or as a text.
+    pub(in crate::partners) fn day(&self, value: &toml::Value) -> Option<NaiveDate> {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        text.parse().ok()
+    }
+
     fn bound(&mut self, key: &str, value: Option<&toml::Value>, kind: AttributeKind) -> Option<f64> {
         let value = value?;
         let number = match (kind, value) {
             (AttributeKind::Number, toml::Value::Integer(number)) => Some(*number as f64),
             (AttributeKind::Number, toml::Value::Float(number)) if number.is_finite() => Some(*number),
-            (AttributeKind::Date, value) => {
-                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                text.parse::<NaiveDate>().ok().map(days)
-            }
+            (AttributeKind::Date, value) => self.day(value).map(days),
             _ => None,
         };
         if number.is_none() {
@@ -177,11 +244,19 @@ fn every(names: &[&str]) -> u64 {
     u64::MAX >> (64 - names.len())
 }
 
-fn words_for(kind: AttributeKind) -> &'static [&'static str] {
-    match kind {
-        AttributeKind::Category(_) | AttributeKind::Text => &["in", "not_in", "present"],
-        AttributeKind::Set(_) => &["any_of", "none_of", "present"],
+fn words_for(kind: AttributeKind, is_zipcode: bool) -> impl Iterator<Item = &'static str> {
+    let words: &[&str] = match kind {
+        AttributeKind::Category(_) | AttributeKind::Text | AttributeKind::Uuid => {
+            &["in", "not_in", "present"]
+        }
+        AttributeKind::Set(_) | AttributeKind::Texts => &["any_of", "none_of", "present"],
         AttributeKind::Flag => &["is", "present"],
         AttributeKind::Number | AttributeKind::Date => &["min", "max", "present"],
-    }
+    };
+    let of_zipcodes: &[&str] = if is_zipcode { &["prefix_in", "prefix_not_in"] } else { &[] };
+    words.iter().chain(of_zipcodes).copied()
+}
+
+fn is_prefix(text: &str) -> bool {
+    ZipcodePrefixes::is_prefix(text)
 }

@@ -124,7 +124,8 @@ impl Checker<'_> {
                 format!("must be an absolute http or https URL, or begin with `{BASE_URL}/`, got `{found}`"),
             );
         }
-        if let Some(sample) = path.and_then(|path| path.strip_prefix(SAMPLES)) {
+        if let Some(sample) = path.and_then(|path| path.strip_prefix(SAMPLES)).filter(|_| !self.knows_samples)
+        {
             self.sample(key, sample.split(['?', '#']).next().unwrap_or_default());
         }
     }
@@ -340,7 +341,8 @@ pub fn is_absolute_url(url: &str) -> bool {
     !host.is_empty() && !url.contains(|letter: char| letter.is_whitespace() || letter.is_control())
 }
 
-fn is_key(name: &str) -> bool {
+/// Whether a name can stand in a file name, a metric and a path.
+pub fn is_key(name: &str) -> bool {
     let starts = name.starts_with(|first: char| first.is_ascii_lowercase());
     starts
         && name

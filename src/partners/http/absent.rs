@@ -53,6 +53,16 @@ impl Absent {
         }
     }
 
+    /// What was looked for and how far that leads, by the words of the file alone: names in an answer may be anybody's.
+    pub(super) fn brief(&self) -> String {
+        let place = self.offer.map_or_else(String::new, |position| format!("offer {position}: "));
+        let reached = match self.reached.as_str() {
+            "" => String::new(),
+            reached => format!("; it is found as far as `{reached}`"),
+        };
+        format!("{place}`{}` (`{}`) is not in the answer{reached}", self.key, self.wanted)
+    }
+
     /// The same, of one offer of the answer.
     pub(super) fn in_offer(self, position: usize) -> Self {
         Self { offer: Some(position), ..self }

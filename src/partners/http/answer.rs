@@ -7,11 +7,15 @@ use hyper::{HeaderMap, StatusCode};
 use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::absent::Absent;
+use super::answer_mapping::AnswerMapping;
 use super::document;
 use super::exchange::Exchange;
+use super::expression::text;
 use super::given::Given;
 use super::mapping_error::MappingError;
+use super::offer_list::{ListedOffer, OfferList};
 use super::source::HttpSource;
+use super::undeclared;
 use crate::model::RejectReason;
 use crate::partners::catalog::{CatalogOffer, Unfit};
 use crate::partners::{Facts, Quote};
@@ -36,6 +40,8 @@ pub struct Reading {
     pub dropped: Vec<Dropped>,
     /// What mappings looked for and did not find, each mapping once.
     pub absent: Vec<Absent>,
+    /// A word that says why the partner declines and that its file does not know, as far as it may be shown.
+    pub undeclared: Option<String>,
     /// What `answer.error` says, for whoever may see what was answered.
     pub said: Option<String>,
 }
@@ -49,11 +55,20 @@ pub struct Dropped {
     pub reason: String,
     /// Why, with what it says: for whoever may see it.
     pub detail: String,
+    /// Whether there is nothing wrong with it: the file does not mean it for such leads.
+    pub for_others: bool,
+}
+
+impl Dropped {
+    fn of(position: usize, unfit: Unfit) -> Self {
+        let Unfit { reason, detail, for_others } = unfit;
+        Self { position, reason, detail, for_others }
+    }
 }
 
 impl From<Answered> for Reading {
     fn from(answered: Answered) -> Self {
-        Self { answered, dropped: Vec::new(), absent: Vec::new(), said: None }
+        Self { answered, dropped: Vec::new(), absent: Vec::new(), undeclared: None, said: None }
     }
 }
 
@@ -73,7 +88,7 @@ impl Received<'_> {
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub(super) fn context(self, given: &Given, kept: &BTreeMap<String, Mapped>) -> Result<Mapped, String> {
+    pub(super) fn context(self, asked: Mapped) -> Result<Mapped, String> {
         let content_type = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let response = match document::read(content_type, self.body) {
             Ok(response) => response,
@@ -81,34 +96,63 @@ impl Received<'_> {
             Err(_) if !self.status.is_success() => Mapped::UNDEFINED,
             Err(fault) => return Err(format!("the answer {fault}")),
         };
-        let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
-        let header = self.headers.iter().filter_map(|(name, value)| Some((name.to_string(), text(value)?)));
         let of_answer = minijinja::context! {
             status => self.status.as_u16(),
-            header => header.collect::<BTreeMap<String, String>>(),
+            header => texts_of(self.headers),
             response,
         };
-        Ok(minijinja::context! { ..of_answer, ..given.context(BTreeMap::new(), kept) })
+        Ok(minijinja::context! { ..of_answer, ..asked })
     }
 
-    pub(super) fn bad_status(self) -> Answered {
-        Answered::Failed(format!("the answer has status {}", self.status.as_u16()))
+    /// Whether its body is XML.
+    fn is_xml(self) -> bool {
+        let content_type = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        document::is_xml(content_type, self.body)
     }
+
+    /// That its status says no offers.
+    pub(super) fn bad_status(self) -> Answered {
+        let later = match self.status {
+            StatusCode::ACCEPTED => ": what it has comes later, and no step with `pending` asks for it",
+            _ => "",
+        };
+        Answered::Failed(format!("the answer has status {}{later}", self.status.as_u16()))
+    }
+}
+
+/// Headers by their lower-case names, as mappings see them.
+pub(super) fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
+    headers.iter().filter_map(|(name, value)| Some((name.to_string(), text(value)?))).collect()
 }
 
 impl Reading {
     /// That the partner failed, with what it says of that.
-    pub(super) fn error(said: &Mapped) -> Self {
+    pub(super) fn error(status: StatusCode, said: &Mapped) -> Self {
         let said = said.as_str().map(str::to_owned);
-        Self { said, ..Answered::Failed("the answer is an error".to_owned()).into() }
+        let cause = match status.is_success() {
+            true => "the answer is an error".to_owned(),
+            false => format!("the answer is an error, with status {}", status.as_u16()),
+        };
+        Self { said, ..Answered::Failed(cause).into() }
     }
 }
 
-/// That the partner declines: a word of the API's, or just true.
-pub(super) fn declined(key: &str, word: &Mapped) -> Result<Answered, MappingError> {
-    let unknown = || MappingError::new(key, format!("must be {}", reasons()));
-    let reason = word.as_str().map(|word| RejectReason::from_wire(word).ok_or_else(unknown));
-    Ok(Answered::Declined(reason.transpose()?))
+impl AnswerMapping {
+    /// That the partner declines, and why where it says so: in words that are known, or in others.
+    pub(super) fn declined(&self, said: &Mapped) -> Reading {
+        let words: Vec<String> = match said.kind() {
+            ValueKind::Bool => Vec::new(),
+            ValueKind::Seq | ValueKind::Iterable => {
+                said.try_iter().into_iter().flatten().filter_map(|word| text(&word)).collect()
+            }
+            _ => text(said).into_iter().collect(),
+        };
+        let known = |word: &String| self.reasons.get(word).copied().or_else(|| RejectReason::from_wire(word));
+        let reason = words.iter().find_map(known);
+        let undeclared = words.iter().find(|word| known(word).is_none()).map(|word| undeclared::shown(word));
+        Reading { undeclared, ..Answered::Declined(reason).into() }
+    }
 }
 
 impl HttpSource {
@@ -125,69 +169,70 @@ impl HttpSource {
         facts: &Facts,
         offers: &[&CatalogOffer],
     ) -> Result<Reading, MappingError> {
-        let context = match received.context(given, &exchange.kept) {
+        let context = match received.context(self.context(given, exchange)) {
             Ok(context) => context,
             Err(fault) => return Ok(Answered::Failed(fault).into()),
         };
         let error = self.answer.says("answer.error", &self.answer.error, &context)?;
         if let Some(error) = error.filter(Mapped::is_true) {
-            return Ok(Reading::error(&error));
+            return Ok(Reading::error(received.status, &error));
         }
-        let word = self.answer.says("answer.declined", &self.answer.declined, &context)?;
-        if let Some(word) = word.filter(Mapped::is_true) {
-            return Ok(declined("answer.declined", &word)?.into());
+        let said = self.answer.says("answer.declined", &self.answer.declined, &context)?;
+        if let Some(said) = said.filter(Mapped::is_true) {
+            return Ok(self.answer.declined(&said));
         }
-        if !received.status.is_success() {
+        let polls = self.steps[exchange.step].polling.is_some();
+        if !received.status.is_success() || (received.status == StatusCode::ACCEPTED && !polls) {
             return Ok(received.bad_status().into());
         }
-        self.quotes(&context, facts, offers)
+        match OfferList::find(&self.answer, &context, received.is_xml())? {
+            OfferList::Given(list) => self.quotes(list, &context, facts, offers),
+            OfferList::Missing(_) if self.answer.empty_declines => Ok(Answered::Declined(None).into()),
+            OfferList::Missing(absent) => {
+                let cause = format!(
+                    "{}; if that means no offers, `answer.empty = \"declines\"` says so",
+                    absent.brief()
+                );
+                Ok(Reading { absent: vec![absent], ..Answered::Failed(cause).into() })
+            }
+        }
     }
 
     fn quotes(
         &self,
+        list: Vec<ListedOffer>,
         context: &Mapped,
         facts: &Facts,
         offers: &[&CatalogOffer],
     ) -> Result<Reading, MappingError> {
         let mut absent = Vec::new();
-        let list = self.answer.offers.run("answer.offers", context)?;
-        let list: Vec<Mapped> = match list.kind() {
-            ValueKind::Undefined => {
-                absent.push(Absent::of("answer.offers", &self.answer.offers, context));
-                Vec::new()
-            }
-            ValueKind::None => Vec::new(),
-            // In XML a list of one is no list.
-            ValueKind::Map => vec![list],
-            _ => match list.try_iter() {
-                Ok(list) => list.collect(),
-                Err(_) => return Err(MappingError::new("answer.offers", "is no list")),
-            },
-        };
         let (mut quotes, mut dropped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-        for (position, offer) in list.into_iter().enumerate() {
-            let context = minijinja::context! { offer, ..context.clone() };
+        for (position, ListedOffer { offer, outer }) in list.into_iter().enumerate() {
+            let context = minijinja::context! { offer, outer, ..context.clone() };
             let quote = match self.answer.figures(position, &context, &mut absent) {
                 Ok(figures) => figures.quote(facts, offers, &self.answer.keys),
                 Err(error) => {
-                    let unfit = Unfit { reason: error.to_string(), detail: error.in_full() };
+                    let unfit = Unfit { detail: error.in_full(), ..error.to_string().into() };
                     failures.push(error);
                     Err(unfit)
                 }
             };
             match quote {
                 Ok(quote) => quotes.push(quote),
-                Err(Unfit { reason, detail }) => dropped.push(Dropped { position, reason, detail }),
+                Err(unfit) => dropped.push(Dropped::of(position, unfit)),
             }
         }
         // Where no offer at all can be read it is the answer that cannot, or the mapping.
         if failures.len() == dropped.len() && quotes.is_empty() && !failures.is_empty() {
             return Err(failures.swap_remove(0));
         }
-        Ok(Reading { answered: Answered::Offers(quotes), dropped, absent, said: None })
+        let wrong = dropped.iter().find(|dropped| !dropped.for_others).filter(|_| quotes.is_empty());
+        let answered = match wrong {
+            Some(Dropped { reason, .. }) => {
+                Answered::Failed(format!("none of its {} offers can be shown: {reason}", dropped.len()))
+            }
+            None => Answered::Offers(quotes),
+        };
+        Ok(Reading { dropped, absent, ..answered.into() })
     }
-}
-
-fn reasons() -> String {
-    crate::model::one_of(RejectReason::WIRE)
 }

@@ -1,21 +1,42 @@
 //! What an answer means, compiled.
 
-use minijinja::value::Value as Mapped;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use minijinja::value::{Value as Mapped, ValueKind};
+use serde_json::Value;
 
 use super::absent::Absent;
-use super::expression::{Expression, text};
+use super::expression::Expression;
 use super::mapping_error::MappingError;
-use crate::partners::catalog::Figures;
+use crate::model::RejectReason;
+use crate::partners::catalog::{Figure, Figures, MoneyRules, Unfit};
 
 /// What an answer means, compiled.
 #[derive(Debug)]
 pub struct AnswerMapping {
     pub(super) error: Option<Expression>,
     pub(super) declined: Option<Expression>,
+    /// Why a partner declines, by its own words.
+    pub(super) reasons: BTreeMap<String, RejectReason>,
     pub(super) offers: Expression,
-    pub(super) offer: Vec<(&'static str, Expression)>,
+    /// Whether an answer without a list of offers declines.
+    pub(super) empty_declines: bool,
+    pub(super) inner: Option<Expression>,
+    pub(super) offer: Vec<FigureMapping>,
     /// The keys of the catalog's offers.
     pub(super) keys: Vec<String>,
+    /// By what the figures are judged.
+    pub(super) money: Arc<MoneyRules>,
+}
+
+/// A figure of an offer, and what says it.
+#[derive(Debug)]
+pub(super) struct FigureMapping {
+    pub(super) figure: Figure,
+    /// Its key in the partner file.
+    pub(super) key: String,
+    pub(super) expression: Expression,
 }
 
 impl AnswerMapping {
@@ -36,21 +57,33 @@ impl AnswerMapping {
         context: &Mapped,
         absent: &mut Vec<Absent>,
     ) -> Result<Figures, MappingError> {
-        let mut figures = Figures::default();
-        for (name, expression) in &self.offer {
-            let key = format!("answer.offer.{name}");
-            let value = expression.run(&key, context)?;
+        let mut figures = Figures::under(Arc::clone(&self.money));
+        for FigureMapping { figure, key, expression } in &self.offer {
+            let value = expression.run(key, context)?;
             // What is computed may well come to nothing; what is only looked up was meant to be there.
             if value.is_undefined()
                 && expression.path().is_some()
-                && !absent.iter().any(|known| known.key == key)
+                && !absent.iter().any(|known| known.key == *key)
             {
-                absent.push(Absent::of(&key, expression, context).in_offer(position));
+                absent.push(Absent::of(key, expression, context).in_offer(position));
             }
-            if let Some(text) = text(&value).filter(|text| !text.is_empty()) {
-                figures.set(name, &text).map_err(|wanted| MappingError::new(&key, wanted))?;
+            if let Some(value) = given(&value) {
+                figures.set(*figure, &value).map_err(|Unfit { reason, detail, .. }| MappingError {
+                    key: key.clone(),
+                    cause: reason,
+                    detail,
+                })?;
             }
         }
         Ok(figures)
+    }
+}
+
+/// A value as it was answered; `None` when nothing was.
+fn given(value: &Mapped) -> Option<Value> {
+    match value.kind() {
+        ValueKind::Undefined | ValueKind::None => None,
+        ValueKind::String if value.as_str() == Some("") => None,
+        _ => Some(serde_json::to_value(value).unwrap_or_else(|_| value.to_string().into())),
     }
 }

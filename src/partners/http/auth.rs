@@ -1,10 +1,12 @@
-//! How we show a partner who we are, beside headers: HTTP basic (RFC 7617), OAuth 2 client credentials (RFC 6749, 4.4).
+//! How we show a partner who we are, beside headers: HTTP basic (RFC 7617), OAuth 2 client credentials (RFC 6749, 4.4), with a secret
+//! or a signed assertion (RFC 7523), and what servers want in their place.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use chrono::Utc;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, StatusCode};
 use minijinja::value::Value as Mapped;
@@ -13,11 +15,15 @@ use serde::Deserialize;
 use super::expression::{Expression, text};
 use super::mapping_error::MappingError;
 use super::request::HttpRequest;
-use super::secret::Secrets;
-use super::source::{Auth, HttpSource};
+use super::secret::{MASKED, Secrets};
+use super::source::{Auth, ClientProof, HttpSource};
+use crate::model::Timestamp;
 
 /// How long a token is kept whose answer does not say.
 const TOKEN_LIFE: Duration = Duration::from_secs(300);
+
+/// What an assertion in place of a client's secret is called (RFC 7523, 2.2).
+const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /// A token that a partner's authorization server has given.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,19 +40,32 @@ impl HttpSource {
     /// # Errors
     /// The mapping that could not be run.
     pub fn token_request(&self, test: bool, secrets: Secrets) -> Result<Option<HttpRequest>, MappingError> {
-        let Some(Auth::OAuth2 { token_url, sandbox_token_url, client_id, client_secret, scope }) = &self.auth
+        let Some(Auth::OAuth2 { token_url, sandbox_token_url, client_id, proof, scope, params }) = &self.auth
         else {
             return Ok(None);
         };
-        let context = minijinja::context! { test, secret => self.revealed(secrets) };
-        let client_id = given("auth.oauth2.client_id", client_id, &context)?;
-        let client_secret = given("auth.oauth2.client_secret", client_secret, &context)?;
-        let mut form = form_urlencoded::Serializer::new(String::new());
-        form.append_pair("grant_type", "client_credentials");
-        form.append_pair("client_id", &client_id).append_pair("client_secret", &client_secret);
-        if let Some(scope) = scope {
-            form.append_pair("scope", scope);
+        let now = Timestamp::from(Utc::now()).to_string();
+        let context = self.secret_context(secrets, minijinja::context! { test, now });
+        let mut form: Vec<(&str, String)> = vec![
+            ("grant_type", "client_credentials".to_owned()),
+            ("client_id", given("auth.oauth2.client_id", client_id, &context)?),
+        ];
+        match proof {
+            ClientProof::Secret(secret) => {
+                form.push(("client_secret", given("auth.oauth2.client_secret", secret, &context)?));
+            }
+            ClientProof::Assertion(assertion) => {
+                form.push(("client_assertion_type", ASSERTION_TYPE.to_owned()));
+                form.push(("client_assertion", given("auth.oauth2.client_assertion", assertion, &context)?));
+            }
         }
+        form.extend(scope.iter().map(|scope| ("scope", scope.clone())));
+        for (name, value) in params {
+            let value = text(&value.run(&format!("auth.oauth2.params.{name}"), &context)?);
+            form.retain(|(known, _)| known != name);
+            form.extend(value.map(|value| (name.as_str(), value)));
+        }
+        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
         let headers = [(CONTENT_TYPE, "application/x-www-form-urlencoded"), (ACCEPT, "application/json")];
         let sandbox = sandbox_token_url.as_ref().filter(|_| test);
         Ok(Some(HttpRequest {
@@ -56,7 +75,7 @@ impl HttpSource {
                 .map(|(name, value)| (name, HeaderValue::from_static(value)))
                 .into_iter()
                 .collect(),
-            body: form.finish().into(),
+            body: form.into(),
         }))
     }
 
@@ -89,7 +108,7 @@ impl HttpSource {
             let text = match (secrets, secret) {
                 (Secrets::Real, Some(secret)) => secret.reveal().to_owned(),
                 (Secrets::Real, None) => return None,
-                (Secrets::Masked, _) => "***".to_owned(),
+                (Secrets::Masked, _) => MASKED.to_owned(),
             };
             Some((name.clone(), text))
         });

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::declared::{self, Http};
+use super::exchange::BID_MAX;
 use super::mappings::Mappings;
 use super::places::Places;
 use super::secret::Secret;
-use super::source::{HttpSource, WireRules};
+use super::source::{HttpSource, Post, WireRules};
 use super::step::Step;
 use crate::declaration::quoted;
 use crate::model::ProductType;
@@ -35,19 +36,33 @@ impl HttpSource {
         let before = check.count();
         let names: Vec<&str> = http.secrets.keys().map(String::as_str).collect();
         let places = Places::of(check.file_name());
-        let mut mappings =
-            Mappings { check, secrets: &names, places, prefix: String::new(), kept: Vec::new() };
+        let mut mappings = Mappings {
+            check,
+            secrets: &names,
+            places,
+            prefix: String::new(),
+            kept: Vec::new(),
+            authorized: http.auth.is_some(),
+            last_ping: http.steps.iter().rposition(|step| step.bid.is_some()),
+            // Who we are is told with each call.
+            is_ping: http.steps.iter().any(|step| step.bid.is_some()),
+        };
         let auth = http.auth.as_ref().map(|auth| mappings.auth(auth));
-        let steps = steps(http, auth.is_some(), &mut mappings);
+        mappings.is_ping = false;
+        let steps = steps(http, &mut mappings);
         let answer = mappings.answer(http, product_type, keys);
+        let post = post(http, mappings.check);
         let places = mappings.places;
         let secrets = secrets(&http.secrets, paused, check);
         let wire = wire(&http.wire, check);
         if check.count() > before {
             return None;
         }
+        let names = [check.file_name().trim_end_matches(".toml").to_owned(), product_type.to_string()];
         Some(Self {
+            names,
             steps: steps?,
+            post: post?,
             secrets,
             answer: answer?,
             auth: auth.flatten(),
@@ -59,9 +74,9 @@ impl HttpSource {
 }
 
 /// The calls of a source, or `None` where one has faults.
-fn steps(http: &Http, authorized: bool, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
+fn steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
     if http.steps.is_empty() {
-        return Some(vec![mappings.step(&http.only_call(), true, authorized)?]);
+        return Some(vec![mappings.step(&http.only_call(), true, &http.answer.reasons)?]);
     }
     for key in http.own_keys() {
         mappings.check.at(key, "stands beside `steps`; each step has its own");
@@ -71,7 +86,8 @@ fn steps(http: &Http, authorized: bool, mappings: &mut Mappings<'_, '_>) -> Opti
         mappings.check.at("steps", format!("must be at most {STEPS_MAX}, got {count}"));
     }
     let sandboxes = http.steps.iter().filter(|step| step.sandbox_url.is_some()).count();
-    if sandboxes != 0 && sandboxes != count {
+    let called = http.steps.iter().filter(|step| step.url.is_some() || !step.callback).count();
+    if sandboxes != 0 && sandboxes != called {
         mappings
             .check
             .at("steps", "must have a `sandbox_url` each, or none: a test lead goes all the way or none");
@@ -80,8 +96,33 @@ fn steps(http: &Http, authorized: bool, mappings: &mut Mappings<'_, '_>) -> Opti
         .steps
         .iter()
         .enumerate()
-        .map(|(nth, declared)| mappings.nth_step(nth, declared, count, authorized));
-    compiled.collect::<Vec<_>>().into_iter().collect()
+        .map(|(nth, declared)| mappings.nth_step(nth, declared, count, &http.answer.reasons));
+    let mut steps: Vec<Step> = compiled.collect::<Vec<_>>().into_iter().collect::<Option<_>>()?;
+    // Whoever takes a lead and answers later has it after a restart, too.
+    let answers_later = |step: &Step| step.polling.is_some() || step.callback.is_some();
+    if let Some(last) = steps.iter().rposition(answers_later).filter(|_| !http.wire.idempotent) {
+        let takes =
+            |step: &&mut Step| !step.method.is_idempotent() && step.bid.is_none() && step.polling.is_none();
+        let taking = steps[..last].iter_mut().filter(takes);
+        taking.for_each(|step| step.once = true);
+    }
+    Some(steps)
+}
+
+fn post(http: &Http, check: &mut Checker) -> Option<Post> {
+    let declared::Post { floor, best, wait } = &http.post;
+    let given = [("floor", floor.is_some()), ("best", best.is_some()), ("wait", wait.is_some())];
+    let bids = http.steps.iter().any(|step| step.bid.is_some());
+    for (key, _) in given.into_iter().filter(|(_, given)| *given && !bids) {
+        check.at(&format!("post.{key}"), "stands without a step that has a `bid`");
+    }
+    if wait.is_some() && best.is_none() {
+        check.at("post.wait", "stands without `best`: nobody else's bids are waited for");
+    }
+    check.between("post.floor", *floor, 0.0, BID_MAX);
+    check.between("post.best", best.map(|best| best as f64), 1.0, 1000.0);
+    let wait = wait.map(|wait| check.duration("post.wait", wait));
+    Some(Post { floor: floor.unwrap_or(0.0), best: *best, wait })
 }
 
 /// Scheme and host of every URL that does not leave them to a lead.

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::declaration::HumanDuration;
+use crate::model::State;
+use crate::partners::catalog::PaymentBy;
+use crate::partners::declared::{Own, Range};
 
 /// `[products.<type>.http]`: how a partner is asked over HTTP, and what its answers mean.
 ///
@@ -37,6 +40,9 @@ pub struct Http {
     /// Several calls in a row in place of one, which then stand here and not above.
     #[serde(default)]
     pub steps: Vec<Step>,
+    /// Who of those that bid for a lead is sent it, where a step has a `bid`; who does, at whatever price, when absent.
+    #[serde(default)]
+    pub post: Post,
     /// How we show who we are, beside headers.
     pub auth: Option<Auth>,
     /// What must not stand in the file, by name.
@@ -85,6 +91,31 @@ pub struct Step {
     /// What later steps and `answer` may use of the answer, as `kept.<name>`.
     #[serde(default)]
     pub keep: BTreeMap<String, String>,
+    /// What the partner bids for the lead: dollars, or true where it only says that it wants it; nothing, 0 and false decline. Makes the
+    /// step a ping, which may name nothing that identifies a person. What follows is the post, and sent only to who is chosen.
+    pub bid: Option<String>,
+    /// Whether the call is made at most once for a lead, also over a restart, after which its answer is not known. A post always is.
+    #[serde(default)]
+    pub once: bool,
+    /// Whether the partner answers this step by calling us, at `callback_url`, which earlier steps may send. It has no `url` then, or one
+    /// that is asked every `every` while no call has come, with `pending`.
+    #[serde(default)]
+    pub callback: bool,
+    /// True when such a call is signed as it should be: an expression that may use `header`, `body` (its text) and `secret`; without it
+    /// the address alone is the right to answer.
+    pub verify: Option<String>,
+}
+
+/// `post`: who of those that bid for a lead is sent it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Post {
+    /// The lowest bid that is taken, dollars.
+    pub floor: Option<f64>,
+    /// Among how many of the highest bids for the lead this one must be, those of other partners counted.
+    pub best: Option<usize>,
+    /// How long is waited for the bids of others where `best` compares them, from when this one has come; half of the ask's time when absent.
+    pub wait: Option<HumanDuration>,
 }
 
 impl Http {
@@ -150,9 +181,14 @@ pub struct OAuth2 {
     /// The client's id.
     pub client_id: String,
     /// The client's secret.
-    pub client_secret: String,
+    pub client_secret: Option<String>,
+    /// A signed assertion in its place (RFC 7523, `private_key_jwt`): `{…}|jws('RS256', secret.key)`.
+    pub client_assertion: Option<String>,
     /// What is asked for.
     pub scope: Option<String>,
+    /// Further parameters, or others in place of those of client credentials: `{ grant_type = "'password'", username = "secret.user" }`.
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
 }
 
 /// Where a secret is: `{ env = "NAME" }` or `{ file = "PATH" }`.
@@ -186,12 +222,44 @@ impl From<toml::Value> for Secret {
 pub struct Answer {
     /// True, or a text, when the partner failed; a status other than 2xx is a failure unless `declined` says otherwise.
     pub error: Option<String>,
-    /// True when the partner declines the person, or the reason as the API has it (`low_fico`).
+    /// True when the partner declines the person, or the reason as the API has it (`low_fico`) or as `reasons` has it; of several,
+    /// the first that is known.
     pub declined: Option<String>,
+    /// The partner's words for why it declines, with what the API calls them: `{ SCORE_BELOW_MIN = "low_fico" }`.
+    #[serde(default)]
+    pub reasons: BTreeMap<String, String>,
     /// The list of offers; `response.offers` when absent, which a partner that is sent XML cannot mean.
     pub offers: Option<String>,
-    /// The figures of each offer, which may use `offer` too. `src/partners/catalog/answered.rs` lists them.
+    /// What an answer without that list means: `"declines"`, or a failure when absent. An empty list declines.
+    pub empty: Option<Empty>,
+    /// The list of offers within each element of `offers`, where lists stand in a list: `offer.quotes`. The element is `outer` then.
+    pub inner: Option<String>,
+    /// The figures of each offer, which may use `offer` too. `src/partners/catalog/answered/figure.rs` lists them.
     pub offer: BTreeMap<String, String>,
+    /// Offers of the partner's own, which need no offer of the catalog: what holds of all of them.
+    pub own: Option<Own>,
+    /// Longest text of an offer that has words of its own, bytes; 16 KiB when absent. A longer one is not shown.
+    pub max_text_bytes: Option<usize>,
+    /// Least and greatest value by the name of a figure, `apr` among them; an offer beyond them is not shown.
+    #[serde(default)]
+    pub bounds: BTreeMap<String, Range>,
+    /// Greatest APR in percent by the lead's state (`{ NY = 25.0 }`), of a mortgage by the property's; an offer beyond it is not shown.
+    #[serde(default)]
+    pub rate_caps: BTreeMap<State, f64>,
+    /// Whether a rate above 0 and below 1 percent is meant, and no fraction that is taken for a percentage.
+    #[serde(default)]
+    pub low_apr: bool,
+    /// By which rate a monthly payment of a loan is computed that is not answered: `apr` (when absent) or `note_rate`. Where it is
+    /// said, the offer says it too.
+    pub payment: Option<PaymentBy>,
+}
+
+/// What an answer without a list of offers means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Empty {
+    /// That the partner has nothing for the lead.
+    Declines,
 }
 
 /// `wire`: how the partner is reached.

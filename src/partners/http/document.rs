@@ -15,20 +15,28 @@ const DEPTH: usize = 64;
 /// # Errors
 /// What is wrong, in general words.
 pub fn read(content_type: Option<&str>, body: &[u8]) -> Result<Mapped, String> {
-    let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    let media_type = media_type.to_ascii_lowercase();
     let first = body.trim_ascii_start().first();
     // Many systems label JSON as text.
-    if media_type.ends_with("json") || matches!(first, Some(b'{' | b'[')) {
+    if media_type(content_type).ends_with("json") || matches!(first, Some(b'{' | b'[')) {
         let value: Value = serde_json::from_slice(body)
             .map_err(|error| format!("is not JSON: see line {}, column {}", error.line(), error.column()))?;
         return Ok(Mapped::from(Serde(value)));
     }
     let text = std::str::from_utf8(body).map_err(|_| "is not UTF-8".to_owned())?;
-    if media_type.ends_with("xml") || first == Some(&b'<') {
+    if is_xml(content_type, body) {
         return Ok(Mapped::from(Serde(xml(text)?)));
     }
     Ok(Mapped::from(text))
+}
+
+/// Whether a body is read as XML, where it is not JSON.
+pub fn is_xml(content_type: Option<&str>, body: &[u8]) -> bool {
+    media_type(content_type).ends_with("xml") || body.trim_ascii_start().first() == Some(&b'<')
+}
+
+fn media_type(content_type: Option<&str>) -> String {
+    let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default();
+    media_type.trim().to_ascii_lowercase()
 }
 
 fn xml(text: &str) -> Result<Value, String> {

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use hyper::HeaderMap;
 use hyper::header::RETRY_AFTER;
-use minijinja::value::Value as Mapped;
+use minijinja::value::{Serde, Value as Mapped, ValueKind};
 
-use super::answer::{Answered, Reading, Received, declined};
+use super::answer::{Answered, Reading, Received};
+use super::answer_mapping::AnswerMapping;
 use super::expression::Expression;
 use super::given::Given;
 use super::mapping_error::MappingError;
@@ -15,12 +16,57 @@ use super::source::HttpSource;
 use super::step::Step;
 
 /// How far the calls of an ask are. Holds what partners have answered, so it is not `Debug`.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Exchange {
     /// The step whose call is made.
     pub(super) step: usize,
     /// What mappings may use as `kept`.
     pub(super) kept: BTreeMap<String, Mapped>,
+    /// What the partner has bid, dollars.
+    bid: Option<f64>,
+    /// Where the partner may call us.
+    pub(super) callback_url: Option<String>,
+}
+
+/// How an answer comes that the partner calls us with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    /// Only so.
+    Call,
+    /// So, or by asking after each such time without a call.
+    CallOrAsk(Duration),
+}
+
+/// The highest bid that is believed, dollars.
+pub(super) const BID_MAX: f64 = 1_000_000.0;
+
+/// How far the calls of an ask are, as it can be kept. Holds what partners have answered, so it is not `Debug`.
+#[derive(Clone, PartialEq)]
+pub struct Progress {
+    /// The step whose call is to be made.
+    pub step: u8,
+    /// What mappings may use as `kept`, a JSON object.
+    pub kept: String,
+    /// What the partner has bid, dollars.
+    pub bid: Option<f64>,
+}
+
+impl Exchange {
+    /// What the partner has bid, dollars; 0 where it said only that it wants the lead.
+    pub fn bid(&self) -> Option<f64> {
+        self.bid
+    }
+
+    /// Has the partner know where it may call us.
+    pub fn call_back_at(&mut self, url: &str) {
+        self.callback_url = Some(url.to_owned());
+    }
+
+    /// As it can be kept.
+    pub fn progress(&self) -> Progress {
+        let kept = serde_json::to_string(&self.kept).unwrap_or_else(|_| "{}".to_owned());
+        Progress { step: self.step as u8, kept, bid: self.bid }
+    }
 }
 
 /// What an answer leads to.
@@ -28,6 +74,8 @@ pub struct Exchange {
 pub enum Next {
     /// The call of another step.
     Call,
+    /// The call of another step, which is the post: only if the partner's bid, dollars, is chosen.
+    Bid(f64),
     /// The same call after this time.
     Again(Duration),
     /// It is the last answer: [`HttpSource::answer`] says what it means.
@@ -37,6 +85,27 @@ pub enum Next {
 }
 
 impl HttpSource {
+    /// How the answer comes that an exchange has come to, where the partner calls us with it.
+    pub fn awaited(&self, exchange: &Exchange) -> Option<Awaited> {
+        let step = &self.steps[exchange.step];
+        step.callback.as_ref()?;
+        let polling = step.polling.as_ref().filter(|_| step.url.is_some());
+        Some(polling.map_or(Awaited::Call, |polling| Awaited::CallOrAsk(polling.every)))
+    }
+
+    /// Whether the call that an exchange has come to is made at most once for a lead.
+    pub fn is_once(&self, exchange: &Exchange) -> bool {
+        self.steps[exchange.step].once
+    }
+
+    /// The exchange that was kept so far; `None` when the file has no such step any more.
+    pub fn taken_up(&self, progress: &Progress) -> Option<Exchange> {
+        let step = usize::from(progress.step);
+        let kept: BTreeMap<String, serde_json::Value> = serde_json::from_str(&progress.kept).ok()?;
+        let kept = kept.into_iter().map(|(name, value)| (name, Mapped::from(Serde(value)))).collect();
+        (step < self.steps.len()).then_some(Exchange { step, kept, bid: progress.bid, callback_url: None })
+    }
+
     /// The call that an exchange has come to, by its key, where there are several.
     pub fn step_key(&self, exchange: &Exchange) -> Option<&str> {
         let prefix = self.steps[exchange.step].prefix.trim_end_matches('.');
@@ -58,15 +127,23 @@ impl HttpSource {
         if is_last && step.polling.is_none() {
             return Ok(Next::Read);
         }
-        let context = match received.context(given, &exchange.kept) {
+        let context = match received.context(self.context(given, exchange)) {
             Ok(context) => context,
             Err(fault) => return Ok(Next::Ended(Answered::Failed(fault).into())),
         };
-        step.next(&context, received, is_last).map_err(|error| step.placed(error)).and_then(|next| match next
-        {
-            Next::Call => self.advance(exchange, &context, given),
-            next => Ok(next),
-        })
+        step.next(&context, received, is_last, &self.answer).map_err(|error| step.placed(error)).and_then(
+            |next| match next {
+                Next::Call => self.advance(exchange, &context, given),
+                Next::Bid(bid) => {
+                    exchange.bid = Some(bid);
+                    exchange.kept.insert("bid".to_owned(), Mapped::from(bid));
+                    // The post always is one of those that follow.
+                    self.advance(exchange, &context, given)
+                        .map(|next| if next == Next::Call { Next::Bid(bid) } else { next })
+                }
+                next => Ok(next),
+            },
+        )
     }
 
     /// Keeps what the answer leaves, and goes on to the next step that is wanted.
@@ -84,7 +161,7 @@ impl HttpSource {
                 exchange.kept.insert(name.clone(), value);
             }
         }
-        let context = given.context(BTreeMap::new(), &exchange.kept);
+        let context = self.context(given, exchange);
         for (nth, step) in self.steps.iter().enumerate().skip(exchange.step + 1) {
             let wanted = step.when.as_ref().map(|when| when.run("when", &context));
             if wanted.transpose().map_err(|error| step.placed(error))?.is_none_or(|wanted| wanted.is_true()) {
@@ -98,7 +175,13 @@ impl HttpSource {
 
 impl Step {
     /// What an answer to its call leads to; [`Next::Call`] stands for whatever follows.
-    fn next(&self, context: &Mapped, received: Received<'_>, is_last: bool) -> Result<Next, MappingError> {
+    fn next(
+        &self,
+        context: &Mapped,
+        received: Received<'_>,
+        is_last: bool,
+        answer: &AnswerMapping,
+    ) -> Result<Next, MappingError> {
         if let Some(polling) = &self.polling
             && polling.pending.run("pending", context)?.is_true()
         {
@@ -112,16 +195,38 @@ impl Step {
             said.map(|said| said.filter(Mapped::is_true))
         };
         if let Some(error) = says("error", &self.error)? {
-            return Ok(Next::Ended(Reading::error(&error)));
+            return Ok(Next::Ended(Reading::error(received.status, &error)));
         }
-        if let Some(word) = says("declined", &self.declined)? {
-            return Ok(Next::Ended(declined("declined", &word)?.into()));
+        if let Some(said) = says("declined", &self.declined)? {
+            return Ok(Next::Ended(answer.declined(&said)));
         }
         if !received.status.is_success() {
             return Ok(Next::Ended(received.bad_status().into()));
         }
-        Ok(Next::Call)
+        let Some(bid) = &self.bid else { return Ok(Next::Call) };
+        let bid = bid.run("bid", context)?;
+        if !bid.is_true() {
+            return Ok(Next::Ended(Answered::Declined(None).into()));
+        }
+        let dollars = dollars(&bid).ok_or_else(|| MappingError::new("bid", NO_BID))?;
+        Ok(if dollars == 0.0 && bid.kind() != ValueKind::Bool {
+            Next::Ended(Answered::Declined(None).into())
+        } else {
+            Next::Bid(dollars)
+        })
     }
+}
+
+/// What is wrong with what is no bid.
+const NO_BID: &str = "must be dollars from 0 to 1000000, or true or false";
+
+/// A bid in dollars: a number, or one in a text; 0 of who only says that it wants the lead.
+fn dollars(bid: &Mapped) -> Option<f64> {
+    if bid.kind() == ValueKind::Bool {
+        return Some(0.0);
+    }
+    let number: f64 = bid.to_string().trim().trim_start_matches('$').parse().ok()?;
+    (0.0..=BID_MAX).contains(&number).then_some(number)
 }
 
 /// The longest time that a partner is believed to want to be left alone; longer than any ask.

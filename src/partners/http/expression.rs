@@ -4,15 +4,18 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::sync::LazyLock;
 
-use chrono::{NaiveDate, format::StrftimeItems};
 use minijinja::value::{Serde, Value, ValueKind};
-use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
+use minijinja::{
+    AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, escape_formatter,
+};
 
 use super::bounds::{self, BoundedText, TEXT_BYTES};
+use super::jws;
 use super::mapping_error::MappingError;
+use super::moment;
+use super::signing;
 use super::specimen;
 use crate::declaration::{did_you_mean, nearest};
-use crate::model::Timestamp;
 
 /// Instructions that one run may take.
 const FUEL: u64 = 50_000;
@@ -23,7 +26,7 @@ const RECURSION: usize = 32;
 /// The name of a template within its environment.
 pub(super) const TEMPLATE: &str = "template";
 
-/// Every filter that a mapping may use: Jinja's, and two of ours.
+/// Every filter that a mapping may use beside those that sign: Jinja's, and three of ours.
 const FILTERS: &[&str] = &[
     "abs",
     "attr",
@@ -51,6 +54,7 @@ const FILTERS: &[&str] = &[
     "max",
     "min",
     "pprint",
+    "read_date",
     "reject",
     "rejectattr",
     "replace",
@@ -71,8 +75,9 @@ const FILTERS: &[&str] = &[
     "zip",
 ];
 
-/// What is wrong with a format that no date can be written in.
-const NO_FORMAT: &str = "has a format that no date can be written in; `'%m/%d/%Y'` is one";
+/// What is wrong wherever it is found, so that it is a fault of the file: a filter's own words.
+const FAULTS: [&str; 5] =
+    [moment::NO_FORMAT, moment::NO_ZONE, signing::NO_DIGEST, signing::NO_TEXT, jws::NO_ALGORITHM];
 
 /// An expression: `lead.financialInformation.annualIncome / 12`.
 pub struct Expression {
@@ -96,7 +101,7 @@ impl Expression {
         let compiled = ENVIRONMENT.compile_expression_owned(text.to_owned()).map_err(syntax)?;
         let expression = Self { text: text.to_owned(), compiled };
         for context in [empty(), specimen::context()] {
-            never_right(&expression.compiled.eval(context).err())?;
+            never_right(&expression.eval(context).err())?;
         }
         Ok(expression)
     }
@@ -106,16 +111,29 @@ impl Expression {
         sorted(self.compiled.undeclared_variables(true))
     }
 
+    /// Whether it looks at a variable.
+    pub(super) fn uses(&self, name: &str) -> bool {
+        self.variables().iter().any(|variable| variable.split('.').next() == Some(name))
+    }
+
     /// Runs it. `key` is named when it fails.
     ///
     /// # Errors
     /// [`MappingError`]
     pub fn run(&self, key: &str, context: &Value) -> Result<Value, MappingError> {
-        let value = self.compiled.eval(context.clone());
+        let value = self.eval(context.clone());
         let value =
             value.map_err(|error| MappingError::of(key, &error, &not_given(&self.variables(), context)))?;
         match value.as_str() {
             Some(text) if text.len() > TEXT_BYTES => Err(too_long(key)),
+            _ => Ok(value),
+        }
+    }
+
+    fn eval(&self, context: Value) -> Result<Value, Error> {
+        let value = self.compiled.eval(context)?;
+        match value.kind() {
+            ValueKind::Bytes => Err(Error::new(ErrorKind::InvalidOperation, signing::NO_TEXT)),
             _ => Ok(value),
         }
     }
@@ -149,8 +167,9 @@ impl Template {
     /// What is wrong with it, to follow its key.
     pub fn compile(text: &str, escape: AutoEscape) -> Result<Self, String> {
         let mut environment = environment();
-        if escape != AutoEscape::None {
-            super::xml::escape_in(&mut environment);
+        match escape {
+            AutoEscape::None => environment.set_formatter(plain),
+            _ => super::xml::escape_in(&mut environment),
         }
         environment.set_auto_escape_callback(move |_| escape.clone());
         environment.add_template_owned(TEMPLATE, text.to_owned()).map_err(syntax)?;
@@ -228,8 +247,17 @@ fn environment() -> Environment<'static> {
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     bounds::bound(&mut environment);
     environment.add_filter("digits", digits);
-    environment.add_filter("date", date);
+    moment::add_to(&mut environment);
+    signing::add_to(&mut environment);
     environment
+}
+
+/// Writes a value as it is; bytes are none that could be written.
+fn plain(out: &mut Output, state: &mut State, value: &Value) -> Result<(), Error> {
+    match value.kind() {
+        ValueKind::Bytes => Err(Error::new(ErrorKind::InvalidOperation, signing::NO_TEXT)),
+        _ => escape_formatter(out, state, value),
+    }
 }
 
 /// `"(206) 555-0100"|digits` is `2065550100`.
@@ -238,19 +266,6 @@ fn digits(text: &Value) -> Value {
         Some(text) => Value::from(text.chars().filter(char::is_ascii_digit).collect::<String>()),
         None => text.clone(),
     }
-}
-
-/// `"1990-02-28"|date("%m/%d/%Y")` is `02/28/1990`; a date-time has its day in UTC. What is no date stays undefined.
-fn date(text: &Value, format: &str) -> Result<Value, Error> {
-    let items = StrftimeItems::new(format).parse();
-    let items = items.map_err(|_| Error::new(ErrorKind::InvalidOperation, NO_FORMAT))?;
-    let day = text.as_str().and_then(|text| {
-        let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
-        day.or_else(|| Timestamp::parse(text).map(|time| time.to_utc().date_naive()))
-    });
-    let midnight = day.and_then(|day| day.and_hms_opt(0, 0, 0)).map(|midnight| midnight.and_utc());
-    Ok(midnight
-        .map_or(Value::UNDEFINED, |time| Value::from(time.format_with_items(items.iter()).to_string())))
 }
 
 fn syntax(error: Error) -> String {
@@ -269,10 +284,12 @@ fn never_right(error: &Option<Error>) -> Result<(), String> {
     match error.kind() {
         UnknownFilter => {
             let name = detail.trim_start_matches("filter ").trim_end_matches(" is unknown");
-            let hint = did_you_mean(nearest(name, FILTERS.iter().copied()));
-            Err(format!("filter `{name}` is unknown; there are {}{hint}", FILTERS.join(", ")))
+            let mut known = [FILTERS, &signing::FILTERS].concat();
+            known.sort_unstable();
+            let hint = did_you_mean(nearest(name, known.iter().copied()));
+            Err(format!("filter `{name}` is unknown; there are {}{hint}", known.join(", ")))
         }
-        ErrorKind::InvalidOperation if detail == NO_FORMAT => Err(NO_FORMAT.to_owned()),
+        ErrorKind::InvalidOperation if FAULTS.contains(&detail) => Err(detail.to_owned()),
         UnknownFunction | UnknownMethod | UnknownTest => Err(format!("names what there is not: {detail}")),
         _ => Ok(()),
     }
@@ -349,7 +366,7 @@ mod tests {
 
     #[test]
     fn every_filter_that_is_named_is_there() {
-        for name in FILTERS {
+        for name in FILTERS.iter().chain(&signing::FILTERS) {
             let unknown = Expression::compile(&format!("lead.amount|{name}")).err();
             assert!(!unknown.is_some_and(|fault| fault.contains("unknown")), "{name}");
         }

@@ -51,12 +51,13 @@ impl Given {
         self.asked.test
     }
 
-    /// The variables of a mapping, with what was `kept` of earlier answers; only requests may use secrets.
-    pub(super) fn context(
-        &self,
-        secrets: BTreeMap<String, String>,
-        kept: &BTreeMap<String, Mapped>,
-    ) -> Mapped {
+    /// What it is asked about.
+    pub(super) fn asked(&self) -> &Asked {
+        &self.asked
+    }
+
+    /// The variables of a mapping, with what was `kept` of earlier answers.
+    pub(super) fn context(&self, kept: &BTreeMap<String, Mapped>) -> Mapped {
         minijinja::context! {
             lead => self.lead.clone(),
             lead_uuid => self.asked.lead.to_string(),
@@ -66,7 +67,6 @@ impl Given {
             age => self.age,
             credit_score => self.credit_score,
             credit_rating => self.credit_rating,
-            secret => secrets,
             kept => kept.clone(),
         }
     }

@@ -1,6 +1,7 @@
 //! The mappings of a declared HTTP source, compiled one by one; what is wrong with one is reported with its key.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Method;
@@ -10,17 +11,16 @@ use serde_json::Value;
 
 use super::answer_mapping::AnswerMapping;
 use super::body::{Body, Shape};
-use super::declared::{self, Http};
+use super::declared::{self, Empty, Http};
 use super::expression::{Expression, Template};
 use super::names::{self, Known, Stage, no_mapping};
 use super::places::Places;
 use super::request::header_name;
-use super::source::Auth;
+use super::source::{Auth, ClientProof};
 use super::specimen;
-use super::step::{Polling, Step};
+use super::step::{CallbackRule, Polling, Step};
 use crate::declaration::{did_you_mean, nearest, quoted};
 use crate::model::{ProductType, RejectReason};
-use crate::partners::catalog::Figures;
 use crate::partners::checker::{Checker, is_absolute_url};
 
 /// How long is waited where nothing says it, before a partner is asked again.
@@ -40,6 +40,12 @@ pub(super) struct Mappings<'m, 'c> {
     pub(super) prefix: String,
     /// What the steps before have kept.
     pub(super) kept: Vec<String>,
+    /// Whether `auth` makes the header of that name.
+    pub(super) authorized: bool,
+    /// The last step that has a bid.
+    pub(super) last_ping: Option<usize>,
+    /// Whether it is a ping that is compiled, or what comes before one or goes with it.
+    pub(super) is_ping: bool,
 }
 
 impl Mappings<'_, '_> {
@@ -49,34 +55,55 @@ impl Mappings<'_, '_> {
         nth: usize,
         declared: &declared::Step,
         count: usize,
-        authorized: bool,
+        reasons: &BTreeMap<String, String>,
     ) -> Option<Step> {
         let key = format!("steps[{nth}]");
+        self.is_ping = self.last_ping.is_some_and(|last| nth <= last);
         self.prefix = format!("{key}.");
         self.check.enter(&key);
         if nth == 0 && declared.when.is_some() {
             self.check.at("when", "is for later steps; the first call is always made");
         }
-        let step = self.step(declared, nth + 1 == count, authorized);
+        let step = self.step(declared, nth + 1 == count, reasons);
+        if declared.bid.is_some() && nth + 1 == count {
+            self.check.at("bid", "is of a ping, which the post must follow: a further step");
+        }
+        let is_post = nth > 0 && self.last_ping == Some(nth - 1);
+        if is_post && declared.when.is_some() {
+            self.check.at("when", "is of the post, which is made whenever the bid is chosen");
+        }
         self.check.leave();
         self.prefix.clear();
-        step
+        self.is_ping = false;
+        step.map(|step| Step { once: step.once || is_post, ..step })
     }
 
     /// A call; what the `last` one says of its answer stands under `answer`.
-    pub(super) fn step(&mut self, declared: &declared::Step, last: bool, authorized: bool) -> Option<Step> {
+    pub(super) fn step(
+        &mut self,
+        declared: &declared::Step,
+        last: bool,
+        reasons: &BTreeMap<String, String>,
+    ) -> Option<Step> {
+        let once = declared.once;
         let method = self.method(declared.method.as_deref());
         let url = match &declared.url {
-            Some(url) => self.url("url", url),
+            Some(url) => self.url("url", url).map(Some),
+            None if declared.callback => Some(None),
             None => {
                 self.check.at("url", "is missing: where leads are sent");
                 None
             }
         };
+        let callback = self.callback(declared);
+        if declared.once && declared.pending.is_some() {
+            self.check.at("once", "stands beside `pending`, by which the call is made again");
+        }
         let sandbox_url = declared.sandbox_url.as_deref().map(|url| self.url("sandbox_url", url));
-        let query = self.fields("query", &declared.query);
+        let query = self.fields("query", &declared.query, Stage::Request);
         let headers = self.headers(&declared.headers);
-        if let (true, Some((name, _))) = (authorized, headers.iter().find(|(name, _)| *name == AUTHORIZATION))
+        if let (true, Some((name, _))) =
+            (self.authorized, headers.iter().find(|(name, _)| *name == AUTHORIZATION))
         {
             let shown = declared.headers.keys().find(|key| name.as_str().eq_ignore_ascii_case(key));
             let key = format!("headers.{}", quoted(shown.map_or(name.as_str(), String::as_str)));
@@ -96,14 +123,17 @@ impl Mappings<'_, '_> {
                 }
                 self.expression(key, text, Stage::Answer)
             });
-        self.reject_words("declined", &declined);
+        self.reject_words("declined", reasons, &declined);
         let keep = self.keep(&declared.keep, last);
+        let bid = declared.bid.as_ref().map(|bid| self.expression("bid", bid, Stage::Answer));
+        self.kept.extend(bid.is_some().then(|| "bid".to_owned()));
         Some(Step {
             prefix: self.prefix.clone(),
             method: method?,
             url: url?,
             sandbox_url: sandbox_url.flatten(),
             query,
+            signs: headers.iter().any(|(_, header)| header.uses("request")),
             headers,
             body: body?,
             when,
@@ -111,7 +141,29 @@ impl Mappings<'_, '_> {
             error,
             declined,
             keep,
+            bid: bid.flatten(),
+            once,
+            callback,
         })
+    }
+
+    fn callback(&mut self, declared: &declared::Step) -> Option<CallbackRule> {
+        if !declared.callback {
+            if declared.verify.is_some() {
+                self.check.at("verify", "stands without `callback = true`");
+            }
+            return None;
+        }
+        if self.prefix.is_empty() || self.prefix == "steps[0]." {
+            self.check.at("callback", "is for later steps: the partner is asked before it can call");
+        }
+        if declared.url.is_some() && declared.pending.is_none() {
+            self.check
+                .at("url", "stands without `pending`, which says when no call of the partner is waited for");
+        }
+        let verify = declared.verify.as_ref();
+        let verify = verify.and_then(|verify| self.expression("verify", verify, Stage::Callback));
+        Some(CallbackRule { verify })
     }
 
     fn polling(&mut self, declared: &declared::Step) -> Option<Polling> {
@@ -133,6 +185,9 @@ impl Mappings<'_, '_> {
             self.check.at("keep", "is for steps that others follow; `answer` sees the whole last answer");
         }
         let mut keep = Vec::new();
+        if declared.contains_key("bid") {
+            self.check.at("keep.bid", "is kept of itself where a step has a `bid`; choose another name");
+        }
         for (name, text) in declared {
             let compiled = self.expression(&format!("keep.{}", quoted(name)), text, Stage::Answer);
             keep.extend(compiled.map(|expression| (name.clone(), expression)));
@@ -172,7 +227,7 @@ impl Mappings<'_, '_> {
         }
     }
 
-    fn expression(&mut self, key: &str, text: &str, stage: Stage) -> Option<Expression> {
+    pub(super) fn expression(&mut self, key: &str, text: &str, stage: Stage) -> Option<Expression> {
         match Expression::compile(text) {
             Ok(expression) => {
                 self.names(key, text, expression.variables(), stage);
@@ -185,10 +240,15 @@ impl Mappings<'_, '_> {
         }
     }
 
-    fn fields(&mut self, key: &str, fields: &BTreeMap<String, String>) -> Vec<(String, Expression)> {
+    fn fields(
+        &mut self,
+        key: &str,
+        fields: &BTreeMap<String, String>,
+        stage: Stage,
+    ) -> Vec<(String, Expression)> {
         let compiled = fields.iter().filter_map(|(name, text)| {
             let key = format!("{key}.{}", quoted(name));
-            Some((name.clone(), self.expression(&key, text, Stage::Request)?))
+            Some((name.clone(), self.expression(&key, text, stage)?))
         });
         compiled.collect()
     }
@@ -199,7 +259,7 @@ impl Mappings<'_, '_> {
             let key = format!("headers.{}", quoted(name));
             match header_name(name) {
                 Some(name) => compiled
-                    .extend(self.expression(&key, text, Stage::Request).map(|expression| (name, expression))),
+                    .extend(self.expression(&key, text, Stage::Header).map(|expression| (name, expression))),
                 None => self.check.at(&key, "is no name of a header"),
             }
         }
@@ -213,7 +273,7 @@ impl Mappings<'_, '_> {
                 let table = toml::Value::Table(json.clone());
                 self.shape("json", &table).map(Body::Json)
             }
-            (None, Some(form), None) => Some(Body::Form(self.fields("form", form))),
+            (None, Some(form), None) => Some(Body::Form(self.fields("form", form, Stage::Request))),
             (None, None, Some(xml)) => self.xml(xml).map(Body::Xml),
             _ => {
                 self.check.at("json", "stands beside `form` or `xml`; a request has one body");
@@ -276,9 +336,23 @@ impl Mappings<'_, '_> {
     }
 
     fn oauth2(&mut self, declared: &declared::OAuth2) -> Option<Auth> {
-        let declared::OAuth2 { token_url, sandbox_token_url, client_id, client_secret, scope } = declared;
-        let client_id = self.expression("auth.oauth2.client_id", client_id, Stage::Request);
-        let client_secret = self.expression("auth.oauth2.client_secret", client_secret, Stage::Request);
+        let declared::OAuth2 { token_url, sandbox_token_url, scope, .. } = declared;
+        let client_id = self.expression("auth.oauth2.client_id", &declared.client_id, Stage::Token);
+        let proof = match (&declared.client_secret, &declared.client_assertion) {
+            (Some(secret), None) => {
+                let secret = self.expression("auth.oauth2.client_secret", secret, Stage::Token);
+                secret.map(ClientProof::Secret)
+            }
+            (None, Some(assertion)) => {
+                let assertion = self.expression("auth.oauth2.client_assertion", assertion, Stage::Token);
+                assertion.map(ClientProof::Assertion)
+            }
+            _ => {
+                self.check.at("auth.oauth2", "must have one of client_secret, client_assertion");
+                None
+            }
+        };
+        let params = self.fields("auth.oauth2.params", &declared.params, Stage::Token);
         for (name, url) in [("token_url", Some(token_url)), ("sandbox_token_url", sandbox_token_url.as_ref())]
         {
             if url.is_some_and(|url| !is_absolute_url(url)) {
@@ -289,8 +363,9 @@ impl Mappings<'_, '_> {
             token_url: token_url.clone(),
             sandbox_token_url: sandbox_token_url.clone(),
             client_id: client_id?,
-            client_secret: client_secret?,
+            proof: proof?,
             scope: scope.clone(),
+            params,
         })
     }
 
@@ -306,7 +381,7 @@ impl Mappings<'_, '_> {
         };
         let error = of("answer.error", &declared.error);
         let declined = of("answer.declined", &declared.declined);
-        self.reject_words("answer.declined", &declined);
+        self.reject_words("answer.declined", &http.answer.reasons, &declined);
         let xml = http.steps.last().map_or(&http.xml, |step| &step.xml);
         if xml.is_some() && declared.offers.is_none() {
             let message = "is missing: where its offers stand in the answer, such as `response.Offers.Offer`";
@@ -314,59 +389,51 @@ impl Mappings<'_, '_> {
         }
         let offers = declared.offers.as_deref().unwrap_or("response.offers");
         let offers = self.expression("answer.offers", offers, Stage::Answer);
+        let inner = declared.inner.as_ref().map(|inner| self.expression("answer.inner", inner, Stage::Inner));
         let offer = self.figures(&declared.offer, product_type, &keys);
-        Some(AnswerMapping { error, declined, offers: offers?, offer, keys })
+        let reasons = self.reasons(&declared.reasons);
+        let empty_declines = declared.empty == Some(Empty::Declines);
+        let money = Arc::new(self.money_rules(declared, product_type));
+        let (offers, inner) = (offers?, inner.flatten());
+        Some(AnswerMapping { error, declined, reasons, offers, empty_declines, inner, offer, keys, money })
     }
 
-    /// Wants words of the API where a mapping says why a partner declines.
-    fn reject_words(&mut self, key: &str, declined: &Option<Expression>) {
-        for word in declined.iter().flat_map(Expression::literals) {
-            if RejectReason::from_wire(word).is_none() {
-                let known = crate::model::one_of(RejectReason::WIRE);
-                let hint = did_you_mean(nearest(word, RejectReason::WIRE.iter().copied()));
-                self.check.at(key, format!("must be {known}, got `{word}`{hint}"));
-            }
-        }
-    }
-
-    fn figures(
+    /// Wants words of the API, or of `answer.reasons`, where a mapping says why a partner declines.
+    fn reject_words(
         &mut self,
+        key: &str,
         declared: &BTreeMap<String, String>,
-        product_type: ProductType,
-        keys: &[String],
-    ) -> Vec<(&'static str, Expression)> {
-        let mut figures = Vec::new();
-        for (name, text) in declared {
-            let key = format!("answer.offer.{}", quoted(name));
-            let compiled = self.expression(&key, text, Stage::Offer);
-            for word in compiled.iter().filter(|_| name == "key").flat_map(Expression::literals) {
-                if !keys.iter().any(|key| key == word) {
-                    let hint = did_you_mean(nearest(word, keys.iter().map(String::as_str)));
-                    self.check.at(&key, format!("`{word}` is no offer of the file{hint}"));
-                }
-            }
-            match Figures::named(name, product_type) {
-                Some(name) => figures.extend(compiled.map(|expression| (name, expression))),
-                None => {
-                    let known: Vec<&str> = Figures::names(product_type).collect();
-                    let hint = did_you_mean(nearest(name, known.iter().copied()));
-                    let known = known.join(", ");
-                    self.check.at(&key, format!("is no figure of such an offer; there are {known}{hint}"));
-                }
-            }
+        declined: &Option<Expression>,
+    ) {
+        let words = declined.iter().flat_map(Expression::literals);
+        for word in words.filter(|word| !declared.contains_key(*word)) {
+            self.reject_word(key, word);
         }
-        let required = Figures::required(product_type);
-        if !required.is_empty() && !required.iter().any(|name| declared.contains_key(*name)) {
-            let wanted = required.join(" or ");
-            self.check.at("answer.offer", format!("must have {wanted}; without it no offer can be shown"));
+    }
+
+    fn reject_word(&mut self, key: &str, word: &str) -> Option<RejectReason> {
+        let found = RejectReason::from_wire(word);
+        if found.is_none() {
+            let known = crate::model::one_of(RejectReason::WIRE);
+            let hint = did_you_mean(nearest(word, RejectReason::WIRE.iter().copied()));
+            self.check.at(key, format!("must be {known}, got `{word}`{hint}"));
         }
-        figures
+        found
+    }
+
+    /// What the API calls the partner's own reasons.
+    fn reasons(&mut self, declared: &BTreeMap<String, String>) -> BTreeMap<String, RejectReason> {
+        let known = declared.iter().filter_map(|(word, reason)| {
+            let found = self.reject_word(&format!("answer.reasons.{}", quoted(word)), reason)?;
+            Some((word.clone(), found))
+        });
+        known.collect()
     }
 
     /// Notes where a mapping stands, and looks at every name that it uses.
     fn names(&mut self, key: &str, text: &str, variables: impl IntoIterator<Item = String>, stage: Stage) {
         self.places.note(&format!("{}{key}", self.prefix), self.check.line_of(key));
-        let sources = Known { secrets: self.secrets, kept: &self.kept };
+        let sources = Known { secrets: self.secrets, kept: &self.kept, ping: self.is_ping };
         for variable in variables {
             if let Some(fault) = names::fault(key, text, &variable, stage, sources) {
                 self.check.at(key, fault);

@@ -18,8 +18,8 @@
 //! they are done, have steps: an [`Exchange`] is how far they are, and [`HttpSource::take`] says what an answer leads to.
 //!
 //! A partner answers with offers of its own catalog: an answer names one by its key (and term) and gives the figures; text,
-//! payout and what the law wants to be shown stand in the file, prepared and stored as those of any catalog offer. What
-//! the file does not declare is not shown.
+//! payout and what the law wants to be shown stand in the file, prepared and stored as those of any catalog offer. Where the file
+//! maps them the partner says these too, or offers what no catalog has (`answer.own`): then its words are kept with its answer.
 
 pub mod absent;
 pub mod answer;
@@ -32,25 +32,31 @@ pub mod declared;
 pub mod document;
 pub mod exchange;
 pub mod expression;
+mod figures;
 pub mod given;
+mod jws;
 mod mapping_error;
 mod mappings;
+mod moment;
 mod names;
+mod offer_list;
 pub mod places;
 pub mod request;
 pub mod secret;
+mod signing;
 pub mod source;
 mod specimen;
 mod step;
+pub mod undeclared;
 mod xml;
 
 pub use answer::{Answered, Reading, Received};
-pub use exchange::{Exchange, Next};
+pub use exchange::{Awaited, Exchange, Next, Progress};
 pub use given::{Asked, Given};
 pub use mapping_error::MappingError;
 pub use request::HttpRequest;
 pub use secret::Secrets;
-pub use source::HttpSource;
+pub use source::{HttpSource, Post};
 
 #[cfg(test)]
 mod tests;

@@ -4,10 +4,28 @@ use crate::declaration::{did_you_mean, nearest};
 use crate::model::Attribute;
 
 /// What requests may use.
-const OF_REQUESTS: [&str; 9] =
-    ["lead", "lead_uuid", "rate_table_uuid", "test", "now", "age", "credit_score", "credit_rating", "secret"];
+const OF_REQUESTS: [&str; 12] = [
+    "lead",
+    "lead_uuid",
+    "rate_table_uuid",
+    "ask_uuid",
+    "callback_url",
+    "test",
+    "now",
+    "nonce",
+    "age",
+    "credit_score",
+    "credit_rating",
+    "secret",
+];
 
-/// What expressions about an answer may use beside that; secrets are for requests only.
+/// What the signature of a call to us may be held against.
+const OF_CALLBACKS: [&str; 3] = ["header", "body", "secret"];
+
+/// What the fetching of a token may use, which is for many leads.
+const OF_TOKENS: [&str; 4] = ["test", "now", "nonce", "secret"];
+
+/// What expressions about an answer may use beside that, but for what is for requests only.
 const OF_ANSWERS: [&str; 3] = ["status", "header", "response"];
 
 /// Tables whose mappings are not repeated: what is put in the wrong place there may be a secret.
@@ -23,18 +41,39 @@ const OPEN: [&str; 5] = ["clientTags", "sessionUuid", "uuid", "refinanceLoans", 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Request,
+    /// A header, when the rest of the request is made.
+    Header,
+    Callback,
+    Token,
     Answer,
+    /// An element of the list of offers, in which others stand.
+    Inner,
     Offer,
 }
 
+/// What leads to the person of a lead, for whoever has a token of the company.
+const OF_THE_PERSON: [&str; 2] = ["lead_uuid", "rate_table_uuid"];
+
 impl Stage {
-    fn names(self, kept: bool) -> Vec<&'static str> {
-        let mut names = OF_REQUESTS.to_vec();
-        if self != Self::Request {
-            names.retain(|name| *name != "secret");
-            names.extend(OF_ANSWERS);
+    fn names(self, kept: bool, ping: bool) -> Vec<&'static str> {
+        let mut names = match self {
+            Self::Token => return OF_TOKENS.to_vec(),
+            Self::Callback => return OF_CALLBACKS.to_vec(),
+            _ => OF_REQUESTS.to_vec(),
+        };
+        if ping {
+            names.retain(|name| !OF_THE_PERSON.contains(name));
         }
-        names.extend((self == Self::Offer).then_some("offer"));
+        match self {
+            Self::Request | Self::Token | Self::Callback => {}
+            Self::Header => names.push("request"),
+            Self::Answer | Self::Inner | Self::Offer => {
+                names.retain(|name| !["secret", "nonce"].contains(name));
+                names.extend(OF_ANSWERS);
+            }
+        }
+        names.extend((self == Self::Offer || self == Self::Inner).then_some("offer"));
+        names.extend((self == Self::Offer).then_some("outer"));
         names.extend(kept.then_some("kept"));
         names
     }
@@ -46,6 +85,8 @@ pub(super) struct Known<'a> {
     pub(super) secrets: &'a [&'a str],
     /// What the steps before have kept.
     pub(super) kept: &'a [String],
+    /// Whether it is of a ping, which goes to who may not be sent the person.
+    pub(super) ping: bool,
 }
 
 /// Whether a mapping stands where its words may not be repeated.
@@ -67,8 +108,8 @@ pub(super) fn fault(
     declared: Known<'_>,
 ) -> Option<String> {
     let (first, rest) = variable.split_once('.').unwrap_or((variable, ""));
-    let Known { secrets, kept } = declared;
-    let known = stage.names(!kept.is_empty());
+    let Known { secrets, kept, ping } = declared;
+    let known = stage.names(!kept.is_empty(), ping);
     if !known.contains(&first) {
         let bare = text.trim() == variable && rest.is_empty();
         // A word on its own is a text without its quotes, whatever it says.
@@ -91,8 +132,32 @@ pub(super) fn fault(
         "kept" if !kept.iter().any(|name| rest.split('.').next() == Some(name)) => {
             Some(format!("uses what no step before keeps; there are {}", kept.join(", ")))
         }
-        "lead" => attribute(rest),
+        "lead" => attribute(rest).or_else(|| personal(rest).filter(|_| ping)),
         _ => None,
+    }
+}
+
+/// Wants a path of a ping to lead to nothing that identifies a person.
+fn personal(path: &str) -> Option<String> {
+    let within = |long: &str, short: &str| {
+        short.is_empty()
+            || long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let named = Attribute::all().iter().find(|attribute| attribute.personal && within(attribute.path, path));
+    let is_open = OPEN.iter().any(|open| *open != "productTypes" && path.split('.').next() == Some(*open));
+    match named {
+        Some(attribute) if attribute.path == path => Some(format!(
+            "uses `lead.{path}`, which identifies a person: a ping goes to who may not be sent the lead"
+        )),
+        Some(attribute) => Some(format!(
+            "uses `lead{}{path}`, in which `{}` identifies a person: a ping goes to who may not be sent the lead",
+            if path.is_empty() { "" } else { "." },
+            attribute.path
+        )),
+        None if is_open => {
+            Some(format!("uses `lead.{path}`, which may hold what identifies a person, in a ping"))
+        }
+        None => None,
     }
 }
 

@@ -40,7 +40,7 @@ impl HttpSource {
         secrets: Secrets,
     ) -> Result<Option<HttpRequest>, MappingError> {
         let step = &self.steps[exchange.step];
-        let context = given.context(self.revealed(secrets), &exchange.kept);
+        let context = self.secret_context(secrets, self.context(given, exchange));
         let mut request = match step.request(given.test() && !planted(Planted::TestsGoLive), &context) {
             Ok(Some(request)) => request,
             Ok(None) => return Ok(None),
@@ -53,10 +53,10 @@ impl HttpSource {
 
 impl Step {
     fn request(&self, test: bool, context: &Mapped) -> Result<Option<HttpRequest>, MappingError> {
-        let (key, url) = match (&self.sandbox_url, test) {
-            (Some(sandbox), true) => ("sandbox_url", sandbox),
-            (None, true) => return Ok(None),
-            (_, false) => ("url", &self.url),
+        let (key, url) = match (&self.sandbox_url, &self.url, test) {
+            (Some(sandbox), _, true) => ("sandbox_url", sandbox),
+            (_, Some(url), false) => ("url", url),
+            (None, _, true) | (_, None, false) => return Ok(None),
         };
         let mut url = url.run(key, context)?;
         let query = fields("query", &self.query, context)?;
@@ -65,16 +65,6 @@ impl Step {
             url.push_str(&encoded(&query));
         }
 
-        let mut headers = HeaderMap::new();
-        for (name, value) in &self.headers {
-            let key = format!("headers.{name}");
-            let value = value.run(&key, context)?;
-            if let Some(text) = text(&value) {
-                let value = HeaderValue::try_from(text);
-                let value = value.map_err(|_| MappingError::new(&key, "holds what no header may hold"))?;
-                headers.insert(name.clone(), value);
-            }
-        }
         let (content_type, body) = match &self.body {
             Body::Empty => (None, Bytes::new()),
             Body::Json(shape) => {
@@ -87,11 +77,40 @@ impl Step {
             }
             Body::Xml(template) => (Some("application/xml"), template.run("xml", context)?.into()),
         };
+        let mut headers = self.headers(&url, &body, context)?;
         if let Some(content_type) = content_type {
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(content_type));
         }
         Ok(Some(HttpRequest { method: self.method.clone(), url, headers, body }))
     }
+
+    fn headers(&self, url: &str, body: &Bytes, context: &Mapped) -> Result<HeaderMap, MappingError> {
+        let signing = || {
+            let request = signed_part(&self.method, url, body);
+            minijinja::context! { request, ..context.clone() }
+        };
+        let context = if self.signs { &signing() } else { context };
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.headers {
+            let key = format!("headers.{name}");
+            let value = value.run(&key, context)?;
+            if let Some(text) = text(&value) {
+                let value = HeaderValue::try_from(text);
+                let value = value.map_err(|_| MappingError::new(&key, "holds what no header may hold"))?;
+                headers.insert(name.clone(), value);
+            }
+        }
+        Ok(headers)
+    }
+}
+
+/// What headers may use of the request that they go with.
+fn signed_part(method: &Method, url: &str, body: &Bytes) -> Mapped {
+    let (_, rest) = url.split_once("://").unwrap_or_default();
+    let path_and_query = rest.find('/').map_or("/", |start| &rest[start..]);
+    let (path, query) = path_and_query.split_once('?').unwrap_or((path_and_query, ""));
+    let body = String::from_utf8_lossy(body);
+    minijinja::context! { method => method.as_str(), url, path, query, body }
 }
 
 /// The fields that have a value.

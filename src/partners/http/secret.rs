@@ -14,6 +14,9 @@ pub enum Secrets {
     Masked,
 }
 
+/// What stands in the place of a secret that is not shown.
+pub(super) const MASKED: &str = "***";
+
 /// A secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);

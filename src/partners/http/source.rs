@@ -3,17 +3,29 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hyper::HeaderMap;
+use minijinja::value::Value as Mapped;
+use uuid::Uuid;
+
+use super::answer;
 use super::answer_mapping::AnswerMapping;
+use super::exchange::Exchange;
 use super::expression::Expression;
+use super::given::Given;
 use super::places::Places;
-use super::secret::Secret;
+use super::secret::{Secret, Secrets};
 use super::step::Step;
+use crate::ids;
 
 /// How a partner is asked over HTTP, and what its answers mean.
 #[derive(Debug)]
 pub struct HttpSource {
+    /// Whose it is, as its asks are named by: the file, and the product type.
+    pub(super) names: [String; 2],
     /// Its calls in their order, at least one.
     pub(super) steps: Vec<Step>,
+    /// Who of those that bid is sent the lead.
+    pub(super) post: Post,
     pub(super) secrets: BTreeMap<String, Option<Secret>>,
     pub(super) answer: AnswerMapping,
     pub(super) auth: Option<Auth>,
@@ -26,10 +38,73 @@ pub struct HttpSource {
 }
 
 impl HttpSource {
+    /// What names its being asked about a rate table: always the same for the same, however often that has to be sent.
+    pub fn ask_uuid(&self, rate_table: Uuid) -> Uuid {
+        let [file, product_type] = &self.names;
+        ids::derived("ask", &[&rate_table.to_string(), file, product_type])
+    }
+
+    /// The variables of every mapping.
+    pub(super) fn context(&self, given: &Given, exchange: &Exchange) -> Mapped {
+        let ask_uuid = self.ask_uuid(given.asked().rate_table).to_string();
+        minijinja::context! { ask_uuid, callback_url => exchange.callback_url.clone(), ..given.context(&exchange.kept) }
+    }
+
+    /// The variables of what is sent.
+    pub(super) fn secret_context(&self, secrets: Secrets, context: Mapped) -> Mapped {
+        let nonce = match secrets {
+            Secrets::Real => ids::random(),
+            Secrets::Masked => Uuid::nil(),
+        };
+        minijinja::context! { secret => self.revealed(secrets), nonce => nonce.to_string(), ..context }
+    }
+
+    /// Whether it is asked for a bid before it is sent the lead.
+    pub fn has_ping(&self) -> bool {
+        self.steps.iter().any(|step| step.bid.is_some())
+    }
+
+    /// Whether the partner answers one of its steps by calling us.
+    pub fn has_callback(&self) -> bool {
+        self.steps.iter().any(|step| step.callback.is_some())
+    }
+
+    /// Whether a call that answers an ask is signed as its file wants it. One that cannot be looked at is not.
+    pub fn is_signed(&self, headers: &HeaderMap, body: &[u8]) -> bool {
+        let rules = self.steps.iter().filter_map(|step| step.callback.as_ref()?.verify.as_ref());
+        let context = || {
+            let header = answer::texts_of(headers);
+            let body = String::from_utf8_lossy(body);
+            minijinja::context! { header, body, secret => self.revealed(Secrets::Real) }
+        };
+        rules.into_iter().all(|verify| verify.run("verify", &context()).is_ok_and(|signed| signed.is_true()))
+    }
+
+    /// Whether one of its calls is made at most once for a lead.
+    pub fn has_once(&self) -> bool {
+        self.steps.iter().any(|step| step.once)
+    }
+
+    /// Who of those that bid is sent the lead.
+    pub fn post(&self) -> Post {
+        self.post
+    }
+
     /// Whether the partner takes test leads.
     pub fn has_sandbox(&self) -> bool {
-        self.steps.iter().all(|step| step.sandbox_url.is_some())
+        self.steps.iter().all(|step| step.sandbox_url.is_some() || step.url.is_none())
     }
+}
+
+/// Who of those that bid for a lead is sent it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Post {
+    /// The lowest bid that is taken, dollars.
+    pub floor: f64,
+    /// Among how many of the highest bids it must be.
+    pub best: Option<usize>,
+    /// How long is waited for the bids of others.
+    pub wait: Option<Duration>,
 }
 
 /// How we show who we are, compiled.
@@ -50,11 +125,22 @@ pub enum Auth {
         sandbox_token_url: Option<String>,
         /// The client's id.
         client_id: Expression,
-        /// The client's secret.
-        client_secret: Expression,
+        /// The client's secret, or what proves it in place of that.
+        proof: ClientProof,
         /// What is asked for.
         scope: Option<String>,
+        /// Further parameters, or others in place of those of client credentials.
+        params: Vec<(String, Expression)>,
     },
+}
+
+/// How a client proves to an authorization server who it is.
+#[derive(Debug)]
+pub enum ClientProof {
+    /// By its secret (RFC 6749, 2.3.1).
+    Secret(Expression),
+    /// By a signed assertion (RFC 7523, 2.2).
+    Assertion(Expression),
 }
 
 /// How a partner is reached, checked.

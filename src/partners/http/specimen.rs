@@ -30,6 +30,12 @@ fn specimen() -> Value {
         "lead": lead,
         "lead_uuid": "0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8c01",
         "rate_table_uuid": "0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8000",
+        "ask_uuid": "0198c1f2-7d5e-8a11-9f3c-2b7d4e6a8c02",
+        "callback_url": "https://offerd.example/callbacks/0198c1f2-7d5e-8a11-9f3c-2b7d4e6a8c04",
+        "header": {},
+        "body": "{}",
+        "nonce": "0198c1f2-7d5e-4a11-9f3c-2b7d4e6a8c03",
+        "request": {"method": "POST", "url": "https://partner.example/quotes?a=1", "path": "/quotes", "query": "a=1", "body": "{}"},
         "test": true,
         "now": "2026-11-21T12:00:00.000Z",
         "age": 40,
@@ -45,7 +51,8 @@ fn of_kind(kind: AttributeKind) -> Value {
         AttributeKind::Flag => json!(true),
         AttributeKind::Number => json!(1000),
         AttributeKind::Date => json!("1986-02-28"),
-        AttributeKind::Text => json!("text"),
+        AttributeKind::Text | AttributeKind::Uuid => json!("text"),
+        AttributeKind::Texts => json!(["text"]),
     }
 }
 

@@ -15,16 +15,32 @@ pub(super) struct Step {
     /// What its keys stand behind in the partner file: nothing, or `steps[0].`.
     pub(super) prefix: String,
     pub(super) method: Method,
-    pub(super) url: Template,
+    /// `None` where the partner only calls us.
+    pub(super) url: Option<Template>,
     pub(super) sandbox_url: Option<Template>,
     pub(super) query: Vec<(String, Expression)>,
     pub(super) headers: Vec<(HeaderName, Expression)>,
+    /// Whether a header is made of the rest of the request.
+    pub(super) signs: bool,
     pub(super) body: Body,
     pub(super) when: Option<Expression>,
     pub(super) polling: Option<Polling>,
     pub(super) error: Option<Expression>,
     pub(super) declined: Option<Expression>,
     pub(super) keep: Vec<(String, Expression)>,
+    /// What it says the partner bids; it is a ping then.
+    pub(super) bid: Option<Expression>,
+    /// Whether it is made at most once for a lead.
+    pub(super) once: bool,
+    /// How the partner answers it by calling us.
+    pub(super) callback: Option<CallbackRule>,
+}
+
+/// How a partner answers by calling us.
+#[derive(Debug)]
+pub(super) struct CallbackRule {
+    /// Whether the call is signed as it should be.
+    pub(super) verify: Option<Expression>,
 }
 
 /// How a call is made again while the partner is at work.

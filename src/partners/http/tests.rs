@@ -231,3 +231,71 @@ fn what_an_error_says_is_kept_apart_from_its_cause() {
     assert_eq!(reading.answered, Answered::Failed("the answer is an error".to_owned()));
     assert_eq!(reading.said.as_deref(), Some("Jane is unknown"));
 }
+
+/// Nobody has declined who only said something else than was expected.
+#[test]
+fn what_looks_like_a_decline_and_is_none_is_a_bad_answer() {
+    for (xml, missing) in [
+        ("<R/>", "`response.Rates.Rate`"),
+        ("<R><Rates><Rat><Note>6</Note></Rat></Rates></R>", "as far as `response.Rates`"),
+        ("<R><Status>OK</Status></R>", "as far as `response`"),
+    ] {
+        let Answered::Failed(cause) = read(ANSWER, xml).answered else { panic!("{xml}") };
+        assert!(cause.contains(missing) && cause.contains("`answer.empty = \"declines\"`"), "{cause}");
+        let told = ANSWER.replace("{ offers", "{ empty = 'declines', offers");
+        assert_eq!(read(&told, xml).answered, Answered::Declined(None), "{xml}");
+    }
+    for none in ["<R><Rates/></R>", "<R><Rates count='0'></Rates></R>"] {
+        assert_eq!(read(ANSWER, none).answered, Answered::Offers(Vec::new()), "{none}");
+    }
+    let unknown = "<R><Rates><Rate><Note>7</Note><Key>thirtyy</Key></Rate></Rates></R>";
+    let Answered::Failed(cause) = read(ANSWER, unknown).answered else { panic!("its only offer is unknown") };
+    assert!(
+        cause.starts_with("none of its 1 offers can be shown: its key is no offer of the file"),
+        "{cause}"
+    );
+    let of_others = "<R><Rates><Rate><Note>7</Note><Key>refinance</Key></Rate></Rates></R>";
+    assert_eq!(read(ANSWER, of_others).answered, Answered::Offers(Vec::new()));
+}
+
+#[test]
+fn why_it_declines_is_said_in_its_own_words() {
+    let said =
+        "{ declined = 'response.No', reasons = { SCORE = 'low_fico', '17' = 'debt_to_income_ratio' }, offers";
+    let mapped = ANSWER.replace("{ offers", said);
+    for (xml, reason, undeclared) in [
+        ("<R><No>SCORE</No></R>", Some("low_fico"), None),
+        ("<R><No>17</No></R>", Some("debt_to_income_ratio"), None),
+        ("<R><No>duplicate</No></R>", Some("duplicate"), None),
+        ("<R><No>MOON</No></R>", None, Some("MOON")),
+        ("<R><No>MOON</No><No>SCORE</No></R>", Some("low_fico"), Some("MOON")),
+        ("<R><No>Jane Doe moves too often</No></R>", None, Some("(a text)")),
+    ] {
+        let reading = read(&mapped, xml);
+        let Answered::Declined(found) = reading.answered else { panic!("{xml}: {reading:?}") };
+        assert_eq!(found.map(|reason| reason.as_str()), reason, "{xml}");
+        assert_eq!(reading.undeclared.as_deref(), undeclared, "{xml}");
+    }
+    let told = fault(&mapped.replace("low_fico", "lowfico"));
+    assert!(
+        told.contains("http.answer.reasons.SCORE` must be ") && told.contains("did you mean `low_fico`?"),
+        "{told}"
+    );
+}
+
+#[test]
+fn offers_stand_in_lists_of_a_list() {
+    let mapped = "answer = { offers = 'response.Banks.Bank', inner = 'offer.Rates.Rate', \
+        offer = { key = 'outer.Key', interest_rate = 'offer.Note' } }\n";
+    let xml = "<R><Banks><Bank><Key>thirty</Key><Rates><Rate><Note>6</Note></Rate><Rate><Note>7</Note></Rate></Rates></Bank>\
+        <Bank><Key>thirty</Key><Rates/></Bank><Bank><Key>thirty</Key><Rates><Rate><Note>8</Note></Rate></Rates></Bank></Banks></R>";
+    assert_eq!(quotes(&read(mapped, xml)), 3);
+    let lacks = "<R><Banks><Bank><Key>thirty</Key></Bank></Banks></R>";
+    let Answered::Failed(cause) = read(mapped, lacks).answered else { panic!("it has no inner list") };
+    assert!(
+        cause.starts_with(
+            "offer 0: `answer.inner` (`offer.Rates.Rate`) is not in the answer; it is found as far as `offer`"
+        ),
+        "{cause}"
+    );
+}

@@ -13,6 +13,9 @@ pub(super) fn escape_in(environment: &mut Environment<'static>) {
 fn format(out: &mut Output, state: &mut State, value: &Value) -> Result<(), Error> {
     let plain =
         matches!(value.kind(), ValueKind::Undefined | ValueKind::None | ValueKind::Bool | ValueKind::Number);
+    if value.kind() == ValueKind::Bytes {
+        return Err(Error::new(minijinja::ErrorKind::InvalidOperation, super::signing::NO_TEXT));
+    }
     if plain || value.is_safe() || matches!(state.auto_escape(), AutoEscape::None) {
         return escape_formatter(out, state, value);
     }

@@ -1,14 +1,17 @@
 //! The index against walking every rule.
 
+use std::sync::Arc;
+
 use chrono::NaiveDate;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::model::{CreditBands, Lead};
+use crate::partners::zipcode_prefixes::ZipcodePrefixes;
 
 /// A subject of each kind, among them derived ones and one whose value may follow from another.
-const SUBJECTS: [&str; 9] = [
+const SUBJECTS: [&str; 12] = [
     "personalInformation.state",
     "creditInformation.providedCreditRating",
     "legalInformation.consentsToFcra",
@@ -18,14 +21,28 @@ const SUBJECTS: [&str; 9] = [
     "employmentInformation.startDate",
     "mortgageInformation.lenderName",
     "creditCardInformation.cardPurposes",
+    "personalInformation.zipcode",
+    "clientTags.channel",
+    "company",
 ];
 
 fn condition() -> impl Strategy<Value = Condition> {
     let subject = prop::sample::select(SUBJECTS.to_vec()).prop_map(Subject::of);
     (subject, any::<u64>(), -50.0..1200.0_f64, 0.0..900.0_f64, 0..8_u8, any::<bool>()).prop_map(
         |(subject, mask, low, width, form, or_missing)| {
+            let subject = subject.zipcode().filter(|_| form > 1).unwrap_or(subject);
             let test = match (subject.kind(), form) {
                 (_, 0) => Test::Present,
+                (AttributeKind::Number, 1..5) if subject.path().ends_with("zipcode") => {
+                    Test::Zipcode(places(mask))
+                }
+                (AttributeKind::Number, _) if subject.path().ends_with("zipcode") => {
+                    Test::NotZipcode(places(mask))
+                }
+                (AttributeKind::Texts, 1..5) => Test::SomeText(channels(mask)),
+                (AttributeKind::Texts, _) => Test::NoText(channels(mask)),
+                (AttributeKind::Uuid, 1..5) => Test::Uuid(vec![company(mask)]),
+                (AttributeKind::Uuid, _) => Test::NotUuid(vec![company(mask)]),
                 (AttributeKind::Category(_), _) => Test::Category(mask),
                 (AttributeKind::Flag, _) => Test::Flag(mask & 1 == 1),
                 (AttributeKind::Number, 1) => Test::Range { min: low.round(), max: f64::INFINITY },
@@ -47,6 +64,23 @@ fn condition() -> impl Strategy<Value = Condition> {
 
 fn day(nth: u32) -> NaiveDate {
     NaiveDate::from_ymd_opt(2015, 1, 1).unwrap() + chrono::Days::new(u64::from(nth))
+}
+
+const PLACES: [&str; 6] = ["9", "94", "941", "94105", "100", "00501"];
+
+fn places(mask: u64) -> Arc<ZipcodePrefixes> {
+    let some = PLACES.iter().enumerate().filter(|(nth, _)| *nth == mask as usize % 6 || mask >> nth & 1 == 1);
+    Arc::new(ZipcodePrefixes::new(&some.map(|(_, prefix)| (*prefix).to_owned()).collect::<Vec<_>>()).unwrap())
+}
+
+const CHANNELS: [&str; 3] = ["app", "web", "mail"];
+
+fn channels(mask: u64) -> Vec<String> {
+    CHANNELS.iter().skip(mask as usize % 3).take(2).map(|channel| (*channel).to_owned()).collect()
+}
+
+fn company(nth: u64) -> Uuid {
+    Uuid::from_u128(1 + u128::from(nth % 2))
 }
 
 fn lender(nth: u64) -> &'static str {
@@ -71,35 +105,51 @@ fn lead() -> impl Strategy<Value = Lead> {
         maybe((0..3000_u32).prop_map(|nth| Value::from(day(nth).to_string())).boxed()),
         maybe(any::<u64>().prop_map(|nth| Value::from(lender(nth))).boxed()),
         maybe(purposes.prop_map(Value::from).boxed()),
+        maybe(
+            prop::sample::select(vec!["94105", "94199-1804", "95000", "10001", "00501"])
+                .prop_map(Value::from)
+                .boxed(),
+        ),
+        maybe(
+            prop::collection::vec(prop::sample::select(vec!["APP", "web", "other"]), 0..3)
+                .prop_map(Value::from)
+                .boxed(),
+        ),
     )
-        .prop_map(|(state, rating, score, fcra, amount, born, started, lender, purposes)| {
-            let mut body = json!({});
-            for (section, key, value) in [
-                ("personalInformation", "state", state),
-                ("personalInformation", "dateOfBirth", born),
-                ("creditInformation", "providedCreditRating", rating),
-                ("creditInformation", "providedNumericCreditScore", score),
-                ("legalInformation", "consentsToFcra", fcra),
-                ("loanInformation", "loanAmount", amount),
-                ("employmentInformation", "startDate", started),
-                ("mortgageInformation", "lenderName", lender),
-                ("creditCardInformation", "cardPurposes", purposes),
-            ] {
-                if let Some(value) = value {
-                    body[section][key] = value;
+        .prop_map(
+            |(state, rating, score, fcra, amount, born, started, lender, purposes, zipcode, channel)| {
+                let mut body = json!({});
+                for (section, key, value) in [
+                    ("personalInformation", "state", state),
+                    ("personalInformation", "dateOfBirth", born),
+                    ("creditInformation", "providedCreditRating", rating),
+                    ("creditInformation", "providedNumericCreditScore", score),
+                    ("legalInformation", "consentsToFcra", fcra),
+                    ("loanInformation", "loanAmount", amount),
+                    ("employmentInformation", "startDate", started),
+                    ("mortgageInformation", "lenderName", lender),
+                    ("creditCardInformation", "cardPurposes", purposes),
+                    ("personalInformation", "zipcode", zipcode),
+                    ("clientTags", "channel", channel),
+                ] {
+                    if let Some(value) = value {
+                        body[section][key] = value;
+                    }
                 }
-            }
-            Lead::read(body.to_string().as_bytes()).unwrap()
-        })
+                Lead::read(body.to_string().as_bytes()).unwrap()
+            },
+        )
 }
 
 fn agree(rows: &[Vec<Condition>], lead: &Lead) {
     let facts = Facts::new(lead, day(4000), CreditBands::CURRENT);
-    let mut found = Vec::new();
-    Index::build(rows).search(&facts, |row| found.push(row));
-    let naive: Vec<usize> =
-        (0..rows.len()).filter(|row| rows[*row].iter().all(|condition| condition.met_by(&facts))).collect();
-    assert_eq!(found, naive);
+    let index = Index::build(rows);
+    for facts in [facts, facts.submitted_by(company(0))] {
+        let mut found = Vec::new();
+        index.search(&facts, |row| found.push(row));
+        let holds = |row: &usize| rows[*row].iter().all(|condition| condition.met_by(&facts));
+        assert_eq!(found, (0..rows.len()).filter(holds).collect::<Vec<_>>());
+    }
 }
 
 proptest! {
@@ -124,7 +174,7 @@ proptest! {
         let amount = Subject::of("loanInformation.loanAmount");
         let row = |nth: u32| {
             let min = f64::from(nth * 7919 % 1201);
-            vec![Condition::new(amount, Test::Range { min, max: min + f64::from(nth % 97) })]
+            vec![Condition::new(amount.clone(), Test::Range { min, max: min + f64::from(nth % 97) })]
         };
         let rows: Vec<Vec<Condition>> = (0..2000).map(row).collect();
         for lead in &leads {

@@ -5,7 +5,8 @@ use serde::Deserialize;
 /// `[products.<type>.limits]`: when and how often the partner is asked.
 ///
 /// Asks are counted when a lead's rate table is stored with the partner among those who are asked, and for second look
-/// when it begins. Leads of test tokens are not counted, and only a pause or an exclusive partner keeps them from one.
+/// when it begins. Leads of test tokens are not counted, and only a pause, an exclusive partner
+/// or a suppression list keeps them from one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
@@ -13,9 +14,20 @@ pub struct Limits {
     pub per_minute: Option<i64>,
     /// Most asks in one day of `time_zone`.
     pub per_day: Option<i64>,
+    /// Most asks in one week of `time_zone`, from Monday.
+    pub per_week: Option<i64>,
+    /// Most asks in one month of `time_zone`.
+    pub per_month: Option<i64>,
     /// Dollars of payouts booked in one day of `time_zone` from which on it is not asked that day. A payout that is taken
     /// back counts no more on the day on which it was booked.
     pub per_day_budget: Option<f64>,
+    /// Share of the leads that it is asked about, above 0 and at most 1: 0.25 is one in four. Which they are follows from the
+    /// uuids of the leads, so that a lead that comes again, or is replayed, is among them or is not, as before.
+    pub share: Option<f64>,
+    /// First day of `time_zone` on which it is asked, such as `2026-12-01`.
+    pub starts_on: Option<toml::Value>,
+    /// Last day of `time_zone` on which it is asked.
+    pub ends_on: Option<toml::Value>,
     /// Whose days and hours these are, by its IANA name such as `America/New_York`; `UTC` when absent.
     pub time_zone: Option<String>,
     /// When it is asked, by the clock on the wall; always when absent.

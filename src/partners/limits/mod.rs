@@ -1,4 +1,5 @@
-//! What an operator allows a seat: asks a minute and a day, payouts a day, hours, and leads for itself alone.
+//! What an operator allows a seat: asks a minute, a day, a week and a month, payouts a day, a share of the leads, days and hours,
+//! and leads for itself alone.
 //!
 //! Pure: [`crate::matching::limiter`] counts, this says what the counts may be.
 
@@ -8,7 +9,7 @@ mod schedule;
 
 use std::ops::Range;
 
-use chrono::{DateTime, Days, Duration, NaiveDate, TimeZone, Utc};
+use chrono::{DateTime, Datelike, Days, Duration, Months, NaiveDate, TimeZone, Utc, Weekday};
 use chrono_tz::Tz;
 
 pub use exclusive::Exclusive;
@@ -21,6 +22,16 @@ pub struct Limits {
     pub per_minute: Option<u32>,
     /// Most asks in one local day.
     pub per_day: Option<u32>,
+    /// Most asks in one local week, from Monday.
+    pub per_week: Option<u32>,
+    /// Most asks in one local month.
+    pub per_month: Option<u32>,
+    /// Share of the leads that it is asked about, above 0 and below 1.
+    pub share: Option<f64>,
+    /// First local day on which it is asked.
+    pub first_day: Option<NaiveDate>,
+    /// Last local day on which it is asked.
+    pub last_day: Option<NaiveDate>,
     /// Cents of payouts booked in one local day from which on it is not asked.
     pub per_day_budget: Option<f64>,
     /// Whose days and hours they are.
@@ -35,6 +46,11 @@ impl Default for Limits {
         Self {
             per_minute: None,
             per_day: None,
+            per_week: None,
+            per_month: None,
+            share: None,
+            first_day: None,
+            last_day: None,
             per_day_budget: None,
             time_zone: Tz::UTC,
             schedule: Schedule::default(),
@@ -43,6 +59,32 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Whether a time lies between its first day and its last.
+    pub fn runs_at(&self, at: DateTime<Utc>) -> bool {
+        if self.first_day.is_none() && self.last_day.is_none() {
+            return true;
+        }
+        let today = at.with_timezone(&self.time_zone).date_naive();
+        self.first_day.is_none_or(|first| first <= today) && self.last_day.is_none_or(|last| today <= last)
+    }
+
+    /// When its first day begins, of one that is still to come, Unix milliseconds.
+    pub fn starts_after(&self, at: DateTime<Utc>) -> Option<i64> {
+        let today = at.with_timezone(&self.time_zone).date_naive();
+        self.first_day.filter(|first| today < *first).map(|first| self.begin(first))
+    }
+
+    /// Its first day and its last in words; nothing where it has neither.
+    pub fn days(&self) -> Option<String> {
+        let zone = self.time_zone;
+        match (self.first_day, self.last_day) {
+            (None, None) => None,
+            (Some(first), None) => Some(format!("a day from {first} on in {zone}")),
+            (None, Some(last)) => Some(format!("a day up to {last} in {zone}")),
+            (Some(first), Some(last)) => Some(format!("a day from {first} to {last} in {zone}")),
+        }
+    }
+
     /// Whether the schedule is open at a time.
     pub fn open_at(&self, at: DateTime<Utc>) -> bool {
         self.schedule.open_at(at.with_timezone(&self.time_zone).naive_local())
@@ -65,6 +107,20 @@ impl Limits {
     pub fn day_of(&self, at: DateTime<Utc>) -> Range<i64> {
         let today = at.with_timezone(&self.time_zone).date_naive();
         self.begin(today)..today.checked_add_days(Days::new(1)).map_or(i64::MAX, |next| self.begin(next))
+    }
+
+    /// The local week of a time, from Monday, Unix milliseconds.
+    pub fn week_of(&self, at: DateTime<Utc>) -> Range<i64> {
+        let week = at.with_timezone(&self.time_zone).date_naive().week(Weekday::Mon);
+        let next = week.first_day().checked_add_days(Days::new(7));
+        self.begin(week.first_day())..next.map_or(i64::MAX, |next| self.begin(next))
+    }
+
+    /// The local month of a time, Unix milliseconds.
+    pub fn month_of(&self, at: DateTime<Utc>) -> Range<i64> {
+        let today = at.with_timezone(&self.time_zone).date_naive();
+        let first = today.with_day(1).unwrap_or(today);
+        self.begin(first)..first.checked_add_months(Months::new(1)).map_or(i64::MAX, |next| self.begin(next))
     }
 
     /// The first moment of a local day. Where clocks skip midnight that is the moment after the gap.
@@ -139,6 +195,36 @@ mod tests {
         assert_eq!(limits.next_change(at("2026-11-01T05:00:00Z")), Some(at("2026-11-01T08:00:00Z")));
         // 8 March 2026: 02:00 is 03:00.
         assert_eq!(limits.next_change(at("2026-03-08T06:00:00Z")), Some(at("2026-03-08T07:00:00Z")));
+    }
+
+    #[test]
+    fn weeks_begin_on_monday_and_months_on_their_first_day_by_the_clock_on_the_wall() {
+        let new_york = limits(NEW_YORK, &[]);
+        // A Sunday evening there, and Monday in UTC; clocks go back on the first.
+        let (week, month) =
+            (new_york.week_of(at("2026-11-02T03:00:00Z")), new_york.month_of(at("2026-11-02T03:00:00Z")));
+        let began = |at: &str| self::at(at).timestamp_millis();
+        assert_eq!(week, began("2026-10-26T04:00:00Z")..began("2026-11-02T05:00:00Z"));
+        assert_eq!(month, began("2026-11-01T04:00:00Z")..began("2026-12-01T05:00:00Z"));
+        assert_eq!(new_york.month_of(at("2026-11-01T03:59:59Z")).end, month.start);
+    }
+
+    #[test]
+    fn the_first_and_the_last_day_are_local_and_both_of_them_count() {
+        let day = |text: &str| text.parse().ok();
+        let limits =
+            Limits { first_day: day("2026-12-01"), last_day: day("2026-12-02"), ..limits(NEW_YORK, &[]) };
+        for (moment, runs) in [
+            ("2026-12-01T04:59:59Z", false),
+            ("2026-12-01T05:00:00Z", true),
+            ("2026-12-03T04:59:59Z", true),
+            ("2026-12-03T05:00:00Z", false),
+        ] {
+            assert_eq!(limits.runs_at(at(moment)), runs, "{moment}");
+        }
+        let starts = at("2026-12-01T05:00:00Z").timestamp_millis();
+        assert_eq!(limits.starts_after(at("2026-11-21T00:00:00Z")), Some(starts));
+        assert_eq!(limits.starts_after(at("2026-12-04T00:00:00Z")), None);
     }
 
     #[test]

@@ -139,9 +139,9 @@ impl<'a> Rescue<'a> {
         let listed = self.scan(Tree::LeadTables, lead.as_bytes());
         let listed = listed.filter_map(|record| record.ok()?.0.get(16..32)?.try_into().ok());
         let tables: Vec<[u8; 16]> = first.map(Uuid::into_bytes).chain(listed).collect();
-        let of_tables = tables
-            .into_iter()
-            .flat_map(|table| [Tree::RateTables, Tree::Asks, Tree::Answers].map(|tree| (tree, table)));
+        let of_tables = tables.into_iter().flat_map(|table| {
+            [Tree::RateTables, Tree::Asks, Tree::Answers, Tree::Calls].map(|tree| (tree, table))
+        });
         for (tree, prefix) in of_lead.into_iter().chain(of_tables) {
             for record in self.scan(tree, &prefix) {
                 let (key, payload) = record?;

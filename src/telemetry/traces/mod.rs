@@ -104,11 +104,20 @@ impl AskTrace {
         self.0.as_ref().map(|span| TraceContext::of_span(span.span_context().clone()))
     }
 
+    /// Tells something of the ask. Nothing of a person.
+    pub fn note(&mut self, key: &'static str, value: impl Into<opentelemetry::Value>) {
+        if let Some(span) = &mut self.0 {
+            span.set_attribute(KeyValue::new(key, value));
+        }
+    }
+
     /// Ends with how the ask ended; `well` when the partner answered.
-    pub fn end(self, outcome: &'static str, well: bool) {
-        let Some(mut span) = self.0 else { return };
-        span.set_attribute(KeyValue::new("offerd.outcome", outcome));
+    pub fn end(mut self, outcome: &'static str, well: bool) {
+        self.note("offerd.outcome", outcome);
         if !well {
+            self.note("error.type", outcome);
+        }
+        if let Some(span) = self.0.as_mut().filter(|_| !well) {
             span.set_status(Status::error(outcome));
         }
     }

@@ -116,6 +116,9 @@ async fn the_v1_type_is_answered_where_v1_has_the_path_and_415_elsewhere() {
     assert_eq!(answer.status, 201);
     let answer = server.ask("GET /hello", &[v1]).await;
     assert_eq!((answer.status, &*answer.fault().0), (415, "unsupported"));
+    let refused = ("Accept", "application/vnd.offerd.v1+json;q=0, */*");
+    let answer = server.ask("POST /leads/rateTables", &[refused, ("Authorization", PUBLISHABLE)]).await;
+    assert_eq!(answer.status, 200, "weight zero is what a client will not have");
 }
 
 #[tokio::test]
@@ -167,6 +170,16 @@ async fn only_an_allowed_origin_is_echoed() {
         assert_eq!(answer.header("access-control-allow-methods"), None);
         assert_eq!(answer.header("vary"), Some("origin"));
     }
+}
+
+#[tokio::test]
+async fn who_expects_what_nobody_does_is_told_so() {
+    let server = start();
+    for expected in ["200-ok", "", "100-continue, foo"] {
+        let answer = server.ask("GET /hello", &[("Expect", expected)]).await;
+        assert_eq!((answer.status, &*answer.fault().0), (417, "unsupported"), "{expected}");
+    }
+    assert_eq!(server.ask("GET /hello", &[("Expect", "100-Continue")]).await.status, 200);
 }
 
 #[tokio::test]

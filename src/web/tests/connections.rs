@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::Empty;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::Body;
 use hyper::{Request, StatusCode, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
@@ -33,6 +34,7 @@ async fn a_head_beyond_its_limit_is_431() {
         let message = "Request head must be at most 4096 bytes, with at most 100 headers";
         assert_eq!(answer.fault(), ("tooLarge".to_owned(), message.to_owned()));
         assert!(answer.header("request-id").is_some());
+        assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "a page reads why");
     }
 }
 
@@ -62,6 +64,45 @@ async fn http_2_is_spoken_in_the_clear_with_who_begins_with_it() {
     drop(requests);
     connection.await.unwrap().unwrap();
     assert_eq!(serving.await.unwrap().unwrap().cut, 0);
+}
+
+#[tokio::test]
+async fn head_over_http_2_is_get_without_the_body() {
+    let server = start();
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+    let (mut requests, connection) = handshake.await.unwrap();
+    tokio::spawn(connection);
+    for (method, path, length, shown) in [
+        ("HEAD", "/hello", Some("9"), ""),
+        ("GET", "/hello", Some("9"), "[\"hello\"]"),
+        ("HEAD", "/stream", None, ""),
+        ("GET", "/stream", None, "one two"),
+    ] {
+        let request = Request::builder().method(method).uri(format!("http://localhost{path}"));
+        let answer =
+            requests.send_request(request.body(Empty::<bytes::Bytes>::new()).unwrap()).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK, "{method} {path}");
+        let told = answer.headers().get("content-length").map(|length| length.to_str().unwrap().to_owned());
+        assert_eq!(told.as_deref(), length, "{method} {path}");
+        let ends_with_its_head = answer.body().is_end_stream();
+        assert_eq!(ends_with_its_head, method == "HEAD", "{method} {path}");
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(body, shown, "{method} {path}");
+    }
+}
+
+/// Nobody reads the body of what only asks, so who is still sending one is told that nobody will.
+#[tokio::test]
+async fn an_answer_to_get_whose_body_is_half_sent_says_that_the_connection_ends() {
+    let server = start();
+    let mut client = server.connect().await;
+    client.send("GET /hello HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nhalf").await;
+    let answer = client.answer(false).await;
+    assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
+    let mut client = server.connect().await;
+    let answer = client.ask("GET /hello", &[], "").await;
+    assert_eq!((answer.status, answer.header("connection")), (200, None));
 }
 
 #[tokio::test]

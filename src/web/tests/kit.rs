@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use hyper::{Method, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -86,6 +87,7 @@ const ROUTES: &[Route<Handler<App>>] = &[
     open(Method::POST, "/gated", handler!(gated)),
     open(Method::GET, "/stream", handler!(stream)),
     open(Method::GET, "/endless", handler!(endless)),
+    open(Method::GET, "/quiet", handler!(quiet)),
     Route {
         method: Method::GET,
         path: "/held",
@@ -146,6 +148,17 @@ async fn endless(context: Context<App>) -> Result<Reply, Failure> {
     context.app.entered.add_permits(1);
     let chunks = futures_util::stream::repeat_with(|| Ok(vec![b' '; 1 << 16].into()));
     Ok(Reply::stream("text/plain", chunks))
+}
+
+/// Says one thing, and another when it may.
+async fn quiet(context: Context<App>) -> Result<Reply, Failure> {
+    let app = Arc::clone(&context.app);
+    let one = stream::once(async { Ok("one ".into()) });
+    let two = stream::once(async move {
+        app.gate.acquire().await.unwrap().forget();
+        Ok("two".into())
+    });
+    Ok(Reply::stream("text/plain", one.chain(two)))
 }
 
 async fn lead(context: Context<App>) -> Result<Reply, Failure> {

@@ -3,6 +3,7 @@
 mod answers;
 mod bodies;
 mod connections;
+mod http2;
 mod kit;
 mod limits;
 mod tls;

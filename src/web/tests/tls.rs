@@ -194,3 +194,13 @@ fn a_pair_with_a_fault_is_told_by_its_file() {
     std::fs::remove_file(&pair.key).unwrap();
     assert!(pair.fault().starts_with(&format!("{key}: cannot be read: ")), "{}", pair.fault());
 }
+
+#[tokio::test]
+async fn who_has_not_shaken_hands_does_not_hold_a_drain() {
+    let pair = Pair::new();
+    let server = start(&pair.read().unwrap(), limits());
+    let silent = server.connect().await;
+    let serving = server.stop();
+    assert_eq!(silent.until_closed().await, "");
+    assert_eq!(serving.await.unwrap().unwrap().cut, 0);
+}

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::kit::{Server, answer, endpoint, far, near, once, pool, post, request, send};
-use crate::wire::{CallError, EndpointRules, Phase, PoolRules};
+use crate::wire::{CallError, EndpointRules, LateEar, Phase, PoolRules};
 
 /// More than the socket buffers of both sides hold.
 const MORE_THAN_BUFFERED: usize = 24 * 1024 * 1024;
@@ -132,7 +132,10 @@ async fn a_late_answer_is_watched_for_and_no_more() {
     let rules = EndpointRules { concurrency: 2, late_patience: Duration::from_secs(3600), ..once() };
     let endpoint = pool(near()).endpoint("loan", rules);
     let deadline = Instant::now() + Duration::from_millis(50);
-    let timed_out = endpoint.call(post(server.url()), deadline).await.unwrap_err();
+    let (tell, mut told) = tokio::sync::oneshot::channel();
+    let ear = || -> Option<LateEar> { Some(Box::new(move |came| drop(tell.send((came, Instant::now()))))) };
+    let begun = Instant::now();
+    let timed_out = endpoint.call_heard(post(server.url()), deadline, ear).await.unwrap_err();
     assert_eq!(timed_out, CallError::TimedOut { during: Phase::Head });
     asked.notified().await;
     let state = endpoint.state();
@@ -141,11 +144,17 @@ async fn a_late_answer_is_watched_for_and_no_more() {
         (1, 1, 1),
         "watching takes a place, and judges nothing"
     );
-    assert!(endpoint.late().is_empty());
+    assert!(told.try_recv().is_err());
+    let others = || -> Option<LateEar> { panic!("no more are watched at a time than may be") };
+    let soon = Instant::now() + Duration::from_millis(5);
+    endpoint.call_heard(post(server.url()), soon, others).await.unwrap_err();
     answer_now.notify_one();
-    while endpoint.late().is_empty() {
+    answer_now.notify_one();
+    let (came, at) = told.await.unwrap();
+    assert_eq!(&came.unwrap().unwrap().body[..], b"late");
+    assert!(at - begun >= Duration::from_millis(50));
+    while endpoint.state().in_flight > 0 {
         tokio::task::yield_now().await;
     }
-    assert!(endpoint.late()[0].is_some_and(|took| took >= Duration::from_millis(50)));
-    assert_eq!((endpoint.state().in_flight, endpoint.state().calls), (0, 1));
+    assert_eq!((endpoint.state().in_flight, endpoint.state().calls), (0, 2));
 }

@@ -49,7 +49,7 @@ fn reads_back(lead: &Lead) {
     for bands in [CreditBands::CURRENT, CreditBands::V1] {
         let facts = Facts::new(lead, day, bands);
         for path in Subject::paths() {
-            facts.get(Subject::named(path).expect("a path names a subject"));
+            facts.get(&Subject::named(path).expect("a path names a subject"));
         }
     }
 }

@@ -27,7 +27,7 @@ const BODY_BYTES: usize = 256;
 const TOKEN: &str = "11111111-1111-4111-8111-111111111111_11111111-1111-4111-8111-111111111111";
 
 /// The statuses that are answered to bytes of a client; none of them is the service's own fault.
-const STATUSES: [u16; 15] = [200, 201, 204, 304, 400, 401, 404, 405, 408, 413, 414, 415, 422, 429, 431];
+const STATUSES: [u16; 16] = [200, 201, 204, 304, 400, 401, 404, 405, 408, 413, 414, 415, 417, 422, 429, 431];
 
 /// Whatever is sent on a connection, it is answered with statuses that blame nobody here, and ends. What is let in has its
 /// token, and no token comes back.

@@ -22,8 +22,8 @@ pub enum Kind {
 }
 
 /// Every kind, among them what follows from other attributes: the rating from the score and the other way round, and the
-/// last five.
-pub const SUBJECTS: [(&str, Kind); 16] = [
+/// last nine.
+pub const SUBJECTS: [(&str, Kind); 20] = [
     ("personalInformation.state", Kind::Category(STATES)),
     ("creditInformation.providedCreditRating", Kind::Category(RATINGS)),
     ("creditInformation.providedNumericCreditScore", Kind::Number(SCORES)),
@@ -40,6 +40,10 @@ pub const SUBJECTS: [(&str, Kind); 16] = [
     ("debtToIncome", Kind::Number(&[0.0, 36.0, 43.0, 50.0])),
     ("loanToValue", Kind::Number(&[80.0, 97.0, 100.0])),
     ("mortgageLoanAmount", Kind::Number(&[80_000.0, 97_000.0, 100_000.0])),
+    ("combinedLoanToValue", Kind::Number(&[80.0, 97.0, 101.0])),
+    ("loanToIncome", Kind::Number(&[5.0, 50.0, 175.0])),
+    ("mortgageToIncome", Kind::Number(&[100.0, 162.0, 400.0])),
+    ("paymentToIncome", Kind::Number(&[16.0, 36.0, 108.0])),
 ];
 
 const STATES: &[&str] = &["CA", "NY", "TX", "WA"];

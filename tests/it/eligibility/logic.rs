@@ -121,6 +121,19 @@ fn value(path: &str) -> Value {
             only_if(&json!({ "and": [given(&value), given(&amount)] }), &share)
         }
         "mortgageLoanAmount" => mortgage_loan_amount(),
+        "combinedLoanToValue" => {
+            let (value, loan) = (dollars("propertyValue"), some_loan());
+            let balance = var("mortgageInformation.mortgageBalance");
+            let owed = json!({ "+": [{ "if": [given(&balance), balance, 0] }, loan] });
+            let share = json!({ "*": [{ "/": [owed, value] }, 100] });
+            only_if(&json!({ "and": [given(&value), given(&loan)] }), &share)
+        }
+        "loanToIncome" => of_income(&some_loan()),
+        "mortgageToIncome" => of_income(&mortgage_loan_amount()),
+        "paymentToIncome" => {
+            let housing = var("financialInformation.monthlyHousingPayment");
+            of_income(&only_if(&given(&housing), &json!({ "*": [housing, 12] })))
+        }
         path => var(path),
     }
 }
@@ -136,6 +149,19 @@ fn age() -> Value {
     let years = json!({ "-": [year, { "+": [{ "substr": [born, 0, 4] }] }] });
     let had_birthday = json!({ "<=": [{ "substr": [born, 5] }, day] });
     only_if(&given(&born), &json!({ "-": [years, { "if": [had_birthday, 0, 1] }] }))
+}
+
+/// A loan that is not nothing.
+fn some_loan() -> Value {
+    let amount = var("loanInformation.loanAmount");
+    only_if(&json!({ "if": [given(&amount), { ">": [amount, 0] }, false] }), &amount)
+}
+
+/// Percent of the annual income.
+fn of_income(amount: &Value) -> Value {
+    let income = var("financialInformation.annualIncome");
+    let earns = json!({ "if": [given(&income), { ">": [income, 0] }, false] });
+    only_if(&json!({ "and": [earns, given(amount)] }), &json!({ "*": [{ "/": [amount, income] }, 100] }))
 }
 
 /// Percent of the monthly income that debt and housing take.

@@ -115,6 +115,7 @@ const NOT_CALLED_BY_CLIENTS: &[&str] = &[
     "/samples/{partner}/{name}",
     "/openapi-all.json",
     "/partnerEvents",
+    "/callbacks/{id}",
 ];
 
 #[test]
@@ -218,6 +219,7 @@ fn it_says_what_each_failure_means() {
         ("unsupported_media", Failure::unsupported_media(), of_its_own),
         ("unsupported_form", Failure::unsupported_form(), of_its_own),
         ("unsupported_coding", Failure::unsupported_coding(), of_its_own),
+        ("unmet_expectation", Failure::unmet_expectation(), of_its_own),
         ("head_too_large", Failure::head_too_large(7), of_its_own),
         ("unreadable_head", Failure::unreadable_head(), of_its_own),
         ("huge_body", Failure::huge_body(), of_its_own),

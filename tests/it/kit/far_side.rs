@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 /// A request as it came in.
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ pub struct Received {
 pub enum Deed {
     /// Answers with JSON.
     Json(u16, String),
+    /// Answers with JSON once it is told to.
+    JsonWhenTold(Arc<Notify>, String),
     /// Answers with something that is no HTTP.
     Garbage,
     /// Begins an answer and never ends it.
@@ -61,6 +64,16 @@ impl FarSide {
         self.received.lock().expect("nobody panics while holding it").clear();
     }
 
+    /// Waits until what it has received is as wanted.
+    pub async fn until(&self, wanted: impl Fn(&[Received]) -> bool) {
+        let waiting = async {
+            while !wanted(&self.received()) {
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(super::PATIENCE, waiting).await.expect("it is asked");
+    }
+
     /// What it has received so far.
     pub fn received(&self) -> Vec<Received> {
         self.received.lock().expect("nobody panics while holding it").clone()
@@ -82,6 +95,12 @@ async fn serve(
                     body.len()
                 );
                 stream.write_all(format!("{head}{body}").as_bytes()).await
+            }
+            Deed::JsonWhenTold(told, body) => {
+                told.notified().await;
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+                let length = format!("content-length: {}\r\n\r\n", body.len());
+                stream.write_all(format!("{head}{length}{body}").as_bytes()).await
             }
             Deed::Garbage => stream.write_all(b"\x00\x01 this is no HTTP\r\n\r\n").await,
             Deed::Drip => {

@@ -9,12 +9,13 @@ use uuid::Uuid;
 #[derive(Debug, Clone)]
 pub struct PartnerFile {
     key: String,
+    identity: String,
     products: String,
 }
 
 /// A partner without products yet.
 pub fn partner(key: &str) -> PartnerFile {
-    PartnerFile { key: key.to_owned(), products: String::new() }
+    PartnerFile { key: key.to_owned(), identity: String::new(), products: String::new() }
 }
 
 /// Partners with a savings offer each that answer at once.
@@ -136,6 +137,13 @@ conversion_probability = 1.0
         self
     }
 
+    /// Adds TOML to `[partner]`.
+    #[must_use]
+    pub fn with_identity(mut self, toml: &str) -> Self {
+        self.identity.push_str(&format!("{toml}\n"));
+        self
+    }
+
     /// Adds TOML as it is.
     #[must_use]
     pub fn and(mut self, toml: &str) -> Self {
@@ -169,8 +177,8 @@ disclaimer = "Not a real institution."
 image_url = "https://images.{key}.example/logo.png"
 supports_personalized_offers = true
 sub_account_id = 1
-{}"#,
-            self.products
+{}{}"#,
+            self.identity, self.products
         )
     }
 

@@ -119,7 +119,7 @@ impl Field {
             AttributeKind::Flag => ("choice", vec!["true", "false"]),
             AttributeKind::Number => ("number", Vec::new()),
             AttributeKind::Date => ("date", Vec::new()),
-            AttributeKind::Text => ("text", Vec::new()),
+            AttributeKind::Text | AttributeKind::Texts | AttributeKind::Uuid => ("text", Vec::new()),
         };
         let (_, name) = path.split_once('.')?;
         Some(Self { path, label: words(name), kind, choices, value, fault: None })

@@ -11,6 +11,7 @@ use crate::admin::console::section::Section;
 use crate::admin::console::view::{Page, View};
 use crate::admin::console::visit::Visit;
 use crate::hindsight::dry_run::{DryRunSeat, dry_run};
+use crate::matching::suppressions::Digests;
 use crate::model::ProductType;
 use crate::web::Failure;
 
@@ -93,7 +94,8 @@ pub(in crate::admin::console) async fn show(visit: Arc<Visit>) -> Result<View, F
                 .reading(move |app| {
                     let (configuration, standings) = (app.engine.configuration(), app.engine.standings());
                     let most = configuration.rules.partners_per_lead;
-                    dry_run(&configuration.book, &standings, most, &lead, Utc::now())
+                    let on_lists = app.engine.suppressions.now().naming(&Digests::new(&lead));
+                    dry_run(&configuration.book, &standings, Some(&on_lists), most, &lead, Utc::now())
                 })
                 .await?;
             (Some(Verdict::of(seats)), Vec::new())

@@ -66,6 +66,8 @@ fn written(kind: AttributeKind, value: AttributeValue<'_>) -> String {
             let named = names.iter().enumerate().filter(|(ordinal, _)| bits & (1 << ordinal) != 0);
             named.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
         }
+        AttributeValue::Texts(texts) => texts.join(", "),
+        AttributeValue::Uuid(uuid) => uuid.to_string(),
     }
 }
 

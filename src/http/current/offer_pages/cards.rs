@@ -87,7 +87,7 @@ impl Shelf {
 /// The shelf of a table whose offers end then.
 pub fn shelf(table: RateTable, ends: &Ends) -> Shelf {
     let (offers, complete) = (table.offer_count(), table.is_complete());
-    let status = status(offers, &table.pending_responses);
+    let pending = table.pending_responses;
     let sections = [
         section("loans", "Loans", table.loan_offers, loan),
         section("cards", "Credit cards", table.credit_card_offers, credit_card),
@@ -100,20 +100,24 @@ pub fn shelf(table: RateTable, ends: &Ends) -> Shelf {
     for card in sections.iter_mut().flat_map(|section| &mut section.cards) {
         card.ends_in = ends.of(card.uuid);
     }
-    Shelf { status, complete, sections }
+    let cards = sections.iter().flat_map(|section| &section.cards);
+    let ended = cards.filter(|card| card.ends_in == Some(0)).count();
+    Shelf { status: status(offers - ended, ended, &pending), complete, sections }
 }
 
 fn section<O>(id: &'static str, heading: &'static str, offers: Vec<O>, card: fn(O) -> Card) -> Section {
     Section { id, heading, cards: offers.into_iter().map(card).collect() }
 }
 
-fn status(offers: usize, pending: &[PendingResponse]) -> String {
-    let found = match offers {
-        0 => "No offers".to_owned(),
-        1 => "1 offer".to_owned(),
-        many => format!("{many} offers"),
+/// How many offers stand, and who is outstanding. The page's script counts in the same words.
+fn status(standing: usize, ended: usize, pending: &[PendingResponse]) -> String {
+    let found = match (standing, ended) {
+        (0, ended) if ended > 0 && pending.is_empty() => "No offers any more".to_owned(),
+        (0, _) => "No offers".to_owned(),
+        (1, _) => "1 offer".to_owned(),
+        (many, _) => format!("{many} offers"),
     };
-    match (pending.len(), offers) {
+    match (pending.len(), standing + ended) {
         (0, 0) => "No institution has an offer for you this time.".to_owned(),
         (0, _) => format!("{found}. Every institution has answered."),
         (1, _) => format!("{found} so far. One institution is still deciding."),
@@ -351,10 +355,13 @@ mod tests {
         let example = include_str!("../../openapi/examples/rate_table.json");
         let pending = serde_json::from_str::<RateTable>(example).unwrap().pending_responses;
         let two = [&pending[..1], &pending[..1]].concat();
-        assert_eq!(status(0, &[]), "No institution has an offer for you this time.");
-        assert_eq!(status(0, &pending[..1]), "No offers so far. One institution is still deciding.");
-        assert_eq!(status(1, &two), "1 offer so far. 2 institutions are still deciding.");
-        assert_eq!(status(3, &[]), "3 offers. Every institution has answered.");
+        assert_eq!(status(0, 0, &[]), "No institution has an offer for you this time.");
+        assert_eq!(status(0, 0, &pending[..1]), "No offers so far. One institution is still deciding.");
+        assert_eq!(status(1, 0, &two), "1 offer so far. 2 institutions are still deciding.");
+        assert_eq!(status(3, 0, &[]), "3 offers. Every institution has answered.");
+        assert_eq!(status(2, 1, &[]), "2 offers. Every institution has answered.");
+        assert_eq!(status(0, 2, &pending[..1]), "No offers so far. One institution is still deciding.");
+        assert_eq!(status(0, 2, &[]), "No offers any more. Every institution has answered.");
     }
 
     /// Whatever a kind of offer must say is said: what is required beside a card, and by whom it is made.

@@ -156,12 +156,12 @@ fn ends(app: &App, opened: &Opened) -> Result<Ends, Failure> {
     Ok(Ends { at, now: engine.limiter.now(), page: opened.until.timestamp_millis() })
 }
 
-/// What a person reads who opens an offer of this company's that has ended.
+/// What a person reads who opens an offer that has ended, of this company's; one of a preview is nobody's.
 ///
 /// # Errors
 /// Our fault, logged.
-pub fn ended_offer(app: &App, company: Uuid) -> Result<Reply, Failure> {
-    message(app, Some(company), false, Message::OFFER_ENDED)
+pub fn ended_offer(app: &App, company: Option<Uuid>) -> Result<Reply, Failure> {
+    message(app, company, false, Message::OFFER_ENDED)
 }
 
 /// A page that says kindly why there are no offers on it.

@@ -24,6 +24,7 @@ function end() {
     if (card.ends <= now) close(card);
     else next = Math.min(next, card.ends - now);
   }
+  recount();
   clearTimeout(timer);
   if (next < Infinity) timer = setTimeout(end, Math.min(next, DAY));
 }
@@ -36,6 +37,14 @@ function close(card) {
   card.querySelector(".go").replaceWith(over);
   for (const link of card.querySelectorAll("a")) link.replaceWith(link.firstChild);
   news.textContent = `The offer of ${namesOf(card).join()} has ended.`;
+}
+
+// Says how many offers stand, in the words that the page has for it; what else is said stays.
+function recount() {
+  const standing = document.querySelectorAll(".cards .go").length;
+  const none = state.classList.contains("pending") ? "No offers" : "No offers any more";
+  const found = standing === 0 ? none : standing === 1 ? "1 offer" : `${standing} offers`;
+  state.textContent = state.textContent.replace(/^(?:\d+ offers?|No offers(?: any more)?)(?= so far|\.)/, found);
 }
 
 function follow(address) {

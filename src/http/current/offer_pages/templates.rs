@@ -219,6 +219,10 @@ mod tests {
             "{ended}"
         );
         assert!(!ended.contains("<script"), "nothing is to come");
+        let standing = table.offer_count();
+        for (html, standing) in [(&ending, standing), (&ended, standing - 1)] {
+            assert!(html.contains(&format!("{standing} offers")), "what has ended is not counted: {html}");
+        }
         let later = html(9_000);
         assert!(!later.contains("data-ends-in") && !later.contains("<script"), "the page ends first");
     }

@@ -1,0 +1,163 @@
+//! `GET`, `POST /suppressions`, `DELETE /suppressions/{name}`, `POST /suppressions/naming`: what `offerd suppressions` and
+//! `offerd explain` call.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::App;
+use super::audit::audit;
+use super::command::{ORDER_BYTES, blocking, order};
+use super::unwritten::unwritten;
+use crate::matching::Engine;
+use crate::matching::suppressions::Digests;
+use crate::model::{Lead, SuppressionDigest, SuppressionKind};
+use crate::partners::is_key;
+use crate::store::suppressions::{NotAdded, SuppressionLists};
+use crate::web::{Context, Failure, Reply};
+
+/// Most digests that are sent at once.
+pub const AT_ONCE: usize = 8192;
+
+/// Longest body: so many digests as hexadecimal, each a text of JSON.
+const MAX_BODY_BYTES: usize = AT_ONCE * 80 + ORDER_BYTES;
+
+/// Longest lead.
+const LEAD_BYTES: usize = 256 * 1024;
+
+/// Digests to be added to a list.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Addition {
+    /// The list, which is made when there is none of this name.
+    pub name: String,
+    /// What it names people by.
+    pub kind: SuppressionKind,
+    /// What is added, each as 64 hexadecimal digits.
+    pub digests: Vec<String>,
+    /// Whether this is all, so that the list is to be taken in as it is then.
+    pub last: bool,
+}
+
+/// What an addition came to.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Added {
+    /// How many are on the list by now; nothing while more is to come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entries: Option<usize>,
+}
+
+/// A list.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedSuppressions {
+    /// Its name.
+    pub name: String,
+    /// What it names people by.
+    pub kind: SuppressionKind,
+    /// How many are on it.
+    pub entries: usize,
+    /// When something was added to it last, Unix milliseconds.
+    pub updated_at: i64,
+    /// The partners that name it, by key.
+    pub partners: Vec<String>,
+}
+
+/// Whether there was a list to remove.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Removed {
+    /// Whether there was one.
+    pub found: bool,
+}
+
+pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+    let engine = &context.app.engine;
+    let (lists, book) = (engine.suppressions.now(), engine.book());
+    let partners = |name: &str| {
+        let mut keys: Vec<String> = book
+            .seats()
+            .iter()
+            .filter(|seat| seat.identity.suppress.iter().any(|list| list == name))
+            .map(|seat| seat.identity.key.clone())
+            .collect();
+        keys.dedup();
+        keys
+    };
+    let listed = lists.all().map(|(list, entries)| ListedSuppressions {
+        name: list.name.clone(),
+        kind: list.kind,
+        entries,
+        updated_at: list.updated_at,
+        partners: partners(&list.name),
+    });
+    Reply::json(&listed.collect::<Vec<_>>())
+}
+
+pub(super) async fn add(mut context: Context<App>) -> Result<Reply, Failure> {
+    let Addition { name, kind, digests, last } = order(&mut context, MAX_BODY_BYTES).await?;
+    if !is_key(&name) {
+        return Err(Failure::bad_attribute("name", "must be lower-case letters, digits, `-` and `_`"));
+    }
+    let digests = digests.iter().map(|text| digest(text)).collect::<Option<Vec<_>>>();
+    let digests =
+        digests.ok_or_else(|| Failure::bad_attribute("digests", "must be 64 hexadecimal digits each"))?;
+    let lists = SuppressionLists::of(context.app.store.clone());
+    lists.add(&name, kind, &digests).await.map_err(|failure| match failure {
+        NotAdded::OtherKind(other) => Failure::bad_attribute(
+            "kind",
+            format!(
+                "must be `{}`, as the list `{name}` is; name another list, or remove this one first",
+                other.word()
+            ),
+        ),
+        NotAdded::Store(failure) => unwritten("the suppression list", &failure),
+    })?;
+    if !last {
+        return Reply::json(&Added { entries: None });
+    }
+    load(Arc::clone(&context.app.engine)).await?;
+    let entries = context.app.engine.suppressions.now().entries(&name);
+    audit!(context, "suppressions.add", list = name, entries, "suppression list added to");
+    Reply::json(&Added { entries: Some(entries) })
+}
+
+pub(super) async fn remove(context: Context<App>) -> Result<Reply, Failure> {
+    let name = context.params.get("name").unwrap_or_default().to_owned();
+    let found = match is_key(&name) {
+        true => SuppressionLists::of(context.app.store.clone()).remove(&name).await,
+        false => Ok(false),
+    };
+    let found = found.map_err(|failure| unwritten("the end of the suppression list", &failure))?;
+    if found {
+        load(Arc::clone(&context.app.engine)).await?;
+        audit!(context, "suppressions.remove", list = name, "suppression list removed");
+    }
+    Reply::json(&Removed { found })
+}
+
+/// On which lists somebody is. Whoever asks has the lead; nothing of it is kept.
+pub(super) async fn naming(mut context: Context<App>) -> Result<Reply, Failure> {
+    let lead: Lead = order(&mut context, LEAD_BYTES).await?;
+    Reply::json(&context.app.engine.suppressions.now().naming(&Digests::new(&lead)))
+}
+
+/// Takes in what the store has by now, on a thread that may block.
+async fn load(engine: Arc<Engine>) -> Result<(), Failure> {
+    let work = move || engine.suppressions.load(&engine.records.store);
+    blocking("the suppression lists could not be read", work).await
+}
+
+/// The digest that 64 hexadecimal digits stand for.
+pub fn digest(text: &str) -> Option<SuppressionDigest> {
+    let mut digest = SuppressionDigest::default();
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let value = |letter: u8| char::from(letter).to_digit(16).map(|digit| digit as u8);
+    if !rest.is_empty() || pairs.len() != digest.len() {
+        return None;
+    }
+    for (byte, [high, low]) in digest.iter_mut().zip(pairs) {
+        *byte = value(*high)? << 4 | value(*low)?;
+    }
+    Some(digest)
+}

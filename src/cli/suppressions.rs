@@ -1,0 +1,256 @@
+//! `offerd suppressions`: lists of whom partners are not to be asked about.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand, ValueEnum};
+use comfy_table::Table;
+use hyper::Method;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use super::admin_client::AdminClient;
+use super::page;
+use super::trouble::Trouble;
+use crate::admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, Removed, digest};
+use crate::model::{SuppressionDigest, SuppressionKind};
+use crate::partners::is_key;
+
+/// Lines that are told one by one when they are bad; of the others only how many there are.
+const MOST_TOLD: u64 = 20;
+
+/// What to do with suppression lists.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Add what a file has to a list, which is made when there is none of this name
+    Add(Add),
+    /// List the lists, with how many are on each and which partners name it
+    #[command(after_help = "\
+Examples:
+  offerd suppressions list
+  offerd suppressions list --json")]
+    List {
+        /// As JSON: of each `name`, `kind`, `entries`, `updatedAt` and `partners`
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a list with all that is on it. Partners that name it are not asked until there is one again
+    #[command(after_help = "\
+Examples:
+  offerd suppressions remove do_not_contact")]
+    Remove {
+        /// Name of the list
+        name: String,
+    },
+}
+
+/// `suppressions add`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  offerd suppressions add do_not_contact hashed.txt --kind email
+  offerd suppressions add customers customers.csv --kind person --plain
+  offerd suppressions add opted_out - --kind phone --json < hashed.txt
+
+A line of the file is the SHA-256, as 64 hexadecimal digits, of
+  email    an address in lower case
+  phone    a number as ten digits, 2065550100; 12065550100 and +12065550100 are found too
+  person   first name, last name and day of birth, in lower case: ada|lovelace|1815-12-10
+or, with --plain, the same in plain, which is hashed before it is sent and never stored:
+  ada@example.com    (206) 555-0100    Ada, Lovelace, 1815-12-10
+
+What is on the list stays on it, so a file can be added again.")]
+pub struct Add {
+    /// Name of the list, as partner files name it in `suppress`
+    name: String,
+    /// File with one line each; `-` reads standard input
+    file: PathBuf,
+    /// What the lines name people by
+    #[arg(long)]
+    kind: Kind,
+    /// Lines are in plain
+    #[arg(long)]
+    plain: bool,
+    /// As JSON: how many lines were `read` and `bad`, and how many `entries` the list has
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Kind {
+    /// Mail addresses
+    Email,
+    /// Telephone numbers
+    Phone,
+    /// First name, last name and day of birth
+    Person,
+}
+
+/// Runs `offerd suppressions`.
+pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
+    let settings = super::settings(config)?;
+    let admin = match command {
+        Command::Add(add) => {
+            // Before a store is opened, and a file read, for nothing.
+            if !is_key(&add.name) {
+                return Err(Trouble::Other(format!(
+                    "the list's name must be lower-case letters, digits, `-` and `_`, got `{}`",
+                    add.name
+                )));
+            }
+            let input = add.open()?;
+            let admin = AdminClient::find_or_make(&settings).await?;
+            let bad = add.send(&admin, input).await?;
+            admin.close()?;
+            return if bad == 0 { Ok(()) } else { Err(Trouble::Told(ExitCode::FAILURE)) };
+        }
+        Command::List { json } => {
+            let admin = AdminClient::find_with_partners(&settings).await?;
+            let lists: Vec<ListedSuppressions> = admin.ask(Method::GET, "/suppressions").await?;
+            if json {
+                page::print_json(&lists)?
+            } else {
+                page::print_table(table(&lists))
+            }
+            admin
+        }
+        Command::Remove { name } => {
+            let admin = AdminClient::find(&settings).await?;
+            let missing =
+                || format!("there is no list `{name}`; `offerd suppressions list` shows those there are");
+            if !is_key(&name) {
+                return Err(Trouble::Other(missing()));
+            }
+            let removed: Removed = admin.ask(Method::DELETE, &format!("/suppressions/{name}")).await?;
+            if !removed.found {
+                return Err(Trouble::Other(missing()));
+            }
+            eprintln!("the list {name} is removed");
+            admin
+        }
+    };
+    Ok(admin.close()?)
+}
+
+impl Add {
+    fn open(&self) -> Result<Input, String> {
+        if self.file == Path::new("-") {
+            return Ok(Input { read: Box::new(io::stdin()), bytes: None });
+        }
+        let opened = File::open(&self.file).and_then(|file| Ok((file.metadata()?, file)));
+        let (about, file) =
+            opened.map_err(|error| format!("{} cannot be read: {error}", self.file.display()))?;
+        Ok(Input { read: Box::new(file), bytes: about.is_file().then_some(about.len()) })
+    }
+
+    /// Sends what is good of the file, and returns how many lines are bad.
+    async fn send(&self, admin: &AdminClient, input: Input) -> Result<u64, String> {
+        let bar = bar(input.bytes);
+        let mut lines = BufReader::new(bar.wrap_read(input.read));
+        let (mut read, mut bad, mut batch) = (0_u64, 0_u64, Vec::with_capacity(AT_ONCE));
+        let mut nth = 0_u64;
+        let mut line = Vec::new();
+        while next(&mut lines, &mut line).map_err(|error| format!("{}: {error}", self.file.display()))? {
+            nth += 1;
+            let text = String::from_utf8_lossy(&line);
+            // Some programs begin a file with this mark.
+            let text = text.trim_start_matches('\u{feff}').trim();
+            if text.is_empty() {
+                continue;
+            }
+            read += 1;
+            match self.digest(text) {
+                Some(digest) => batch.push(hex(&digest)),
+                None => {
+                    bad += 1;
+                    self.tell(&bar, nth, bad);
+                }
+            }
+            if batch.len() == AT_ONCE {
+                self.post(admin, std::mem::take(&mut batch), false).await?;
+                bar.set_message(format!("{read} lines"));
+            }
+        }
+        let entries = self.post(admin, batch, true).await?.entries.unwrap_or(0);
+        bar.finish_and_clear();
+        if self.json {
+            page::print(json!({ "name": self.name, "read": read, "bad": bad, "entries": entries }));
+        } else {
+            page::print(format!("{read} lines read, {bad} bad; {} has {entries} entries", self.name));
+        }
+        Ok(bad)
+    }
+
+    fn digest(&self, line: &str) -> Option<SuppressionDigest> {
+        if self.plain { self.kind().of_line(line) } else { digest(line) }
+    }
+
+    /// Tells of a bad line what was wanted, and not what it says.
+    fn tell(&self, bar: &ProgressBar, line: u64, bad: u64) {
+        let wanted = match self.plain {
+            true => self.kind().wanted(),
+            false => "a SHA-256 as 64 hexadecimal digits; lines in plain want `--plain`",
+        };
+        bar.suspend(|| match bad {
+            1..=MOST_TOLD => eprintln!("{}:{line}: must be {wanted}", self.file.display()),
+            _ if bad == MOST_TOLD + 1 => eprintln!("more lines are bad; they are counted"),
+            _ => {}
+        });
+    }
+
+    async fn post(&self, admin: &AdminClient, digests: Vec<String>, last: bool) -> Result<Added, String> {
+        let addition = Addition { name: self.name.clone(), kind: self.kind(), digests, last };
+        admin.post("/suppressions", &addition).await
+    }
+
+    fn kind(&self) -> SuppressionKind {
+        match self.kind {
+            Kind::Email => SuppressionKind::Email,
+            Kind::Phone => SuppressionKind::Phone,
+            Kind::Person => SuppressionKind::Person,
+        }
+    }
+}
+
+/// What is read, and how long it is where that is known.
+struct Input {
+    read: Box<dyn Read>,
+    bytes: Option<u64>,
+}
+
+/// Reads the next line; `false` at the end.
+fn next(lines: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    lines.read_until(b'\n', line).map(|read| read > 0)
+}
+
+/// How far a file was read; on a terminal only.
+fn bar(bytes: Option<u64>) -> ProgressBar {
+    let style = |template| ProgressStyle::with_template(template).expect("the template is well-formed");
+    match bytes {
+        _ if !io::stderr().is_terminal() => ProgressBar::hidden(),
+        Some(bytes) => ProgressBar::new(bytes)
+            .with_style(style("{bar:30} {percent:>3} %  {binary_bytes_per_sec}, {eta} left  {msg}")),
+        None => ProgressBar::no_length().with_style(style("{spinner} {binary_bytes}  {msg}")),
+    }
+}
+
+fn hex(digest: &SuppressionDigest) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn table(lists: &[ListedSuppressions]) -> Table {
+    let mut table = page::table(["list", "kind", "entries", "updated", "partners"]);
+    for list in lists {
+        table.add_row([
+            list.name.clone(),
+            list.kind.word().to_owned(),
+            list.entries.to_string(),
+            page::moment_of(list.updated_at),
+            list.partners.join(", "),
+        ]);
+    }
+    table
+}

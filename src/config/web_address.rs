@@ -1,0 +1,63 @@
+//! Addresses that others are put behind: all that is wrong with one, by name.
+
+/// What is wanted of an address where this one is otherwise.
+pub(super) fn faults(url: &str) -> Vec<&'static str> {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let is_plain = |letter: char| letter.is_ascii_graphic() && !"?#\"'<>\\^`{|}".contains(letter);
+    let Some(rest) = rest.filter(|rest| !url.ends_with('/') && rest.chars().all(is_plain)) else {
+        return vec!["must be an http or https URL without a query, a fragment or a slash at the end"];
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (user, place) =
+        authority.rsplit_once('@').map_or((None, authority), |(user, place)| (Some(user), place));
+    let (host, port) = host_and_port(place);
+    let wanted = [
+        (user.is_some(), "must be an http or https URL without a user or a password"),
+        (!is_host(host), "must be an http or https URL with the name or the address of a host"),
+        (
+            port.is_some_and(|port| !is_port(port)),
+            "must be an http or https URL with a port from 1 to 65535, or with none",
+        ),
+        (
+            path.split('/').skip(1).any(is_step),
+            "must be an http or https URL whose path has no empty part, no `.` and no `..`",
+        ),
+    ];
+    wanted.into_iter().filter(|(otherwise, _)| *otherwise).map(|(_, wanted)| wanted).collect()
+}
+
+/// An address as a message may show it: without the password.
+pub(super) fn shown(url: &str) -> String {
+    let begins = url.find("://").map_or(0, |scheme| scheme + 3);
+    let ends = url[begins..].find('/').map_or(url.len(), |slash| begins + slash);
+    match url[begins..ends].rfind('@') {
+        Some(at) => format!("{}***{}", &url[..begins], &url[begins + at..]),
+        None => url.to_owned(),
+    }
+}
+
+/// What is behind the last colon of an IPv6 address stands before its bracket.
+fn host_and_port(place: &str) -> (&str, Option<&str>) {
+    match place.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (place, None),
+    }
+}
+
+fn is_host(host: &str) -> bool {
+    if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        return address.parse::<std::net::Ipv6Addr>().is_ok();
+    }
+    let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    !host.is_empty() && host.bytes().all(is_usual)
+}
+
+fn is_port(port: &str) -> bool {
+    port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+/// Whether who reads an address may leave this part of its path out, or go elsewhere by it.
+fn is_step(part: &str) -> bool {
+    let part = part.to_ascii_lowercase().replace("%2e", ".");
+    matches!(&*part, "" | "." | "..")
+}

@@ -1,0 +1,31 @@
+//! `POST /callbacks/{id}`, on the integrations listener: partners that answer an ask by calling us.
+
+use hyper::StatusCode;
+use uuid::Uuid;
+
+use crate::http::App;
+use crate::matching::callbacks::{Called, Delivery};
+use crate::matching::late_callback;
+use crate::web::{Context, Failure, Reply};
+
+/// Seconds after which a partner may call again when the store cannot be read.
+const RETRY_AFTER_S: u32 = 5;
+
+/// Takes in what a partner answers, once.
+pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
+    let unknown = || Failure::unknown("Callback does not exist");
+    let id: Uuid = context.params.uuid("id").map_err(|_| unknown())?;
+    let body = context.request.read_any_body(context.app.max_body_bytes, context.app.body_timeout).await?;
+    let engine = context.app.matchmaker.engine();
+    let called = Called { headers: context.request.headers.clone(), body };
+    match engine.callbacks.deliver(id, called).await {
+        Delivery::Taken => Ok(Reply::empty(StatusCode::NO_CONTENT)),
+        Delivery::Unsigned => Err(Failure::forbidden("The signature is not that of the partner")),
+        Delivery::Again => Err(Failure::gone("The callback was taken before")),
+        Delivery::Nobody => match late_callback::is_late(engine, id) {
+            Ok(true) => Err(Failure::gone("The ask has ended")),
+            Ok(false) => Err(unknown()),
+            Err(_) => Err(Failure::unreadable(RETRY_AFTER_S)),
+        },
+    }
+}

@@ -1,0 +1,138 @@
+//! The bids of the partners that are asked together, compared before anybody is sent the lead.
+//!
+//! Who bids waits until everybody has bid or withdrawn, or until its own patience ends: then the bidding is over for all, so that no
+//! two of them are told that they are the best.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+use crate::rate_table::bids::Bids;
+
+/// One round of bids; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Bidding {
+    round: Arc<Mutex<Round>>,
+    over: Arc<watch::Sender<bool>>,
+}
+
+#[derive(Debug, Default)]
+struct Round {
+    /// Who has neither bid nor withdrawn.
+    outstanding: usize,
+    bids: Bids,
+}
+
+/// A seat's part in a bidding. Dropped without a bid, it has withdrawn.
+#[derive(Debug)]
+pub struct Bidder {
+    bidding: Bidding,
+    seat: usize,
+    has_bid: bool,
+}
+
+impl Default for Bidding {
+    fn default() -> Self {
+        Self { round: Arc::default(), over: Arc::new(watch::Sender::new(false)) }
+    }
+}
+
+impl Bidding {
+    /// A seat takes part. All do before the first bids.
+    pub fn join(&self, seat: usize) -> Bidder {
+        self.round().outstanding += 1;
+        Bidder { bidding: self.clone(), seat, has_bid: false }
+    }
+
+    /// A seat was sent the lead before a restart: no bid stands before its own.
+    pub fn was_chosen(&self, seat: usize) {
+        self.round().bids.add(seat, f64::INFINITY);
+    }
+
+    fn leave(&self, bid: Option<(usize, f64)>) {
+        let mut round = self.round();
+        round.outstanding -= 1;
+        if let Some((seat, dollars)) = bid.filter(|_| !*self.over.borrow()) {
+            round.bids.add(seat, dollars);
+        }
+        if round.outstanding == 0 {
+            self.over.send_replace(true);
+        }
+    }
+
+    fn round(&self) -> MutexGuard<'_, Round> {
+        self.round.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Bidder {
+    /// Bids, and waits until the bidding is over, until then at the latest. How many bids stand before this one; `None` when it came
+    /// after the bidding was over.
+    pub async fn bid(mut self, dollars: f64, until: Instant) -> Option<usize> {
+        self.has_bid = true;
+        self.bidding.leave(Some((self.seat, dollars)));
+        let mut over = self.bidding.over.subscribe();
+        // The sender lives as long as this does.
+        let _ = timeout_at(until, over.wait_for(|over| *over)).await;
+        let round = self.bidding.round();
+        self.bidding.over.send_replace(true);
+        round.bids.before(self.seat)
+    }
+
+    /// Bids without waiting for anybody.
+    pub fn bid_alone(mut self, dollars: f64) {
+        self.has_bid = true;
+        self.bidding.leave(Some((self.seat, dollars)));
+    }
+}
+
+impl Drop for Bidder {
+    fn drop(&mut self) {
+        if !self.has_bid {
+            self.bidding.leave(None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_bids_waits_for_all_and_is_told_where_it_stands() {
+        let bidding = Bidding::default();
+        let [silent, low, high] = [0, 1, 2].map(|seat| bidding.join(seat));
+        let until = Instant::now() + Duration::from_secs(60);
+        let withdrawing = async {
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            drop(silent);
+        };
+        let begun = Instant::now();
+        let (low, high, ()) = tokio::join!(low.bid(4.0, until), high.bid(9.5, until), withdrawing);
+        assert_eq!((low, high, begun.elapsed().as_secs()), (Some(1), Some(0), 3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_was_sent_the_lead_before_a_restart_keeps_its_place() {
+        let bidding = Bidding::default();
+        bidding.was_chosen(1);
+        let later = bidding.join(0);
+        assert_eq!(later.bid(1e6, Instant::now() + Duration::from_secs(1)).await, Some(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn when_one_is_told_it_is_over_for_all_and_two_are_never_the_best() {
+        let bidding = Bidding::default();
+        let bidders: Vec<Bidder> = (0..3).map(|seat| bidding.join(seat)).collect();
+        let bids = bidders.into_iter().enumerate().map(|(nth, bidder)| async move {
+            tokio::time::sleep(Duration::from_secs(2 * nth as u64)).await;
+            bidder.bid(nth as f64, Instant::now() + Duration::from_secs(3)).await
+        });
+        assert_eq!(join_all(bids).await, [Some(1), Some(0), None]);
+    }
+}

@@ -1,0 +1,145 @@
+//! The calls of an ask, one after the other, until one has the last answer or the partner ends them.
+
+use std::time::Duration;
+
+use hyper::StatusCode;
+use hyper::header::AUTHORIZATION;
+use tokio::time::{Instant, sleep_until};
+
+use super::calls::Calls;
+use super::late_asks::LateReader;
+use super::partner_clients::{PartnerClient, Rendered, Trouble};
+use super::question::Question;
+use crate::partners::catalog::CatalogOffer;
+use crate::partners::http::{Exchange, HttpSource, MappingError, Next, Reading, Received};
+use crate::telemetry::traces::{TRACEPARENT, TraceContext};
+use crate::wire::Reply;
+
+/// What the calls of an ask have in common.
+pub(super) struct Conversation<'a> {
+    pub(super) client: &'a PartnerClient,
+    pub(super) source: &'a HttpSource,
+    pub(super) question: &'a Question,
+    pub(super) trace: Option<&'a TraceContext>,
+    pub(super) deadline: Instant,
+    /// Reads an answer that comes too late, where somebody wants to know of it.
+    pub(super) late: Option<&'a LateReader>,
+}
+
+impl Conversation<'_> {
+    /// Makes the calls, the first as it is `rendered` where it was made before; `None` for a test lead of a partner that has no
+    /// sandbox. `seen` is shown every answer, with how far the calls were.
+    pub(super) async fn come_to_an_end(
+        &self,
+        rendered: Option<Rendered>,
+        mut calls: Calls,
+        mut seen: impl FnMut(&Exchange, &Reply),
+    ) -> Result<Option<Conversed>, Trouble> {
+        let taken_up = calls.taken_up(self.source)?;
+        let mut rendered = rendered.filter(|_| taken_up.is_none());
+        let mut exchange = taken_up.unwrap_or_default();
+        calls.callback.iter().for_each(|callback| exchange.call_back_at(callback.url()));
+        loop {
+            let Some(reply) = self.answer(&exchange, rendered.take(), &mut calls).await? else {
+                return Ok(None);
+            };
+            seen(&exchange, &reply);
+            let (once, awaited) = (self.source.is_once(&exchange), self.source.awaited(&exchange));
+            let next = self.source.take(&mut exchange, received(&reply), self.question.given());
+            let next = next.map_err(|error| Trouble::Answer(self.source.places.locate(&error)))?;
+            if let Next::Read = next {
+                return Ok(Some(Conversed { exchange, reply, ended: None }));
+            }
+            if let Next::Ended(reading) = next {
+                return Ok(Some(Conversed { exchange, reply, ended: Some(reading) }));
+            }
+            self.client.wired.endpoint.judged(true);
+            match next {
+                Next::Bid(bid) => calls.choose(self.source.post(), bid, self.deadline).await?,
+                // Who may call us is waited for in its turn.
+                Next::Again(wait) if awaited.is_none() => self.wait(wait).await?,
+                _ => {}
+            }
+            if once && !self.source.is_once(&exchange) {
+                calls.note(&exchange, false, self.deadline).await?;
+            }
+        }
+    }
+
+    /// The answer to the call that an exchange has come to, be it made by us or by the partner.
+    async fn answer(
+        &self,
+        exchange: &Exchange,
+        rendered: Option<Rendered>,
+        calls: &mut Calls,
+    ) -> Result<Option<Reply>, Trouble> {
+        if let Some(awaited) = self.source.awaited(exchange)
+            && let Some(called) = calls.called(exchange, awaited, self.deadline).await?
+        {
+            return Ok(Some(called));
+        }
+        let rendered = rendered.unwrap_or_else(|| Rendered::by(self.source, exchange, self.question));
+        let Some(mut request) = rendered.request? else { return Ok(None) };
+        let token = self.client.token(self.source, self.question, self.deadline).await?;
+        if let Some(token) = &token {
+            request.headers.insert(AUTHORIZATION, token.authorization.clone());
+        }
+        if let Some(trace) = self.trace {
+            request.headers.insert(TRACEPARENT, trace.header());
+        }
+        let once = self.source.is_once(exchange);
+        if once {
+            calls.note(exchange, true, self.deadline).await?;
+        }
+        let wired = &self.client.wired;
+        let sent = std::time::Instant::now();
+        let late = || self.late.map(|reader| wired.late.ear(reader.clone(), exchange.clone()));
+        let reply = self.client.send(request, once, self.deadline, late).await.map_err(Trouble::Call)?;
+        wired.calls.record(sent.elapsed().as_secs_f64());
+        if let Some(token) = token.filter(|_| reply.status == StatusCode::UNAUTHORIZED) {
+            wired.tokens[usize::from(self.question.asked.test)].forget(&token);
+        }
+        Ok(Some(reply))
+    }
+
+    /// Waits before a call is made again, unless there would be no time for it.
+    async fn wait(&self, wait: Duration) -> Result<(), Trouble> {
+        let again = Instant::now() + wait;
+        if again >= self.deadline {
+            return Err(Trouble::Pending);
+        }
+        sleep_until(again).await;
+        Ok(())
+    }
+}
+
+/// The last answer of a partner, and what its calls have come to.
+pub struct Conversed {
+    /// How far they were, and what they have kept.
+    pub exchange: Exchange,
+    /// The last answer.
+    pub reply: Reply,
+    /// What it means, where it ended the calls before the last one.
+    pub(super) ended: Option<Reading>,
+}
+
+impl Conversed {
+    /// What the partner said. `offers` are those of the catalog that fit the lead.
+    ///
+    /// # Errors
+    /// The first mapping that could not be run.
+    pub fn reading(
+        self,
+        source: &HttpSource,
+        question: &Question,
+        offers: &[&CatalogOffer],
+    ) -> Result<Reading, MappingError> {
+        let Self { exchange, reply, ended } = self;
+        let read = || source.answer(&exchange, received(&reply), question.given(), &question.facts(), offers);
+        ended.map_or_else(read, Ok)
+    }
+}
+
+fn received(reply: &Reply) -> Received<'_> {
+    Received { status: reply.status, headers: &reply.headers, body: &reply.body }
+}

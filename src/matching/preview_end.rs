@@ -1,0 +1,65 @@
+//! Until when the address of a preview's offer leads on.
+//!
+//! Nothing is stored of a preview, so its address tells that itself, with a proof under the store's key: who takes the end out of an
+//! address, or writes a later one, has none. Addresses that were given out without a proof lead on as they did, but for
+//! offers that stand for a while of their own (`valid_for`): of such a one nobody knows when its address was given out.
+
+use uuid::Uuid;
+
+use crate::records::offer_ids::OfferIds;
+
+/// The parameter of the address.
+pub const UNTIL: &str = "until";
+
+/// What stands behind [`UNTIL`] in the address of an offer that stands until then, Unix milliseconds: that, and its proof.
+pub fn told(ids: &OfferIds, offer: Uuid, until_ms: i64) -> String {
+    format!("{until_ms}-{:016x}", ids.preview_end(offer, until_ms))
+}
+
+/// Whether an address in which this stands behind [`UNTIL`] leads on no more. `is_brief` is an offer that has a `valid_for`.
+pub fn is_over(ids: &OfferIds, offer: Uuid, told: Option<&str>, is_brief: bool, now_ms: i64) -> bool {
+    let told = told.unwrap_or_default();
+    let (until, proof) = told.rsplit_once('-').unwrap_or((told, ""));
+    let until_ms = until.parse().ok();
+    let is_proven = || {
+        let proof = u64::from_str_radix(proof, 16).ok();
+        proof.is_some() && proof == until_ms.map(|until_ms| ids.preview_end(offer, until_ms))
+    };
+    until_ms.is_some_and(|until_ms| now_ms > until_ms) || is_brief && !is_proven()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000_000;
+
+    #[test]
+    fn an_end_is_believed_with_its_proof_alone() {
+        let (ids, other_store) = (OfferIds::under([1; 16]), OfferIds::under([2; 16]));
+        let (offer, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let over = |told: &str, is_brief| is_over(&ids, offer, Some(told), is_brief, NOW);
+        for (until, ends) in [(NOW - 1, true), (NOW, false), (NOW + 1, false)] {
+            let told = told(&ids, offer, until);
+            assert_eq!([true, false].map(|is_brief| over(&told, is_brief)), [ends; 2], "{told}");
+        }
+        let proven = told(&ids, offer, NOW);
+        let later = proven.replace("1800000000000", "1800000000001");
+        let forged = [
+            later,
+            told(&ids, other, NOW),
+            told(&other_store, offer, NOW),
+            NOW.to_string(),
+            format!("{NOW}-"),
+            format!("{NOW}-0"),
+            proven.replace('-', "--"),
+            "abc".to_owned(),
+            String::new(),
+        ];
+        for told in forged {
+            assert!(over(&told, true), "{told}");
+            assert!(!over(&told, false), "as it was before there were proofs: {told}");
+        }
+        assert!(is_over(&ids, offer, None, true, NOW) && !is_over(&ids, offer, None, false, NOW));
+    }
+}

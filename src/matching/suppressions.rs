@@ -1,0 +1,160 @@
+//! Suppression lists in memory: whether whom a lead is about is on a list of a partner, looked up before the partner is asked.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use metrics::gauge;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Lead, SuppressionDigest, SuppressionKind};
+use crate::partners::Seat;
+use crate::store::Store;
+use crate::store::suppressions::{SuppressionList, SuppressionLists};
+use crate::telemetry::metrics::SUPPRESSION_ENTRIES;
+
+/// The lists of a store, as of now. Shared by everything that asks.
+#[derive(Debug, Default)]
+pub struct Suppressions(RwLock<Arc<Lists>>);
+
+/// The lists of one moment.
+#[derive(Debug, Default)]
+pub struct Lists(BTreeMap<String, List>);
+
+/// One list.
+#[derive(Debug)]
+struct List {
+    about: SuppressionList,
+    /// In order, each once.
+    digests: Vec<SuppressionDigest>,
+}
+
+/// What a list has against asking a partner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Suppressed {
+    /// Whom the lead is about is on it.
+    Listed(String),
+    /// The partner names it, and nobody has added anything to it, so that nobody knows who is on it.
+    Missing(String),
+}
+
+/// The digests by which lists may name whom a lead is about, each made when it is first asked for.
+#[derive(Debug)]
+pub struct Digests<'l> {
+    lead: &'l Lead,
+    by_kind: [OnceCell<Vec<SuppressionDigest>>; SuppressionKind::ALL.len()],
+}
+
+/// On which lists somebody is, and which there are: what a command that judges a lead asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OnLists {
+    /// The lists that somebody is on.
+    pub listed: Vec<String>,
+    /// Every list.
+    pub known: Vec<String>,
+}
+
+impl Suppressions {
+    /// The lists of a store.
+    pub fn of(store: &Store) -> Self {
+        let suppressions = Self::default();
+        suppressions.load(store);
+        suppressions
+    }
+
+    /// Takes in what the store has by now. Reads all of it, so it may take a second for some millions.
+    pub fn load(&self, store: &Store) {
+        let read = SuppressionLists::of(store.clone()).read().into_iter();
+        let loaded = Lists(read.map(|(name, (about, digests))| (name, List { about, digests })).collect());
+        for (name, list) in &loaded.0 {
+            gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(list.digests.len() as f64);
+        }
+        let mut now = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        for name in now.0.keys().filter(|name| !loaded.0.contains_key(*name)) {
+            gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(0.0);
+        }
+        *now = Arc::new(loaded);
+    }
+
+    /// The lists as of now; who holds them keeps them, whatever is added later.
+    pub fn now(&self) -> Arc<Lists> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Lists {
+    /// What keeps a partner from being asked about somebody, if anything.
+    pub fn against(&self, seat: &Seat, digests: &Digests) -> Option<Suppressed> {
+        seat.identity.suppress.iter().find_map(|name| match self.0.get(name) {
+            None => Some(Suppressed::Missing(name.clone())),
+            Some(list) => list.has_any(digests.of(list.about.kind)).then(|| Suppressed::Listed(name.clone())),
+        })
+    }
+
+    /// The first list that a partner names and that is not there.
+    pub fn missing<'s>(&self, seat: &'s Seat) -> Option<&'s str> {
+        seat.identity.suppress.iter().find(|name| !self.0.contains_key(*name)).map(String::as_str)
+    }
+
+    /// The lists that somebody is on, and all of them.
+    pub fn naming(&self, digests: &Digests) -> OnLists {
+        let is_on = |list: &List| list.has_any(digests.of(list.about.kind));
+        let listed = self.0.iter().filter(|(_, list)| is_on(list)).map(|(name, _)| name.clone());
+        OnLists { listed: listed.collect(), known: self.0.keys().cloned().collect() }
+    }
+
+    /// Every list, with how many are on it.
+    pub fn all(&self) -> impl Iterator<Item = (&SuppressionList, usize)> {
+        self.0.values().map(|list| (&list.about, list.digests.len()))
+    }
+
+    /// How many are on a list.
+    pub fn entries(&self, name: &str) -> usize {
+        self.0.get(name).map_or(0, |list| list.digests.len())
+    }
+}
+
+impl List {
+    fn has_any(&self, digests: &[SuppressionDigest]) -> bool {
+        digests.iter().any(|digest| self.digests.binary_search(digest).is_ok())
+    }
+}
+
+impl<'l> Digests<'l> {
+    /// Of whom a lead is about.
+    pub fn new(lead: &'l Lead) -> Self {
+        Self { lead, by_kind: Default::default() }
+    }
+
+    fn of(&self, kind: SuppressionKind) -> &[SuppressionDigest] {
+        self.by_kind[kind as usize].get_or_init(|| kind.of_lead(self.lead))
+    }
+}
+
+impl OnLists {
+    /// What is against asking a partner.
+    pub fn against(&self, seat: &Seat) -> Option<Suppressed> {
+        seat.identity.suppress.iter().find_map(|name| {
+            if !self.known.contains(name) {
+                return Some(Suppressed::Missing(name.clone()));
+            }
+            self.listed.contains(name).then(|| Suppressed::Listed(name.clone()))
+        })
+    }
+}
+
+impl Suppressed {
+    /// What is wanted, and what was found instead.
+    pub fn told(&self) -> (&'static str, String) {
+        match self {
+            Self::Listed(name) => {
+                ("somebody who is on none of its suppression lists", format!("on `{name}`"))
+            }
+            Self::Missing(name) => (
+                "its suppression lists",
+                format!("`{name}` is missing: `offerd suppressions add {name} FILE`"),
+            ),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What suppression lists name people by, in which normal form, and the digests of it.
+
+use chrono::NaiveDate;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::email::Email;
+use super::lead::Lead;
+use super::phone::Phone;
+
+/// The SHA-256 of something in its normal form.
+pub type SuppressionDigest = [u8; 32];
+
+/// What a suppression list names people by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SuppressionKind {
+    /// Mail addresses, in lower case.
+    Email,
+    /// Telephone numbers, as their ten digits.
+    Phone,
+    /// First name, last name and day of birth: `ada|lovelace|1815-12-10`.
+    Person,
+}
+
+impl SuppressionKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Email, Self::Phone, Self::Person];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Email => "email",
+            Self::Phone => "phone",
+            Self::Person => "person",
+        }
+    }
+
+    /// What a line in plain has to be.
+    pub fn wanted(self) -> &'static str {
+        match self {
+            Self::Email => "an email address",
+            Self::Phone => "a phone number of ten digits",
+            Self::Person => "first name, last name and day of birth, such as `Ada, Lovelace, 1815-12-10`",
+        }
+    }
+
+    /// The digest of a line in plain; `None` when it is not what is wanted.
+    pub fn of_line(self, line: &str) -> Option<SuppressionDigest> {
+        let normal = match self {
+            Self::Email => email(&Email::parse(line.trim())?),
+            Self::Phone => Phone::parse(line.trim())?.as_str().to_owned(),
+            Self::Person => {
+                let [first, last, born] = *line.split(',').collect::<Vec<_>>() else { return None };
+                person(first, last, born.trim().parse().ok()?)?
+            }
+        };
+        Some(digest(&normal))
+    }
+
+    /// The digests by which a list may name whom a lead is about: the applicant and, of persons, the co-applicant. Of a phone
+    /// number those with the code of the country too, since others hash it so.
+    pub fn of_lead(self, lead: &Lead) -> Vec<SuppressionDigest> {
+        let normal = match self {
+            Self::Email => emails(lead),
+            Self::Phone => phones(lead),
+            Self::Person => persons(lead),
+        };
+        normal.iter().map(|text| digest(text)).collect()
+    }
+}
+
+fn emails(lead: &Lead) -> Vec<String> {
+    let given = lead.personal_information.as_ref().and_then(|person| person.email.as_ref());
+    given.map(email).into_iter().collect()
+}
+
+fn phones(lead: &Lead) -> Vec<String> {
+    let person = lead.personal_information.as_ref();
+    let given = person.into_iter().flat_map(|person| [&person.primary_phone, &person.work_phone]).flatten();
+    given.flat_map(|phone| ["", "1", "+1"].map(|country| format!("{country}{}", phone.as_str()))).collect()
+}
+
+fn persons(lead: &Lead) -> Vec<String> {
+    let applicant = lead
+        .personal_information
+        .as_ref()
+        .and_then(|who| person(who.first_name.as_deref()?, who.last_name.as_deref()?, who.date_of_birth?));
+    let other = lead
+        .co_applicant_information
+        .as_ref()
+        .and_then(|who| person(who.first_name.as_deref()?, who.last_name.as_deref()?, who.date_of_birth?));
+    applicant.into_iter().chain(other).collect()
+}
+
+fn email(email: &Email) -> String {
+    email.as_str().to_lowercase()
+}
+
+fn person(first: &str, last: &str, born: NaiveDate) -> Option<String> {
+    let name = |name: &str| name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let (first, last) = (name(first), name(last));
+    (!first.is_empty() && !last.is_empty()).then(|| format!("{first}|{last}|{born}"))
+}
+
+fn digest(text: &str) -> SuppressionDigest {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lead() -> Lead {
+        let body = r#"{
+            "personalInformation": {
+                "firstName": "Ada", "lastName": "King  Lovelace", "dateOfBirth": "1985-12-10",
+                "email": "Ada@Example.com", "primaryPhone": "(206) 555-0100", "workPhone": "206-555-0101"
+            },
+            "coApplicantInformation": {"firstName": "William", "lastName": "King", "dateOfBirth": "1985-02-21"}
+        }"#;
+        Lead::read(body.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_line_in_plain_names_whom_the_lead_is_about_however_it_is_written() {
+        for (kind, line) in [
+            (SuppressionKind::Email, " ada@EXAMPLE.com"),
+            (SuppressionKind::Phone, "+1 206.555.0100"),
+            (SuppressionKind::Phone, "2065550101"),
+            (SuppressionKind::Person, "ADA, King Lovelace ,1985-12-10"),
+            (SuppressionKind::Person, "William,King,1985-02-21"),
+        ] {
+            let digest = kind.of_line(line).unwrap();
+            assert!(kind.of_lead(&lead()).contains(&digest), "{line}");
+        }
+        let other = SuppressionKind::Email.of_line("other@example.com").unwrap();
+        assert!(!SuppressionKind::Email.of_lead(&lead()).contains(&other));
+    }
+
+    /// Partners hash by the same rules, so these are figures that others can check.
+    #[test]
+    fn digests_are_those_of_the_normal_form() {
+        let hex =
+            |digest: SuppressionDigest| digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let of = |text: &str| hex(digest(text));
+        assert_eq!(of("ada@example.com"), hex(SuppressionKind::Email.of_lead(&lead())[0]),);
+        assert_eq!(of("+12065550100"), hex(SuppressionKind::Phone.of_lead(&lead())[2]));
+        assert_eq!(of("ada|king lovelace|1985-12-10"), hex(SuppressionKind::Person.of_lead(&lead())[0]));
+        assert_eq!(of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+
+    #[test]
+    fn what_names_nobody_is_refused_and_a_lead_without_it_has_no_digest() {
+        for (kind, line) in [
+            (SuppressionKind::Email, "ada"),
+            (SuppressionKind::Phone, "555-0100"),
+            (SuppressionKind::Person, "Ada,Lovelace"),
+            (SuppressionKind::Person, "Ada,,1985-12-10"),
+            (SuppressionKind::Person, "Ada,Lovelace,10.12.1985"),
+        ] {
+            assert_eq!(kind.of_line(line), None, "{line}");
+            assert!(kind.of_lead(&Lead::default()).is_empty());
+        }
+    }
+}

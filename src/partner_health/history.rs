@@ -1,0 +1,189 @@
+//! How the asks of a seat have ended, by time.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::health::Health;
+use super::judgement::{Judgement, Span, judge};
+
+/// Length of a step of the last half hour.
+const STEP: Duration = Duration::from_secs(10);
+
+/// How far back steps are kept.
+const STEPS_KEPT: Duration = Duration::from_secs(30 * 60);
+
+/// What "now" is at least.
+const NOW: Duration = Duration::from_secs(60);
+
+/// Asks that "now" is extended to, as far as there are steps.
+const ASKS_NOW: f64 = 10.0;
+
+/// What "lately" is, where more asks are needed to tell and nothing is urgent.
+const LATELY: Duration = Duration::from_secs(10 * 60);
+
+/// Fewest asks that say anything.
+const ASKS_LEAST: f64 = 5.0;
+
+/// Asks before the last half hour that are enough to tell what is usual.
+const ASKS_USUAL: f64 = 100.0;
+
+/// In what time half of what is older is forgotten.
+const HALF_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How an ask ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// With offers.
+    Offered,
+    /// With an answer that holds none.
+    Declined,
+    /// With an error.
+    Failed,
+    /// Without an answer in its time.
+    TimedOut,
+}
+
+/// How asks have ended, so many of each; fractions where they fade.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    pub(super) offered: f64,
+    pub(super) declined: f64,
+    pub(super) failed: f64,
+    pub(super) timed_out: f64,
+    /// Of the answers, the sum of the logarithms of their seconds, and of the squares of these.
+    pub(super) logs: f64,
+    pub(super) squares: f64,
+}
+
+/// How the asks of one seat have ended.
+#[derive(Debug, Clone, Default)]
+pub struct AskHistory {
+    /// Steps with asks, by their number, oldest first.
+    steps: VecDeque<(u64, Counts)>,
+    /// What is older, as of a step.
+    past: Counts,
+    past_as_of: u64,
+    /// When the last ask ended that did not run out of time.
+    heard_at: Duration,
+    /// Asks that have begun since, and ran out of time. Those that began before say nothing: where many are asked together, the slow ones
+    /// always end last.
+    silences: u64,
+}
+
+impl AskHistory {
+    /// Notes an ask that ended at a time, and how long it took.
+    pub fn note(&mut self, at: Duration, ending: Ending, elapsed: Duration) {
+        let step = step_of(at);
+        if ending != Ending::TimedOut {
+            (self.heard_at, self.silences) = (at, 0);
+        } else if at.saturating_sub(elapsed) >= self.heard_at {
+            self.silences += 1;
+        }
+        match self.steps.back_mut() {
+            // Two threads may note in another order than they looked at the clock.
+            Some((last, counts)) if *last >= step => counts.count(ending, elapsed),
+            _ => {
+                self.fade(step);
+                let mut counts = Counts::default();
+                counts.count(ending, elapsed);
+                self.steps.push_back((step, counts));
+            }
+        }
+    }
+
+    /// Counts an ask of long before the first that is noted.
+    pub fn recall(&mut self, ending: Ending, elapsed: Duration) {
+        self.past.count(ending, elapsed);
+    }
+
+    /// Whether no ask was ever noted.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.past.asks() <= 0.0
+    }
+
+    /// How well the seat is at a time.
+    pub fn judgement(&self, at: Duration) -> Judgement {
+        let now_step = step_of(at);
+        let within = |step: u64, span: Duration| step + span.as_secs() / STEP.as_secs() > now_step;
+        let (mut now, mut lately, mut before) = (Span::default(), Span::default(), Counts::default());
+        for (step, counts) in self.steps.iter().rev().filter(|(step, _)| within(*step, STEPS_KEPT)) {
+            let since = at.saturating_sub(STEP * u32::try_from(*step).unwrap_or(u32::MAX));
+            let is_now = within(*step, NOW) || now.counts.asks() < ASKS_NOW;
+            if is_now {
+                now.counts.add(counts, 1.0);
+                now.long = since.max(NOW);
+            }
+            if is_now || within(*step, LATELY) {
+                lately.counts.add(counts, 1.0);
+                lately.long = since.max(LATELY);
+            } else {
+                before.add(counts, 1.0);
+            }
+        }
+        if now.counts.asks() < ASKS_LEAST {
+            return Judgement { health: Health::Unknown, cause: None };
+        }
+        let mut usual = self.past;
+        if usual.asks() < ASKS_USUAL {
+            usual.add(&before, 1.0);
+        }
+        judge(&now, &lately, &usual, self.silences)
+    }
+
+    /// Lets what is older than the steps that are kept go into the past, which fades.
+    fn fade(&mut self, step: u64) {
+        let kept = STEPS_KEPT.as_secs() / STEP.as_secs();
+        while let Some((old, counts)) = self.steps.front().copied() {
+            if old + kept > step {
+                break;
+            }
+            let passed = (old.saturating_sub(self.past_as_of) * STEP.as_secs()) as f64;
+            let rest = 0.5_f64.powf(passed / HALF_LIFE.as_secs_f64());
+            let mut past = counts;
+            past.add(&self.past, rest);
+            (self.past, self.past_as_of) = (past, old);
+            self.steps.pop_front();
+        }
+    }
+}
+
+fn step_of(at: Duration) -> u64 {
+    at.as_secs() / STEP.as_secs()
+}
+
+impl Counts {
+    /// Asks.
+    pub(super) fn asks(&self) -> f64 {
+        self.answers() + self.failed + self.timed_out
+    }
+
+    /// Answers, with offers or without.
+    pub(super) fn answers(&self) -> f64 {
+        self.offered + self.declined
+    }
+
+    fn count(&mut self, ending: Ending, elapsed: Duration) {
+        let counted = match ending {
+            Ending::Offered => &mut self.offered,
+            Ending::Declined => &mut self.declined,
+            Ending::Failed => &mut self.failed,
+            Ending::TimedOut => &mut self.timed_out,
+        };
+        *counted += 1.0;
+        if let Ending::Offered | Ending::Declined = ending {
+            // What takes no time at all has no logarithm.
+            let log = elapsed.as_secs_f64().max(1e-6).ln();
+            self.logs += log;
+            self.squares += log * log;
+        }
+    }
+
+    fn add(&mut self, other: &Self, weight: f64) {
+        self.offered += other.offered * weight;
+        self.declined += other.declined * weight;
+        self.failed += other.failed * weight;
+        self.timed_out += other.timed_out * weight;
+        self.logs += other.logs * weight;
+        self.squares += other.squares * weight;
+    }
+}

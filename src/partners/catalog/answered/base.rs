@@ -1,0 +1,206 @@
+//! What a file says of an offer, completed by what its partner answers: read and checked as the file itself would be.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use super::super::{FiguresBy, Pricing, common_faults, known_to, text_of, variants};
+use super::{Figures, Unfit};
+use crate::declaration::{Fault, Source};
+use crate::model::ProductType;
+use crate::partners::checker::Checker;
+use crate::partners::eligibility::Rule;
+use crate::partners::identity::Institution;
+use crate::partners::template::Template;
+use crate::partners::{Facts, Identity, declared};
+
+/// What the file says of an offer.
+#[derive(Debug)]
+pub struct Base {
+    said: toml::Table,
+    /// Where a click leads; empty where answers alone say it.
+    landing_url: String,
+    product_type: ProductType,
+    identity: Arc<Identity>,
+    is_own: bool,
+}
+
+/// An offer as answers complete it.
+pub(super) struct Completed {
+    pub(super) pricing: Pricing,
+    pub(super) payout: declared::Payout,
+    pub(super) conversion_probability: f64,
+    pub(super) text: Template,
+}
+
+/// Stands in the place of a file.
+static NO_FILE: LazyLock<Source> =
+    LazyLock::new(|| Source::parse(Path::new(""), "").expect("nothing is TOML"));
+
+/// Stands where a file leaves it to answers where a click leads; nobody is ever sent there.
+const UNSAID_PLACE: &str = "https://unsaid.invalid/";
+
+/// The attributes that an object cannot do without, where no file says it.
+const NEEDED: [(&str, [&str; 2]); 2] =
+    [("card", ["cardImageUrl", "cardType"]), ("policy", ["policyAmount", "monthlyPremiumAmount"])];
+
+/// How faults begin that repeat no value before they tell what was found.
+const FAULTS_WITHOUT_VALUES: [&str; 4] = ["is missing", "must be", "is one of two", "is for"];
+
+impl Base {
+    /// What the file says of an offer of its catalog.
+    pub(in crate::partners) fn of_catalog(
+        mut said: toml::Table,
+        offer: &declared::Offer,
+        product_type: ProductType,
+        identity: &Arc<Identity>,
+    ) -> Self {
+        // Whom it is for is settled before anybody is asked.
+        said.remove("eligibility");
+        let landing_url = offer.landing_url.clone();
+        Self { said, landing_url, product_type, identity: Arc::clone(identity), is_own: false }
+    }
+
+    /// What the file says of offers that are a partner's own.
+    pub(in crate::partners) fn of_own(
+        mut said: toml::Table,
+        own: &declared::Own,
+        product_type: ProductType,
+        identity: &Arc<Identity>,
+    ) -> Self {
+        let landing_url = own.landing_url.clone().unwrap_or_default();
+        said.insert("key".to_owned(), own.key().into());
+        said.entry("landing_url").or_insert_with(|| UNSAID_PLACE.into());
+        for (key, stand_in) in stand_ins(product_type) {
+            said.insert(key.to_owned(), stand_in);
+        }
+        Self { said, landing_url, product_type, identity: Arc::clone(identity), is_own: true }
+    }
+
+    /// Whether no offer of the file stands behind it.
+    pub(in crate::partners) fn is_own(&self) -> bool {
+        self.is_own
+    }
+
+    /// The offer that answered figures make of it. `name` is the offer's, `term` that of a loan of the catalog.
+    ///
+    /// # Errors
+    /// Why they make none.
+    pub(super) fn completed(
+        &self,
+        figures: &Figures,
+        name: &str,
+        term: Option<i32>,
+        facts: &Facts,
+    ) -> Result<Completed, Unfit> {
+        let mut said = self.said.clone();
+        figures.put_into(&mut said);
+        if self.product_type == ProductType::Loan {
+            let term = term.or_else(|| figures.term());
+            let is_open = said.get("term_unit").and_then(toml::Value::as_str) == Some("open");
+            let term = term.or(is_open.then_some(0)).ok_or("it has no term")?;
+            said.insert("terms".to_owned(), vec![term].into());
+            let is_monthly = said
+                .get("term_unit")
+                .is_none_or(|unit| ["month", "year"].iter().any(|one| unit.as_str() == Some(one)));
+            if let Some(told) = figures.of_payment().filter(|_| is_monthly) {
+                said.entry("monthly_payment_description").or_insert_with(|| told.into());
+            }
+        }
+        let institution = said.remove("institution").and_then(|given| given.try_into::<Institution>().ok());
+        let other = institution.map(|institution| self.identity.standing_for(&institution));
+        let identity = other.as_ref().unwrap_or(&self.identity);
+        let (offer, pricing) = self.read(said).map_err(|faults| unfit(&faults))?;
+        if known_to(&offer, &pricing).is_some_and(|known| !Rule::always().and_all(&[known]).holds(facts)) {
+            return Err(Unfit::for_others("its kind is one that only leads of `newerValues` are offered"));
+        }
+        let mut imprint = offer.imprint(None);
+        imprint.name = name.to_owned();
+        imprint.landing_url.clone_from(&self.landing_url);
+        let text = text_of(&pricing, &offer, identity).with_imprint(imprint);
+        let (payout, conversion_probability) = (offer.payout, offer.conversion_probability);
+        Ok(Completed { pricing, payout, conversion_probability, text })
+    }
+
+    /// What an offer of a partner's own lacks that no answer brings, whose figures are `answered`: where it would be said, and what
+    /// is wrong.
+    pub(in crate::partners) fn lacks(&self, answered: &BTreeMap<String, String>) -> Vec<(String, String)> {
+        let is_answered = |key: &str| {
+            let of_key =
+                |name: &String| name == key || name.split_once('.').is_some_and(|(row, _)| row == key);
+            answered.keys().any(of_key)
+        };
+        let missing = |what: &str| {
+            let message = format!("must have {what}: no offer of the file stands behind it that says so");
+            ("answer.offer".to_owned(), message)
+        };
+        let mut lacks = Vec::new();
+        let mut said = self.said.clone();
+        if self.product_type == ProductType::Loan {
+            said.insert("terms".to_owned(), vec![1].into());
+            if !is_answered("term") && !is_answered("term_unit") {
+                lacks.push(missing("`term`, or an open `term_unit`"));
+            }
+        }
+        if self.landing_url.is_empty() && !is_answered("landing_url") {
+            lacks.push(missing("`landing_url`, here or in `answer.own`"));
+        }
+        for (object, attributes) in NEEDED {
+            let lacking = attributes.map(|name| format!("{object}.{name}"));
+            let lacking = lacking.iter().filter(|name| !answered.contains_key(*name));
+            if is_answered(object) && !answered.contains_key(object) {
+                lacks.extend(lacking.map(|name| missing(&format!("`\"{name}\"`"))));
+            }
+        }
+        for Fault { key, message, .. } in self.read(said).err().into_iter().flatten() {
+            let root = key.split(['.', '[']).next().unwrap_or_default();
+            if message.starts_with("is missing") && !is_answered(root) {
+                lacks.push(missing(&format!("`{root}`")));
+            } else if self.said.contains_key(root)
+                && !stand_ins(self.product_type).any(|(key, _)| key == root)
+            {
+                lacks.push((format!("answer.own.{key}"), message));
+            }
+        }
+        lacks
+    }
+
+    /// Reads and checks what is said.
+    fn read(&self, said: toml::Table) -> Result<(declared::Offer, Pricing), Vec<Fault>> {
+        let fault = |key: String, message: &str| NO_FILE.fault(&key, message.trim());
+        let offer = serde_path_to_error::deserialize::<_, declared::Offer>(said)
+            .map_err(|error| vec![fault(error.path().to_string(), error.inner().message())])?;
+        let mut check = Checker::anew(&NO_FILE);
+        common_faults(&offer, &mut check);
+        let pricing = variants(&offer, self.product_type, FiguresBy::Partner, &mut check).pop();
+        let faults = check.into_faults();
+        match pricing {
+            Some(pricing) if faults.is_empty() => Ok((offer, pricing)),
+            _ if faults.is_empty() => Err(vec![fault(String::new(), "is missing something")]),
+            _ => Err(faults),
+        }
+    }
+}
+
+/// What stands in an offer of a partner's own in the place of what a catalog must say and no answer needs.
+fn stand_ins(product_type: ProductType) -> impl Iterator<Item = (&'static str, toml::Value)> {
+    let amount = |most: i64| {
+        let ends = [("min".to_owned(), 1.into()), ("max".to_owned(), most.into())];
+        ("amount", toml::Value::Table(ends.into_iter().collect()))
+    };
+    let stand_ins = match product_type {
+        ProductType::Loan => vec![amount(10_000_000)],
+        ProductType::Mortgage => vec![amount(100_000_000), ("reference_amount", 1.into())],
+        _ => Vec::new(),
+    };
+    stand_ins.into_iter()
+}
+
+/// Why what is answered makes no offer, as the first fault tells it.
+fn unfit(faults: &[Fault]) -> Unfit {
+    let Some(Fault { key, message, .. }) = faults.first() else { return "it is no whole offer".into() };
+    let without_value = message.split(", got ").next().unwrap_or_default();
+    let is_known = FAULTS_WITHOUT_VALUES.iter().any(|beginning| without_value.starts_with(beginning));
+    let told = if is_known { without_value } else { "does not fit the rest of the offer" };
+    Unfit::told(format!("its `{key}` {told}"), format!("its `{key}` {message}"))
+}

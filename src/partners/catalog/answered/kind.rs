@@ -1,0 +1,222 @@
+//! What a value that a partner answers must be. What is refused is never repeated, since it may tell of a person.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::Unfit;
+use crate::declaration::{did_you_mean, nearest};
+use crate::model::{Timestamp, one_of};
+use crate::partners::checker::is_absolute_url;
+
+/// Longest text that an answer may bring, bytes.
+const TEXT_BYTES_MAX: usize = 4096;
+
+/// Longest list that an answer may bring.
+const LIST_MAX: usize = 64;
+
+/// What a value must be.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// A number within bounds, both included; one in a text too.
+    Number(f64, f64),
+    /// A whole number within bounds, both included.
+    Whole(i64, i64),
+    Flag,
+    Text,
+    /// An absolute http or https URL.
+    Url,
+    Uuid,
+    /// A point in time, ISO 8601.
+    Instant,
+    /// One of some words.
+    Word(&'static [&'static str]),
+    /// A list; of what is no list, a list of it alone, as in XML.
+    List(&'static Kind),
+    /// An object of these attributes, by the name of what it is.
+    Object(&'static str, &'static [Field]),
+    /// An object whose attributes nobody has settled.
+    Free,
+}
+
+/// An attribute of an object.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+}
+
+/// Why a value is not of its kind.
+type Refused<T> = Result<T, Unfit>;
+
+impl Kind {
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// What is wanted, to follow the key.
+    pub(super) fn read(&self, value: &Value) -> Refused<toml::Value> {
+        match self {
+            Self::Number(least, most) => {
+                let wanted = || format!("must be a number from {least} to {most}");
+                let number = number(value).filter(|number| (least..=most).contains(&number));
+                number.map(toml::Value::Float).ok_or_else(|| wanted().into())
+            }
+            Self::Whole(least, most) => {
+                let whole = number(value).filter(|number| number.fract() == 0.0).map(|number| number as i64);
+                let whole = whole.filter(|whole| (least..=most).contains(&whole));
+                let wanted = || format!("must be a whole number from {least} to {most}");
+                whole.map(toml::Value::Integer).ok_or_else(|| wanted().into())
+            }
+            Self::Flag => flag(value).map(toml::Value::Boolean).ok_or_else(|| "must be true or false".into()),
+            Self::Text => Ok(text(value)?.into()),
+            Self::Url => {
+                let url = text(value)?;
+                let is_url = is_absolute_url(&url);
+                is_url.then(|| url.into()).ok_or_else(|| "must be an absolute http or https URL".into())
+            }
+            Self::Uuid => {
+                let uuid = value.as_str().and_then(|text| Uuid::parse_str(text.trim()).ok());
+                uuid.map(|uuid| uuid.to_string().into()).ok_or_else(|| "must be a UUID".into())
+            }
+            Self::Instant => {
+                let instant = value.as_str().and_then(|text| Timestamp::parse(text.trim()));
+                let instant = instant.ok_or("must be an ISO 8601 date-time")?;
+                Ok(instant.to_string().into())
+            }
+            Self::Word(words) => word(value, words),
+            Self::List(kind) => list(value, kind),
+            Self::Object(noun, fields) => object(value, noun, fields),
+            Self::Free if value.is_object() => {
+                toml::Value::try_from(value).map_err(|_| "must be an object without null".into())
+            }
+            Self::Free => Err("must be an object".into()),
+        }
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+fn flag(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(flag) => Some(*flag),
+        Value::String(text) => text.trim().to_ascii_lowercase().parse().ok(),
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> Refused<String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Null | Value::Array(_) | Value::Object(_) => return Err("must be a text".into()),
+    };
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(format!("must be at most {TEXT_BYTES_MAX} bytes").into());
+    }
+    Ok(text)
+}
+
+fn word(value: &Value, words: &'static [&'static str]) -> Refused<toml::Value> {
+    let word = value.as_str().map(str::trim).unwrap_or_default();
+    match words.iter().find(|known| **known == word) {
+        Some(known) => Ok((*known).into()),
+        None => {
+            let hint = did_you_mean(nearest(word, words.iter().copied()));
+            Err(format!("must be {}{hint}", one_of(words)).into())
+        }
+    }
+}
+
+fn list(value: &Value, kind: &Kind) -> Refused<toml::Value> {
+    let elements = value.as_array().map_or_else(|| std::slice::from_ref(value), Vec::as_slice);
+    if elements.len() > LIST_MAX {
+        return Err(format!("must have at most {LIST_MAX} elements").into());
+    }
+    let read = |(nth, element)| kind.read(element).map_err(|unfit: Unfit| unfit.within(&format!("[{nth}]")));
+    let given = elements.iter().enumerate().filter(|(_, element)| !element.is_null());
+    given.map(read).collect::<Refused<Vec<_>>>().map(toml::Value::Array)
+}
+
+fn object(value: &Value, noun: &str, fields: &'static [Field]) -> Refused<toml::Value> {
+    let object = value.as_object().ok_or_else(|| Unfit::from(format!("must be an object: {noun}")))?;
+    let mut table = toml::Table::new();
+    for (name, value) in object.iter().filter(|(_, value)| !value.is_null()) {
+        let Some(field) = fields.iter().find(|field| field.name == name) else {
+            let hint = did_you_mean(nearest(name, fields.iter().map(|field| field.name)));
+            return Err(Unfit::told(
+                format!("has an attribute that {noun} has not{hint}"),
+                format!("has the attribute `{name}`, which {noun} has not{hint}"),
+            ));
+        };
+        let read = field.kind.read(value).map_err(|unfit| unfit.within(&format!(".{}", field.name)))?;
+        table.insert(field.name.to_owned(), read);
+    }
+    Ok(toml::Value::Table(table))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const OBJECT: Kind = Kind::Object(
+        "Thing",
+        &[
+            Field { name: "fee", kind: Kind::Number(0.0, 100.0) },
+            Field { name: "words", kind: Kind::List(&Kind::Word(&["daily", "weekly"])) },
+        ],
+    );
+
+    #[test]
+    fn values_are_taken_in_the_forms_that_json_and_xml_have() {
+        for (kind, value, read) in [
+            (Kind::Number(0.0, 10.0), json!(" 2.5 "), toml::Value::Float(2.5)),
+            (Kind::Number(0.0, 10.0), json!(2), toml::Value::Float(2.0)),
+            (Kind::Whole(0, 10), json!("3"), toml::Value::Integer(3)),
+            (Kind::Flag, json!("True"), toml::Value::Boolean(true)),
+            (Kind::Text, json!(36), "36".into()),
+            (Kind::Word(&["daily"]), json!("daily "), "daily".into()),
+            (Kind::List(&Kind::Text), json!("only"), vec!["only"].into()),
+        ] {
+            assert_eq!(kind.read(&value), Ok(read), "{value}");
+        }
+        let object = OBJECT.read(&json!({"fee": "3", "words": ["daily"], "fee2": null})).unwrap();
+        assert_eq!(
+            object.to_string(),
+            toml::Value::Table(toml::toml! { fee = 3.0
+            words = ["daily"] })
+            .to_string()
+        );
+    }
+
+    #[test]
+    fn what_is_refused_is_told_where_it_stands_and_never_repeated() {
+        for (value, wanted) in [
+            (json!({"fee": "canary"}), ".fee must be a number from 0 to 100"),
+            (json!({"words": ["daily", "canary"]}), ".words[1] must be one of `daily`, `weekly`"),
+            (
+                json!({"words": ["wekly"]}),
+                ".words[0] must be one of `daily`, `weekly`; did you mean `weekly`?",
+            ),
+            (json!({"canary": 1}), "has an attribute that Thing has not"),
+            (json!("canary"), "must be an object: Thing"),
+        ] {
+            let refused = OBJECT.read(&value).unwrap_err();
+            assert!(refused.reason.starts_with(wanted), "{}", refused.reason);
+            assert!(!refused.reason.contains("canary"), "{}", refused.reason);
+        }
+        let long = Kind::Text.read(&json!("x".repeat(TEXT_BYTES_MAX + 1))).unwrap_err();
+        assert_eq!(long.reason, "must be at most 4096 bytes");
+        let kinds = [Kind::Whole(0, 5), Kind::Flag, Kind::Url, Kind::Uuid, Kind::Instant, Kind::Free];
+        for kind in kinds {
+            let refused = kind.read(&json!("canary.5")).unwrap_err();
+            assert!(refused.reason.starts_with("must be") && !refused.reason.contains("canary"), "{kind:?}");
+        }
+    }
+}

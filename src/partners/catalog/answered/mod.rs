@@ -1,0 +1,311 @@
+//! Offers whose figures a partner answers.
+//!
+//! The catalog has their templates, and the partner says what they are for one person: what is of the quote ([`terms`]), and, where it
+//! wants, what stands in place of the words of the file ([`base`]). An offer of a partner's own has no offer of the catalog behind it.
+//! [`figure`] lists what may be answered, [`kind`] reads it, and [`money`] looks whether it can be right.
+
+mod base;
+mod card;
+mod figure;
+mod kind;
+mod money;
+mod policy;
+mod scales;
+mod terms;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub use base::Base;
+pub use figure::Figure;
+pub use money::{MoneyRules, PaymentBy};
+
+use self::base::Completed;
+use super::{CatalogOffer, Pricing, STATIC_SUITABILITY, scored};
+use crate::model::{ProductType, Timestamp};
+use crate::partners::Facts;
+use crate::partners::base_url::SAMPLE_PAGES;
+use crate::partners::checker::is_absolute_url;
+use crate::partners::quote::{Quote, Terms};
+
+/// The figures that an offer cannot do without, each in any of its ways.
+const REQUIRED: &[(ProductType, &[&str])] = &[
+    (ProductType::Loan, &["apr", "min_apr", "max_apr"]),
+    (ProductType::Mortgage, &["interest_rate"]),
+    (ProductType::Savings, &["rate"]),
+];
+
+/// Why figures make no quote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfit {
+    /// Why, without what they say.
+    pub reason: String,
+    /// Why, with what they say: for whoever may see it.
+    pub detail: String,
+    /// Whether there is nothing wrong with them: the offer is not meant for such leads.
+    pub for_others: bool,
+}
+
+impl Unfit {
+    /// Why figures make no quote, without what they say and with it.
+    fn told(reason: String, detail: String) -> Self {
+        Self { reason, detail, for_others: false }
+    }
+
+    /// Why an offer is not meant for such leads.
+    fn for_others(reason: impl Into<String>) -> Self {
+        Self { for_others: true, ..reason.into().into() }
+    }
+
+    /// The same of something at a place within what is told.
+    #[must_use]
+    fn within(self, place: &str) -> Self {
+        let told = |why: String| match why.starts_with(['.', '[']) {
+            true => format!("{place}{why}"),
+            false => format!("{place} {why}"),
+        };
+        Self { reason: told(self.reason), detail: told(self.detail), ..self }
+    }
+}
+
+impl From<String> for Unfit {
+    fn from(reason: String) -> Self {
+        Self { detail: reason.clone(), reason, for_others: false }
+    }
+}
+
+impl From<&str> for Unfit {
+    fn from(reason: &str) -> Self {
+        reason.to_owned().into()
+    }
+}
+
+/// The figures of one offer, as a partner answers them.
+#[derive(Debug, Clone, Default)]
+pub struct Figures {
+    rules: Arc<MoneyRules>,
+    given: Vec<(Figure, toml::Value)>,
+}
+
+impl Figures {
+    /// None yet, to be judged by the rules of a file.
+    pub fn under(rules: Arc<MoneyRules>) -> Self {
+        Self { rules, given: Vec::new() }
+    }
+
+    /// The figures of which offers of a product type need one.
+    pub fn required(product_type: ProductType) -> &'static [&'static str] {
+        REQUIRED.iter().find(|(known, _)| *known == product_type).map_or(&[], |(_, figures)| figures)
+    }
+
+    /// Takes in a figure.
+    ///
+    /// # Errors
+    /// What is wanted, to follow its name.
+    pub fn set(&mut self, figure: Figure, value: &Value) -> Result<(), Unfit> {
+        self.given.push((figure, figure.kind().read(value)?));
+        Ok(())
+    }
+
+    /// The quote that they make with the offer of the catalog that they name, of those that are for the lead. `keys` are
+    /// those of the whole catalog.
+    ///
+    /// # Errors
+    /// Why they make none.
+    pub fn quote(&self, facts: &Facts, offers: &[&CatalogOffer], keys: &[String]) -> Result<Quote, Unfit> {
+        let mut named = offers.iter().filter(|offer| self.name(offer, offers));
+        let offer = named.next().ok_or_else(|| self.names_none(offers, keys))?;
+        if named.next().is_some() {
+            return Err("it names several offers of the file; `key` and `term` tell them apart".into());
+        }
+        let completed = self.completed(offer, facts)?;
+        let by_file = || (&offer.pricing, offer.payout, offer.conversion_probability);
+        let (pricing, payout, probability) = completed.as_ref().map_or_else(by_file, |completed| {
+            (&completed.pricing, completed.payout, completed.conversion_probability)
+        });
+        let (mut terms, suitability, amount) = self.terms(facts, pricing, offer.is_own())?;
+        let dollars = payout.dollars(amount);
+        match &mut terms {
+            Terms::Loan(terms) => terms.payout = dollars,
+            Terms::Special(terms) => terms.payout = dollars,
+            Terms::Card(_) | Terms::Mortgage(_) | Terms::Savings(_) => {}
+        }
+        let doubt = self.rules.judge(self, facts, &terms, pricing, amount)?;
+        let mut quote = scored(offer.text.fingerprint, terms, probability * dollars * suitability);
+        quote.landing_url = self.landing_url(offer)?;
+        quote.expires_at = self.instant("expires_at");
+        quote.doubt = doubt;
+        let own = completed.map(|completed| completed.text).filter(|text| *text != offer.text);
+        quote.own = own.map(|text| self.rules.bounded(text)).transpose()?.map(Arc::new);
+        Ok(quote)
+    }
+
+    /// The offer that they complete, where they say more than what is of a quote.
+    fn completed(&self, offer: &CatalogOffer, facts: &Facts) -> Result<Option<Completed>, Unfit> {
+        let is_loan = matches!(offer.pricing, Pricing::Loan(_));
+        let is_wanted = offer.is_own()
+            || self.given.iter().any(|(figure, _)| figure.is_of_offer())
+            || is_loan && self.of_payment().is_some();
+        let base = offer.base.as_ref().filter(|_| is_wanted);
+        base.map(|base| base.completed(self, &offer.name, offer.term(), facts)).transpose()
+    }
+
+    /// Puts in what stands in place of the words of the file.
+    fn put_into(&self, said: &mut toml::Table) {
+        for (figure, value) in self.given.iter().filter(|(figure, _)| figure.is_of_offer()) {
+            let name = figure.row_name();
+            match (figure.attribute(), value) {
+                (Some(attribute), value) => {
+                    drop(table_in(said, name).insert(attribute.to_owned(), value.clone()))
+                }
+                (None, toml::Value::Table(attributes)) => table_in(said, name).extend(attributes.clone()),
+                (None, value) if name == "payout" => {
+                    let payout = table_in(said, name);
+                    payout.remove("percent");
+                    payout.insert("fixed".to_owned(), value.clone());
+                }
+                (None, value) => drop(said.insert(name.to_owned(), value.clone())),
+            }
+        }
+    }
+
+    /// Why they name no offer.
+    fn names_none(&self, offers: &[&CatalogOffer], keys: &[String]) -> Unfit {
+        let there = |names: &[String]| match names {
+            [] => "there is none".to_owned(),
+            [one] => format!("there is {one}"),
+            names => format!("there are {}", names.join(", ")),
+        };
+        let key = self.text("key").map(str::to_owned);
+        if let Some(key) = key.as_ref().filter(|key| !keys.contains(key)) {
+            let [reason, detail] = ["its key".to_owned(), format!("`{key}`")]
+                .map(|named| format!("{named} is no offer of the file; {}", there(keys)));
+            return Unfit::told(reason, detail);
+        }
+        let of_key = offers.iter().filter(|offer| key.as_ref().is_none_or(|key| offer.key() == key));
+        let terms: Vec<String> =
+            of_key.filter_map(|offer| offer.term()).map(|term| term.to_string()).collect();
+        match (key, &terms[..]) {
+            (_, [_, ..]) => format!("its term is none of the file for the lead; {}", there(&terms)).into(),
+            (Some(key), []) => {
+                Unfit::for_others(format!("`{key}` is not for the lead: its conditions do not hold"))
+            }
+            (None, []) => {
+                Unfit::for_others("no offer of the file is for the lead: their conditions do not hold")
+            }
+        }
+    }
+
+    /// Whether they name an offer; what they leave out fits every offer. Without a key they are the partner's own where the file has
+    /// such.
+    fn name(&self, offer: &CatalogOffer, offers: &[&CatalogOffer]) -> bool {
+        let Some(key) = self.text("key") else {
+            return offer.is_own() || !offers.iter().any(|other| other.is_own()) && self.names_term_of(offer);
+        };
+        !offer.is_own() && offer.key() == key && self.names_term_of(offer)
+    }
+
+    fn names_term_of(&self, offer: &CatalogOffer) -> bool {
+        self.term().zip(offer.term()).is_none_or(|(wanted, term)| wanted == term)
+    }
+
+    /// Terms, suitability, and the amount that they are for.
+    fn terms(
+        &self,
+        facts: &Facts,
+        pricing: &Pricing,
+        is_own: bool,
+    ) -> Result<(Terms, f64, Option<f64>), Unfit> {
+        Ok(match pricing {
+            Pricing::Loan(loan) => {
+                let (terms, amount) = self.loan(facts, loan.months(), (!is_own).then(|| loan.amount()))?;
+                let suitability = terms::firmness(terms.pre_approved, terms.pre_qualified, false);
+                (Terms::Loan(terms), suitability, Some(amount))
+            }
+            Pricing::Card(_) => {
+                let terms = self.card();
+                let suitability =
+                    terms::firmness(terms.pre_approved, terms.pre_qualified, terms.pre_selected);
+                (Terms::Card(terms), suitability, None)
+            }
+            Pricing::Mortgage(mortgage) => {
+                let reference_amount = (!is_own).then(|| mortgage.reference_amount());
+                let (terms, amount) = self.mortgage(facts, mortgage.terms(), reference_amount)?;
+                (Terms::Mortgage(terms), STATIC_SUITABILITY, Some(amount))
+            }
+            Pricing::Savings(savings) => {
+                (Terms::Savings(self.savings(savings.compounding())?), STATIC_SUITABILITY, None)
+            }
+            Pricing::Special(special) => (Terms::Special(special.quote(0.0)), STATIC_SUITABILITY, None),
+            Pricing::Own => return Err("it is no whole offer".into()),
+        })
+    }
+
+    /// Where a click leads: an absolute URL or, of a sample partner, the page that stands for it and that its file names.
+    fn landing_url(&self, offer: &CatalogOffer) -> Result<Option<String>, Unfit> {
+        let declared = offer.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str());
+        let Some(url) = self.text("landing_url") else {
+            let is_said = declared.is_some_and(|url| !url.is_empty());
+            return if is_said {
+                Ok(None)
+            } else {
+                Err("it has no landing url, and the file has none".into())
+            };
+        };
+        let page = |url: &str| {
+            url.split('?').next().filter(|page| page.starts_with(SAMPLE_PAGES)).map(str::to_owned)
+        };
+        if is_absolute_url(url) || page(url).is_some_and(|own| declared.and_then(page) == Some(own)) {
+            return Ok(Some(url.to_owned()));
+        }
+        Err("its landing url is no absolute http or https URL".into())
+    }
+
+    fn value(&self, name: &str) -> Option<&toml::Value> {
+        let (name, attribute) = name.split_once('.').map_or((name, None), |(row, name)| (row, Some(name)));
+        let of_name = self.given.iter().rev().filter(|(figure, _)| figure.row_name() == name);
+        of_name
+            .filter_map(|(figure, value)| match (attribute, figure.attribute()) {
+                (wanted, found) if wanted == found => Some(value),
+                (Some(attribute), None) => value.get(attribute),
+                _ => None,
+            })
+            .next()
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.value(name).and_then(number_of)
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.value(name).and_then(toml::Value::as_bool).unwrap_or(false)
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.value(name).and_then(toml::Value::as_str)
+    }
+
+    fn instant(&self, name: &str) -> Option<i64> {
+        self.text(name).and_then(Timestamp::parse).map(Timestamp::millis)
+    }
+
+    fn term(&self) -> Option<i32> {
+        self.value("term").and_then(toml::Value::as_integer).and_then(|term| term.try_into().ok())
+    }
+}
+
+fn number_of(value: &toml::Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+}
+
+/// The table at a key, which is made where there is none.
+fn table_in<'t>(said: &'t mut toml::Table, key: &str) -> &'t mut toml::Table {
+    let found = said.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+    if !found.is_table() {
+        *found = toml::Value::Table(toml::Table::new());
+    }
+    found.as_table_mut().expect("it was made one")
+}

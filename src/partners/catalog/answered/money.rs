@@ -1,0 +1,269 @@
+//! Money that cannot be right is refused by name, and what may be wrong is told: APRs, payments that do not fit them, and bounds of the
+//! file's.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Figures, Unfit};
+use crate::model::State;
+use crate::partners::catalog::Pricing;
+use crate::partners::quote::{LoanTerms, MortgageTerms, Spread, Terms};
+use crate::partners::template::Template;
+use crate::partners::{Facts, finance, zip_state};
+
+/// By what a file judges the figures of answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MoneyRules {
+    /// Whether an APR below one percent is meant.
+    pub low_apr: bool,
+    /// Least and greatest value, by the name of the figure.
+    pub bounds: BTreeMap<String, (f64, f64)>,
+    /// Greatest APR by the lead's state, percent.
+    pub rate_caps: BTreeMap<State, f64>,
+    /// By which rate a payment is computed that is not answered; where the file says it, the offer says it too.
+    pub payment: Option<PaymentBy>,
+    /// Longest text of an offer that has words of its own, bytes.
+    pub max_text_bytes: usize,
+}
+
+/// By which rate the monthly payment of a loan is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PaymentBy {
+    /// The APR, as if it were interest on the whole amount: fees are inside the rate.
+    #[default]
+    Apr,
+    /// The note rate that the APR and the fees make: fees are added, and kept back from what is paid out.
+    NoteRate,
+}
+
+impl PaymentBy {
+    /// What an offer says of its payment.
+    const fn description(self) -> &'static str {
+        match self {
+            Self::Apr => "Computed from the APR as the rate of the whole amount, with fees inside it.",
+            Self::NoteRate => "Computed at the note rate that the APR and the fees make, with fees added.",
+        }
+    }
+}
+
+/// Share of the computed payment from which an answered one may differ without a word.
+const PAYMENT_DOUBTED_BEYOND: f64 = 0.02;
+
+/// Share of the computed payment from which an answered one may differ at all.
+const PAYMENT_REFUSED_BEYOND: f64 = 0.10;
+
+/// Percent below which an APR looks like a fraction.
+const LOW_APR: f64 = 1.0;
+
+/// What is told of such an APR.
+const A_FRACTION: &str = "like a fraction that is taken for a percentage; `answer.low_apr = true` lets it";
+
+/// What is told of a payment that is shown although it does not quite fit.
+const DOUBTED_PAYMENT: &str = "its monthly payment is more than 2 % from what its amount, rate and term make";
+
+impl Default for MoneyRules {
+    fn default() -> Self {
+        Self {
+            low_apr: false,
+            bounds: BTreeMap::new(),
+            rate_caps: BTreeMap::new(),
+            payment: None,
+            max_text_bytes: Self::MAX_TEXT_BYTES,
+        }
+    }
+}
+
+impl MoneyRules {
+    /// The longest text of an offer where the file does not say it, bytes.
+    pub const MAX_TEXT_BYTES: usize = 16 * 1024;
+
+    /// What may be wrong with an offer that is shown all the same.
+    ///
+    /// # Errors
+    /// What cannot be right.
+    pub(super) fn judge(
+        &self,
+        figures: &Figures,
+        facts: &Facts,
+        terms: &Terms,
+        pricing: &Pricing,
+        amount: Option<f64>,
+    ) -> Result<Option<&'static str>, Unfit> {
+        let (rates, apr) = match terms {
+            Terms::Loan(terms) => (vec![terms.apr], Some(terms.apr)),
+            Terms::Mortgage(terms) => {
+                let (interest_rate, apr) = (Spread::exactly(terms.interest_rate), Spread::exactly(terms.apr));
+                (vec![interest_rate, apr], Some(apr))
+            }
+            Terms::Card(_) | Terms::Savings(_) | Terms::Special(_) => (Vec::new(), None),
+        };
+        self.not_a_fraction(&rates)?;
+        self.within_bounds(figures, apr)?;
+        if let Some(apr) = apr {
+            self.below_cap(facts, apr, matches!(terms, Terms::Mortgage(_)))?;
+        }
+        let off = match (terms, pricing) {
+            (Terms::Loan(terms), Pricing::Loan(loan)) if figures.has_payment() => {
+                amount.zip(loan.months()).map(|(amount, months)| loan_payment_off(terms, amount, months))
+            }
+            (Terms::Mortgage(terms), _) if figures.has_payment() => {
+                amount.map(|amount| mortgage_payment_off(terms, amount))
+            }
+            _ => None,
+        };
+        match off {
+            Some(off) if off > PAYMENT_REFUSED_BEYOND => {
+                let made = "from what its amount, rate and term make";
+                Err(Unfit::told(
+                    format!("its monthly payment is more than 10 % {made}"),
+                    format!("its monthly payment is {:.0} % {made}; at most 10 % is shown", off * 100.0),
+                ))
+            }
+            Some(off) if off > PAYMENT_DOUBTED_BEYOND => Ok(Some(DOUBTED_PAYMENT)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The monthly payment of a loan of an amount that says none.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn payment(&self, terms: &LoanTerms, amount: f64, months: u32) -> Result<Spread, Unfit> {
+        let fees = match self.payment.unwrap_or_default() {
+            PaymentBy::Apr => Spread::exactly(0.0),
+            PaymentBy::NoteRate => fees(terms, amount),
+        };
+        if fees.max >= amount && fees.max > 0.0 {
+            return Err("its fees are no less than its amount".into());
+        }
+        Ok(Spread {
+            min: finance::monthly_payment(amount - fees.max, terms.apr.min, months),
+            max: finance::monthly_payment(amount - fees.min, terms.apr.max, months),
+        })
+    }
+
+    /// A text, where it is no longer than it may be.
+    ///
+    /// # Errors
+    /// That it is.
+    pub(super) fn bounded(&self, text: Template) -> Result<Template, Unfit> {
+        let (bytes, most) = (text.json.len(), self.max_text_bytes);
+        if bytes <= most {
+            return Ok(text);
+        }
+        Err(format!("its text has {bytes} bytes, and `answer.max_text_bytes` is {most}").into())
+    }
+
+    fn not_a_fraction(&self, rates: &[Spread]) -> Result<(), Unfit> {
+        let is_low = |rate: f64| rate > 0.0 && rate < LOW_APR;
+        match rates.iter().flat_map(|rate| [rate.min, rate.max]).find(|rate| is_low(*rate)) {
+            Some(found) if !self.low_apr => Err(Unfit::told(
+                format!("its rate is above 0 and below 1 percent, {A_FRACTION}"),
+                format!("its rate is {found} percent, {A_FRACTION}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn within_bounds(&self, figures: &Figures, apr: Option<Spread>) -> Result<(), Unfit> {
+        for (name, (least, most)) in &self.bounds {
+            let found = match (name.as_str(), apr) {
+                ("apr", Some(apr)) => Some(apr),
+                _ => figures.number(name).map(Spread::exactly),
+            };
+            let Some(found) = found.filter(|found| found.min < *least || found.max > *most) else { continue };
+            let reason = format!("its `{name}` is not within `answer.bounds`, {}", shown((*least, *most)));
+            let detail = format!("{reason}, but {}", shown((found.min, found.max)));
+            return Err(Unfit::told(reason, detail));
+        }
+        Ok(())
+    }
+
+    fn below_cap(&self, facts: &Facts, apr: Spread, of_property: bool) -> Result<(), Unfit> {
+        if self.rate_caps.is_empty() {
+            return Ok(());
+        }
+        let state = state(facts, of_property);
+        let Some((state, cap)) = state.and_then(|state| Some((state, *self.rate_caps.get(&state)?))) else {
+            return Ok(());
+        };
+        if apr.max <= cap {
+            return Ok(());
+        }
+        let detail = format!("its APR is {}, above {cap}, which `answer.rate_caps` has for {state}", apr.max);
+        Err(Unfit {
+            detail,
+            ..Unfit::for_others("its APR is above that of `answer.rate_caps` for the lead's state")
+        })
+    }
+}
+
+impl Figures {
+    /// What is said of a monthly payment that is computed, where the file chooses by which rate.
+    pub(super) fn of_payment(&self) -> Option<&'static str> {
+        self.rules.payment.filter(|_| !self.has_payment()).map(PaymentBy::description)
+    }
+
+    fn has_payment(&self) -> bool {
+        ["monthly_payment", "min_monthly_payment", "max_monthly_payment"]
+            .iter()
+            .any(|name| self.number(name).is_some())
+    }
+}
+
+/// The origination fees of a loan, dollars.
+fn fees(terms: &LoanTerms, amount: f64) -> Spread {
+    let fixed = terms.fee_fixed.unwrap_or_default();
+    let of = |rate: f64, fixed: f64| amount * rate / 100.0 + fixed;
+    Spread { min: of(terms.fee_rate.min, fixed.min), max: of(terms.fee_rate.max, fixed.max) }
+}
+
+/// How far the payment of a loan is from what it can be, as a share: with fees inside the rate or added, of what the lead asks for or of
+/// all that it may have.
+fn loan_payment_off(terms: &LoanTerms, amount: f64, months: u32) -> f64 {
+    let Some(payment) = terms.monthly_payment else { return 0.0 };
+    let amounts = [amount, f64::from(terms.max_amount)];
+    let off = amounts.map(|amount| {
+        let paid_out = (amount - fees(terms, amount).max).max(0.0);
+        let lowest = finance::monthly_payment(paid_out, terms.apr.min, months);
+        let highest = finance::monthly_payment(amount, terms.apr.max, months);
+        off(payment, Spread { min: lowest, max: highest })
+    });
+    off[0].min(off[1])
+}
+
+/// The same of a mortgage, whose payment is of its interest rate or, in looser words, of its APR.
+fn mortgage_payment_off(terms: &MortgageTerms, amount: f64) -> f64 {
+    let months = terms.loan_term.unsigned_abs();
+    let (low, high) = (terms.interest_rate.min(terms.apr), terms.interest_rate.max(terms.apr));
+    let payment = |rate| finance::monthly_payment(amount, rate, months);
+    off(Spread::exactly(terms.monthly_payment), Spread { min: payment(low), max: payment(high) })
+}
+
+/// By which share figures lie outside of a span; 0 within.
+fn off(found: Spread, span: Spread) -> f64 {
+    let below = if span.min > 0.0 { (span.min - found.min) / span.min } else { 0.0 };
+    let above = if span.max > 0.0 { (found.max - span.max) / span.max } else { 0.0 };
+    below.max(above).max(0.0)
+}
+
+/// Where the lead lives, or its property is.
+fn state(facts: &Facts, of_property: bool) -> Option<State> {
+    let lead = facts.lead();
+    let property = lead.mortgage_information.as_ref().and_then(|mortgage| mortgage.property_state.as_deref());
+    let property = property.and_then(State::from_wire).filter(|_| of_property);
+    let person = lead.personal_information.as_ref();
+    let by_zipcode = || person?.zipcode.as_ref().and_then(zip_state::state_of);
+    property.or_else(|| person?.state).or_else(by_zipcode)
+}
+
+fn shown((least, most): (f64, f64)) -> String {
+    match (least == most, least.is_finite(), most.is_finite()) {
+        (true, ..) => least.to_string(),
+        (_, true, true) => format!("{least} to {most}"),
+        (_, true, false) => format!("at least {least}"),
+        (_, _, _) => format!("at most {most}"),
+    }
+}

@@ -1,0 +1,129 @@
+//! What a quote has of answered figures.
+
+use super::super::{
+    PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, PRE_SELECTED_SUITABILITY, STATIC_SUITABILITY,
+    hundredths, mortgage, thousandths,
+};
+use super::{Figures, Unfit};
+use crate::model::{CompoundingMethod, MortgageAdjustmentType};
+use crate::partners::quote::{CardTerms, LoanTerms, MortgageTerms, SavingsTerms, Spread};
+use crate::partners::{Facts, finance};
+
+impl Figures {
+    /// The terms of a loan, and the amount that they are for; `declared` is what the file says of that.
+    pub(super) fn loan(
+        &self,
+        facts: &Facts,
+        months: Option<u32>,
+        declared: Option<(f64, f64)>,
+    ) -> Result<(LoanTerms, f64), Unfit> {
+        let requested = facts.loan_amount();
+        let max_amount = self.number("max_amount").or(requested).or(declared.map(|(_, most)| most));
+        let max_amount = max_amount.ok_or("it has no `max_amount`, and the lead names no amount")?;
+        let least = declared.map_or(max_amount, |(least, _)| max_amount.min(least));
+        let min_amount = self.number("min_amount").unwrap_or(least);
+        let apr = self.spread("apr", "min_apr", "max_apr").ok_or("it has no APR")?;
+        let fee_rate = self.spread("fee_rate", "min_fee_rate", "max_fee_rate");
+        let fee_rate = fee_rate.unwrap_or(Spread::exactly(0.0));
+        let fee_fixed = self.spread("fee_fixed", "min_fee_fixed", "max_fee_fixed");
+        // Who is offered less than they asked for is shown what that costs.
+        let amount = requested.map_or(max_amount, |requested| requested.min(max_amount));
+        let mut terms = LoanTerms {
+            pre_qualified: self.flag("pre_qualified"),
+            pre_approved: self.flag("pre_approved"),
+            min_amount: min_amount as i32,
+            max_amount: max_amount as i32,
+            apr,
+            fee_rate,
+            fee_fixed,
+            monthly_payment: self.spread("monthly_payment", "min_monthly_payment", "max_monthly_payment"),
+            total_payment: self.spread("total_payment", "min_total_payment", "max_total_payment"),
+            payout: 0.0,
+        };
+        terms.monthly_payment = terms.monthly_payment.map(to_cents);
+        if let Some(months) = months {
+            if terms.monthly_payment.is_none() {
+                terms.monthly_payment = Some(to_cents(self.rules.payment(&terms, amount, months)?));
+            }
+            let total = |payment: Spread| Spread {
+                min: payment.min * f64::from(months),
+                max: payment.max * f64::from(months),
+            };
+            terms.total_payment = terms.total_payment.or(terms.monthly_payment.map(total));
+        }
+        terms.total_payment = terms.total_payment.map(to_cents);
+        let spreads = [Some(apr), Some(fee_rate), fee_fixed, terms.monthly_payment, terms.total_payment];
+        if min_amount > max_amount || spreads.into_iter().flatten().any(|spread| spread.min > spread.max) {
+            return Err("its ends are the wrong way round".into());
+        }
+        Ok((terms, amount))
+    }
+
+    /// How firm a card is.
+    pub(super) fn card(&self) -> CardTerms {
+        CardTerms {
+            pre_qualified: self.flag("pre_qualified"),
+            pre_approved: self.flag("pre_approved"),
+            pre_selected: self.flag("pre_selected"),
+        }
+    }
+
+    /// The terms of a mortgage, and the amount that they are for.
+    pub(super) fn mortgage(
+        &self,
+        facts: &Facts,
+        declared: MortgageTerms,
+        reference_amount: Option<f64>,
+    ) -> Result<(MortgageTerms, f64), Unfit> {
+        let amount = facts.mortgage_loan_amount().or(reference_amount);
+        let amount = amount.ok_or("the lead names no amount, and the file has no `reference_amount`")?;
+        let interest_rate = self.number("interest_rate").ok_or("it has no interest rate")?;
+        let price_adjustment = self.number("price_adjustment").unwrap_or(declared.price_adjustment);
+        let loan_term = self.term().unwrap_or(declared.loan_term);
+        let months = loan_term.unsigned_abs();
+        let payment = || finance::monthly_payment(amount, interest_rate, months);
+        let monthly_payment = hundredths(self.number("monthly_payment").unwrap_or_else(payment));
+        let net_closing_costs = self.number("net_closing_costs").unwrap_or(declared.net_closing_costs);
+        let apr = || finance::apr(amount - net_closing_costs.max(0.0), monthly_payment, months);
+        let adjustment = self.text("adjustment_type").and_then(MortgageAdjustmentType::from_wire);
+        let terms = MortgageTerms {
+            interest_rate: thousandths(interest_rate),
+            price_adjustment,
+            monthly_payment,
+            net_closing_costs: hundredths(net_closing_costs),
+            apr: thousandths(self.number("apr").unwrap_or_else(apr)),
+            loan_term,
+            adjustment_type: adjustment.unwrap_or_else(|| mortgage::adjustment(price_adjustment)),
+            ..declared
+        };
+        Ok((terms, amount))
+    }
+
+    /// The terms of a savings product.
+    pub(super) fn savings(&self, compounding: CompoundingMethod) -> Result<SavingsTerms, Unfit> {
+        let rate = self.number("rate").ok_or("it has no rate")?;
+        let given = self.number("annual_percent_yield");
+        let computed = || finance::annual_percentage_yield(rate, compounding);
+        let annual_percent_yield = hundredths(given.unwrap_or_else(computed));
+        Ok(SavingsTerms { rate: thousandths(rate), annual_percent_yield })
+    }
+
+    fn spread(&self, one: &str, low: &str, high: &str) -> Option<Spread> {
+        let (one, low, high) = (self.number(one), self.number(low), self.number(high));
+        Some(Spread { min: low.or(one).or(high)?, max: high.or(one).or(low)? })
+    }
+}
+
+/// Suitability by how firm an offer is.
+pub(super) fn firmness(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f64 {
+    match (pre_approved, pre_qualified, pre_selected) {
+        (true, _, _) => PRE_APPROVED_SUITABILITY,
+        (_, true, _) => PRE_QUALIFIED_SUITABILITY,
+        (_, _, true) => PRE_SELECTED_SUITABILITY,
+        _ => STATIC_SUITABILITY,
+    }
+}
+
+fn to_cents(spread: Spread) -> Spread {
+    Spread { min: hundredths(spread.min), max: hundredths(spread.max) }
+}

@@ -1,0 +1,66 @@
+//! Numbers that are drawn by lead and seat, always the same for the same.
+
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::partner::Seat;
+
+impl Seat {
+    /// Whether a lead is in the share of leads that it is asked about.
+    pub fn is_in_share(&self, lead: Uuid) -> bool {
+        self.limits.share.is_none_or(|share| self.draw("share", lead) < share)
+    }
+
+    /// A number from 0 up to, not including, 1, as good as random and the same for the same purpose, lead and seat, whatever
+    /// build draws it.
+    pub fn draw(&self, purpose: &str, lead: Uuid) -> f64 {
+        let mut hasher = Sha256::new();
+        for part in [purpose, &self.identity.key, self.product_type.as_str()] {
+            hasher.update(part);
+            hasher.update([0]);
+        }
+        hasher.update(lead);
+        let digest: [u8; 32] = hasher.finalize().into();
+        let bits = u64::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes"));
+        // As many bits as a float holds exactly.
+        (bits >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use uuid::Uuid;
+
+    use crate::partner_files::partner;
+    use crate::partners::Book;
+
+    #[test]
+    fn a_seat_is_asked_about_its_share_of_leads_and_each_seat_about_others() {
+        let lender = |key: &str| partner(key).savings("limits = { share = 0.25 }");
+        let files = ["one", "two"].map(|key| (PathBuf::from(format!("{key}.toml")), lender(key).text()));
+        let book = Book::from_texts(files).unwrap();
+        let leads: Vec<Uuid> = (0..4000).map(Uuid::from_u128).collect();
+        let of = |nth: usize| {
+            let seat = &book.seats()[nth];
+            leads.iter().map(|lead| seat.is_in_share(*lead)).collect::<Vec<bool>>()
+        };
+        let (one, two) = (of(0), of(1));
+        assert_eq!(one, of(0));
+        let count = |taken: &[bool]| taken.iter().filter(|taken| **taken).count();
+        // Six standard deviations to either side.
+        assert!(count(&one).abs_diff(1000) < 165 && count(&two).abs_diff(1000) < 165, "{}", count(&one));
+        let both: Vec<bool> = one.iter().zip(&two).map(|(one, two)| *one && *two).collect();
+        assert!(count(&both).abs_diff(250) < 95, "{}", count(&both));
+    }
+
+    /// Whoever draws otherwise takes leads from a partner, and gives it others, from one build to the next.
+    #[test]
+    fn a_draw_is_the_same_in_every_build() {
+        let file = (PathBuf::from("one.toml"), partner("one").savings("").text());
+        let book = Book::from_texts([file]).unwrap();
+        let drawn = book.seats()[0].draw("share", Uuid::from_u128(7));
+        assert_eq!(format!("{drawn:.6}"), "0.129784");
+    }
+}

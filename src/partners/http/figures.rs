@@ -1,0 +1,94 @@
+//! The figures of answered offers as a file maps them, and by what it judges them.
+
+use std::collections::BTreeMap;
+
+use super::answer_mapping::FigureMapping;
+use super::declared::Answer;
+use super::mappings::Mappings;
+use super::names::Stage;
+use crate::declaration::{did_you_mean, nearest, quoted};
+use crate::model::ProductType;
+use crate::partners::catalog::{Figure, Figures, MoneyRules};
+
+/// The longest text of an offer that may be allowed, bytes.
+const TEXT_BYTES_MAX: f64 = 65_536.0;
+
+impl Mappings<'_, '_> {
+    /// The figures of an offer of a product type, in whose catalog there are `keys`.
+    pub(super) fn figures(
+        &mut self,
+        declared: &BTreeMap<String, String>,
+        product_type: ProductType,
+        keys: &[String],
+    ) -> Vec<FigureMapping> {
+        let mut figures = Vec::new();
+        for (name, text) in declared {
+            let key = format!("answer.offer.{}", quoted(name));
+            let compiled = self.expression(&key, text, Stage::Offer);
+            for word in compiled.iter().filter(|_| name == "key").flat_map(|compiled| compiled.literals()) {
+                if !keys.iter().any(|key| key == word) {
+                    let hint = did_you_mean(nearest(word, keys.iter().map(String::as_str)));
+                    self.check.at(&key, format!("`{word}` is no offer of the file{hint}"));
+                }
+            }
+            match Figure::named(name, product_type) {
+                Some(figure) => {
+                    figures.extend(compiled.map(|expression| FigureMapping { figure, key, expression }))
+                }
+                None => self.check.at(&key, no_figure(name, product_type)),
+            }
+        }
+        let required = Figures::required(product_type);
+        if !required.is_empty() && !required.iter().any(|name| declared.contains_key(*name)) {
+            let wanted = required.join(" or ");
+            self.check.at("answer.offer", format!("must have {wanted}; without it no offer can be shown"));
+        }
+        figures
+    }
+
+    /// By what the figures are judged.
+    pub(super) fn money_rules(&mut self, declared: &Answer, product_type: ProductType) -> MoneyRules {
+        let mut bounds = BTreeMap::new();
+        for (name, range) in &declared.bounds {
+            let key = format!("answer.bounds.{}", quoted(name));
+            let (least, most) = (range.min.unwrap_or(f64::NEG_INFINITY), range.max.unwrap_or(f64::INFINITY));
+            match Figure::named(name, product_type) {
+                None => self.check.at(&key, no_figure(name, product_type)),
+                Some(figure) if !figure.is_number() => {
+                    self.check.at(&key, "is no number, which bounds can be set to")
+                }
+                Some(_) if least > most => self.check.at(&key, format!("is empty: from {least} to {most}")),
+                Some(_) => drop(bounds.insert(name.clone(), (least, most))),
+            }
+        }
+        let is_lent = matches!(product_type, ProductType::Loan | ProductType::Mortgage);
+        if !declared.rate_caps.is_empty() && !is_lent {
+            self.check.at("answer.rate_caps", "is for loans and mortgages");
+        }
+        for (state, cap) in &declared.rate_caps {
+            self.check.between(&format!("answer.rate_caps.{state}"), Some(*cap), 1.0, 400.0);
+        }
+        let bytes = declared.max_text_bytes.map(|bytes| bytes as f64);
+        self.check.between("answer.max_text_bytes", bytes, 1024.0, TEXT_BYTES_MAX);
+        MoneyRules {
+            low_apr: declared.low_apr,
+            bounds,
+            rate_caps: declared.rate_caps.clone(),
+            payment: declared.payment,
+            max_text_bytes: declared.max_text_bytes.unwrap_or(MoneyRules::MAX_TEXT_BYTES),
+        }
+    }
+}
+
+/// That a name is of no figure, with those that there are.
+fn no_figure(name: &str, product_type: ProductType) -> String {
+    let names: Vec<&str> = Figure::names(product_type).collect();
+    let dotted: Vec<String> = Figure::dotted_names(product_type).collect();
+    let all = names.iter().copied().chain(dotted.iter().map(String::as_str));
+    let hint = did_you_mean(nearest(name, all));
+    let attributes = match dotted.first() {
+        Some(first) => format!("; and each attribute of an object alone, such as `\"{first}\"`"),
+        None => String::new(),
+    };
+    format!("is no figure of such an offer; there are {}{attributes}{hint}", names.join(", "))
+}

@@ -1,0 +1,219 @@
+//! What mappings sign requests with: digests, HMACs, JSON Web Signatures, and the encodings that make texts of their bytes.
+//!
+//! All of the arithmetic is ring's. What a partner calls its signature is a recipe of the file: which parts, in which order, under
+//! which key. Bytes are no text until an encoding has made one of them, so nothing is sent that was only forgotten.
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use minijinja::value::{Kwargs, Value, ValueKind};
+use minijinja::{Environment, Error, ErrorKind};
+use ring::{digest, hmac};
+
+use super::jws;
+use super::secret::MASKED;
+
+/// What is wrong with bytes where a text is wanted.
+pub(super) const NO_TEXT: &str =
+    "gives bytes, which are no text: `|hex`, `|base64` or `|base64url` makes one of them";
+
+/// What is wrong with the name of a digest.
+pub(super) const NO_DIGEST: &str = "names a digest that is not known; there are sha1, sha256, sha384, sha512";
+
+/// The filters, for messages.
+pub(super) const FILTERS: [&str; 11] = [
+    "base64",
+    "base64url",
+    "from_base64",
+    "from_hex",
+    "hex",
+    "hmac",
+    "jws",
+    "sha1",
+    "sha256",
+    "sha512",
+    "tojson",
+];
+
+/// Has an environment know the filters.
+pub(super) fn add_to(environment: &mut Environment<'static>) {
+    environment.add_filter("sha1", |text: &Value| digested(&digest::SHA1_FOR_LEGACY_USE_ONLY, text));
+    environment.add_filter("sha256", |text: &Value| digested(&digest::SHA256, text));
+    environment.add_filter("sha512", |text: &Value| digested(&digest::SHA512, text));
+    environment.add_filter("hmac", hmac_of);
+    environment.add_filter("hex", |bytes: &Value| encoded(bytes, hexadecimal));
+    environment.add_filter("base64", |bytes: &Value| encoded(bytes, |bytes| STANDARD.encode(bytes)));
+    environment
+        .add_filter("base64url", |bytes: &Value| encoded(bytes, |bytes| URL_SAFE_NO_PAD.encode(bytes)));
+    environment.add_filter("from_base64", |text: &Value| decoded(text, "base64", from_base64));
+    environment.add_filter("from_hex", |text: &Value| decoded(text, "hexadecimal", from_hex));
+    environment.add_filter("tojson", tojson);
+    environment.add_filter("jws", signed);
+}
+
+/// The bytes of a text or of bytes; `None` of what is not given.
+pub(super) fn bytes_of(value: &Value) -> Option<Vec<u8>> {
+    match value.kind() {
+        ValueKind::Undefined | ValueKind::None => None,
+        ValueKind::Bytes => value.as_bytes().map(<[u8]>::to_vec),
+        _ => Some(value.to_string().into_bytes()),
+    }
+}
+
+fn digested(algorithm: &'static digest::Algorithm, text: &Value) -> Value {
+    bytes_of(text).map_or(Value::UNDEFINED, |bytes| {
+        Value::from_bytes(digest::digest(algorithm, &bytes).as_ref().to_vec())
+    })
+}
+
+/// `text|hmac('sha256', secret.key)` (RFC 2104).
+fn hmac_of(text: &Value, algorithm: &str, key: &Value) -> Result<Value, Error> {
+    let algorithm = match algorithm {
+        "sha1" => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
+        "sha256" => hmac::HMAC_SHA256,
+        "sha384" => hmac::HMAC_SHA384,
+        "sha512" => hmac::HMAC_SHA512,
+        _ => return Err(unfit(NO_DIGEST)),
+    };
+    let Some(text) = bytes_of(text) else { return Ok(Value::UNDEFINED) };
+    let key = bytes_of(key).ok_or_else(|| unfit("has no key"))?;
+    Ok(Value::from_bytes(hmac::sign(&hmac::Key::new(algorithm, &key), &text).as_ref().to_vec()))
+}
+
+/// `claims|jws('RS256', secret.key, kid='7', detached=true)` (RFC 7515, compact; of a table its JSON, as RFC 7519 has it). Further
+/// names go into the header.
+fn signed(payload: &Value, algorithm: &str, key: &Value, header: Kwargs) -> Result<Value, Error> {
+    let algorithm = jws::Algorithm::named(algorithm).ok_or_else(|| unfit(jws::NO_ALGORITHM))?;
+    if payload.is_undefined() || payload.is_none() {
+        return Ok(Value::UNDEFINED);
+    }
+    let detached = header.get::<Option<bool>>("detached")?.unwrap_or(false);
+    let mut members = serde_json::Map::from_iter([("alg".to_owned(), algorithm.name().into())]);
+    for name in header.args().filter(|name| *name != "detached").collect::<Vec<_>>() {
+        let member = serde_json::to_value(header.get::<Value>(name)?);
+        members.insert(name.to_owned(), member.map_err(|_| unfit("has a header that is no JSON"))?);
+    }
+    let payload = match payload.kind() {
+        ValueKind::Map => json(payload)?.into_bytes(),
+        _ => bytes_of(payload).unwrap_or_default(),
+    };
+    let key = bytes_of(key).ok_or_else(|| unfit("has no key"))?;
+    let header = URL_SAFE_NO_PAD.encode(serde_json::Value::Object(members).to_string());
+    let payload = URL_SAFE_NO_PAD.encode(payload);
+    // What is made to be shown has no key to be signed with.
+    let signature = match key == MASKED.as_bytes() {
+        true => MASKED.to_owned(),
+        false => {
+            let signature = algorithm.sign(&key, format!("{header}.{payload}").as_bytes()).map_err(unfit)?;
+            URL_SAFE_NO_PAD.encode(signature)
+        }
+    };
+    let payload = if detached { "" } else { &payload };
+    Ok(Value::from(format!("{header}.{payload}.{signature}")))
+}
+
+/// A value as JSON, without the escapes that pages need.
+fn tojson(value: &Value) -> Result<Value, Error> {
+    if value.is_undefined() { Ok(Value::UNDEFINED) } else { json(value).map(Value::from) }
+}
+
+fn json(value: &Value) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(|_| unfit("is no value of JSON"))
+}
+
+fn encoded(bytes: &Value, encode: impl Fn(&[u8]) -> String) -> Value {
+    bytes_of(bytes).map_or(Value::UNDEFINED, |bytes| Value::from(encode(&bytes)))
+}
+
+fn decoded(text: &Value, what: &str, decode: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Value, Error> {
+    match text.as_str() {
+        None => Ok(Value::UNDEFINED),
+        // What is made to be shown has no bytes.
+        Some(MASKED) => Ok(text.clone()),
+        Some(text) => {
+            decode(text.trim()).map(Value::from_bytes).ok_or_else(|| unfit(format!("is no {what}")))
+        }
+    }
+}
+
+fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let text = text.trim_end_matches('=');
+    URL_SAFE_NO_PAD.decode(text.replace('+', "-").replace('/', "_")).ok()
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        text.push_str(&format!("{byte:02x}"));
+        text
+    })
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes().chunks(2).map(|pair| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2 && !pair.starts_with('+'))?;
+        u8::from_str_radix(pair, 16).ok()
+    });
+    digits.collect()
+}
+
+fn unfit(cause: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidOperation, cause.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use minijinja::value::Serde;
+    use serde_json::json;
+
+    use super::super::expression::Expression;
+    use super::*;
+
+    fn run(text: &str) -> String {
+        let context = Value::from(Serde(
+            json!({"secret": {"key": "key", "masked": MASKED}, "given": "The quick brown fox jumps over the lazy dog"}),
+        ));
+        Expression::compile(text).unwrap().run("key", &context).unwrap().to_string()
+    }
+
+    /// The figures of RFC 4231, of the usual fox, and of another program.
+    #[test]
+    fn digests_and_signatures_are_those_of_everybody_else() {
+        for (text, made) in [
+            ("given|sha256|hex", "d7a8fbb307d7809469ca9abcb0082e4f8d5651e46d3cdb762d02d0bf37c9e592"),
+            ("given|sha1|hex", "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12"),
+            (
+                "given|hmac('sha256', secret.key)|hex",
+                "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8",
+            ),
+            (
+                "given|hmac('sha256', 'a2V5'|from_base64)|base64",
+                "97yD9DBThCSxMpjmqm+xQ+9NWaFJRhdZl0edvC0aPNg=",
+            ),
+            (
+                "'what do ya want for nothing?'|hmac('sha512', '4a656665'|from_hex)|hex",
+                "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea2505549758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737",
+            ),
+            ("'<é&>'|base64url", "PMOpJj4"),
+            ("{'a': '</x>', 'b': [1, true]}|tojson", r#"{"a":"</x>","b":[1,true]}"#),
+            ("nothing|sha256|hex|default('none')", "none"),
+            (
+                "{'sub': '7'}|jws('HS256', secret.key, typ='JWT')",
+                "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiI3In0.DcoyJW-czvfGy5Jx3eIXLuos79vfZ5g9IubbASScip0",
+            ),
+            ("'body'|jws('RS256', secret.masked, detached=true)", "eyJhbGciOiJSUzI1NiJ9..***"),
+        ] {
+            let run = run(text);
+            assert_eq!(run, made, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_forgotten_is_told_when_it_is_compiled() {
+        for (text, wanted) in [
+            ("lead_uuid|sha256", NO_TEXT),
+            ("lead_uuid|hmac('md5', 'k')|hex", NO_DIGEST),
+            ("lead_uuid|jws('none', 'k')", jws::NO_ALGORITHM),
+        ] {
+            assert_eq!(Expression::compile(text).unwrap_err(), wanted, "{text}");
+        }
+    }
+}

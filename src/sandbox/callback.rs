@@ -1,0 +1,77 @@
+//! Calling the asking side back, as partners do that answer later.
+
+use bytes::Bytes;
+use hmac::{Hmac, KeyInit, Mac};
+use http_body_util::Full;
+use hyper::header::HeaderValue;
+use hyper::{Method, Request};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use sha2::Sha256;
+
+use super::cases::Callback;
+
+/// What the address to call has in it.
+const PATH: &str = "/callbacks/";
+
+/// The address to call, as it stands in what was sent, as it is or as forms encode it.
+pub fn address(body: &str) -> Option<String> {
+    let decoded = || {
+        form_urlencoded::parse(body.as_bytes())
+            .map(|(_, value)| value.into_owned())
+            .find(|value| value.contains(PATH))
+    };
+    found(body).or_else(|| found(&decoded()?))
+}
+
+fn found(text: &str) -> Option<String> {
+    let at = text.find(PATH)?;
+    let start = text[..at].rfind("http")?;
+    let is_of_url = |letter: char| letter.is_ascii_alphanumeric() || "-._~:/[]".contains(letter);
+    let url: String = text[start..].chars().take_while(|letter| is_of_url(*letter)).collect();
+    url.contains(PATH).then_some(url)
+}
+
+/// Calls, after its time; how that went, in a word.
+pub async fn call(callback: &Callback, url: &str) -> String {
+    tokio::time::sleep(callback.after).await;
+    let mut request = Request::new(Full::new(callback.said.body.clone()));
+    *request.method_mut() = Method::POST;
+    *request.headers_mut() = callback.said.headers.clone();
+    let Ok(uri) = url.parse() else { return "nowhere".to_owned() };
+    *request.uri_mut() = uri;
+    if let Some((header, key)) = &callback.signed {
+        let signature = signature(key, &callback.said.body);
+        request.headers_mut().insert(header, signature);
+    }
+    let client = Client::builder(TokioExecutor::new()).build_http();
+    match client.request(request).await {
+        Ok(answer) => answer.status().as_u16().to_string(),
+        Err(_) => "unreached".to_owned(),
+    }
+}
+
+fn signature(key: &str, body: &Bytes) -> HeaderValue {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).expect("a key of any length will do");
+    mac.update(body);
+    let text: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    HeaderValue::try_from(text).expect("digits are a header")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_found_in_bodies_of_all_kinds() {
+        let url = "http://127.0.0.1:8081/callbacks/0198c1f2-7d5e-8a11-9f3c-2b7d4e6a8c04";
+        for body in [
+            format!(r#"{{"a":"http://x.example","reply_to":"{url}"}}"#),
+            format!("<Reply>{url}</Reply>"),
+            form_urlencoded::Serializer::new(String::new()).append_pair("to", url).finish(),
+        ] {
+            assert_eq!(address(&body).as_deref(), Some(url), "{body}");
+        }
+        assert_eq!(address(r#"{"reply_to": "/elsewhere"}"#), None);
+    }
+}

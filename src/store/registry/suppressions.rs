@@ -1,0 +1,165 @@
+//! Suppression lists: digests of whom partners are not to be asked about. They stay when a lead is erased, since who asked to be left
+//! alone is to be left alone; so all of this tree is sealed.
+
+use std::collections::BTreeMap;
+
+use chrono::Utc;
+use serde::{Deserialize, Serialize};
+
+use crate::ids;
+use crate::model::{SuppressionDigest, SuppressionKind};
+use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
+
+/// Most digests of one record.
+const AT_ONCE: usize = 1024;
+
+/// Most records that are removed by one commit.
+const REMOVED_AT_ONCE: usize = 256;
+
+/// A list, without what is on it. JSON, by its name and a zero byte.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SuppressionList {
+    /// Its name.
+    pub name: String,
+    /// What it names people by.
+    pub kind: SuppressionKind,
+    /// When it was made, Unix milliseconds.
+    pub created_at: i64,
+    /// When something was added to it last, Unix milliseconds.
+    pub updated_at: i64,
+}
+
+/// Why nothing was added to a list.
+#[derive(Debug)]
+pub enum NotAdded {
+    /// The list names people by something else.
+    OtherKind(SuppressionKind),
+    /// The store did not take it.
+    Store(CommitError),
+}
+
+/// The suppression lists of a store. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct SuppressionLists {
+    store: Store,
+}
+
+impl SuppressionLists {
+    /// The lists of a store.
+    pub fn of(store: Store) -> Self {
+        Self { store }
+    }
+
+    /// Adds digests to a list, which is made when there is none of this name.
+    ///
+    /// # Errors
+    /// Why nothing was added, or not all.
+    pub async fn add(
+        &self,
+        name: &str,
+        kind: SuppressionKind,
+        digests: &[SuppressionDigest],
+    ) -> Result<(), NotAdded> {
+        let now = Utc::now().timestamp_millis();
+        let known = self.store.get(Tree::Suppressions, key(name)).map_err(unread)?;
+        let known = known.and_then(|bytes| codec::decode_json::<SuppressionList>(&bytes).ok());
+        if let Some(other) = known.as_ref().map(|list| list.kind).filter(|known| *known != kind) {
+            return Err(NotAdded::OtherKind(other));
+        }
+        let created_at = known.map_or(now, |list| list.created_at);
+        let list = SuppressionList { name: name.to_owned(), kind, created_at, updated_at: now };
+        let commit = Commit::new().put(Tree::Suppressions, key(name), codec::encode_json(&list));
+        let commit = digests.chunks(AT_ONCE).fold(commit, |commit, some| {
+            let part = [key(name).as_slice(), ids::timed().as_bytes()].concat();
+            commit.put_new(Tree::Suppressions, part, some.concat())
+        });
+        self.store.commit(commit).await.map_err(NotAdded::Store)
+    }
+
+    /// Removes a list with all that is on it. True if there was one.
+    ///
+    /// # Errors
+    /// Why the store did not take it; it may be removed in part then.
+    pub async fn remove(&self, name: &str) -> Result<bool, CommitError> {
+        let of_list = self.store.scan(Tree::Suppressions, key(name)).filter_map(Result::ok);
+        let mut keys: Vec<Vec<u8>> = of_list.map(|(key, _)| key.to_vec()).collect();
+        // What names the list goes last, so that it can be removed again after a failure.
+        keys.reverse();
+        for some in keys.chunks(REMOVED_AT_ONCE) {
+            let commit =
+                some.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Suppressions, key));
+            self.store.commit(commit).await?;
+        }
+        Ok(!keys.is_empty())
+    }
+
+    /// Every list by name, with what is on it, in order and each once. Reads all of it.
+    pub fn read(&self) -> BTreeMap<String, (SuppressionList, Vec<SuppressionDigest>)> {
+        let mut found: BTreeMap<String, (SuppressionList, Vec<SuppressionDigest>)> = BTreeMap::new();
+        for (key, bytes) in self.store.scan(Tree::Suppressions, []).filter_map(Result::ok) {
+            let Some(end) = key.iter().position(|byte| *byte == 0) else { continue };
+            let name = String::from_utf8_lossy(&key[..end]).into_owned();
+            if end + 1 < key.len() {
+                // What names a list stands before its parts.
+                found.entry(name).and_modify(|(_, digests)| digests.extend_from_slice(bytes.as_chunks().0));
+            } else if let Ok(list) = codec::decode_json(&bytes) {
+                found.insert(name, (list, Vec::new()));
+            }
+        }
+        for (_, digests) in found.values_mut() {
+            digests.sort_unstable();
+            digests.dedup();
+            digests.shrink_to_fit();
+        }
+        found
+    }
+}
+
+/// What cannot be read now cannot be added to.
+fn unread(error: ReadError) -> NotAdded {
+    NotAdded::Store(CommitError::Failed(error.to_string()))
+}
+
+/// A list's name is made of letters, so it holds no zero byte.
+fn key(name: &str) -> Vec<u8> {
+    format!("{name}\0").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreOptions;
+
+    fn digests(of: std::ops::Range<u32>) -> Vec<SuppressionDigest> {
+        of.map(|nth| {
+            let mut digest = [7; 32];
+            digest[..4].copy_from_slice(&nth.to_be_bytes());
+            digest
+        })
+        .collect()
+    }
+
+    #[tokio::test]
+    async fn what_is_added_is_there_once_and_goes_with_its_list_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(StoreOptions::new(directory.path())).unwrap();
+        let lists = SuppressionLists::of(store);
+        lists.add("one", SuppressionKind::Email, &digests(0..3000)).await.unwrap();
+        lists.add("one", SuppressionKind::Email, &digests(2000..3500)).await.unwrap();
+        lists.add("one_more", SuppressionKind::Phone, &digests(0..5)).await.unwrap();
+        let refused = lists.add("one", SuppressionKind::Phone, &digests(0..1)).await;
+        assert!(matches!(refused, Err(NotAdded::OtherKind(SuppressionKind::Email))));
+        let names = || {
+            let read = lists.read().into_values();
+            read.map(|(list, _)| (list.name, list.kind)).collect::<Vec<_>>()
+        };
+        let (one, more) = ("one".to_owned(), "one_more".to_owned());
+        assert_eq!(names(), [(one, SuppressionKind::Email), (more.clone(), SuppressionKind::Phone)]);
+        assert_eq!(lists.read()["one"].1, digests(0..3500));
+
+        assert!(lists.remove("one").await.unwrap() && !lists.remove("one").await.unwrap());
+        assert_eq!(names(), [(more, SuppressionKind::Phone)]);
+        assert_eq!(lists.read()["one_more"].1, digests(0..5));
+    }
+}

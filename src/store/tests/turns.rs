@@ -1,0 +1,55 @@
+//! Who changes one record waits for their turn.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use crate::store::turns::Turns;
+use crate::store::{CommitError, Tree};
+
+const LONG: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn changes_of_one_record_have_their_turn_as_they_came_and_others_do_not_wait() {
+    let turns = Turns::new(8);
+    let first = turns.take(LONG, Tree::Clicks, b"one").await.unwrap();
+    let other = turns.take(LONG, Tree::Clicks, b"other").await.unwrap();
+    let of_another_tree = turns.take(LONG, Tree::Leads, b"one").await.unwrap();
+    let order = Mutex::new(Vec::new());
+    let next = |nth| {
+        let (turns, order) = (&turns, &order);
+        async move {
+            let _turn = turns.take(LONG, Tree::Clicks, b"one").await.unwrap();
+            order.lock().unwrap().push(nth);
+            tokio::task::yield_now().await;
+        }
+    };
+    let then = async { drop(first) };
+    tokio::join!(join_all((0..7).map(next)), then);
+    assert_eq!(*order.lock().unwrap(), (0..7).collect::<Vec<_>>());
+    drop((other, of_another_tree));
+    assert!(turns.is_idle(), "of a record that nobody changes nothing is kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_has_an_end_and_nobody_waits_for_ever() {
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let _local = metrics::set_default_local_recorder(&recorder);
+    let turns = Turns::new(2);
+    let first = turns.take(LONG, Tree::Leads, b"one").await.unwrap();
+    let (late, crowded) =
+        tokio::join!(turns.take(LONG, Tree::Leads, b"one"), turns.take(LONG, Tree::Leads, b"one"),);
+    assert_eq!((late.err(), crowded.err()), (Some(CommitError::Crowded), Some(CommitError::Crowded)));
+    assert!(turns.take(LONG, Tree::Leads, b"another").await.is_ok());
+    let rendered = recorder.handle().render();
+    for line in [
+        r#"offerd_store_changes_refused_total{tree="leads",reason="full"} 1"#,
+        r#"offerd_store_changes_refused_total{tree="leads",reason="late"} 1"#,
+        "offerd_store_changes_in_line 1",
+    ] {
+        assert!(rendered.contains(line), "{line} is missing in:\n{rendered}");
+    }
+    drop(first);
+    assert!(turns.take(LONG, Tree::Leads, b"one").await.is_ok());
+}

@@ -1,0 +1,123 @@
+//! Turns: who changes a record of what it held before waits until those who came before have. A guard alone would have all but one of
+//! them begin again each time, and of many at once some for ever; and the daemon is the only one that writes to its store.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use metrics::{counter, gauge};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use super::commit::CommitError;
+use super::trees::Tree;
+use crate::telemetry::metrics::{STORE_CHANGES_IN_LINE, STORE_CHANGES_REFUSED};
+
+/// A tree, and the key of a record in it.
+type Place = (Tree, Vec<u8>);
+
+/// The lines in front of the records that are being changed. Their memory is bounded by what is waited for: of a record that nobody
+/// changes nothing is kept.
+#[derive(Debug)]
+pub(super) struct Turns {
+    most: usize,
+    lines: Mutex<HashMap<Place, Line>>,
+}
+
+/// Those who change one record.
+#[derive(Debug)]
+struct Line {
+    length: usize,
+    /// Of one permit, which goes round in the order in which it is asked for.
+    turn: Arc<Semaphore>,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self { length: 0, turn: Arc::new(Semaphore::new(1)) }
+    }
+}
+
+/// The turn to change one record, given to the next on drop.
+#[derive(Debug)]
+#[must_use = "the next has its turn once this is dropped"]
+pub struct Turn {
+    // The turn goes before the place, or the line would be forgotten while somebody is at its head.
+    _turn: OwnedSemaphorePermit,
+    _in_line: InLine,
+}
+
+/// Somebody in a line, who leaves it on drop.
+#[derive(Debug)]
+struct InLine {
+    turns: Arc<Turns>,
+    place: Place,
+}
+
+impl Turn {
+    /// Times that a change is tried in its turn: one that was given up as late may still be written meanwhile.
+    pub const TRIES: usize = 4;
+}
+
+impl Turns {
+    /// Of one record so many changes may be in line.
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, lines: Mutex::default() })
+    }
+
+    /// Waits for the turn to change a record, no longer than `longest`. Whoever asks first has it first, from when this is first polled.
+    ///
+    /// # Errors
+    /// [`CommitError::Crowded`], counted.
+    pub(super) async fn take(
+        self: &Arc<Self>,
+        longest: Duration,
+        tree: Tree,
+        key: &[u8],
+    ) -> Result<Turn, CommitError> {
+        let refused = |reason| {
+            counter!(STORE_CHANGES_REFUSED, "tree" => tree.name(), "reason" => reason).increment(1);
+            CommitError::Crowded
+        };
+        let (turn, in_line) = self.enter((tree, key.to_vec())).ok_or_else(|| refused("full"))?;
+        let turn = timeout(longest, turn.acquire_owned()).await.map_err(|_| refused("late"))?;
+        let turn = turn.map_err(|_| CommitError::Closed)?;
+        Ok(Turn { _turn: turn, _in_line: in_line })
+    }
+
+    fn enter(self: &Arc<Self>, place: Place) -> Option<(Arc<Semaphore>, InLine)> {
+        let mut lines = self.lines();
+        let line = lines.entry(place.clone()).or_default();
+        // One that is new has room for one, whatever the limit.
+        if line.length >= self.most.max(1) {
+            return None;
+        }
+        line.length += 1;
+        gauge!(STORE_CHANGES_IN_LINE).increment(1.0);
+        Some((Arc::clone(&line.turn), InLine { turns: Arc::clone(self), place }))
+    }
+
+    /// Whether nobody is in any line.
+    #[cfg(test)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.lines().is_empty()
+    }
+
+    /// The lines are whole at any moment, so a panic elsewhere breaks nothing.
+    fn lines(&self) -> MutexGuard<'_, HashMap<Place, Line>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for InLine {
+    fn drop(&mut self) {
+        let mut lines = self.turns.lines();
+        if let Some(line) = lines.get_mut(&self.place) {
+            line.length -= 1;
+            if line.length == 0 {
+                lines.remove(&self.place);
+            }
+        }
+        gauge!(STORE_CHANGES_IN_LINE).decrement(1.0);
+    }
+}

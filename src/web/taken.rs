@@ -1,0 +1,100 @@
+//! An answer's body, of which it is known what the client has taken.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use hyper::body::{Body, Frame, SizeHint};
+
+use super::activity::Answer;
+
+/// The body of an answer, if it has one, whose pieces tell when they are taken.
+pub(super) struct Taken<B> {
+    body: Option<B>,
+    answer: Arc<Answer>,
+}
+
+/// A piece of it, from when it is there until it is written.
+pub(super) struct Piece {
+    bytes: Bytes,
+    /// Until its last byte is taken.
+    owed_by: Option<Arc<Answer>>,
+}
+
+impl<B> Taken<B> {
+    /// The body of this answer.
+    pub(super) fn new(body: Option<B>, answer: Arc<Answer>) -> Self {
+        Self { body, answer }
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for Taken<B> {
+    type Data = Piece;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Piece>, B::Error>>> {
+        let this = self.get_mut();
+        let Some(body) = &mut this.body else { return Poll::Ready(None) };
+        let frame = Pin::new(body).poll_frame(context);
+        frame.map_ok(|frame| frame.map_data(|bytes| Piece::new(bytes, &this.answer)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(B::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or(SizeHint::with_exact(0), B::size_hint)
+    }
+}
+
+impl Piece {
+    fn new(bytes: Bytes, answer: &Arc<Answer>) -> Self {
+        let owed_by = bytes.has_remaining().then(|| Arc::clone(answer));
+        owed_by.iter().for_each(|answer| answer.owes());
+        Self { bytes, owed_by }
+    }
+
+    /// Something of it was taken, perhaps the last.
+    fn moved(&mut self) {
+        self.owed_by.iter().for_each(|answer| answer.moved());
+        if !self.bytes.has_remaining() {
+            self.over();
+        }
+    }
+
+    fn over(&mut self) {
+        self.owed_by.take().iter().for_each(|answer| answer.gave());
+    }
+}
+
+impl Buf for Piece {
+    fn remaining(&self) -> usize {
+        self.bytes.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.bytes.chunk()
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+        self.moved();
+    }
+
+    fn copy_to_bytes(&mut self, length: usize) -> Bytes {
+        let copied = self.bytes.copy_to_bytes(length);
+        self.moved();
+        copied
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.over();
+    }
+}

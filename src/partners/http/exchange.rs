@@ -7,6 +7,7 @@ use hyper::HeaderMap;
 use hyper::header::RETRY_AFTER;
 use minijinja::value::{Serde, Value as Mapped, ValueKind};
 
+use super::absent::Absent;
 use super::answer::{Answered, Reading, Received};
 use super::answer_mapping::AnswerMapping;
 use super::expression::Expression;
@@ -155,10 +156,10 @@ impl HttpSource {
     ) -> Result<Next, MappingError> {
         let step = &self.steps[exchange.step];
         for (name, expression) in &step.keep {
-            let value =
-                expression.run(&format!("keep.{name}"), context).map_err(|error| step.placed(error))?;
-            if !value.is_undefined() && !value.is_none() {
-                exchange.kept.insert(name.clone(), value);
+            let found = expression.look_up(&format!("keep.{name}"), context);
+            match found.map_err(|error| step.placed(error))? {
+                Ok(value) => exchange.kept.extend(value.map(|value| (name.clone(), value))),
+                Err(absent) => return Ok(Next::Ended(step.lacks(absent))),
             }
         }
         let context = self.context(given, exchange);
@@ -174,6 +175,12 @@ impl HttpSource {
 }
 
 impl Step {
+    /// That an answer lacks what a mapping of it looks for.
+    fn lacks(&self, mut absent: Absent) -> Reading {
+        absent.key.insert_str(0, &self.prefix);
+        Reading { absent: vec![absent.clone()], ..Answered::Failed(absent.brief()).into() }
+    }
+
     /// What an answer to its call leads to; [`Next::Call`] stands for whatever follows.
     fn next(
         &self,
@@ -204,10 +211,11 @@ impl Step {
             return Ok(Next::Ended(received.bad_status().into()));
         }
         let Some(bid) = &self.bid else { return Ok(Next::Call) };
-        let bid = bid.run("bid", context)?;
-        if !bid.is_true() {
-            return Ok(Next::Ended(Answered::Declined(None).into()));
-        }
+        let bid = match bid.look_up("bid", context)? {
+            Ok(bid) => bid.filter(Mapped::is_true),
+            Err(absent) => return Ok(Next::Ended(self.lacks(absent))),
+        };
+        let Some(bid) = bid else { return Ok(Next::Ended(Answered::Declined(None).into())) };
         let dollars = dollars(&bid).ok_or_else(|| MappingError::new("bid", NO_BID))?;
         Ok(if dollars == 0.0 && bid.kind() != ValueKind::Bool {
             Next::Ended(Answered::Declined(None).into())

@@ -9,6 +9,7 @@ use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, escape_formatter,
 };
 
+use super::absent::Absent;
 use super::bounds::{self, BoundedText, TEXT_BYTES};
 use super::jws;
 use super::mapping_error::MappingError;
@@ -26,9 +27,10 @@ const RECURSION: usize = 32;
 /// The name of a template within its environment.
 pub(super) const TEMPLATE: &str = "template";
 
-/// Every filter that a mapping may use beside those that sign: Jinja's, and three of ours.
+/// Every filter that a mapping may use beside those that sign: Jinja's, and four of ours.
 const FILTERS: &[&str] = &[
     "abs",
+    "as_list",
     "attr",
     "bool",
     "chain",
@@ -92,6 +94,15 @@ pub struct Template {
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(environment);
 
+/// Writes `value`, and fails where one was looked for and is not there.
+static STRICT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+    // The template is known to be one.
+    let _ = environment.add_template(TEMPLATE, "{{ value }}");
+    environment
+});
+
 impl Expression {
     /// Compiles an expression.
     ///
@@ -136,6 +147,24 @@ impl Expression {
             ValueKind::Bytes => Err(Error::new(ErrorKind::InvalidOperation, signing::NO_TEXT)),
             _ => Ok(value),
         }
+    }
+
+    /// Runs it on an answer, which must hold what it looks for; `None` where the mapping itself says that there may be nothing, by
+    /// an `if` without `else`. The inner error is what it met there.
+    ///
+    /// # Errors
+    /// [`MappingError`]
+    pub(super) fn look_up(
+        &self,
+        key: &str,
+        context: &Value,
+    ) -> Result<Result<Option<Value>, Absent>, MappingError> {
+        let value = self.run(key, context)?;
+        Ok(match value.kind() {
+            ValueKind::Undefined if !is_left_out(&value) => Err(Absent::of(key, self, context)),
+            ValueKind::Undefined | ValueKind::None => Ok(None),
+            _ => Ok(Some(value)),
+        })
     }
 
     /// The path that it is, if it is nothing but one: `response.offers`.
@@ -208,6 +237,12 @@ fn too_long(key: &str) -> MappingError {
     MappingError::new(key, format!("makes more than {TEXT_BYTES} bytes"))
 }
 
+/// Whether there is no value because an `if` without `else` gives none.
+fn is_left_out(value: &Value) -> bool {
+    let template = STRICT.get_template(TEMPLATE);
+    template.is_ok_and(|template| template.render(minijinja::context! { value }).is_ok())
+}
+
 /// The variables that a context lacks.
 fn not_given(variables: &BTreeSet<String>, context: &Value) -> Vec<String> {
     let given = |path: &String| {
@@ -247,6 +282,8 @@ fn environment() -> Environment<'static> {
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     bounds::bound(&mut environment);
     environment.add_filter("digits", digits);
+    environment.add_filter("as_list", as_list);
+    environment.add_filter("urlencode", urlencode);
     moment::add_to(&mut environment);
     signing::add_to(&mut environment);
     environment
@@ -266,6 +303,20 @@ fn digits(text: &Value) -> Value {
         Some(text) => Value::from(text.chars().filter(char::is_ascii_digit).collect::<String>()),
         None => text.clone(),
     }
+}
+
+/// `offer|as_list` is a list of that one offer, which a list of one in XML is not by itself; of nothing it is empty.
+fn as_list(value: &Value) -> Value {
+    match value.kind() {
+        ValueKind::Seq | ValueKind::Iterable => value.clone(),
+        ValueKind::Undefined | ValueKind::None => Value::from(Vec::<Value>::new()),
+        _ => Value::from(vec![value.clone()]),
+    }
+}
+
+/// `"Q/7 7"|urlencode` is `Q%2F7%207`: one part of a path or query, whatever is in it.
+fn urlencode(value: &Value) -> Result<String, Error> {
+    minijinja::filters::urlencode(value).map(|text| text.replace('/', "%2F"))
 }
 
 fn syntax(error: Error) -> String {
@@ -335,6 +386,10 @@ mod tests {
             ("{'good': 'B', 'excellent': 'A'}[lead.rating]", json!("B")),
             ("'Y' if lead.amount > 10000 else 'N'", json!("Y")),
             ("lead.nothing.at.all|default('none')", json!("none")),
+            ("'Q/7 7&b=..'|urlencode", json!("Q%2F7%207%26b%3D..")),
+            ("lead.amount|as_list", json!([12_000])),
+            ("[1, 2]|as_list", json!([1, 2])),
+            ("lead.nothing.at.all|as_list|length", json!(0)),
         ] {
             assert_eq!(run(text).unwrap(), value, "{text}");
         }
@@ -344,6 +399,21 @@ mod tests {
     fn what_is_not_given_is_undefined() {
         let nothing = Expression::compile("lead.nothing.at.all").unwrap().run("key", &empty()).unwrap();
         assert!(nothing.is_undefined());
+    }
+
+    #[test]
+    fn what_an_answer_lacks_is_told_unless_the_mapping_says_that_it_may() {
+        let look_up = |text| Expression::compile(text).unwrap().look_up("bid", &empty()).unwrap();
+        for text in
+            ["response.bids[0].price if response.status == 'matched'", "none", "response.bid|default(none)"]
+        {
+            assert_eq!(look_up(text).ok(), Some(None), "{text}");
+        }
+        for text in
+            ["response.price", "response.bids[0].price", "response.a if true", "response.a or response.b"]
+        {
+            assert!(look_up(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::partner_clients::Trouble;
 use crate::partners::http::{Awaited, Exchange, HttpSource, Post};
 use crate::rate_table::call_record::Heard;
 use crate::rate_table::outcome::NoOfferReason;
-use crate::wire::Reply;
+use crate::wire::{Phases, Reply};
 
 /// The calls of one ask. One that is only tried has neither.
 #[derive(Default)]
@@ -148,6 +148,7 @@ fn reply(Heard { headers, body }: Heard) -> Reply {
         headers: headers.into_iter().filter_map(header).collect(),
         body: body.into(),
         sent: 0,
+        took: Phases::default(),
     }
 }
 

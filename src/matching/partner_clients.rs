@@ -244,8 +244,7 @@ impl PartnerClient {
         let begun = Instant::now();
         let conversed = conversation
             .come_to_an_end(rendered, calls, |_, reply| {
-                facts.answers += 1;
-                facts.status = Some(reply.status);
+                facts.answered(reply);
             })
             .await;
         facts.waited = begun.elapsed();

@@ -1,5 +1,7 @@
 //! What is sent, and what comes back.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, StatusCode};
 
@@ -29,6 +31,19 @@ pub struct Reply {
     pub body: Bytes,
     /// How often the call was sent for it, attempts that did not come through included.
     pub sent: u8,
+    /// How long it took.
+    pub took: Phases,
+}
+
+/// How long the phases of a call took that was answered, of the attempt that came through.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// Until there was a connection, from the pool or a new one: name, TCP and TLS.
+    pub connect: Duration,
+    /// From there until the head of the answer.
+    pub wait: Duration,
+    /// Reading the body.
+    pub read: Duration,
 }
 
 /// Headers and bodies hold personal data and secrets: only sizes are shown.

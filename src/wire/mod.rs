@@ -37,7 +37,7 @@ mod window;
 use std::sync::Arc;
 
 pub use breaker::{BreakerRules, BreakerState};
-pub use call::{Call, Reply};
+pub use call::{Call, Phases, Reply};
 pub use endpoint::{Endpoint, EndpointRules, EndpointState};
 pub use error::{CallError, Phase};
 pub use late::LateEar;

@@ -22,7 +22,7 @@ use tower_service::Service;
 
 use super::address::AddressRules;
 use super::body::{self, BodyRules};
-use super::call::{Call, Reply};
+use super::call::{Call, Phases, Reply};
 use super::connector::{Connector, literal_address};
 use super::endpoint::{Endpoint, EndpointRules};
 use super::error::{CallError, Failed, Phase};
@@ -193,11 +193,21 @@ impl Pool {
         too_late: impl FnOnce(BoxFuture<'static, Result<Reply, CallError>>),
     ) -> Result<Reply, Failed> {
         let mut request = prepared.request();
-        let connection = capture_connection(&mut request);
+        let mut connection = capture_connection(&mut request);
+        let begun = Instant::now();
+        let mut connected_at = None;
         let clients = self.0.clients.get_or(|| self.clients());
         let client = if prepared.secure { &clients.secure } else { &clients.plain };
         let mut answer = client.request(request);
-        let head = timeout_at(deadline, &mut answer).await;
+        let head = timeout_at(deadline, async {
+            tokio::select! {
+                biased;
+                head = &mut answer => return head,
+                _ = connection.wait_for_connection_metadata() => connected_at = Some(Instant::now()),
+            }
+            (&mut answer).await
+        })
+        .await;
         let connected = connection.connection_metadata().is_some();
         if connected {
             self.0.requests.increment(1);
@@ -211,11 +221,17 @@ impl Pool {
                 Failed { error: CallError::TimedOut { during }, never_sent: !connected }
             })?
             .map_err(|error| Failed::of_request(&error))?;
+        let (connected_at, answered_at) = (connected_at.unwrap_or(begun), Instant::now());
         let (mut head, body) = response.into_parts();
         let body = timeout_at(deadline, body::whole(body, &mut head.headers, self.0.body))
             .await
             .map_err(|_| Failed::sent(CallError::TimedOut { during: Phase::Body }))??;
-        Ok(Reply { status: head.status, headers: head.headers, body, sent: 1 })
+        let took = Phases {
+            connect: connected_at - begun,
+            wait: answered_at - connected_at,
+            read: answered_at.elapsed(),
+        };
+        Ok(Reply { status: head.status, headers: head.headers, body, sent: 1, took })
     }
 }
 
@@ -224,7 +240,7 @@ async fn late_reply(answer: ResponseFuture, rules: BodyRules) -> Result<Reply, C
     let response = answer.await.map_err(|error| Failed::of_request(&error).error)?;
     let (mut head, body) = response.into_parts();
     let body = body::whole(body, &mut head.headers, rules).await.map_err(|failed| failed.error)?;
-    Ok(Reply { status: head.status, headers: head.headers, body, sent: 1 })
+    Ok(Reply { status: head.status, headers: head.headers, body, sent: 1, took: Phases::default() })
 }
 
 impl fmt::Debug for Pool {

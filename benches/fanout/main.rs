@@ -9,10 +9,13 @@
 //!
 //! Then three more partners that are dead, drip a byte a second and answer garbage: how long it takes until the healthy
 //! partners' offers can be polled, with and without the sick ones, lead by lead by turns. Breakers are at work as ever.
+//!
+//! Last, what partners of other kinds cost. `cargo bench --bench fanout -- kinds` measures only that.
 
-#[path = "load/cpu.rs"]
+#[path = "../load/cpu.rs"]
 mod cpu;
-#[path = "../tests/it/kit/mod.rs"]
+mod kinds;
+#[path = "../../tests/it/kit/mod.rs"]
 mod kit;
 
 use std::collections::HashMap;
@@ -62,9 +65,13 @@ const BARS_MS: (f64, f64) = (1.0, 5.0);
 fn main() {
     let partners = Partners::serve();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let only_kinds = std::env::args().any(|argument| argument == "kinds");
     runtime.block_on(async {
-        overhead(&partners).await;
-        sick_ones(&partners).await;
+        if !only_kinds {
+            overhead(&partners).await;
+            sick_ones(&partners).await;
+        }
+        kinds::costs(&partners).await;
     });
 }
 
@@ -306,17 +313,24 @@ impl Partners {
         request: Request<hyper::body::Incoming>,
     ) -> Result<Response<Full<Bytes>>, Infallible> {
         let received = Instant::now();
+        let path = request.uri().path().to_owned();
         let body = request.into_body().collect().await.expect("a whole request").to_bytes();
-        let body: Value = serde_json::from_slice(&body).expect("JSON");
-        let id = body["id"].as_str().expect("the id of the lead").to_owned();
         let milliseconds = LATENCY_MS.0 + draw() * (LATENCY_MS.1 - LATENCY_MS.0);
         tokio::time::sleep(Duration::from_secs_f64(milliseconds / 1e3)).await;
         let took = received.elapsed();
-        let mut slowest = self.slowest.lock().expect("nobody panics while holding it");
-        slowest.entry(id).and_modify(|slowest| *slowest = took.max(*slowest)).or_insert(took);
-        let offers = r#"{"offers":[{"term":36,"apr":9.5}]}"#;
+        let said = match &*path {
+            "/ping" => r#"{"bid":5.5}"#,
+            "/session" => r#"{"id":"S-7"}"#,
+            _ => r#"{"offers":[{"term":36,"apr":9.5}]}"#,
+        };
+        if path == "/" {
+            let body: Value = serde_json::from_slice(&body).expect("JSON");
+            let id = body["id"].as_str().expect("the id of the lead").to_owned();
+            let mut slowest = self.slowest.lock().expect("nobody panics while holding it");
+            slowest.entry(id).and_modify(|slowest| *slowest = took.max(*slowest)).or_insert(took);
+        }
         let response = Response::builder().header("content-type", "application/json");
-        Ok(response.body(Full::new(Bytes::from_static(offers.as_bytes()))).expect("a response"))
+        Ok(response.body(Full::new(Bytes::from_static(said.as_bytes()))).expect("a response"))
     }
 
     /// How long the slowest took over a lead, which is then forgotten.
@@ -328,6 +342,11 @@ impl Partners {
 
 /// A lender that is asked at `address`.
 fn lender(key: &str, address: SocketAddr) -> PartnerFile {
+    lender_asked(key, &plain(address), "")
+}
+
+/// A lender that is asked as `http` says; `more` stands before that.
+fn lender_asked(key: &str, http: &str, more: &str) -> PartnerFile {
     partner(key).and(&format!(
         r#"
 [products.loan]
@@ -344,14 +363,23 @@ apr_type = "fixed"
 payout = {{ on = "funded", percent = 2.0 }}
 conversion_probability = 0.1
 
+{more}
+
 [products.loan.http]
-url = "http://{address}/"
+{http}
+"#
+    ))
+}
+
+/// One plain call.
+fn plain(address: SocketAddr) -> String {
+    format!(
+        r#"url = "http://{address}/"
 sandbox_url = "http://{address}/"
 json = {{ amount = "lead.loanInformation.loanAmount", id = "lead_uuid" }}
 wire = {{ allow_addresses = ["127.0.0.1"], connect_timeout = "1s", concurrency = 512 }}
-answer = {{ offer = {{ key = "'far'", term = "offer.term", apr = "offer.apr", pre_qualified = "true" }} }}
-"#
-    ))
+answer = {{ offer = {{ key = "'far'", term = "offer.term", apr = "offer.apr", pre_qualified = "true" }} }}"#
+    )
 }
 
 /// The sample lead of another person each time.

@@ -453,6 +453,13 @@ mod tests {
     }
 
     #[test]
+    fn kinds_of_values_that_do_not_fit_are_told_and_no_value() {
+        let error = run("lead.phone - 1").unwrap_err();
+        assert!(error.cause.contains("- operator on unsupported types string and number"), "{error}");
+        assert!(!error.cause.contains("206"), "{error}");
+    }
+
+    #[test]
     fn what_is_written_as_it_is_can_be_told() {
         let literals = |text| {
             let expression = Expression::compile(text).unwrap();

@@ -29,13 +29,15 @@ impl MappingError {
         let line = error.line().filter(|_| error.name() == Some(TEMPLATE));
         let line = line.map_or_else(String::new, |line| format!(", in its line {line}"));
         let detail = error.detail().map_or_else(String::new, |detail| format!(": {detail}"));
+        // Of what is said in detail this alone names kinds of values, and no value.
+        let kinds = if detail.starts_with(": tried to use ") { detail.as_str() } else { "" };
         let missing = match error.kind() {
             ErrorKind::InvalidOperation => missing(not_given),
             _ => String::new(),
         };
         Self {
             key: key.to_owned(),
-            cause: format!("{}{line}{missing}", error.kind()),
+            cause: format!("{}{kinds}{line}{missing}", error.kind()),
             detail: format!("{}{detail}{line}{missing}", error.kind()),
         }
     }

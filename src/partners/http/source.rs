@@ -35,6 +35,8 @@ pub struct HttpSource {
     pub places: Places,
     /// How the partner is reached.
     pub wire: WireRules,
+    /// Whether what it is sent and what it answers is kept.
+    pub transcripts: bool,
 }
 
 impl HttpSource {
@@ -51,11 +53,7 @@ impl HttpSource {
     }
 
     /// The variables of what is sent.
-    pub(super) fn secret_context(&self, secrets: Secrets, context: Mapped) -> Mapped {
-        let nonce = match secrets {
-            Secrets::Real => ids::random(),
-            Secrets::Masked => Uuid::nil(),
-        };
+    pub(super) fn secret_context(&self, secrets: Secrets, nonce: Uuid, context: Mapped) -> Mapped {
         minijinja::context! { secret => self.revealed(secrets), nonce => nonce.to_string(), ..context }
     }
 

@@ -83,6 +83,14 @@ impl HttpSource {
         self.steps.iter().any(|step| step.once)
     }
 
+    /// The words by which its mappings know answers: what stands there in quotes, reasons, and the keys of offers.
+    pub fn words(&self) -> Vec<String> {
+        let of_steps = self.steps.iter().flat_map(Step::of_answers);
+        let quoted =
+            of_steps.chain(self.answer.expressions()).flat_map(Expression::quoted).map(str::to_owned);
+        quoted.chain(self.answer.reasons.keys().cloned()).chain(self.answer.keys.iter().cloned()).collect()
+    }
+
     /// Who of those that bid is sent the lead.
     pub fn post(&self) -> Post {
         self.post

@@ -7,7 +7,7 @@
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET /console` and what is below it is for people with a browser, who sign in
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
-//!   `GET /leads/{uuid}/explanation`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
+//!   `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
 //!   `POST /replay`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
 //!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
 
@@ -30,6 +30,7 @@ mod stopped;
 pub mod store;
 pub mod suppressions;
 pub mod tokens;
+pub mod transcripts;
 mod unwritten;
 
 use std::sync::{Arc, LazyLock};
@@ -179,6 +180,18 @@ const ROUTES: &[Row] = &[
         "/leads/{uuid}/explanation",
         "Tells why a lead has the offers that it has.",
         handler!(leads::explain),
+    ),
+    command(
+        Method::GET,
+        "/rateTables/{uuid}/transcript",
+        "Tells what partners were sent and answered, persons masked.",
+        handler!(transcripts::redacted),
+    ),
+    command(
+        Method::POST,
+        "/rateTables/{uuid}/transcript",
+        "Tells it whole, and writes down why.",
+        handler!(transcripts::reveal),
     ),
     command(Method::GET, "/partners", "Tells who is asked, and how often.", handler!(partners::list)),
     command(Method::GET, "/partners/timing", "Tells how long partners took.", handler!(partners::timing)),

@@ -28,6 +28,7 @@ mod suppressions;
 #[cfg(test)]
 mod tests;
 mod token;
+mod transcript;
 mod transfer;
 mod trouble;
 mod usage;
@@ -133,6 +134,8 @@ Examples:
     Reload(reload::Arguments),
     /// Show for a lead, partner by partner and offer by offer, what matches and what does not
     Explain(explain::Arguments),
+    /// Show what partners were sent about a lead and what came back, where their files want that kept
+    Transcript(transcript::Arguments),
     /// Run stored leads against changed partner files, and show which offers would be won and lost; nobody is called
     Replay(replay::Arguments),
     /// Write the whole store into one sealed file, of a running daemon or of a stopped one's store
@@ -177,6 +180,7 @@ pub fn run() -> ExitCode {
         Command::Suppressions(command) => block_on(suppressions::run(config, command)),
         Command::Reload(arguments) => block_on(reload::run(config, &arguments)),
         Command::Explain(arguments) => block_on(explain::run(config, &arguments)),
+        Command::Transcript(arguments) => block_on(transcript::run(config, &arguments)),
         Command::Replay(arguments) => block_on(replay::run(config, &arguments)),
         Command::Backup(arguments) => block_on(backup::run(config, &arguments)),
         Command::Restore(arguments) => restore::run(config, &arguments),

@@ -16,7 +16,8 @@ use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting,
     EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings,
     OfferPageSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings,
-    ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, WireSettings,
+    ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, TranscriptSettings,
+    WireSettings,
 };
 use super::web_address;
 use crate::declaration::{HumanDuration, quoted};
@@ -75,6 +76,10 @@ pub(super) fn checked(
         partners: PathSettings { path: path("partners.path", &raw.partners.path, found) },
         reference: reference(raw.reference, found),
         approval: approval(&raw.approval, found),
+        transcripts: TranscriptSettings {
+            kept: duration("transcripts.kept", raw.transcripts.kept, SECOND, CENTURY, found),
+            call_bytes: count("transcripts.call_bytes", raw.transcripts.call_bytes, 1024, 1_048_576, found),
+        },
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
         shutdown: ShutdownSettings {
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),

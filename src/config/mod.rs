@@ -20,5 +20,5 @@ pub use settings::{
     ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting, IntegrationsSettings,
     LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings,
     PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings, SignIn, StoreSettings,
-    TlsSettings, TokenSettings, WireSettings,
+    TlsSettings, TokenSettings, TranscriptSettings, WireSettings,
 };

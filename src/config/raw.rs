@@ -26,6 +26,7 @@ pub(super) struct Raw {
     pub partners: RawPath,
     pub reference: RawReference,
     pub approval: RawApproval,
+    pub transcripts: RawTranscripts,
     pub tokens: RawTokens,
     pub shutdown: RawShutdown,
     pub log: RawLog,
@@ -203,6 +204,13 @@ pub(super) struct RawReference {
 pub(super) struct RawApproval {
     pub reports_kept: HumanDuration,
     pub reports_per_company: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTranscripts {
+    pub kept: HumanDuration,
+    pub call_bytes: i64,
 }
 
 #[derive(Debug, Deserialize)]

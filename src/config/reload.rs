@@ -29,6 +29,8 @@ pub const RELOADABLE: &[&str] = &[
     "matching.submit_wait",
     "partners.path",
     "reference.vehicles",
+    "transcripts.call_bytes",
+    "transcripts.kept",
     "wire.max_ejected_percent",
     "wire.simulate_only",
 ];

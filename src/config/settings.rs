@@ -50,6 +50,8 @@ pub struct Settings {
     pub reference: ReferenceSettings,
     /// `[approval]`
     pub approval: ApprovalSettings,
+    /// `[transcripts]`
+    pub transcripts: TranscriptSettings,
     /// `[tokens]`
     pub tokens: TokenSettings,
     /// `[shutdown]`
@@ -360,6 +362,15 @@ pub struct ApprovalSettings {
     pub reports_kept: Duration,
     /// Those of one company.
     pub reports_per_company: usize,
+}
+
+/// `[transcripts]`
+#[derive(Debug, Clone, Copy)]
+pub struct TranscriptSettings {
+    /// How long they are kept.
+    pub kept: Duration,
+    /// Bytes of the bodies of one call.
+    pub call_bytes: usize,
 }
 
 /// `[tokens]`

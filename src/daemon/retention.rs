@@ -1,4 +1,4 @@
-//! What is older than it is to be kept is dropped, while the daemon runs.
+//! What is older than it is to be kept is dropped, or removed, while the daemon runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +8,9 @@ use tracing::{error, info};
 
 use crate::config::StoreSettings;
 use crate::matching::Engine;
+use crate::records::transcripts;
 use crate::store::Commit;
-use crate::telemetry::metrics::{STORE_BYTES, STORE_VOLUMES_DROPPED};
+use crate::telemetry::metrics::{STORE_BYTES, STORE_VOLUMES_DROPPED, TRANSCRIPTS};
 
 /// How often it is looked for, at least.
 const SELDOM: Duration = Duration::from_secs(60);
@@ -28,10 +29,23 @@ pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings) {
             Ok(keys) => info!(keys, "destroyed keys of identities that no look-back reaches any more"),
             Err(failure) => error!(%failure, "keys of identities could not be destroyed; it is tried again"),
         }
+        forget_transcripts(&engine).await;
         if !settings.retention.is_zero() {
             drop_old(&engine, settings.retention).await;
         }
         metrics::gauge!(STORE_BYTES).set(store.bytes() as f64);
+    }
+}
+
+async fn forget_transcripts(engine: &Engine) {
+    let kept = engine.configuration().rules.transcripts.kept;
+    match transcripts::forget(&engine.records.store, kept).await {
+        Ok(0) => {}
+        Ok(removed) => {
+            metrics::counter!(TRANSCRIPTS, "event" => "removed").increment(removed);
+            info!(removed, "removed what partners were sent and answered longer ago than `transcripts.kept`");
+        }
+        Err(failure) => error!(%failure, "transcripts could not be removed; it is tried again"),
     }
 }
 

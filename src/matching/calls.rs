@@ -10,9 +10,11 @@ use super::bidding::Bidder;
 use super::call_journal::{CallJournal, TakenUp};
 use super::callbacks::{Callback, Called};
 use super::partner_clients::Trouble;
+use super::transcripts::Recorder;
 use crate::partners::http::{Awaited, Exchange, HttpSource, Post};
 use crate::rate_table::call_record::Heard;
 use crate::rate_table::outcome::NoOfferReason;
+use crate::rate_table::transcript::CalledBy;
 use crate::wire::{Phases, Reply};
 
 /// The calls of one ask. One that is only tried has neither.
@@ -24,6 +26,8 @@ pub struct Calls {
     pub bidder: Option<Bidder>,
     /// Where the partner may call us.
     pub callback: Option<Callback>,
+    /// Keeps what is sent and what comes back.
+    pub transcript: Option<Recorder>,
 }
 
 impl Calls {
@@ -45,12 +49,12 @@ impl Calls {
     /// That the time for it has run out.
     pub(super) async fn called(
         &mut self,
-        exchange: &Exchange,
+        (exchange, step): (&Exchange, Option<&str>),
         awaited: Awaited,
         deadline: Instant,
     ) -> Result<Option<Reply>, Trouble> {
         if let Some(heard) = self.journal.as_mut().and_then(CallJournal::take_heard) {
-            return Ok(Some(reply(heard)));
+            return Ok(Some(self.heard(step, heard)));
         }
         let until = match awaited {
             Awaited::Call => deadline,
@@ -71,13 +75,22 @@ impl Calls {
                 self.write(exchange, false, Some(heard.clone()), deadline).await?;
                 // Who has hung up calls again, and is told that it was taken.
                 let _ = written.send(());
-                Ok(Some(reply(heard)))
+                Ok(Some(self.heard(step, heard)))
             }
             // Nobody can call any more: an ask that is only tried has no address.
             Ok(None) if awaited == Awaited::Call => Err(Trouble::NotCalled),
             Err(_) if until == deadline => Err(Trouble::NotCalled),
             Ok(None) | Err(_) => Ok(None),
         }
+    }
+
+    /// A partner's call as an answer, which the transcript takes down too.
+    fn heard(&mut self, step: Option<&str>, heard: Heard) -> Reply {
+        let reply = reply(heard);
+        if let Some(transcript) = &mut self.transcript {
+            transcript.heard(CalledBy::Partner, step, &reply.headers, &reply.body);
+        }
+        reply
     }
 
     /// Has it on the disk how far they are, and whether the call that they have come to is about to be `sent`.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::budget::TimeRules;
 use super::partner_clients::PartnerClients;
 use super::preview_ids::PreviewIds;
-use crate::config::{LimitSettings, Settings};
+use crate::config::{LimitSettings, Settings, TranscriptSettings};
 use crate::partners::Book;
 use crate::records::loan_reports::Kept;
 use crate::records::offer_ids::OfferIds;
@@ -59,6 +59,8 @@ pub struct Rules {
     pub displays_kept_per_offer: u64,
     /// Reports of approval probability that are kept.
     pub loan_reports: Kept,
+    /// How much of what partners are sent and answer is kept, and how long.
+    pub transcripts: TranscriptSettings,
 }
 
 impl From<&Settings> for Rules {
@@ -66,6 +68,7 @@ impl From<&Settings> for Rules {
         let LimitSettings { clicks_kept_per_offer, displays_kept_per_offer, .. } = settings.limits;
         let approval = settings.approval;
         let loan_reports = Kept { time: approval.reports_kept, per_company: approval.reports_per_company };
+        let transcripts = settings.transcripts;
         let settings = &settings.matching;
         Self {
             time: TimeRules {
@@ -84,6 +87,7 @@ impl From<&Settings> for Rules {
             clicks_kept_per_offer,
             displays_kept_per_offer,
             loan_reports,
+            transcripts,
         }
     }
 }

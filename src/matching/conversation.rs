@@ -74,7 +74,8 @@ impl Conversation<'_> {
         calls: &mut Calls,
     ) -> Result<Option<Reply>, Trouble> {
         if let Some(awaited) = self.source.awaited(exchange)
-            && let Some(called) = calls.called(exchange, awaited, self.deadline).await?
+            && let Some(called) =
+                calls.called((exchange, self.source.step_key(exchange)), awaited, self.deadline).await?
         {
             return Ok(Some(called));
         }
@@ -94,7 +95,12 @@ impl Conversation<'_> {
         let wired = &self.client.wired;
         let sent = std::time::Instant::now();
         let late = || self.late.map(|reader| wired.late.ear(reader.clone(), exchange.clone()));
-        let reply = self.client.send(request, once, self.deadline, late).await.map_err(Trouble::Call)?;
+        let kept = calls.transcript.as_mut().map(|transcript| (transcript, request.clone()));
+        let reply = self.client.send(request, once, self.deadline, late).await;
+        if let Some((transcript, request)) = kept {
+            transcript.made(self.source, exchange, self.question, (request, sent.elapsed()), &reply);
+        }
+        let reply = reply.map_err(Trouble::Call)?;
         wired.calls.record(sent.elapsed().as_secs_f64());
         if let Some(token) = token.filter(|_| reply.status == StatusCode::UNAUTHORIZED) {
             wired.tokens[usize::from(self.question.asked.test)].forget(&token);

@@ -19,6 +19,7 @@ use super::partner_clients::PartnerClients;
 use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
 use super::suppressions::{Digests, Suppressions};
+use super::transcripts::Transcripts;
 use crate::model::{BaseUrl, Lead, ProductType, Viewer};
 use crate::partner_health::{Health, Judgement};
 use crate::partners::{Book, Seat};
@@ -56,6 +57,8 @@ pub struct Engine {
     pub loan_reports: LoanReports,
     /// The asks that wait to be called back.
     pub callbacks: Callbacks,
+    /// What partners are sent and answer, where that is kept.
+    pub transcripts: Transcripts,
 }
 
 impl Engine {
@@ -89,6 +92,7 @@ impl Engine {
         let (traces, live, kept) = Default::default();
         let loan_reports = LoanReports::of(records.store.clone());
         let callbacks = Callbacks::at(&base_url);
+        let transcripts = Transcripts::of(records.store.clone());
         Self {
             records,
             configuration,
@@ -101,6 +105,7 @@ impl Engine {
             kept,
             loan_reports,
             callbacks,
+            transcripts,
         }
     }
 

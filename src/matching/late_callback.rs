@@ -4,17 +4,52 @@ use metrics::counter;
 use tracing::info;
 use uuid::Uuid;
 
+use super::callbacks::Called;
 use super::engine::Engine;
-use crate::records::{Unavailable, reading};
+use crate::rate_table::transcript::CalledBy;
+use crate::records::{Unavailable, reading, transcripts};
 use crate::telemetry::metrics::LATE_ANSWERS;
 
-/// Whether an id was that of an ask of ours, which has ended; it is counted as a late answer then.
+/// Most transcripts of a seat's ask, beyond which such a call is not kept.
+const KEPT_MAX: usize = 4;
+
+/// Whether an id was that of an ask of ours, which has ended; it is counted as a late answer then, and kept where the partner's file
+/// wants that.
 ///
 /// # Errors
 /// [`Unavailable`], once reported, when that cannot be read.
-pub fn is_late(engine: &Engine, id: Uuid) -> Result<bool, Unavailable> {
+pub fn is_late(engine: &Engine, id: Uuid, called: &Called) -> Result<bool, Unavailable> {
     let Some(table) = reading::table_of_callback(&engine.records, id)? else { return Ok(false) };
     counter!(LATE_ANSWERS).increment(1);
     info!(rate_table = %table, "a partner called back when its ask had ended");
+    keep(engine, table, id, called)?;
     Ok(true)
+}
+
+/// Keeps a call that is signed as it should be, of a partner whose file wants it kept.
+fn keep(engine: &Engine, table: Uuid, id: Uuid, called: &Called) -> Result<(), Unavailable> {
+    let (store, templates) = (&engine.records.store, &engine.records.templates);
+    let Some(head) = reading::head(store, table)? else { return Ok(()) };
+    let mut seats = (0..).zip(&head.seats);
+    let seat = seats.find(|(seat, _)| templates.callback_ids.uuid(table, *seat) == id);
+    let Some((position, Ok(asked))) = seat.map(|(seat, template)| (seat, templates.seat(*template))) else {
+        return Ok(());
+    };
+    let configuration = engine.configuration();
+    let seats = configuration.book.seats();
+    let same = seats.iter().find(|seat| {
+        seat.identity.key == asked.key
+            && seat.product_type == asked.product_type
+            && seat.second_look == asked.second_look
+    });
+    let Some(source) = same.and_then(|seat| seat.http.as_ref()).filter(|source| source.transcripts) else {
+        return Ok(());
+    };
+    let has_room = transcripts::count(store, table, position) < KEPT_MAX;
+    if has_room && source.is_signed(&called.headers, &called.body) {
+        let settings = configuration.rules.transcripts;
+        let mut recorder = engine.transcripts.record(head.lead, (table, position), source, settings);
+        recorder.heard(CalledBy::PartnerLate, None, &called.headers, &called.body);
+    }
+    Ok(())
 }

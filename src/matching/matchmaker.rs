@@ -387,6 +387,7 @@ impl Matchmaker {
         self.admission.close();
         // An actor that is gone has nothing to leave.
         join_all(self.engine.live.all().iter().map(|actor| actor.send(Leave))).await;
+        self.engine.transcripts.written().await;
     }
 
     /// What the tables share.

@@ -4,7 +4,7 @@
 //! who fit the lead ([`seating`], [`limiter`]), has their requests [`prepared`] while the lead is written, and starts a
 //! [`rate_table_actor`], which asks a [`partner_actor`] per seat within its [`budget`], gathers their [`replies`] and moves the pure
 //! [`rate_table`](crate::rate_table). [`partner_clients`] lead to the partners that live elsewhere, with what those need beside that are asked by several [`calls`]: a journal of them, a
-//! part in the bidding, an address to call us at ([`callbacks`]). [`suppressions`] name people about whom a partner is not asked. How the asks of each seat have ended
+//! part in the bidding, an address to call us at ([`callbacks`]); what they were sent and answered is gathered as [`transcripts`] where their file wants it. [`suppressions`] name people about whom a partner is not asked. How the asks of each seat have ended
 //! lately is kept in [`ask_statistics`], and what became of some that ran out of time in [`late_asks`]; those that fail are told by [`failure_log`]. The actors' [`messages`] stand on one page. [`showing`] shows tables to those whose they are; what is complete is shown from memory ([`kept_tables`]). [`recovery`] goes on
 //! with what a crash has left pending.
 //!
@@ -54,6 +54,7 @@ pub mod suppressions;
 pub(crate) mod tests;
 pub mod token_cache;
 mod told_offers;
+pub mod transcripts;
 pub mod trigger;
 mod undeclared_words;
 

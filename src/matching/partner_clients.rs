@@ -312,7 +312,7 @@ impl PartnerClient {
         deadline: Instant,
         late: impl FnOnce() -> Option<LateEar>,
     ) -> Result<Reply, CallError> {
-        let HttpRequest { method, url, headers, body } = request;
+        let HttpRequest { method, url, headers, body, .. } = request;
         // To look again does no harm (RFC 9110, 9.2.2).
         let idempotent = !once && (self.wired.rules.idempotent || method.is_idempotent());
         let call = Call { method, url, headers, body, idempotent };

@@ -14,7 +14,8 @@ use crate::prefills::prefills_of;
 use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::table::Table;
 use crate::records::offer_ids::place;
-use crate::records::{Unavailable, history, reading};
+use crate::records::shown_transcript::AskTranscript;
+use crate::records::{Unavailable, history, reading, transcripts};
 use crate::reports::partner_events::ReportRecord;
 use crate::store::entities::{Happening, LeadRecord, Payout, Tag};
 use crate::store::{Tree, codec};
@@ -43,6 +44,8 @@ pub struct Dossier {
     pub partner_reports: Vec<PartnerEvent>,
     /// How far the calls to partners came that are asked in several, and what was kept of their answers.
     pub partner_calls: Vec<PartnerCall>,
+    /// What partners were sent and answered, where that is kept.
+    pub partner_transcripts: Vec<AskTranscript>,
     /// How often its offers were opened.
     pub offer_clicks: Vec<OfferClicks>,
     /// Offers that were seen.
@@ -133,10 +136,12 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
     let store = &engine.records.store;
     let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
     let (mut rate_tables, mut offer_clicks, mut partner_calls) = (Vec::new(), Vec::new(), Vec::new());
+    let mut partner_transcripts = Vec::new();
     for table in reading::tables_of(store, &record) {
         let Some(table) = reading::table(&engine.records, table)? else { continue };
         offer_clicks.extend(clicks_on(engine, &table)?);
         partner_calls.extend(calls_for(engine, &table)?);
+        partner_transcripts.extend(transcripts_of(engine, &table)?);
         let shown = engine.snapshot(&table).ok_or(Unavailable)?;
         let json = String::from_utf8(shown.json.to_vec()).map_err(|_| Unavailable)?;
         rate_tables.push(RawValue::from_string(json).map_err(|_| Unavailable)?);
@@ -157,6 +162,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
         client_tags: tags.map(Tagged::from).collect(),
         partner_reports: reports(engine, lead),
         partner_calls,
+        partner_transcripts,
         offer_clicks,
         offer_displays: records(store.scan_about(lead, Tree::OfferDisplays, since, [])),
         visits: records::<SessionInit>(store.scan(Tree::Sessions, []))
@@ -192,6 +198,17 @@ fn calls_for(engine: &Engine, table: &Table) -> Result<Vec<PartnerCall>, Unavail
         Ok(PartnerCall { rate_table_uuid, partner, at, sent, bid, kept })
     });
     told.collect()
+}
+
+/// What a table's partners were sent and answered.
+fn transcripts_of(engine: &Engine, table: &Table) -> Result<Vec<AskTranscript>, Unavailable> {
+    let kept = engine.configuration().rules.transcripts.kept;
+    let found = transcripts::of_table(&engine.records.store, table.head().uuid, kept)?;
+    let shown = found.into_iter().filter_map(|kept| {
+        let seat = table.seats().get(usize::from(kept.seat))?;
+        Some(AskTranscript::of(seat.key.clone(), seat.product_type, kept))
+    });
+    Ok(shown.collect())
 }
 
 fn reports(engine: &Engine, lead: Uuid) -> Vec<PartnerEvent> {

@@ -42,7 +42,7 @@ pub struct Erasure {
 pub struct Destroyed {
     /// The lead as it was sent.
     pub leads: u64,
-    /// What partners answered.
+    /// What partners were sent and answered.
     pub answers: u64,
     /// What was done with it since.
     pub lead_actions: u64,
@@ -126,6 +126,7 @@ fn sealed(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<RecordKe
         .chain(of_lead(Tree::LeadActions, lead, lead))
         .chain(tables.iter().flat_map(|table| of_lead(Tree::Answers, table.as_bytes(), table.as_bytes())))
         .chain(tables.iter().flat_map(|table| of_lead(Tree::Calls, table.as_bytes(), table.as_bytes())))
+        .chain(tables.iter().flat_map(|table| of_lead(Tree::Transcripts, table.as_bytes(), table.as_bytes())))
         .chain(of_lead(Tree::PartnerEvents, &[], &[]))
         .chain(of_lead(Tree::Repeats, &[], &[]))
         .chain(of_lead(Tree::LeadClientTags, &feeds_since, record.company.as_bytes()))
@@ -138,7 +139,7 @@ impl Destroyed {
         let count = |tree| sealed.iter().filter(|(of, _)| *of == tree).count() as u64;
         Self {
             leads: count(Tree::Leads),
-            answers: count(Tree::Answers) + count(Tree::Calls),
+            answers: count(Tree::Answers) + count(Tree::Calls) + count(Tree::Transcripts),
             lead_actions: count(Tree::LeadActions),
             partner_reports: count(Tree::PartnerEvents),
             client_tags: count(Tree::LeadClientTags),

@@ -3,7 +3,7 @@
 //! [`writing`] has the commits of a lead and of its tables, [`reading`] folds them; tables are shown with their [`templates`],
 //! their offers by [`offer_ids`] and their pages by [`page_ids`], both made by a keyed permutation. A [`posting`](postings) is a payout
 //! as it counts towards a budget, an [`identity`] who a lead is for the look-back. [`history`] finds what became of a lead, [`shown`]
-//! whether an offer that is named was ever shown. [`loan_reports`] are of no lead.
+//! whether an offer that is named was ever shown. [`transcripts`] are kept for a time of their own and read as [`shown_transcript`]s, [`loan_reports`] are of no lead.
 
 pub mod callback_ids;
 pub mod history;
@@ -15,7 +15,9 @@ mod permutation;
 pub mod postings;
 pub mod reading;
 pub mod shown;
+pub mod shown_transcript;
 pub mod templates;
+pub mod transcripts;
 pub mod writing;
 
 use self::templates::Templates;

@@ -129,8 +129,9 @@ impl Store {
     /// Removes what the base holds from before a time, and what nothing opens any more; counts the records.
     async fn remove_aged(&self, before_ms: u64) -> Result<u64, RetentionError> {
         let mut removed = 0;
-        let sealed = [Tree::PartnerEvents, Tree::OfferDisplays, Tree::Identities, Tree::Repeats]
-            .map(|tree| (tree, None));
+        let sealed =
+            [Tree::PartnerEvents, Tree::OfferDisplays, Tree::Identities, Tree::Repeats, Tree::Transcripts]
+                .map(|tree| (tree, None));
         let aging = AGING.map(|(tree, told)| (tree, Some(told)));
         for (tree, told) in sealed.into_iter().chain(aging) {
             let mut after = None;
@@ -146,6 +147,33 @@ impl Store {
             }
         }
         Ok(removed)
+    }
+
+    /// Removes the records of a tree in the base whose keys begin with a UUIDv7 of before a time, Unix milliseconds; counts them.
+    ///
+    /// # Errors
+    /// Why it could not be done whole. Trying again goes on with it.
+    pub async fn remove_before(&self, tree: Tree, before_ms: u64) -> Result<u64, RetentionError> {
+        let prefix = tree.sled_key(&[]);
+        let mut removed = 0;
+        loop {
+            let mut keys = Vec::new();
+            for entry in self.shared.records.walk_base_from(&prefix).take(AT_ONCE) {
+                let (key, _) = entry.map_err(ReadError::from)?;
+                // They stand in the order of their times.
+                let Some(key) = key.strip_prefix(&prefix[..]) else { break };
+                let is_old = key.first_chunk::<16>().and_then(|id| AgeSource::Id.ms(id)) < Some(before_ms);
+                if !is_old {
+                    break;
+                }
+                keys.push(key.to_vec());
+            }
+            if keys.is_empty() {
+                return Ok(removed);
+            }
+            removed += keys.len() as u64;
+            self.commit(keys.iter().fold(Commit::new(), |commit, key| commit.remove(tree, key))).await?;
+        }
     }
 
     /// Some keys of a tree that are to be removed.

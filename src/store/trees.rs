@@ -73,6 +73,8 @@ pub enum Tree {
     Calls,
     /// Suppression lists.
     Suppressions,
+    /// What partners were sent and answered, where that is kept.
+    Transcripts,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -122,7 +124,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 33] = [
+pub const TREES: [TreeRow; 34] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -190,6 +192,8 @@ pub const TREES: [TreeRow; 33] = [
         key: "rate table uuid, seat (u16)", value: "how far the calls of an ask had come, the bid, what was kept of answers" },
     TreeRow { tree: Tree::Suppressions, prefix: b'S', name: "suppressions", seal: Seal::Own, kept: Kept::Base,
         key: "name of the list, zero byte, id of a part (16 bytes) or nothing", value: "sha-256s (32 bytes each); the list (JSON)" },
+    TreeRow { tree: Tree::Transcripts, prefix: b'T', name: "transcripts", seal: Seal::Lead, kept: Kept::Base,
+        key: "rate table uuid, seat (u16), when it was written in ms (i64)", value: "id of a term's key (u64), and sealed with that the calls of an ask" },
 ];
 
 impl Tree {
@@ -256,6 +260,7 @@ mod tests {
             Tree::LeadClientTags,
             Tree::OfferDisplays,
             Tree::Calls,
+            Tree::Transcripts,
         ];
         assert_eq!(sealed(Seal::Lead), by_lead);
         assert_eq!(

@@ -149,6 +149,8 @@ pub const STORE_CHANGES: &str = "offerd_store_changes_total";
 pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
 /// Time that it takes to sync the record files.
 pub const STORE_CHECKPOINT_SECONDS: &str = "offerd_store_checkpoint_seconds";
+/// What was kept of what partners were sent and answered.
+pub const TRANSCRIPTS: &str = "offerd_transcripts_total";
 /// Spans that a collector took.
 pub const TRACE_SPANS: &str = "offerd_trace_spans_total";
 /// Spans that none took.
@@ -232,6 +234,7 @@ pub const METRICS: &[Metric] = &[
     counter(OFFERS_CUT, &["partner"], "Offers left out because of matching.offers_per_partner."),
     counter(OFFERS_NOT_SHOWN, &["partner", "product_type"], "Offers that a partner answered and that are not shown: they cannot be read, or cannot be right, or are longer than answer.max_text_bytes."),
     counter(OFFERS_DOUBTED, &["partner", "product_type"], "Offers that a partner answered and that are shown although their payment does not quite fit."),
+    counter(TRANSCRIPTS, &["event"], "Transcripts of asks: kept, cut (of those kept, where transcripts.call_bytes left something out), lost (the store did not take them), removed (transcripts.kept)."),
     counter(LATE_ANSWERS, &[], "Answers that came after their seat had an outcome, and were dropped."),
     counter(TABLES_SETTLED, &[], "Rate tables completed."),
     seconds(TABLE_OVERHEAD_SECONDS, &[], "Time from a lead's arrival to its complete table, less that of the slowest partner of each look."),

@@ -74,6 +74,12 @@ impl Export {
                     Some(Ok((key, _))) if *tree == Tree::Meta && key != b"last_arrival" => continue,
                     Some(Ok((key, payload))) => {
                         self.unread_in_a_row = 0;
+                        // The importing store has other keys for these.
+                        let payload = match tree {
+                            Tree::Transcripts => self.store.open_in_time(&payload),
+                            _ => Some(payload),
+                        };
+                        let Some(payload) = payload else { continue };
                         return Some(Ok(Line::of(*tree, &key, &payload)));
                     }
                     Some(Err(error)) => {

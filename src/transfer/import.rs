@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::VERSION;
 use super::line::{End, Heading, Line, unhex};
 use crate::rate_table::record::TableHead;
+use crate::rate_table::transcript::Transcript;
 use crate::records::identity::identity_of;
 use crate::reports::partner_events;
 use crate::reports::partner_events::ReportRecord;
@@ -131,6 +132,13 @@ impl Import {
             }
             _ => key,
         };
+        let payload = match tree {
+            Tree::Transcripts => {
+                let transcript: Transcript = codec::decode(&payload).ok()?;
+                self.store.seal_for(transcript.keep_ms, &payload).ok()?
+            }
+            _ => payload,
+        };
         if tree == Tree::RateTables {
             let head: TableHead = codec::decode(&payload).ok()?;
             self.lead_of.insert(head.uuid, head.lead);
@@ -152,7 +160,9 @@ impl Import {
     /// The lead that a record is about.
     fn lead(&self, tree: Tree, key: &[u8], payload: &[u8]) -> Option<Uuid> {
         match tree {
-            Tree::Answers | Tree::Calls => self.lead_of.get(&Uuid::from_slice(key.get(..16)?).ok()?).copied(),
+            Tree::Answers | Tree::Calls | Tree::Transcripts => {
+                self.lead_of.get(&Uuid::from_slice(key.get(..16)?).ok()?).copied()
+            }
             Tree::PartnerEvents => Some(codec::decode_json::<ReportRecord>(payload).ok()?.receipt.lead_uuid),
             Tree::LeadClientTags => Some(codec::decode::<Vec<Tag>>(payload).ok()?.first()?.lead),
             Tree::OfferDisplays => Some(codec::decode_json::<OfLead>(payload).ok()?.lead_uuid),

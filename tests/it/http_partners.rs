@@ -12,7 +12,7 @@ use crate::kit::far_side::{Deed, FarSide, Received};
 use crate::kit::partners::{PartnerFile, far_lender, partner};
 use crate::kit::{Daemon, sample};
 
-fn offers() -> Deed {
+pub fn offers() -> Deed {
     let offers = json!({"offers": [
         {"term": 36, "apr": 9.5, "link": "https://far.example/yours?c={clickId}"},
         {"term": 24, "apr": 8.75},
@@ -255,7 +255,7 @@ auth = {{ oauth2 = {{ token_url = "{}", client_id = "'us'", client_assertion = "
 }
 
 /// A file that holds a secret, for as long as the test's process lives.
-fn secret_file(secret: &str) -> String {
+pub fn secret_file(secret: &str) -> String {
     let path = tempfile::NamedTempFile::new().unwrap().into_temp_path().keep().unwrap();
     std::fs::write(&path, format!("{secret}\n")).unwrap();
     path.to_str().unwrap().to_owned()
@@ -437,7 +437,7 @@ async fn a_word_that_the_file_does_not_know_declines_and_is_counted() {
 }
 
 /// A lender that takes an application, and is asked for its offers until it has them.
-fn slow_lender(far: &FarSide, every: &str) -> PartnerFile {
+pub fn slow_lender(far: &FarSide, every: &str) -> PartnerFile {
     let steps = format!(
         r#"
 [[products.loan.http.steps]]
@@ -504,7 +504,7 @@ async fn one_that_is_still_at_work_at_its_deadline_has_run_out_of_time() {
 }
 
 /// A buyer of leads that is asked for its bid, and sent the lead if that is chosen.
-fn buyer(key: &str, far: &FarSide, post: &str) -> PartnerFile {
+pub fn buyer(key: &str, far: &FarSide, post: &str) -> PartnerFile {
     let steps = format!(
         r#"
 [products.loan.http.post]
@@ -536,7 +536,7 @@ fn stepped(key: &str, far: &FarSide, steps: &str) -> PartnerFile {
 }
 
 /// A far side that bids so much, and answers a post with offers.
-async fn bidding(dollars: Value) -> FarSide {
+pub async fn bidding(dollars: Value) -> FarSide {
     FarSide::start(move |request| match request.head.starts_with("POST /ping") {
         true => Deed::Json(200, json!({"bid": dollars, "ping": "P-7"}).to_string()),
         false => offers(),
@@ -681,7 +681,7 @@ async fn one_that_was_asked_for_its_offers_when_the_daemon_was_killed_is_asked_o
 }
 
 /// A lender that takes an application, and calls us with its offers.
-fn caller(far: &FarSide, verify: &str) -> PartnerFile {
+pub fn caller(far: &FarSide, verify: &str) -> PartnerFile {
     let steps = format!(
         r#"
 [[products.loan.http.steps]]
@@ -699,7 +699,7 @@ callback = true
 }
 
 /// Where a lender was asked to call.
-async fn reply_to(far: &FarSide) -> String {
+pub async fn reply_to(far: &FarSide) -> String {
     far.until(|received| !received.is_empty()).await;
     let asked: Value = serde_json::from_str(&far.received()[0].body).unwrap();
     asked["reply_to"].as_str().unwrap().to_owned()

@@ -76,6 +76,7 @@ mod store_damage;
 mod suppressions;
 mod timing;
 mod traces;
+mod transcripts;
 mod transfer;
 mod triggers;
 mod ui_events;

@@ -18,7 +18,8 @@
 //!
 //! What a form is sent to leads back to its page when it is opened as an address, and what is nowhere is a page too.
 //!
-//! Personal data are masked until they are revealed, which is a form that `Visit::reveal` answers and audits.
+//! Personal data are masked until they are revealed, which is a form that `Visit::reveal` answers and audits; of what partners were
+//! sent, `rate_tables/transcript.rs` does.
 
 mod assets;
 mod catalogue;
@@ -56,6 +57,7 @@ use hyper::Method;
 use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
+use self::rate_tables::transcript;
 use self::session::Sessions;
 use self::visit::{act, page};
 use super::password::Password;
@@ -73,6 +75,8 @@ pub(super) const ROUTES: &[Route<Handler<App>>] = &[
     get("/console/rateTables/{uuid}", "Tells of a rate table.", page!(rate_tables::show)),
     get("/console/rateTables/{uuid}/reveal", "Leads back to the rate table.", page!(rate_tables::masked)),
     post("/console/rateTables/{uuid}/reveal", "Reveals what a lead says.", page!(rate_tables::reveal)),
+    get("/console/rateTables/{uuid}/transcript", "What partners were sent.", page!(transcript::show)),
+    post("/console/rateTables/{uuid}/transcript", "The same, whole.", page!(transcript::reveal)),
     get("/console/partners", "Who is asked.", page!(partners::show)),
     get("/console/partners/{partner}", "How a partner answers.", page!(partner::show)),
     get("/console/partners/{partner}/timeouts", "What other timeouts would mean.", page!(timeouts::show)),

@@ -22,6 +22,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("trial.html", include_str!("templates/trial.html")),
     ("rate_tables.html", include_str!("templates/rate_tables.html")),
     ("rate_table.html", include_str!("templates/rate_table.html")),
+    ("transcript.html", include_str!("templates/transcript.html")),
     ("partner.html", include_str!("templates/partner.html")),
     ("timeouts.html", include_str!("templates/timeouts.html")),
     ("partners.html", include_str!("templates/partners.html")),

@@ -18,11 +18,11 @@ pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
     let body = context.request.read_any_body(context.app.max_body_bytes, context.app.body_timeout).await?;
     let engine = context.app.matchmaker.engine();
     let called = Called { headers: context.request.headers.clone(), body };
-    match engine.callbacks.deliver(id, called).await {
+    match engine.callbacks.deliver(id, called.clone()).await {
         Delivery::Taken => Ok(Reply::empty(StatusCode::NO_CONTENT)),
         Delivery::Unsigned => Err(Failure::forbidden("The signature is not that of the partner")),
         Delivery::Again => Err(Failure::gone("The callback was taken before")),
-        Delivery::Nobody => match late_callback::is_late(engine, id) {
+        Delivery::Nobody => match late_callback::is_late(engine, id, &called) {
             Ok(true) => Err(Failure::gone("The ask has ended")),
             Ok(false) => Err(unknown()),
             Err(_) => Err(Failure::unreadable(RETRY_AFTER_S)),

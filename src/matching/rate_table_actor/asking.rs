@@ -109,7 +109,7 @@ impl RateTableActor {
         PartnerActor::new(fit.seat, fit.offers, rules.offers_per_partner, client).start().do_send(request);
     }
 
-    /// What the calls of a seat need: what is on the disk of them, and its part in the bidding.
+    /// What the calls of a seat need: what is on the disk of them, its part in the bidding, who keeps what is sent.
     fn calls(&self, seat: usize, fit: &Fit, bidding: &Bidding) -> Calls {
         let Some(source) = &fit.seat.http else { return Calls::default() };
         let (store, head) = (&self.engine.records.store, self.shown().head());
@@ -124,6 +124,10 @@ impl RateTableActor {
             callback: source.has_callback().then(|| {
                 let id = self.engine.records.templates.callback_ids.uuid(head.uuid, position);
                 self.engine.callbacks.expect(id, &fit.seat)
+            }),
+            transcript: source.transcripts.then(|| {
+                let settings = self.start.configuration.rules.transcripts;
+                self.engine.transcripts.record(head.lead, (head.uuid, position), source, settings)
             }),
         }
     }

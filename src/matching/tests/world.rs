@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::config::WireSettings;
+use crate::config::{TranscriptSettings, WireSettings};
 use crate::matching::budget::TimeRules;
 use crate::matching::configuration::{Configuration, Rules};
 use crate::matching::engine::Engine;
@@ -61,6 +61,7 @@ pub(crate) fn rules() -> Rules {
         clicks_kept_per_offer: 10,
         displays_kept_per_offer: 10,
         loan_reports: Kept { time: Duration::from_secs(60), per_company: 10 },
+        transcripts: TranscriptSettings { kept: Duration::from_secs(3600), call_bytes: 4096 },
     }
 }
 

@@ -40,6 +40,12 @@ pub(super) struct FigureMapping {
 }
 
 impl AnswerMapping {
+    /// Its mappings.
+    pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        let said = [self.error.as_ref(), self.declined.as_ref(), Some(&self.offers), self.inner.as_ref()];
+        said.into_iter().flatten().chain(self.offer.iter().map(|figure| &figure.expression))
+    }
+
     /// What one of the mappings says, if there is one.
     pub(super) fn says(
         &self,

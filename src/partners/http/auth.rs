@@ -45,7 +45,8 @@ impl HttpSource {
             return Ok(None);
         };
         let now = Timestamp::from(Utc::now()).to_string();
-        let context = self.secret_context(secrets, minijinja::context! { test, now });
+        let nonce = secrets.nonce();
+        let context = self.secret_context(secrets, nonce, minijinja::context! { test, now });
         let mut form: Vec<(&str, String)> = vec![
             ("grant_type", "client_credentials".to_owned()),
             ("client_id", given("auth.oauth2.client_id", client_id, &context)?),
@@ -76,6 +77,7 @@ impl HttpSource {
                 .into_iter()
                 .collect(),
             body: form.into(),
+            nonce,
         }))
     }
 
@@ -108,7 +110,7 @@ impl HttpSource {
             let text = match (secrets, secret) {
                 (Secrets::Real, Some(secret)) => secret.reveal().to_owned(),
                 (Secrets::Real, None) => return None,
-                (Secrets::Masked, _) => MASKED.to_owned(),
+                (Secrets::Masked | Secrets::Withheld(_), _) => MASKED.to_owned(),
             };
             Some((name.clone(), text))
         });

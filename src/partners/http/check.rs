@@ -69,6 +69,7 @@ impl HttpSource {
             hosts: hosts(http),
             places,
             wire: wire?,
+            transcripts: http.transcripts,
         })
     }
 }

@@ -50,6 +50,9 @@ pub struct Http {
     pub secrets: BTreeMap<String, Secret>,
     /// What an answer means.
     pub answer: Answer,
+    /// Whether what it is sent and what it answers is kept, sealed with the lead, for `transcripts.kept`; not when absent.
+    #[serde(default)]
+    pub transcripts: bool,
     /// How the partner is reached.
     #[serde(default)]
     pub wire: Wire,

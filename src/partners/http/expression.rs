@@ -180,6 +180,18 @@ impl Expression {
         &self.text
     }
 
+    /// Every text in quotes in it.
+    pub(super) fn quoted(&self) -> impl Iterator<Item = &str> {
+        let mut rest = self.text.as_str();
+        std::iter::from_fn(move || {
+            let start = rest.find(['\'', '"'])?;
+            let (quote, behind) = rest[start..].split_at(1);
+            let (text, behind) = behind.split_once(quote)?;
+            rest = behind;
+            Some(text)
+        })
+    }
+
     /// The texts that it gives as they are written: both of `'a' if test else 'b'`.
     pub fn literals(&self) -> Vec<&str> {
         let first = literal(&self.text).filter(|(_, rest)| rest.is_empty() || rest.starts_with("if "));

@@ -48,6 +48,7 @@ pub mod source;
 mod specimen;
 mod step;
 pub mod undeclared;
+pub mod withheld;
 mod xml;
 
 pub use answer::{Answered, Reading, Received};

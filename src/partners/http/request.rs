@@ -4,6 +4,7 @@ use bytes::Bytes;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method};
 use minijinja::value::Value as Mapped;
+use uuid::Uuid;
 
 use super::body::Body;
 use super::exchange::Exchange;
@@ -26,6 +27,8 @@ pub struct HttpRequest {
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
+    /// What its mappings use as `nonce`.
+    pub nonce: Uuid,
 }
 
 impl HttpSource {
@@ -40,9 +43,10 @@ impl HttpSource {
         secrets: Secrets,
     ) -> Result<Option<HttpRequest>, MappingError> {
         let step = &self.steps[exchange.step];
-        let context = self.secret_context(secrets, self.context(given, exchange));
+        let nonce = secrets.nonce();
+        let context = self.secret_context(secrets, nonce, self.context(given, exchange));
         let mut request = match step.request(given.test() && !planted(Planted::TestsGoLive), &context) {
-            Ok(Some(request)) => request,
+            Ok(Some(request)) => HttpRequest { nonce, ..request },
             Ok(None) => return Ok(None),
             Err(error) => return Err(step.placed(error)),
         };
@@ -81,7 +85,7 @@ impl Step {
         if let Some(content_type) = content_type {
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(content_type));
         }
-        Ok(Some(HttpRequest { method: self.method.clone(), url, headers, body }))
+        Ok(Some(HttpRequest { method: self.method.clone(), url, headers, body, nonce: Uuid::nil() }))
     }
 
     fn headers(&self, url: &str, body: &Bytes, context: &Mapped) -> Result<HeaderMap, MappingError> {

@@ -3,7 +3,10 @@
 
 use std::fmt;
 
+use uuid::Uuid;
+
 use super::declared;
+use crate::ids;
 
 /// Whether a request is made to be sent, or to be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +15,19 @@ pub enum Secrets {
     Real,
     /// With `***` in their places.
     Masked,
+    /// So, and otherwise as the request with this nonce was that was sent.
+    Withheld(Uuid),
+}
+
+impl Secrets {
+    /// What no other request has.
+    pub(super) fn nonce(self) -> Uuid {
+        match self {
+            Self::Real => ids::random(),
+            Self::Masked => Uuid::nil(),
+            Self::Withheld(nonce) => nonce,
+        }
+    }
 }
 
 /// What stands in the place of a secret that is not shown.

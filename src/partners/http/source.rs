@@ -35,6 +35,8 @@ pub struct HttpSource {
     pub places: Places,
     /// How the partner is reached.
     pub wire: WireRules,
+    /// Whether what it is sent and what it answers is kept.
+    pub transcripts: bool,
 }
 
 impl HttpSource {
@@ -51,11 +53,7 @@ impl HttpSource {
     }
 
     /// The variables of what is sent.
-    pub(super) fn secret_context(&self, secrets: Secrets, context: Mapped) -> Mapped {
-        let nonce = match secrets {
-            Secrets::Real => ids::random(),
-            Secrets::Masked => Uuid::nil(),
-        };
+    pub(super) fn secret_context(&self, secrets: Secrets, nonce: Uuid, context: Mapped) -> Mapped {
         minijinja::context! { secret => self.revealed(secrets), nonce => nonce.to_string(), ..context }
     }
 
@@ -83,6 +81,14 @@ impl HttpSource {
     /// Whether one of its calls is made at most once for a lead.
     pub fn has_once(&self) -> bool {
         self.steps.iter().any(|step| step.once)
+    }
+
+    /// The words by which its mappings know answers: what stands there in quotes, reasons, and the keys of offers.
+    pub fn words(&self) -> Vec<String> {
+        let of_steps = self.steps.iter().flat_map(Step::of_answers);
+        let quoted =
+            of_steps.chain(self.answer.expressions()).flat_map(Expression::quoted).map(str::to_owned);
+        quoted.chain(self.answer.reasons.keys().cloned()).chain(self.answer.keys.iter().cloned()).collect()
     }
 
     /// Who of those that bid is sent the lead.

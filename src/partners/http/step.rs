@@ -51,6 +51,12 @@ pub(super) struct Polling {
 }
 
 impl Step {
+    /// The mappings that look at an answer.
+    pub(super) fn of_answers(&self) -> impl Iterator<Item = &Expression> {
+        let pending = self.polling.as_ref().map(|polling| &polling.pending);
+        [pending, self.error.as_ref(), self.declined.as_ref(), self.bid.as_ref()].into_iter().flatten()
+    }
+
     /// The same failure, by its whole key.
     pub(super) fn placed(&self, error: MappingError) -> MappingError {
         MappingError { key: format!("{}{}", self.prefix, error.key), ..error }

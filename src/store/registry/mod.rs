@@ -1,13 +1,14 @@
-//! What the store keeps by name: companies and their tokens, keys and pauses of partners, suppression lists, and whom leads
-//! are about.
+//! What the store keeps by name: companies and their tokens, keys and pauses of partners, suppression lists, whom leads
+//! are about, and what is kept for a time of its own.
 //!
 //! Each file reads and writes records of its own trees through a [`Store`](super::Store), as any caller does. The engine knows nothing
 //! of them, but for `migration`, which knows what older stores kept, and `salvage`, which looks for the tables of a lead. Only
-//! `identities` goes deeper, since what it forgets is forgotten with a key.
+//! `identities` and `terms` go deeper, since what they forget is forgotten with a key.
 
 pub mod entities;
 mod identities;
 pub mod partner_keys;
 pub mod pauses;
 pub mod suppressions;
+mod terms;
 pub mod tokens;

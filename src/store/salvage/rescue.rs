@@ -26,7 +26,8 @@ use super::{SalvageError, Salvaged};
 const AT_ONCE: usize = 128;
 
 /// What is only ever added to in the base, and may come back: what is not there was not removed.
-const ADDED_TO: [Tree; 4] = [Tree::Companies, Tree::Templates, Tree::PaidClicks, Tree::PartnerEvents];
+const ADDED_TO: [Tree; 5] =
+    [Tree::Companies, Tree::Templates, Tree::PaidClicks, Tree::PartnerEvents, Tree::Transcripts];
 
 /// Takes what is missing from the store of a backup into the new one.
 pub(super) struct Rescue<'a> {

@@ -12,6 +12,9 @@ use uuid::Uuid;
 
 use super::key::{KEY_LEN, Key};
 
+/// The company of the keys that hash no identities, and seal what is kept for a time of its own (`registry::terms`).
+pub(in crate::store) const TERMS: Uuid = Uuid::max();
+
 /// Length of a key with what is known of it.
 pub(super) const ENTRY: usize = 16 + 8 + 3 * 8 + 1 + KEY_LEN;
 

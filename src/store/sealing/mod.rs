@@ -40,7 +40,7 @@ use uuid::Uuid;
 
 use self::data_key::DataKey;
 pub use self::error::SealingError;
-use self::identity_key::IdentityKey;
+use self::identity_key::{IdentityKey, TERMS};
 use self::key::{Key, SEAL_LEN};
 use self::key_file::KeyFile;
 use self::key_ring::KeyRing;
@@ -205,6 +205,12 @@ impl Sealing {
         let ring = self.ring();
         let key = ring.identity_key(company, at_ms, look_back_ms);
         Ok(key.expect("it was just begun").clone())
+    }
+
+    /// The key that seals what is kept until a term, by its id; `None` when the term has passed.
+    pub(super) fn term_key(&self, id: u64) -> Option<Key> {
+        let ring = self.ring();
+        ring.identities.iter().find(|key| key.company == TERMS && key.id == id).map(|key| key.key.clone())
     }
 
     /// Has what a key has hashed be hashed anew, with another one for the same time.

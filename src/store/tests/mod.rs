@@ -12,6 +12,7 @@ mod model;
 mod passing;
 mod salvage;
 mod sealing;
+mod terms;
 mod turns;
 mod volumes;
 mod writer_thread;

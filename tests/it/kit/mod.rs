@@ -31,7 +31,7 @@ use canaries::Canaries;
 pub use partners::PartnerFile;
 
 /// Longest wait for anything at all; only a hanging daemon reaches it.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How a daemon is to be started.
 pub struct Plan {

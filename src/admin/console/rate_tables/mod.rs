@@ -8,6 +8,7 @@ mod offers;
 mod person;
 mod table;
 mod timeline;
+pub(super) mod transcript;
 
 use std::sync::Arc;
 

@@ -13,8 +13,9 @@ use crate::admin::console::section::Section;
 use crate::admin::console::view::Page;
 use crate::hindsight::explanation::{OfferReason, SeatExplanation, TableExplanation, explanation};
 use crate::matching::Engine;
+use crate::model::ProductType;
 use crate::rate_table::reason::Reason;
-use crate::records::{Unavailable, reading};
+use crate::records::{Unavailable, reading, transcripts};
 use crate::store::tokens::Tokens;
 
 /// How often an open table is shown anew: it is open for seconds.
@@ -62,6 +63,8 @@ struct AskRow {
     took: Option<String>,
     about: String,
     cause: Option<String>,
+    /// Whether there is a transcript of it.
+    transcript: bool,
 }
 
 /// A partner without an offer, and why.
@@ -116,6 +119,12 @@ impl TablePage {
         let Some(record) = reading::lead(&engine.records.store, head.lead)? else { return Ok(None) };
         let snapshot = engine.snapshot(&table).ok_or(Unavailable)?;
 
+        let kept = engine.configuration().rules.transcripts.kept;
+        let transcribed = transcripts::seats(&engine.records.store, uuid, kept).into_iter();
+        let transcribed: Vec<(&str, ProductType)> = transcribed
+            .filter_map(|seat| table.seats().get(usize::from(seat)))
+            .map(|seat| (&seat.key[..], seat.product_type))
+            .collect();
         let company = Tokens::of(engine.records.store.clone()).company(head.company);
         let timeline = Timeline::of(&explained, Utc::now().timestamp_millis());
         let (not_wanted, judged): (Vec<_>, Vec<_>) =
@@ -134,7 +143,7 @@ impl TablePage {
             same_files: explained.same_files,
             same_lead: explained.same_lead,
             timeline: (!timeline.is_empty()).then_some(timeline),
-            asks: asks(&explained),
+            asks: asks(&explained, &transcribed),
             offers: arrays(&snapshot.json),
             without: judged.iter().filter(|seat| !shows(seat)).map(|seat| Without::of(seat)).collect(),
             not_wanted: not_wanted.len(),
@@ -161,7 +170,7 @@ fn complete_after(table: &TableExplanation) -> Option<String> {
     (!table.pending).then(|| time(ended.fold(0.0, f64::max)))
 }
 
-fn asks(table: &TableExplanation) -> Vec<AskRow> {
+fn asks(table: &TableExplanation, transcribed: &[(&str, ProductType)]) -> Vec<AskRow> {
     let seated = table.seats.iter().filter(|seat| seat.seated);
     let ask = |seat: &SeatExplanation| AskRow {
         partner: seat.partner.clone(),
@@ -173,6 +182,7 @@ fn asks(table: &TableExplanation) -> Vec<AskRow> {
         took: seat.ended_after_ms.map(|took| time(took as f64)),
         about: seat.about.clone(),
         cause: seat.cause.clone(),
+        transcript: transcribed.contains(&(&seat.partner, seat.product_type)),
     };
     seated.map(ask).collect()
 }

@@ -1,0 +1,82 @@
+//! `GET`, `POST /rateTables/{uuid}/transcript`: what `offerd transcript` calls.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::App;
+use super::audit::audit;
+use super::command::{ORDER_BYTES, blocking, order, unavailable};
+use crate::hindsight::transcript::{TableTranscript, of_table};
+use crate::web::{Context, Failure, Reply};
+
+/// Longest reason, letters.
+const REASON_CHARS: usize = 200;
+
+/// What is to be seen whole, and why.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reveal {
+    /// Only this partner's, by its key.
+    pub partner: Option<String>,
+    /// Why, for the audit log.
+    pub reason: String,
+}
+
+pub(super) async fn redacted(context: Context<App>) -> Result<Reply, Failure> {
+    let uuid = context.params.uuid("uuid")?;
+    Reply::json(&found(&context.app, uuid, None, false).await?)
+}
+
+pub(super) async fn reveal(mut context: Context<App>) -> Result<Reply, Failure> {
+    let uuid = context.params.uuid("uuid")?;
+    let Reveal { partner, reason } = order(&mut context, ORDER_BYTES).await?;
+    let reason = reason_given(&reason)?;
+    let transcript = found(&context.app, uuid, partner, true).await?;
+    let partners = partners_of(&transcript);
+    let TableTranscript { rate_table, lead, .. } = transcript;
+    audit!(context, "transcript.reveal", %rate_table, %lead, partners, reason, "transcript revealed");
+    Reply::json(&transcript)
+}
+
+/// A reason that says something.
+///
+/// # Errors
+/// That it does not.
+pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
+    let reason = reason.trim();
+    if reason.is_empty() || reason.chars().count() > REASON_CHARS {
+        let message = format!("must say why it is to be seen, in at most {REASON_CHARS} letters");
+        return Err(Failure::bad_attribute("reason", message));
+    }
+    Ok(reason)
+}
+
+/// Whose transcripts they are, each once.
+pub(super) fn partners_of(transcript: &TableTranscript) -> String {
+    let mut partners: Vec<&str> = transcript.asks.iter().map(|ask| &ask.partner[..]).collect();
+    partners.dedup();
+    partners.join(", ")
+}
+
+/// The transcripts of a table, which are looked for on a thread that may block.
+///
+/// # Errors
+/// That there is no such table, or that it cannot be read.
+pub(super) async fn found(
+    app: &Arc<App>,
+    uuid: Uuid,
+    partner: Option<String>,
+    whole: bool,
+) -> Result<TableTranscript, Failure> {
+    let engine = Arc::clone(&app.engine);
+    let look = move || {
+        let configuration = engine.configuration();
+        let kept = configuration.rules.transcripts.kept;
+        of_table(&engine.records, &configuration.book, uuid, (partner.as_deref(), whole), kept)
+    };
+    let found = blocking("transcripts could not be read", look).await?;
+    let found = found.map_err(|_| unavailable("the store cannot be read; the log tells why".to_owned()))?;
+    found.ok_or_else(|| Failure::unknown_uuid("Rate table", uuid))
+}

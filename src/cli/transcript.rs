@@ -1,0 +1,113 @@
+//! `offerd transcript UUID`: what partners were sent about a lead and what came back.
+
+use std::path::Path;
+
+use clap::Args;
+use hyper::Method;
+use uuid::Uuid;
+
+use super::admin_client::AdminClient;
+use super::trouble::Trouble;
+use super::{page, progress, values};
+use crate::admin::transcripts::Reveal;
+use crate::hindsight::transcript::TableTranscript;
+use crate::rate_table::transcript::CalledBy;
+use crate::records::shown_transcript::{AskTranscript, ShownCall, ShownMessage};
+
+/// `offerd transcript`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  offerd transcript 01a1fcce-e71a-773e-b126-2445db4ef9dc
+  offerd transcript 01a1fcce-e71a-773e-b126-2445db4ef9dc --partner cedar --json
+  offerd transcript 01a1fcce-e71a-773e-b126-2445db4ef9dc --partner cedar --reveal --reason 'dispute 4711'
+
+There is one of each ask of a partner whose file says `transcripts = true`, for as long as `transcripts.kept` says. Secrets are never
+in it. What may tell of a person is masked, but with --reveal, and that it was seen stands in the audit log.")]
+pub struct Arguments {
+    /// The rate table, or an offer of it
+    #[arg(value_parser = values::uuid)]
+    uuid: Uuid,
+    /// Only this partner, by its key
+    #[arg(long, value_name = "KEY")]
+    partner: Option<String>,
+    /// Whole, with what tells of a person
+    #[arg(long, requires = "reason")]
+    reveal: bool,
+    /// Why, for the audit log
+    #[arg(long, value_name = "TEXT", requires = "reveal")]
+    reason: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `offerd transcript`.
+pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+    let admin = AdminClient::find_with_partners(&super::settings(config)?).await?;
+    let waiting = progress::waiting("reading");
+    let Arguments { uuid, partner, reason, .. } = arguments;
+    let path = format!("/rateTables/{uuid}/transcript");
+    let found: Option<TableTranscript> = admin.find_one(Method::GET, &path).await?;
+    let Some(mut transcript) = found else {
+        return Err(Trouble::Other(format!(
+            "no rate table or offer has the uuid {uuid}, or its lead is erased; `explain` tells the uuids of a lead's rate tables"
+        )));
+    };
+    transcript.asks.retain(|ask| partner.as_ref().is_none_or(|partner| *partner == ask.partner));
+    if transcript.asks.is_empty() {
+        return Err(Trouble::Other(
+            "nothing is kept of it: no such partner was asked, its file does not say `transcripts = true`, or it was longer ago \
+             than `transcripts.kept`"
+                .to_owned(),
+        ));
+    }
+    if let Some(reason) = reason {
+        let order = Reveal { partner: partner.clone(), reason: reason.clone() };
+        transcript = admin.post(&path, &order).await?;
+    }
+    drop(waiting);
+    admin.close()?;
+    match arguments.json {
+        true => page::print_json(&transcript)?,
+        false => transcript.asks.iter().for_each(print),
+    }
+    Ok(())
+}
+
+fn print(ask: &AskTranscript) {
+    let AskTranscript { partner, product_type, written_at, calls, left_out } = ask;
+    page::print(format!("{partner}, {product_type}, written {written_at}"));
+    calls.iter().for_each(|call| page::print(told(call)));
+    if *left_out > 0 {
+        page::print(format!("  {left_out} more calls are not kept\n"));
+    }
+}
+
+fn told(call: &ShownCall) -> String {
+    let by = match call.by {
+        CalledBy::Offerd => "",
+        CalledBy::Partner => ", by the partner",
+        CalledBy::PartnerLate => ", by the partner, when the ask had ended",
+    };
+    let step = call.step.as_ref().map(|step| format!(", {step}")).unwrap_or_default();
+    let end = match (call.status, &call.failure) {
+        (Some(status), _) => status.to_string(),
+        (None, Some(failure)) => failure.clone(),
+        (None, None) => "taken".to_owned(),
+    };
+    let ShownCall { at, method, url, took_ms, .. } = call;
+    let mut text = format!("\n  {method} {url}{by}{step}\n  {at}, {end} after {took_ms} ms\n");
+    text.push_str(&message('>', &call.sent));
+    text.push_str(&call.came.as_ref().map(|came| message('<', came)).unwrap_or_default());
+    text
+}
+
+fn message(mark: char, message: &ShownMessage) -> String {
+    let ShownMessage { headers, body, bytes, cut } = message;
+    let headers =
+        headers.iter().map(|(name, value)| format!("{name}: {}", value.as_deref().unwrap_or("•••")));
+    let cut = cut.then(|| format!("… cut: {bytes} bytes in all"));
+    let lines = headers.chain(body.lines().map(str::to_owned)).chain(cut);
+    lines.map(|line| format!("  {mark} {line}\n")).collect()
+}

@@ -1,0 +1,66 @@
+//! What partners were sent about a lead and what came back, where their file wants that kept: for everybody who operates the daemon with
+//! what tells of a person masked ([`redaction`]), and whole for who says why, which the audit log then tells.
+
+mod redaction;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use self::redaction::Redaction;
+use crate::partners::{Book, Seat};
+use crate::records::shown_transcript::AskTranscript;
+use crate::records::transcripts;
+use crate::records::{Records, Unavailable, reading};
+
+/// The transcripts of a rate table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TableTranscript {
+    /// The rate table.
+    pub rate_table: Uuid,
+    /// Its lead.
+    pub lead: Uuid,
+    /// Whether it is whole; else what tells of a person is masked.
+    pub whole: bool,
+    /// The asks of which there are any, in the order of the seats; one that a restart has begun anew has several.
+    pub asks: Vec<AskTranscript>,
+}
+
+/// The transcripts of a rate table, by its uuid or that of an offer; all, or those of a `partner`. `None` when there is no such table,
+/// or its lead is erased. `whole`, or with what tells of a person masked.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a record cannot be read.
+pub fn of_table(
+    records: &Records,
+    book: &Book,
+    uuid: Uuid,
+    (partner, whole): (Option<&str>, bool),
+    kept: Duration,
+) -> Result<Option<TableTranscript>, Unavailable> {
+    let offer = reading::offer(records, uuid)?;
+    let uuid = offer.map_or(uuid, |(table, _)| table);
+    let Some(table) = reading::table(records, uuid)? else { return Ok(None) };
+    let lead = table.head().lead;
+    let Some(record) = reading::lead(&records.store, lead)? else { return Ok(None) };
+    let mut asks = Vec::new();
+    for kept in transcripts::of_table(&records.store, uuid, kept)? {
+        let Some(seat) = table.seats().get(usize::from(kept.seat)) else { continue };
+        if partner.is_some_and(|partner| partner != seat.key) {
+            continue;
+        }
+        let mut ask = AskTranscript::of(seat.key.clone(), seat.product_type, kept);
+        if !whole {
+            let of_seat = |known: &&Arc<Seat>| {
+                known.identity.key == seat.key && known.product_type == seat.product_type
+            };
+            let source = book.seats().iter().find(of_seat).and_then(|seat| seat.http.as_ref());
+            Redaction::of(&record.lead, source).redact(&mut ask);
+        }
+        asks.push(ask);
+    }
+    Ok(Some(TableTranscript { rate_table: uuid, lead, whole, asks }))
+}

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use crate::rate_table::bids::Bids;
+use crate::rate_table::bids::{Bids, Place};
 
 /// One round of bids; cheap to clone.
 #[derive(Debug, Clone)]
@@ -67,9 +67,9 @@ impl Bidding {
 }
 
 impl Bidder {
-    /// Bids, and waits until the bidding is over, until then at the latest. How many bids stand before this one; `None` when it came
-    /// after the bidding was over.
-    pub async fn bid(mut self, dollars: f64, until: Instant) -> Option<usize> {
+    /// Bids, and waits until the bidding is over, until then at the latest. Where this one stands; `None` when it came after the
+    /// bidding was over.
+    pub async fn bid(mut self, dollars: f64, until: Instant) -> Option<Place> {
         self.has_bid = true;
         self.bidding.leave(Some((self.seat, dollars)));
         let mut over = self.bidding.over.subscribe();
@@ -77,7 +77,7 @@ impl Bidder {
         let _ = timeout_at(until, over.wait_for(|over| *over)).await;
         let round = self.bidding.round();
         self.bidding.over.send_replace(true);
-        round.bids.before(self.seat)
+        round.bids.place(self.seat)
     }
 
     /// Bids without waiting for anybody.
@@ -103,6 +103,10 @@ mod tests {
 
     use super::*;
 
+    fn behind(higher: usize) -> Place {
+        Place { higher, equal: 0 }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn who_bids_waits_for_all_and_is_told_where_it_stands() {
         let bidding = Bidding::default();
@@ -114,7 +118,7 @@ mod tests {
         };
         let begun = Instant::now();
         let (low, high, ()) = tokio::join!(low.bid(4.0, until), high.bid(9.5, until), withdrawing);
-        assert_eq!((low, high, begun.elapsed().as_secs()), (Some(1), Some(0), 3));
+        assert_eq!((low, high, begun.elapsed().as_secs()), (Some(behind(1)), Some(behind(0)), 3));
     }
 
     #[tokio::test(start_paused = true)]
@@ -122,7 +126,8 @@ mod tests {
         let bidding = Bidding::default();
         bidding.was_chosen(1);
         let later = bidding.join(0);
-        assert_eq!(later.bid(1e6, Instant::now() + Duration::from_secs(1)).await, Some(1));
+        let place = later.bid(1e6, Instant::now() + Duration::from_secs(1)).await;
+        assert_eq!(place, Some(behind(1)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -133,6 +138,6 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(2 * nth as u64)).await;
             bidder.bid(nth as f64, Instant::now() + Duration::from_secs(3)).await
         });
-        assert_eq!(join_all(bids).await, [Some(1), Some(0), None]);
+        assert_eq!(join_all(bids).await, [Some(behind(1)), Some(behind(0)), None]);
     }
 }

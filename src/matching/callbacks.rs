@@ -1,7 +1,7 @@
 //! Partners that answer by calling us: where each ask that waits for that is found, until it has been answered or has ended.
 //!
-//! The address of an ask is its own, unguessable, and taken once. It is there from when the ask begins, since a partner may call before
-//! its own answer to the ask has come.
+//! The address of an ask is its own, unguessable, and taken once: by a call that can be read, so that a partner whose call could not may
+//! call again. It is there from when the ask begins, since a partner may call before its own answer to the ask has come.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use hyper::HeaderMap;
 use metrics::counter;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 use uuid::Uuid;
 
@@ -31,7 +31,7 @@ type Waiting = Mutex<HashMap<Uuid, Expected>>;
 struct Expected {
     seat: Arc<Seat>,
     /// `None` once it has been taken.
-    taker: Option<oneshot::Sender<Delivered>>,
+    taker: Option<mpsc::Sender<Delivered>>,
 }
 
 /// What a partner has called us with, a person's data.
@@ -50,14 +50,39 @@ impl std::fmt::Debug for Called {
     }
 }
 
-/// A call, and whom to tell when it is on the disk.
-type Delivered = (Called, oneshot::Sender<()>);
+/// A call, and whom to tell what has become of it.
+type Delivered = (Called, oneshot::Sender<Heed>);
+
+/// What an ask makes of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heed {
+    /// It is the answer, and on the disk.
+    Taken,
+    /// It says that the partner is still at work.
+    Waits,
+    /// It cannot be read.
+    Unreadable {
+        /// Why, as the partner is told: by the paths of its file, without what was called.
+        told: String,
+        /// The same with the place in the partner's file.
+        located: String,
+    },
+}
 
 /// What becomes of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Delivery {
-    /// It is the answer.
+    /// It was taken in.
     Taken,
+    /// It cannot be read, as [`Heed::Unreadable`] says; the ask of the seat goes on.
+    Unreadable {
+        /// Who has called.
+        seat: Arc<Seat>,
+        /// Why, as the partner is told.
+        told: String,
+        /// Why, with the place in its file.
+        located: String,
+    },
     /// It is not signed as the partner's file wants it.
     Unsigned,
     /// It has been called before.
@@ -72,7 +97,7 @@ pub struct Callback {
     id: Uuid,
     waiting: Arc<Waiting>,
     url: String,
-    called: Option<oneshot::Receiver<Delivered>>,
+    called: Option<mpsc::Receiver<Delivered>>,
 }
 
 impl Callbacks {
@@ -83,7 +108,7 @@ impl Callbacks {
 
     /// An ask of a seat waits under an id.
     pub fn expect(&self, id: Uuid, seat: &Arc<Seat>) -> Callback {
-        let (taker, called) = oneshot::channel();
+        let (taker, called) = mpsc::channel(1);
         lock(&self.waiting).insert(id, Expected { seat: Arc::clone(seat), taker: Some(taker) });
         let url = format!("{}/callbacks/{id}", self.base_url);
         Callback { id, waiting: Arc::clone(&self.waiting), url, called: Some(called) }
@@ -91,13 +116,10 @@ impl Callbacks {
 
     /// Gives a call to who waits under an id. Once it is taken it is on the disk.
     pub async fn deliver(&self, id: Uuid, called: Called) -> Delivery {
-        let delivery = match self.delivered(id, called) {
-            // An ask that ends before that has not taken it.
-            Ok(written) => written.await.map_or(Delivery::Nobody, |()| Delivery::Taken),
-            Err(delivery) => delivery,
-        };
-        let result = match delivery {
+        let delivery = self.delivered(id, called).await;
+        let result = match &delivery {
             Delivery::Taken => "taken",
+            Delivery::Unreadable { .. } => "unreadable",
             Delivery::Unsigned => "unsigned",
             Delivery::Again => "again",
             Delivery::Nobody => "nobody",
@@ -106,9 +128,10 @@ impl Callbacks {
         delivery
     }
 
-    fn delivered(&self, id: Uuid, called: Called) -> Result<oneshot::Receiver<()>, Delivery> {
-        let expected = lock(&self.waiting).get(&id).map(|expected| Arc::clone(&expected.seat));
-        let seat = expected.ok_or(Delivery::Nobody)?;
+    async fn delivered(&self, id: Uuid, called: Called) -> Delivery {
+        let Some(seat) = lock(&self.waiting).get(&id).map(|expected| Arc::clone(&expected.seat)) else {
+            return Delivery::Nobody;
+        };
         // Mappings run without the lock.
         if !seat.http.as_ref().is_some_and(|source| source.is_signed(&called.headers, &called.body)) {
             warn!(
@@ -116,15 +139,22 @@ impl Callbacks {
                 product_type = seat.product_type.as_str(),
                 "a call that is not signed as the partner's file wants it was refused: a stranger's, or the key has changed"
             );
-            return Err(Delivery::Unsigned);
+            return Delivery::Unsigned;
         }
-        let mut waiting = lock(&self.waiting);
-        let expected = waiting.get_mut(&id).ok_or(Delivery::Nobody)?;
-        let taker = expected.taker.take().ok_or(Delivery::Again)?;
-        let (written, when_written) = oneshot::channel();
-        // An ask that is gone has ended.
-        taker.send((called, written)).map_err(|_| Delivery::Nobody)?;
-        Ok(when_written)
+        let taker = match lock(&self.waiting).get(&id) {
+            Some(Expected { taker: Some(taker), .. }) => taker.clone(),
+            Some(_) => return Delivery::Again,
+            None => return Delivery::Nobody,
+        };
+        let (heed, heeded) = oneshot::channel();
+        // Calls of one ask are read one after the other. One that is taken, or has ended, hears no more.
+        let heard = taker.send((called, heed)).await.is_ok();
+        match heeded.await.ok().filter(|_| heard) {
+            Some(Heed::Taken | Heed::Waits) => Delivery::Taken,
+            Some(Heed::Unreadable { told, located }) => Delivery::Unreadable { seat, told, located },
+            None if lock(&self.waiting).contains_key(&id) => Delivery::Again,
+            None => Delivery::Nobody,
+        }
     }
 }
 
@@ -134,11 +164,17 @@ impl Callback {
         &self.url
     }
 
-    /// Waits for the call, and who is to be told when it is on the disk. It comes once.
-    pub async fn called(&mut self) -> Option<(Called, oneshot::Sender<()>)> {
-        let called = self.called.as_mut()?.await.ok();
+    /// Waits for a call, and who is to be told what becomes of it; `None` once it is [closed](Self::close).
+    pub async fn called(&mut self) -> Option<(Called, oneshot::Sender<Heed>)> {
+        self.called.as_mut()?.recv().await
+    }
+
+    /// A call was taken, so that no other will be.
+    pub fn close(&mut self) {
+        if let Some(expected) = lock(&self.waiting).get_mut(&self.id) {
+            expected.taker = None;
+        }
         self.called = None;
-        called
     }
 }
 

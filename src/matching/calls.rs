@@ -1,23 +1,25 @@
-//! What an ask of several calls needs beside its question: what is on the disk of them, and its part in the bidding.
+//! What an ask of several calls needs beside its question: what is on the disk of them, its part in the bidding, and what the partner
+//! calls us with.
 
 use std::fmt;
 
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::bidding::Bidder;
 use super::call_journal::{CallJournal, TakenUp};
-use super::callbacks::{Callback, Called};
+use super::callbacks::{Callback, Called, Heed};
 use super::partner_clients::Trouble;
 use super::transcripts::Recorder;
 use crate::partners::http::{Awaited, Exchange, HttpSource, Post};
+use crate::rate_table::bids::{Place, in_words};
 use crate::rate_table::call_record::Heard;
 use crate::rate_table::outcome::NoOfferReason;
 use crate::rate_table::transcript::CalledBy;
 use crate::wire::{Phases, Reply};
 
-/// The calls of one ask. One that is only tried has neither.
+/// The calls of one ask. One that is only tried has none of it.
 #[derive(Default)]
 pub struct Calls {
     /// What is on the disk of them.
@@ -28,6 +30,20 @@ pub struct Calls {
     pub callback: Option<Callback>,
     /// Keeps what is sent and what comes back.
     pub transcript: Option<Recorder>,
+    /// Whether the partner is paused from the command line.
+    pub is_paused: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+    /// Why the partner's last call could not be read.
+    pub unreadable: Option<String>,
+}
+
+/// What a partner's call says.
+pub(super) enum Says {
+    /// What the ask waits for.
+    Answer,
+    /// That it is still at work.
+    Wait,
+    /// Nothing that can be read: why, as the partner and as the log is told.
+    Nothing(String, String),
 }
 
 impl Calls {
@@ -43,7 +59,7 @@ impl Calls {
         }
     }
 
-    /// Waits for the partner's call; `None` when it is time to ask, or no call can come any more.
+    /// Waits for a call of the partner's that `says` its answer; `None` when it is time to ask.
     ///
     /// # Errors
     /// That the time for it has run out.
@@ -52,6 +68,7 @@ impl Calls {
         (exchange, step): (&Exchange, Option<&str>),
         awaited: Awaited,
         deadline: Instant,
+        says: impl AsyncFn(&Reply) -> Says,
     ) -> Result<Option<Reply>, Trouble> {
         if let Some(heard) = self.journal.as_mut().and_then(CallJournal::take_heard) {
             return Ok(Some(self.heard(step, heard)));
@@ -60,27 +77,46 @@ impl Calls {
             Awaited::Call => deadline,
             Awaited::CallOrAsk(every) => deadline.min(Instant::now() + every),
         };
-        let called = async {
-            match &mut self.callback {
-                Some(callback) => callback.called().await,
-                None => None,
+        loop {
+            let called = async {
+                match &mut self.callback {
+                    Some(callback) => callback.called().await,
+                    None => None,
+                }
+            };
+            match timeout_at(until, called).await {
+                Ok(Some((called, heed))) => {
+                    let heard = heard(called);
+                    let reply = self.heard(step, heard.clone());
+                    match says(&reply).await {
+                        Says::Answer => {
+                            self.write(exchange, false, Some(heard), deadline).await?;
+                            self.callback.iter_mut().for_each(Callback::close);
+                            // Who has hung up calls again, and is told that it was taken.
+                            let _ = heed.send(Heed::Taken);
+                            return Ok(Some(reply));
+                        }
+                        Says::Wait => drop(heed.send(Heed::Waits)),
+                        Says::Nothing(told, located) => {
+                            drop(heed.send(Heed::Unreadable { told, located: located.clone() }));
+                            self.unreadable = Some(located);
+                        }
+                    }
+                }
+                // Nobody can call any more: an ask that is only tried has no address.
+                Ok(None) if awaited == Awaited::Call => return Err(Trouble::NotCalled),
+                Ok(None) => sleep_until(until).await,
+                Err(_) if until == deadline => return Err(Trouble::NotCalled),
+                Err(_) => return Ok(None),
             }
-        };
-        match timeout_at(until, called).await {
-            Ok(Some((Called { headers, body }, written))) => {
-                let texts = headers
-                    .iter()
-                    .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
-                let heard = Heard { headers: texts.collect(), body: body.to_vec() };
-                self.write(exchange, false, Some(heard.clone()), deadline).await?;
-                // Who has hung up calls again, and is told that it was taken.
-                let _ = written.send(());
-                Ok(Some(self.heard(step, heard)))
-            }
-            // Nobody can call any more: an ask that is only tried has no address.
-            Ok(None) if awaited == Awaited::Call => Err(Trouble::NotCalled),
-            Err(_) if until == deadline => Err(Trouble::NotCalled),
-            Ok(None) | Err(_) => Ok(None),
+        }
+    }
+
+    /// Why an ask has come to nothing: where its time ran out, that what the partner called with could not be read.
+    pub(super) fn cause(&mut self, trouble: Trouble) -> Trouble {
+        match self.unreadable.take() {
+            Some(located) if trouble.is_timeout() => Trouble::Answer(located),
+            _ => trouble,
         }
     }
 
@@ -96,14 +132,22 @@ impl Calls {
     /// Has it on the disk how far they are, and whether the call that they have come to is about to be `sent`.
     ///
     /// # Errors
-    /// That it is not, so that nothing may be sent.
+    /// That it is not, or that the partner is paused, so that nothing may be sent.
     pub(super) async fn note(
         &self,
         exchange: &Exchange,
         sent: bool,
         deadline: Instant,
     ) -> Result<(), Trouble> {
-        self.write(exchange, sent, None, deadline).await
+        self.write(exchange, sent, None, deadline).await?;
+        if sent { self.go_on_unless_paused() } else { Ok(()) }
+    }
+
+    fn go_on_unless_paused(&self) -> Result<(), Trouble> {
+        if !self.is_paused.as_ref().is_some_and(|is_paused| is_paused()) {
+            return Ok(());
+        }
+        Err(Trouble::NotSent(NoOfferReason::Paused, "it was paused from the command line".to_owned()))
     }
 
     async fn write(
@@ -126,8 +170,11 @@ impl Calls {
     /// That it is not, and why.
     pub(super) async fn choose(&mut self, post: Post, bid: f64, deadline: Instant) -> Result<(), Trouble> {
         let Post { floor, best, wait } = post;
+        // Who is paused leaves its place to others.
+        self.go_on_unless_paused()?;
+        let its_bid = in_words(bid);
         if bid < floor {
-            let cause = format!("its bid of ${bid:.2} is below its floor of ${floor:.2}");
+            let cause = format!("{its_bid} is below its floor of ${floor:.2}");
             return Err(Trouble::NotSent(NoOfferReason::BelowFloor, cause));
         }
         let Some(bidder) = self.bidder.take() else { return Ok(()) };
@@ -138,17 +185,31 @@ impl Calls {
         let now = Instant::now();
         let patience = wait.unwrap_or_else(|| deadline.saturating_duration_since(now) / 2);
         let cause = match bidder.bid(bid, deadline.min(now + patience)).await {
-            Some(before) if before < best => return Ok(()),
-            Some(before) => {
-                format!(
-                    "its bid of ${bid:.2} is number {} of the bids, and the best {best} are sent the lead",
-                    before + 1
-                )
-            }
-            None => format!("its bid of ${bid:.2} came when it was decided who is sent the lead"),
+            Some(place) if place.before() < best => return Ok(()),
+            Some(place) => format!("{its_bid} {}", not_among(place, best)),
+            None => format!("{its_bid} came when it was decided who is sent the lead"),
         };
         Err(Trouble::NotSent(NoOfferReason::Outbid, cause))
     }
+}
+
+/// That a bid at a place is not among the best.
+fn not_among(place: Place, best: usize) -> String {
+    let number = place.before() + 1;
+    let equal = match place.equal {
+        0 => String::new(),
+        equal => format!(", behind {equal} of the same height that stood before it at the table"),
+    };
+    match best {
+        1 => format!("is number {number} of the bids{equal}, and only the best is sent the lead"),
+        best => format!("is number {number} of the bids{equal}, and only the best {best} are sent the lead"),
+    }
+}
+
+fn heard(Called { headers, body }: Called) -> Heard {
+    let texts =
+        headers.iter().filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+    Heard { headers: texts.collect(), body: body.to_vec() }
 }
 
 /// A partner's call as an answer.

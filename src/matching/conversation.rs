@@ -6,8 +6,8 @@ use hyper::StatusCode;
 use hyper::header::AUTHORIZATION;
 use tokio::time::{Instant, sleep_until};
 
-use super::calls::Calls;
-use super::late_asks::LateReader;
+use super::calls::{Calls, Says};
+use super::late_asks::AnswerReader;
 use super::partner_clients::{PartnerClient, Rendered, Trouble};
 use super::question::Question;
 use crate::partners::catalog::CatalogOffer;
@@ -22,8 +22,8 @@ pub(super) struct Conversation<'a> {
     pub(super) question: &'a Question,
     pub(super) trace: Option<&'a TraceContext>,
     pub(super) deadline: Instant,
-    /// Reads an answer that comes too late, where somebody wants to know of it.
-    pub(super) late: Option<&'a LateReader>,
+    /// Reads what comes too late, or by a call of the partner's; `None` where an ask is only tried.
+    pub(super) reader: Option<&'a AnswerReader>,
 }
 
 impl Conversation<'_> {
@@ -40,9 +40,8 @@ impl Conversation<'_> {
         let mut exchange = taken_up.unwrap_or_default();
         calls.callback.iter().for_each(|callback| exchange.call_back_at(callback.url()));
         loop {
-            let Some(reply) = self.answer(&exchange, rendered.take(), &mut calls).await? else {
-                return Ok(None);
-            };
+            let answer = self.answer(&exchange, rendered.take(), &mut calls).await;
+            let Some(reply) = answer.map_err(|trouble| calls.cause(trouble))? else { return Ok(None) };
             seen(&exchange, &reply);
             let (once, awaited) = (self.source.is_once(&exchange), self.source.awaited(&exchange));
             let next = self.source.take(&mut exchange, received(&reply), self.question.given());
@@ -73,9 +72,13 @@ impl Conversation<'_> {
         rendered: Option<Rendered>,
         calls: &mut Calls,
     ) -> Result<Option<Reply>, Trouble> {
+        let says = async |reply: &Reply| match self.reader {
+            Some(reader) => reader.heed(exchange, reply).await,
+            None => Says::Answer,
+        };
         if let Some(awaited) = self.source.awaited(exchange)
             && let Some(called) =
-                calls.called((exchange, self.source.step_key(exchange)), awaited, self.deadline).await?
+                calls.called((exchange, self.source.step_key(exchange)), awaited, self.deadline, says).await?
         {
             return Ok(Some(called));
         }
@@ -94,7 +97,7 @@ impl Conversation<'_> {
         }
         let wired = &self.client.wired;
         let sent = std::time::Instant::now();
-        let late = || self.late.map(|reader| wired.late.ear(reader.clone(), exchange.clone()));
+        let late = || self.reader.map(|reader| wired.late.ear(reader.clone(), exchange.clone()));
         let kept = calls.transcript.as_mut().map(|transcript| (transcript, request.clone()));
         let reply = self.client.send(request, once, self.deadline, late).await;
         if let Some((transcript, request)) = kept {

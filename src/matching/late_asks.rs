@@ -5,18 +5,21 @@
 //! over reloads that leave its wire alone. A restart forgets them.
 
 use std::collections::VecDeque;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::Utc;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::Instant;
 
 use super::ask_statistics::micros;
 use super::ask_statistics::survival::{Observed, Seen};
+use super::calls::Says;
+use super::partner_clients::LONG_ANSWER;
 use super::question::Question;
 use crate::partners::Seat;
 use crate::partners::catalog::CatalogOffer;
-use crate::partners::http::{Answered, Exchange, Next, Received};
+use crate::partners::http::{Answered, Exchange, MappingError, Next, Reading, Received};
 use crate::wire::{CallError, LateEar, Reply};
 
 /// Asks that are kept of a seat, the last ones.
@@ -48,9 +51,9 @@ impl LateAsk {
 #[derive(Debug, Clone, Default)]
 pub struct LateAsks(Arc<Mutex<VecDeque<LateAsk>>>);
 
-/// What a late answer is read with.
+/// What an answer is read with before, or when, nobody takes it in: a late one, and one that the partner calls us with.
 #[derive(Clone)]
-pub struct LateReader {
+pub struct AnswerReader {
     /// Who was asked.
     seat: Arc<Seat>,
     /// Its offers that fit the lead, by position.
@@ -70,7 +73,7 @@ impl LateAsks {
     }
 
     /// Hears of an ask whose calls were as far as `exchange`.
-    pub fn ear(&self, reader: LateReader, mut exchange: Exchange) -> LateEar {
+    pub fn ear(&self, reader: AnswerReader, mut exchange: Exchange) -> LateEar {
         let asks = self.clone();
         Box::new(move |came| {
             let elapsed_us = micros(reader.begun.elapsed());
@@ -98,7 +101,7 @@ impl LateAsks {
     }
 }
 
-impl LateReader {
+impl AnswerReader {
     /// Of an ask that begins now.
     pub fn new(seat: &Arc<Seat>, offers: &[usize], question: &Arc<Question>, deadline: Instant) -> Self {
         let (seat, question) = (Arc::clone(seat), Arc::clone(question));
@@ -106,25 +109,63 @@ impl LateReader {
     }
 
     fn end(&self, exchange: &mut Exchange, came: Option<Result<Reply, CallError>>) -> Seen {
-        let (Some(came), Some(source)) = (came, &self.seat.http) else { return Seen::Nothing };
+        let Some(came) = came else { return Seen::Nothing };
         let Ok(reply) = came else { return Seen::Failed };
+        match self.reading(exchange, &reply).map(|reading| reading.map(|reading| reading.answered)) {
+            // There would have been more calls, which nobody makes.
+            Ok(None) => Seen::Nothing,
+            Ok(Some(Answered::Offers(quotes))) if !quotes.is_empty() => Seen::Offered,
+            Ok(Some(Answered::Offers(_) | Answered::Declined(_))) => Seen::Declined,
+            Ok(Some(Answered::Failed(_))) | Err(_) => Seen::Failed,
+        }
+    }
+
+    /// What an answer says; `None` where it is not the last.
+    fn reading(&self, exchange: &mut Exchange, reply: &Reply) -> Result<Option<Reading>, MappingError> {
+        let Some(source) = &self.seat.http else { return Ok(None) };
         let received = || Received { status: reply.status, headers: &reply.headers, body: &reply.body };
         let given = self.question.given();
-        let reading = match source.take(exchange, received(), given) {
-            Ok(Next::Ended(reading)) => Ok(reading),
-            // There would have been more calls, which nobody makes.
-            Ok(Next::Call | Next::Again(_) | Next::Bid(_)) => return Seen::Nothing,
-            Ok(Next::Read) => {
+        match source.take(exchange, received(), given)? {
+            Next::Ended(reading) => Ok(Some(reading)),
+            Next::Call | Next::Again(_) | Next::Bid(_) => Ok(None),
+            Next::Read => {
                 let offers: Vec<&CatalogOffer> =
                     self.offers.iter().map(|offer| &self.seat.offers[*offer]).collect();
-                source.answer(exchange, received(), given, &self.question.facts(), &offers)
+                source.answer(exchange, received(), given, &self.question.facts(), &offers).map(Some)
             }
-            Err(fault) => Err(fault),
-        };
-        match reading.map(|reading| reading.answered) {
-            Ok(Answered::Offers(quotes)) if !quotes.is_empty() => Seen::Offered,
-            Ok(Answered::Offers(_) | Answered::Declined(_)) => Seen::Declined,
-            Ok(Answered::Failed(_)) | Err(_) => Seen::Failed,
+        }
+    }
+
+    /// What a partner's call says to calls that are as far as `exchange`. A long one is read aside.
+    pub(super) async fn heed(&self, exchange: &Exchange, reply: &Reply) -> Says {
+        let (mut exchange, reply) = (exchange.clone(), reply.clone());
+        if reply.body.len() <= LONG_ANSWER {
+            return self.says(&mut exchange, &reply);
+        }
+        let reader = self.clone();
+        let aside = spawn_blocking(move || reader.says(&mut exchange, &reply));
+        match aside.await.map_err(JoinError::try_into_panic) {
+            Ok(says) => says,
+            Err(Ok(panic)) => resume_unwind(panic),
+            // The process ends.
+            Err(Err(_)) => Says::Wait,
+        }
+    }
+
+    fn says(&self, exchange: &mut Exchange, reply: &Reply) -> Says {
+        let step = exchange.progress().step;
+        match self.reading(exchange, reply) {
+            Err(error) => {
+                let places = self.seat.http.as_ref().map(|source| &source.places);
+                let located = places.map_or_else(|| error.to_string(), |places| places.locate(&error));
+                Says::Nothing(error.to_string(), located)
+            }
+            Ok(Some(Reading { answered: Answered::Failed(cause), is_error: false, .. })) => {
+                Says::Nothing(cause.clone(), cause)
+            }
+            // It says only that the partner is still at work.
+            Ok(None) if exchange.progress().step == step => Says::Wait,
+            Ok(_) => Says::Answer,
         }
     }
 }

@@ -13,17 +13,14 @@ use crate::telemetry::metrics::LATE_ANSWERS;
 /// Most transcripts of a seat's ask, beyond which such a call is not kept.
 const KEPT_MAX: usize = 4;
 
-/// Whether an id was that of an ask of ours, which has ended; it is counted as a late answer then, and kept where the partner's file
-/// wants that.
+/// Counts a call whose ask of a table has ended, and keeps it where the partner's file wants that.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when that cannot be read.
-pub fn is_late(engine: &Engine, id: Uuid, called: &Called) -> Result<bool, Unavailable> {
-    let Some(table) = reading::table_of_callback(&engine.records, id)? else { return Ok(false) };
+/// [`Unavailable`], once reported, when what it is about cannot be read.
+pub fn note(engine: &Engine, table: Uuid, id: Uuid, called: &Called) -> Result<(), Unavailable> {
     counter!(LATE_ANSWERS).increment(1);
     info!(rate_table = %table, "a partner called back when its ask had ended");
-    keep(engine, table, id, called)?;
-    Ok(true)
+    keep(engine, table, id, called)
 }
 
 /// Keeps a call that is signed as it should be, of a partner whose file wants it kept.

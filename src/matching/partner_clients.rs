@@ -18,7 +18,7 @@ use super::call_facts::CallFacts;
 use super::calls::Calls;
 use super::conversation::Conversation;
 pub use super::conversation::Conversed;
-use super::late_asks::{LateAsk, LateAsks, LateReader};
+use super::late_asks::{AnswerReader, LateAsk, LateAsks};
 use super::question::Question;
 use super::token_cache::TokenCache;
 use super::told_offers;
@@ -30,6 +30,7 @@ use crate::partners::http::auth::BearerToken;
 use crate::partners::http::source::WireRules;
 use crate::partners::http::{Answered, Exchange, HttpRequest, HttpSource, MappingError, Reading, Secrets};
 use crate::partners::{Book, Quote, Seat};
+use crate::rate_table::bids::in_words;
 use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
 use crate::telemetry::traces::TraceContext;
@@ -42,7 +43,7 @@ use crate::wire::{
 const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
 
 /// An answer of more bytes is read aside: its mappings may take some milliseconds.
-const LONG_ANSWER: usize = 32 * 1024;
+pub(super) const LONG_ANSWER: usize = 32 * 1024;
 
 /// Who a client leads to.
 type SeatKey = (String, ProductType);
@@ -204,7 +205,7 @@ impl PartnerClient {
         deadline: Instant,
         seen: impl FnMut(&Exchange, &Reply),
     ) -> Result<Option<Conversed>, String> {
-        let conversed = Conversation { client: self, source, question, trace: None, deadline, late: None }
+        let conversed = Conversation { client: self, source, question, trace: None, deadline, reader: None }
             .come_to_an_end(None, Calls::default(), seen)
             .await;
         conversed.map_err(|trouble| trouble.outcome().1)
@@ -236,9 +237,9 @@ impl PartnerClient {
     ) -> Result<AskEnd, Trouble> {
         let Some(source) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
         let mut mapping = rendered.as_ref().map_or(Duration::ZERO, |rendered| rendered.took);
-        let reader = LateReader::new(seat, offers, question, deadline);
+        let reader = AnswerReader::new(seat, offers, question, deadline);
         let conversation =
-            Conversation { client: self, source, question, trace, deadline, late: Some(&reader) };
+            Conversation { client: self, source, question, trace, deadline, reader: Some(&reader) };
         let url = if question.asked.test { "sandbox_url" } else { "url" };
         facts.host = source.hosts.iter().find(|(key, _)| key.ends_with(url)).map(|(_, host)| host.clone());
         let begun = Instant::now();
@@ -275,11 +276,13 @@ impl PartnerClient {
             Answered::Declined(None) => Outcome::NoOffers(NoOfferReason::Declined),
             Answered::Failed(cause) => return Err(Trouble::Answer(cause)),
         };
-        Ok(match (told, bid) {
+        let is_sold = !outcome.quotes().is_empty();
+        let end = match (told, bid) {
             (None, None) => outcome.into(),
-            (None, Some(bid)) => outcome.because(format!("its bid of ${bid:.2} was taken")),
+            (None, Some(bid)) => outcome.because(format!("{} was taken", in_words(bid))),
             (Some(cause), _) => outcome.because(cause),
-        })
+        };
+        Ok(AskEnd { pays: bid.filter(|bid| is_sold && *bid > 0.0), ..end })
     }
 
     /// The token of the partner's authorization server, where it wants one.
@@ -407,6 +410,13 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
+    /// Whether nothing went wrong but that time ran out.
+    pub(super) fn is_timeout(&self) -> bool {
+        use CallError::{NoTime, TimedOut};
+        matches!(self, Self::NotCalled | Self::TimedOut | Self::Pending)
+            || matches!(self, Self::Call(TimedOut { .. } | NoTime))
+    }
+
     /// How the ask ends, and the cause in words.
     fn outcome(self) -> (Outcome, String) {
         match self {

@@ -36,10 +36,10 @@ struct State {
 }
 
 impl Replies {
-    /// A seat's ask begins, and will be replied to.
-    pub fn expect(&self, seat: usize, budget: Duration, trace: AskTrace) -> Reply {
+    /// A seat's ask begins, or goes on that began so long `before` a restart, and will be replied to within its budget.
+    pub fn expect(&self, seat: usize, (before, budget): (Duration, Duration), trace: AskTrace) -> Reply {
         self.state().outstanding += 1;
-        Reply { replies: self.clone(), seat, asked_at: Instant::now(), budget, trace: Some(trace) }
+        Reply { replies: self.clone(), seat, asked_at: Instant::now(), before, budget, trace: Some(trace) }
     }
 
     /// From now on somebody is, or nobody is any more, in a hurry for each reply.
@@ -89,6 +89,8 @@ pub struct Reply {
     replies: Replies,
     seat: usize,
     asked_at: Instant,
+    /// What of its time had passed before a restart.
+    before: Duration,
     budget: Duration,
     /// Taken when the reply is given.
     trace: Option<AskTrace>,
@@ -113,7 +115,7 @@ impl Reply {
         // Whoever replies keeps to the budget by itself; what our own code takes for it counts too.
         let is_late = elapsed > self.budget + GRACE && !end.outcome.is_failure();
         let end = match end {
-            AskEnd { outcome: Outcome::TimedOut, cause: None } => self.timed_out(),
+            AskEnd { outcome: Outcome::TimedOut, cause: None, .. } => self.timed_out(),
             _ if is_late => self.timed_out(),
             end => end,
         };
@@ -122,13 +124,15 @@ impl Reply {
         }
         trace.note("offerd.offers", end.outcome.quotes().len() as i64);
         trace.end(end.outcome.word(), !end.outcome.is_failure());
+        let elapsed = self.before + elapsed;
         self.replies.arrive(PartnerAnswered { seat: self.seat, end, at, elapsed });
     }
 }
 
 impl Reply {
     fn timed_out(&self) -> AskEnd {
-        Outcome::TimedOut.because(format!("no answer within {} ms", self.budget.as_millis()))
+        let whole = self.before + self.budget;
+        Outcome::TimedOut.because(format!("no answer within {} ms", whole.as_millis()))
     }
 }
 
@@ -187,7 +191,8 @@ mod tests {
 
     fn expected(replies: &Replies, seats: usize) -> Vec<Reply> {
         let trace = LeadTrace::default();
-        let expect = |seat| replies.expect(seat, Duration::from_secs(3), trace.ask("bank", "loan"));
+        let expect =
+            |seat| replies.expect(seat, (Duration::ZERO, Duration::from_secs(3)), trace.ask("bank", "loan"));
         (0..seats).map(expect).collect()
     }
 

@@ -149,11 +149,11 @@ impl Suppressed {
     pub fn told(&self) -> (&'static str, String) {
         match self {
             Self::Listed(name) => {
-                ("somebody who is on none of its suppression lists", format!("on `{name}`"))
+                ("a person on none of its suppression lists", format!("one who is on `{name}`"))
             }
             Self::Missing(name) => (
-                "its suppression lists",
-                format!("`{name}` is missing: `offerd suppressions add {name} FILE`"),
+                "every suppression list that its file names",
+                format!("no list `{name}`; `offerd suppressions add {name} FILE` makes it"),
             ),
         }
     }

@@ -10,12 +10,47 @@ impl Bids {
         self.0.push((seat, dollars));
     }
 
-    /// How many bids stand before that of a seat: the higher ones, and equal ones of seats before it; `None` when it has not bid.
-    pub fn before(&self, seat: usize) -> Option<usize> {
+    /// Where the bid of a seat stands; `None` when it has not bid.
+    pub fn place(&self, seat: usize) -> Option<Place> {
         let (_, own) = self.0.iter().find(|(bidder, _)| *bidder == seat)?;
-        let better = |(bidder, dollars): &&(usize, f64)| dollars > own || (dollars == own && *bidder < seat);
-        Some(self.0.iter().filter(better).count())
+        let count = |better: &dyn Fn(usize, f64) -> bool| {
+            self.0.iter().filter(|(bidder, dollars)| better(*bidder, *dollars)).count()
+        };
+        let higher = count(&|_, dollars| dollars > *own);
+        Some(Place { higher, equal: count(&|bidder, dollars| dollars == *own && bidder < seat) })
     }
+}
+
+/// A lead that a partner was sent and pays for by its bid.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sale {
+    /// Position of the seat.
+    pub seat: u16,
+    /// When it answered, Unix milliseconds.
+    pub at: i64,
+    /// What it pays, dollars.
+    pub dollars: f64,
+}
+
+/// Where a bid stands among others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    /// How many are higher.
+    pub higher: usize,
+    /// How many equal ones are of seats before it.
+    pub equal: usize,
+}
+
+impl Place {
+    /// How many bids stand before it.
+    pub fn before(self) -> usize {
+        self.higher + self.equal
+    }
+}
+
+/// A bid of so many dollars in words; who only says that it wants the lead names no price.
+pub fn in_words(dollars: f64) -> String {
+    if dollars == 0.0 { "its bid, without a price,".to_owned() } else { format!("its bid of ${dollars:.2}") }
 }
 
 #[cfg(test)]
@@ -31,14 +66,14 @@ mod tests {
             for (seat, dollars) in dollars.iter().enumerate().rev() {
                 bids.add(seat, f64::from(*dollars));
             }
-            let places: Vec<usize> = (0..dollars.len()).map(|seat| bids.before(seat).unwrap()).collect();
+            let places: Vec<usize> = (0..dollars.len()).map(|seat| bids.place(seat).unwrap().before()).collect();
             let mut sorted = places.clone();
             sorted.sort_unstable();
             prop_assert!(sorted.into_iter().eq(0..dollars.len()));
             for (one, other) in (0..dollars.len()).flat_map(|one| (0..dollars.len()).map(move |other| (one, other))) {
                 prop_assert!(dollars[one] <= dollars[other] || places[one] < places[other]);
             }
-            prop_assert_eq!(bids.before(dollars.len()), None);
+            prop_assert_eq!(bids.place(dollars.len()), None);
         }
     }
 }

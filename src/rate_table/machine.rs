@@ -12,6 +12,7 @@
 //! write has the answers of those who answer at once, since asking them sends nothing out. Who lives elsewhere is asked after it.
 
 use super::asks::Asks;
+use super::bids::Sale;
 use super::outcome::{AskEnd, NoOfferReason, Outcome};
 use super::progress::{Due, Event as Step, Progress, Standing};
 use super::record::{Answer, AnswerRecord, Ask};
@@ -90,6 +91,8 @@ pub struct Write {
     pub sequence: u16,
     /// The answers; none when only the asks have changed.
     pub record: AnswerRecord,
+    /// Those of the answers by which the lead is sold.
+    pub sales: Vec<Sale>,
     /// Who is asked, where that has changed.
     pub asks: Option<Asks>,
     /// Offers that the table had no numbers left for.
@@ -142,6 +145,8 @@ struct Seat {
     /// It is to be asked.
     due: bool,
     ask: Option<Ask>,
+    /// What it pays for the lead, dollars.
+    pays: Option<f64>,
 }
 
 impl Machine {
@@ -155,6 +160,7 @@ impl Machine {
             asked_before: sequence.is_some() && (is_asked(seat) || asks.is_released(seat)),
             due: is_asked(seat),
             ask: None,
+            pays: None,
         };
         let seats = at_once.into_iter().enumerate().map(seat).collect();
         Self {
@@ -203,6 +209,12 @@ impl Machine {
     /// When second look has asked a seat, Unix milliseconds.
     pub fn released_at(&self, seat: usize) -> Option<i64> {
         self.asks.released_at(seat)
+    }
+
+    /// When a seat was asked before a restart, Unix milliseconds; `None` for one that was not.
+    pub fn asked_before(&self, seat: usize) -> Option<i64> {
+        let at = self.asks.released_at(seat).unwrap_or(self.table.head().created_at);
+        self.seats[seat].asked_before.then_some(at)
     }
 
     /// The seats that limits have counted for a table that is not written yet.
@@ -301,8 +313,8 @@ impl Machine {
         if self.ahead.apply(Step::Ended { seat, offers }).is_err() {
             return;
         }
-        let AskEnd { outcome, cause } = end;
-        self.seats[seat].due = false;
+        let AskEnd { outcome, cause, pays } = end;
+        (self.seats[seat].due, self.seats[seat].pays) = (false, pays);
         self.arrived.push((Answer { seat: seat as u16, at, outcome, cause }, self.seats[seat].ask));
     }
 
@@ -349,10 +361,16 @@ impl Machine {
     fn begin_write(&mut self) {
         let (mut answers, asked): (Vec<Answer>, Vec<Option<Ask>>) = self.arrived.drain(..).unzip();
         let cut = self.table.cut_to_fit(&mut answers);
+        let sale = |answer: &Answer| {
+            let dollars = self.seats[usize::from(answer.seat)].pays?;
+            Some(Sale { seat: answer.seat, at: answer.at, dollars })
+        };
+        let sales = answers.iter().filter_map(sale).collect();
         self.in_flight = Some(Write {
             first: !self.is_written,
             sequence: self.sequence,
             record: AnswerRecord::new(answers, asked),
+            sales,
             asks: self.asks_changed.then(|| self.asks.clone()),
             cut,
             settles: self.ahead.settled(),

@@ -27,6 +27,8 @@ pub struct AskEnd {
     pub outcome: Outcome,
     /// Why it ended so.
     pub cause: Option<Cause>,
+    /// What the partner pays for the lead that it was sent, dollars, by its own bid.
+    pub pays: Option<f64>,
 }
 
 /// Why there are no offers although nothing went wrong. Stored by position: a new one goes behind the others.
@@ -46,8 +48,10 @@ pub enum NoOfferReason {
     HeldBack,
     /// It was not sent the lead: its bid was below its floor.
     BelowFloor,
-    /// It was not sent the lead: others bid more.
+    /// It was not sent the lead: its bid was not among those that are.
     Outbid,
+    /// It was not sent the lead: it was paused from the command line after it had been asked.
+    Paused,
 }
 
 /// What failed. Stored by position: a new one goes behind the others.
@@ -73,14 +77,14 @@ pub enum Failure {
 
 impl From<Outcome> for AskEnd {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, cause: None }
+        Self { outcome, cause: None, pays: None }
     }
 }
 
 impl Outcome {
     /// The end of an ask, with its cause.
     pub fn because(self, cause: impl Into<String>) -> AskEnd {
-        AskEnd { outcome: self, cause: Some(Cause::new(cause)) }
+        AskEnd { outcome: self, cause: Some(Cause::new(cause)), pays: None }
     }
 
     /// Whether the partner was asked, as of [`Reason::was_asked`].

@@ -104,8 +104,10 @@ reasons! {
     Unmet "unmet" ConditionsNotMet "conditions not met";
     /// It was not sent the lead: its bid was below its floor.
     BelowFloor "below_floor" NotNeeded "was not sent the lead: its bid was below its floor";
-    /// It was not sent the lead: others bid more.
-    Outbid "outbid" NotNeeded "was not sent the lead: others bid more";
+    /// It was not sent the lead: its bid was not among those that are.
+    Outbid "outbid" NotNeeded "was not sent the lead: its bid was not chosen";
+    /// It was not sent the lead: it was paused after it had been asked.
+    PausedMeanwhile "paused_meanwhile" Unavailable "was not sent the lead: it was paused meanwhile";
     /// It was sent the lead before a restart, and is not sent it twice.
     Unsure "unsure" Unavailable "was sent the lead before a restart, and what it answered is not known";
     /// The partner files of today would have it asked; those of then did not.
@@ -125,6 +127,7 @@ impl From<&Outcome> for Reason {
             Outcome::NoOffers(NoOfferReason::HeldBack) => Self::HeldBack,
             Outcome::NoOffers(NoOfferReason::BelowFloor) => Self::BelowFloor,
             Outcome::NoOffers(NoOfferReason::Outbid) => Self::Outbid,
+            Outcome::NoOffers(NoOfferReason::Paused) => Self::PausedMeanwhile,
             Outcome::Failed(Failure::Unsure) => Self::Unsure,
             Outcome::Failed(Failure::Refused) => Self::Refused,
             Outcome::Failed(Failure::Panicked) => Self::Panicked,
@@ -166,13 +169,13 @@ impl Reason {
     /// Whether the partner's time to answer has begun, also where it could not be called.
     pub fn was_asked(self) -> bool {
         use Reason::{
-            BadAnswer, BadRequest, BelowFloor, Declined, KeptOut, Offers, Outbid, Panicked, Pending, Refused,
-            Rejected, TimedOut, Unreachable, Unsure,
+            BadAnswer, BadRequest, BelowFloor, Declined, KeptOut, Offers, Outbid, Panicked, PausedMeanwhile,
+            Pending, Refused, Rejected, TimedOut, Unreachable, Unsure,
         };
         let answered =
             matches!(self, Offers | Declined | Rejected | BadAnswer | Refused | BelowFloor | Outbid);
-        answered
-            || matches!(self, Pending | TimedOut | Panicked | BadRequest | Unreachable | KeptOut | Unsure)
+        let called = matches!(self, Pending | TimedOut | Unreachable | KeptOut | Unsure | PausedMeanwhile);
+        answered || called || matches!(self, Panicked | BadRequest)
     }
 
     /// Whether it is what became of a place at the table, and not what kept the partner from one.

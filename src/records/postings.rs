@@ -5,6 +5,8 @@ use tracing::error;
 use uuid::Uuid;
 
 use crate::model::ProductType;
+use crate::partners::SeatTemplate;
+use crate::rate_table::bids::Sale;
 use crate::store::{Commit, Store, Tree, codec};
 
 /// By the UUIDv7 of what earned it.
@@ -21,6 +23,12 @@ pub struct Posting {
 }
 
 impl Posting {
+    /// Of a lead that is sold to a seat.
+    pub fn of_sale(seat: &SeatTemplate, sale: &Sale) -> Self {
+        let cents = (sale.dollars * 100.0).round();
+        Self { partner: seat.key.clone(), product_type: seat.product_type, at: sale.at, cents }
+    }
+
     /// Adds it to the commit of what earns it.
     pub fn write(&self, commit: Commit, earned_by: Uuid) -> Commit {
         commit.put(Tree::Postings, earned_by.as_bytes(), codec::encode(self))

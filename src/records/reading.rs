@@ -159,6 +159,17 @@ pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, Una
     store.scan(Tree::Calls, table.as_bytes()).map(record).collect()
 }
 
+/// Whether a table has sold its lead to a seat of it, which then pays by its bid and not as its file says.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn is_sold(store: &Store, table: &Table, seat: &SeatTemplate) -> Result<bool, Unavailable> {
+    let calls = calls(store, table.head().uuid)?;
+    let paying = calls.iter().filter(|(_, call)| call.bid.is_some_and(|bid| bid > 0.0));
+    let mut paying = paying.filter_map(|(position, _)| table.seats().get(usize::from(*position)));
+    Ok(paying.any(|paying| paying.key == seat.key && paying.product_type == seat.product_type))
+}
+
 /// Position of a table's next answer record: one behind the last, whether that can be read or not.
 pub fn next_answer(store: &Store, table: Uuid) -> u16 {
     let keys = store.scan(Tree::Answers, table.as_bytes()).filter_map(Result::ok).map(|(key, _)| key);

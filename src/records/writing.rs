@@ -4,14 +4,20 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use crate::model::EventType;
+use super::postings::Posting;
+use crate::ids;
+use crate::model::{EventType, ProductType, Timestamp};
+use crate::partners::SeatTemplate;
 use crate::planted::{Planted, planted};
+use crate::rate_table::bids::Sale;
 use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::machine::Write;
 use crate::rate_table::outcome::Decision;
 use crate::rate_table::record::{Answer, TableHead};
 use crate::rate_table::table::Table;
-use crate::store::entities::{Happening, HappeningDetails, HappeningRecord, LeadRecord, Tag};
+use crate::store::entities::{
+    Happening, HappeningDetails, HappeningRecord, LeadRecord, Payout, PayoutRecord, PayoutSource, Tag,
+};
 use crate::store::{Commit, Tree, codec};
 
 /// How an identity is looked up for duplicates.
@@ -137,6 +143,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
     }
     happened.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
     commit = with_events(commit, head.company, happened);
+    commit = with_sales(commit, table, &write.sales);
     if let Some(asks) = &write.asks {
         commit = commit.put(Tree::Asks, head.uuid.as_bytes(), codec::encode(asks));
     }
@@ -144,6 +151,49 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
         commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes());
     }
     commit
+}
+
+/// Adds what partners pay for the lead by their bids: a payout each, and what it counts towards the partner's budget.
+fn with_sales(commit: Commit, table: &Table, sales: &[Sale]) -> Commit {
+    let head = table.head();
+    sales.iter().filter(|_| !head.test).fold(commit, |commit, sale| {
+        let seat = &table.seats()[usize::from(sale.seat)];
+        let source =
+            PayoutSource { uuid: ids::timed(), institution: Some(institution(seat)), takes_back: None };
+        let posting = Posting::of_sale(seat, sale);
+        let at = Timestamp::from_millis(sale.at).unwrap_or_default();
+        let commit = posting.write(commit, source.uuid);
+        with_payout(
+            commit,
+            head.company,
+            payout(head.lead, at, posting.cents),
+            Some(seat.product_type),
+            source,
+        )
+    })
+}
+
+/// Adds a payout of the company, of a product type, and what has earned it.
+pub fn with_payout(
+    commit: Commit,
+    company: Uuid,
+    payout: Payout,
+    product_type: Option<ProductType>,
+    source: PayoutSource,
+) -> Commit {
+    let record =
+        PayoutRecord { payouts: vec![payout], product_types: vec![product_type], sources: vec![source] };
+    commit.append(Tree::LeadPayouts, company, codec::encode(&record))
+}
+
+/// The institution of a seat: uuid and name.
+pub fn institution(seat: &SeatTemplate) -> (Uuid, String) {
+    (seat.institution, seat.partner.name.clone())
+}
+
+/// A payout of a lead. Only live ones earn.
+pub fn payout(lead: Uuid, booked_at: Timestamp, cents: f64) -> Payout {
+    Payout { lead, booked_at_ms: booked_at.millis(), cents }
 }
 
 /// Adds a table to the commit of its lead. One that is complete as it is was never open.

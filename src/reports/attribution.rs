@@ -29,7 +29,8 @@ pub struct Attribution {
     pub product_sub_type: Option<ProductSubType>,
     /// Whether it is about a special offer.
     pub special: bool,
-    /// What the offer earns; without an offer, what all offers of the partner to the lead earn alike.
+    /// What the offer earns; without an offer, what all offers of the partner to the lead earn alike. Not what a partner pays that has
+    /// bid for the lead.
     pub payout: Option<Payout>,
     /// The lead's loan amount when it was asked about, dollars.
     pub loan_amount: Option<i32>,
@@ -78,6 +79,7 @@ fn by_offer(
         return Err(Unattributed::Unknown(ApiError::unknown_uuid("leadUuid", "Lead", other)));
     }
     let text = engine.records.templates.of(quote).map_err(|_| Unattributed::Unavailable)?;
+    let is_sold = reading::is_sold(&engine.records.store, &table, seat)?;
     Ok(Attribution {
         lead: reading::lead(&engine.records.store, head.lead)?.ok_or_else(unknown)?,
         seat: Arc::clone(seat),
@@ -85,7 +87,7 @@ fn by_offer(
         product_type: Some(seat.product_type),
         product_sub_type: text.product_sub_type(),
         special: matches!(quote.terms, Terms::Special(_)),
-        payout: text.imprint.as_ref().map(|imprint| imprint.payout),
+        payout: text.imprint.as_ref().filter(|_| !is_sold).map(|imprint| imprint.payout),
         loan_amount: head.loan_amount,
     })
 }
@@ -134,7 +136,10 @@ fn payouts_of(
     of: impl Fn(&SeatTemplate) -> bool,
 ) -> Result<Vec<Payout>, Unattributed> {
     let mut payouts = Vec::new();
-    for (_, quote) in table.shown().filter(|(seat, _)| of(seat)) {
+    for (seat, quote) in table.shown().filter(|(seat, _)| of(seat)) {
+        if reading::is_sold(&engine.records.store, table, seat)? {
+            continue;
+        }
         let text = engine.records.templates.of(quote).map_err(|_| Unattributed::Unavailable)?;
         payouts.extend(text.imprint.as_ref().map(|imprint| imprint.payout));
     }

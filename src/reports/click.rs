@@ -141,8 +141,7 @@ impl Opened {
     async fn write(&self, engine: &Engine, lead: &LeadRecord) -> Result<(), CommitError> {
         let place = place(self.table.head().uuid, self.number);
         let before = reading::clicks(&engine.records.store, place);
-        let before =
-            before.map_err(|_| CommitError::Failed("the count of clicks cannot be read".to_owned()))?;
+        let before = before.map_err(|_| unreadable("the count of clicks"))?;
         let is_kept = before.unwrap_or(0) < engine.configuration().rules.clicks_kept_per_offer;
         if is_kept {
             self.write_kept(engine, lead, place, before).await?;
@@ -176,8 +175,14 @@ impl Opened {
             writing::with_click(writing::counted_click(lead, place, before), lead, seat, &action, details)
         };
         let payout = self.text.imprint.as_ref().map(|imprint| imprint.payout);
+        let payout = payout.filter(|payout| payout.on == PayoutStep::Click);
+        let is_sold = || reading::is_sold(&engine.records.store, &self.table, seat);
+        let payout = match payout {
+            Some(payout) if !is_sold().map_err(|_| unreadable("a bid"))? => Some(payout),
+            _ => None,
+        };
         let cents = payout.map_or(0.0, |payout| payout.dollars(None) * 100.0);
-        if payout.is_some_and(|payout| payout.on == PayoutStep::Click) && cents > 0.0 && !lead.test {
+        if cents > 0.0 && !lead.test {
             let paid = writing::with_click_payout(click(), lead, seat, place, &action, cents);
             let (partner, at) = (seat.key.clone(), action.action_date.millis());
             let posting = Posting { partner, product_type: seat.product_type, at, cents };
@@ -189,6 +194,10 @@ impl Opened {
         }
         engine.commit(click()).await
     }
+}
+
+fn unreadable(what: &str) -> CommitError {
+    CommitError::Failed(format!("{what} cannot be read"))
 }
 
 /// The lead action of opening an offer, by the array that it stands in.

@@ -6,10 +6,9 @@ use super::attribution::Attribution;
 use super::partner_events::ReportRecord;
 use crate::model::{EventType, LeadAction, PartnerEventReceipt, ProductType, Timestamp};
 use crate::partners::SeatTemplate;
-use crate::records::writing::{About, with_event};
+use crate::records::writing::{About, institution, payout, with_event, with_payout};
 use crate::store::entities::{
-    Happening, HappeningDetails, HappeningRecord, HappeningRecordWithoutDetails, LeadRecord, Payout,
-    PayoutRecord, PayoutSource,
+    Happening, HappeningDetails, HappeningRecord, HappeningRecordWithoutDetails, LeadRecord, PayoutSource,
 };
 use crate::store::{Commit, Tree, codec};
 
@@ -151,28 +150,6 @@ fn with_report(commit: Commit, key: &[u8], report: &ReportRecord) -> Commit {
 
 fn action_key(lead: Uuid, action: &LeadAction) -> Vec<u8> {
     [&lead.as_bytes()[..], action.uuid.as_bytes()].concat()
-}
-
-fn with_payout(
-    commit: Commit,
-    company: Uuid,
-    payout: Payout,
-    product_type: Option<ProductType>,
-    source: PayoutSource,
-) -> Commit {
-    let record =
-        PayoutRecord { payouts: vec![payout], product_types: vec![product_type], sources: vec![source] };
-    commit.append(Tree::LeadPayouts, company, codec::encode(&record))
-}
-
-/// The institution of a seat: uuid and name.
-fn institution(seat: &SeatTemplate) -> (Uuid, String) {
-    (seat.institution, seat.partner.name.clone())
-}
-
-/// Only live leads earn.
-fn payout(lead: Uuid, booked_at: Timestamp, cents: f64) -> Payout {
-    Payout { lead, booked_at_ms: booked_at.millis(), cents }
 }
 
 /// Something that happened to a lead at the institution of a seat.

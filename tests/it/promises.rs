@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// The promise, the file, and the test. S is what must be true at any moment, L what must come true.
-const HELD: [(&str, &str, &str); 50] = [
+const HELD: [(&str, &str, &str); 52] = [
     (S1, "tests/it/crash/campaign.rs", "what_was_acknowledged_survives_kills_at_random_moments"),
     (S1, "tests/it/crash/mod.rs", "a_lead_and_its_complete_table_are_there_after_a_kill_byte_for_byte"),
     (S1, "tests/it/crash/mod.rs", "a_pending_table_goes_on_after_a_kill_with_the_offers_already_shown"),
@@ -30,18 +30,16 @@ const HELD: [(&str, &str, &str); 50] = [
         "tests/it/crash/mod.rs",
         "a_table_whose_deadline_passed_while_the_daemon_was_down_completes_at_once",
     ),
+    (S3, "tests/it/bids.rs", "nobody_is_posted_twice_when_the_daemon_is_killed_before_the_post_is_answered"),
     (
         S3,
-        "tests/it/http_partners.rs",
-        "nobody_is_posted_twice_when_the_daemon_is_killed_before_the_post_is_answered",
-    ),
-    (
-        S3,
-        "tests/it/http_partners.rs",
+        "tests/it/later_answers.rs",
         "one_that_was_asked_for_its_offers_when_the_daemon_was_killed_is_asked_on_and_not_anew",
     ),
-    (S3, "tests/it/http_partners.rs", "one_that_calls_back_after_a_kill_is_heard_and_not_asked_again"),
-    (S8, "tests/it/http_partners.rs", "only_who_is_chosen_by_its_bid_is_sent_the_person_and_the_bid_pays"),
+    (S3, "tests/it/callbacks.rs", "one_that_calls_back_after_a_kill_is_heard_and_not_asked_again"),
+    (S8, "tests/it/bids.rs", "only_who_is_chosen_by_its_bid_is_sent_the_person_and_the_bid_pays"),
+    (S3, "tests/it/crash/calls.rs", "asks_of_many_calls_survive_kills_at_random_moments"),
+    (S3, "tests/it/bids.rs", "who_is_paused_between_ping_and_post_is_not_sent_the_lead"),
     (S4, "tests/it/rate_tables.rs", "the_blocking_answer_is_complete_and_equals_a_later_poll"),
     (S4, "tests/it/crash/campaign.rs", "what_was_acknowledged_survives_kills_at_random_moments"),
     (S5, "tests/it/leads.rs", "of_many_submits_of_one_uuid_at_once_one_wins"),

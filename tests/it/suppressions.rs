@@ -81,6 +81,9 @@ async fn who_is_on_a_list_of_a_partner_is_not_asked_about_until_the_list_goes() 
 
     let told = explained(&daemon, &suppressed);
     assert_eq!(seat(&told, "careful")["why"], "suppressed");
+    let told_in_words = said(&daemon.command(&["explain", &suppressed]));
+    let wanted = "not asked: a person on none of its suppression lists, found one who is on one, or a list that was missing";
+    assert!(told_in_words.contains(wanted), "{told_in_words}");
     assert_eq!(seat(&told, "open")["why"], "offers");
     let url = format!("{}/leads/{suppressed}/explanation", daemon.api);
     let document = daemon.request(hyper::Method::GET, &url, &daemon.confidential, "").await.json();
@@ -134,7 +137,10 @@ async fn lines_in_plain_are_hashed_and_what_is_bad_is_told_without_what_it_says(
     std::fs::write(&file, lead("other@suppressed.example")).unwrap();
     let given = explained(&daemon, file.to_str().unwrap());
     assert_eq!(given[0]["asked"], false);
-    assert_eq!(given[0]["refusals"][0]["found"], "on `by_phone`");
+    assert_eq!(given[0]["refusals"][0]["found"], "one who is on `by_phone`");
+    let told = said(&daemon.command(&["explain", file.to_str().unwrap()]));
+    let wanted = "not asked: a person on none of its suppression lists, found one who is on `by_phone`";
+    assert!(told.contains(wanted), "{told}");
     let (found, _) = offers(&daemon, "other@suppressed.example").await;
     assert_eq!(found, 0);
 

@@ -7,7 +7,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::console::{csrf, html, page, send};
-use crate::http_partners::{bidding, buyer, caller, offers, reply_to, secret_file, slow_lender};
+use crate::kit::far_partners::{bidding, buyer, caller, offers, reply_to, secret_file, slow_lender};
 use crate::kit::far_side::{Deed, FarSide};
 use crate::kit::partners::{PartnerFile, far_lender};
 use crate::kit::{Daemon, PATIENCE, Plan, sample};

@@ -168,7 +168,7 @@ impl<'a> KnownTable<'a> {
             Some(Denied::Dates) => ("a day between its first and its last", "another day"),
             Some(Denied::Share) => ("a lead in its share", "not in it"),
             Some(Denied::Suppressed) => {
-                ("somebody who is on none of its suppression lists", "on one, or one of them was missing")
+                ("a person on none of its suppression lists", "one who is on one, or a list that was missing")
             }
             Some(Denied::Exclusive) => {
                 let taker = self.exclusive(product_type).unwrap_or("another one");

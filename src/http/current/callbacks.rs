@@ -4,8 +4,9 @@ use hyper::StatusCode;
 use uuid::Uuid;
 
 use crate::http::App;
-use crate::matching::callbacks::{Called, Delivery};
-use crate::matching::late_callback;
+use crate::matching::callbacks::Called;
+use crate::matching::received_call::{Received, receive};
+use crate::model::{ApiError, ErrorType};
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a partner may call again when the store cannot be read.
@@ -18,14 +19,15 @@ pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
     let body = context.request.read_any_body(context.app.max_body_bytes, context.app.body_timeout).await?;
     let engine = context.app.matchmaker.engine();
     let called = Called { headers: context.request.headers.clone(), body };
-    match engine.callbacks.deliver(id, called.clone()).await {
-        Delivery::Taken => Ok(Reply::empty(StatusCode::NO_CONTENT)),
-        Delivery::Unsigned => Err(Failure::forbidden("The signature is not that of the partner")),
-        Delivery::Again => Err(Failure::gone("The callback was taken before")),
-        Delivery::Nobody => match late_callback::is_late(engine, id, &called) {
-            Ok(true) => Err(Failure::gone("The ask has ended")),
-            Ok(false) => Err(unknown()),
-            Err(_) => Err(Failure::unreadable(RETRY_AFTER_S)),
-        },
+    match receive(engine, id, called).await {
+        Ok(Received::Taken) => Ok(Reply::empty(StatusCode::NO_CONTENT)),
+        Ok(Received::Unreadable(why)) => {
+            Err(Failure::malformed(vec![ApiError::new(ErrorType::Malformed, why)]))
+        }
+        Ok(Received::Unsigned) => Err(Failure::forbidden("The signature is not that of the partner")),
+        Ok(Received::Again) => Err(Failure::gone("The callback was taken before")),
+        Ok(Received::Late) => Err(Failure::gone("The ask has ended")),
+        Ok(Received::Unknown) => Err(unknown()),
+        Err(_) => Err(Failure::unreadable(RETRY_AFTER_S)),
     }
 }

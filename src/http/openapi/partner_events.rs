@@ -38,6 +38,10 @@ fn callback() -> Draft {
         .refuses(Failure::forbidden("The signature is not that of the partner"), "It is not signed as the partner's file wants it.")
         .refuses(Failure::unknown("Callback does not exist"), "No ask had this address.")
         .refuses(Failure::gone("The ask has ended"), "It came too late, or a second time.")
+        .refuses(
+            Failure::malformed(vec![ApiError::new(ErrorType::Malformed, "`answer.offers`: finds nothing")]),
+            "It cannot be read as the partner's file has it; a call that can is still waited for.",
+        )
 }
 
 fn by_body(components: &mut Components) -> Draft {

@@ -39,7 +39,9 @@ impl RateTableActor {
 
     /// Every seat without an outcome has timed out.
     pub(super) fn time_out(&mut self) {
-        let elapsed = self.start.begun.map(|begun| begun.elapsed()).unwrap_or_default();
+        // Of a table that goes on after a restart only the clock tells when it was begun.
+        let since = (self.engine.limiter.now() - self.shown().head().created_at).max(0);
+        let elapsed = self.start.begun.map_or(Duration::from_millis(since as u64), |begun| begun.elapsed());
         let end = Outcome::TimedOut.into();
         for seat in self.table.waited_for() {
             self.engine.statistics.unanswered(&self.shown().seats()[seat], self.noted(seat, &end, elapsed));

@@ -50,12 +50,14 @@ impl RateTableActor {
                 continue;
             };
             let budget = if planted(Planted::NoDeadline) { budget * 1000 } else { budget };
-            self.table.handle(Event::Asked { seat, ask: self.asked_now(at, budget) });
+            let before = self.table.asked_before(seat).map_or(0, |asked| (at - asked).max(0));
+            let before = Duration::from_millis(before as u64);
+            self.table.handle(Event::Asked { seat, ask: self.asked(at, before, budget) });
             if self.answers_at_once(&fit.seat) {
                 self.ask_catalog(seat, &fit, prepared.question());
             } else {
                 let calls = self.calls(seat, &fit, &bidding);
-                self.ask_partner(seat, fit, (budget, calls), &mut prepared, ctx);
+                self.ask_partner(seat, fit, (before, budget, calls), &mut prepared, ctx);
             }
         }
     }
@@ -79,12 +81,12 @@ impl RateTableActor {
         self.take_in_reply(PartnerAnswered { seat, end: outcome.into(), at, elapsed });
     }
 
-    /// Has a partner answer that takes its time.
+    /// Has a partner answer that takes its time, and has had some `before` a restart.
     pub(super) fn ask_partner(
         &mut self,
         seat: usize,
         fit: Fit,
-        (budget, calls): (Duration, Calls),
+        (before, budget, calls): (Duration, Duration, Calls),
         prepared: &mut Prepared,
         ctx: &mut Context<Self>,
     ) {
@@ -95,7 +97,7 @@ impl RateTableActor {
             replies
         });
         let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
-        let (context, reply) = (trace.context(), replies.expect(seat, budget, trace));
+        let (context, reply) = (trace.context(), replies.expect(seat, (before, budget), trace));
         let request = RequestOffers {
             question: Arc::clone(prepared.question()),
             rendered: prepared.take(seat),
@@ -129,15 +131,21 @@ impl RateTableActor {
                 let settings = self.start.configuration.rules.transcripts;
                 self.engine.transcripts.record(head.lead, (head.uuid, position), source, settings)
             }),
+            is_paused: source.has_once().then(|| {
+                let (engine, seat) = (Arc::clone(&self.engine), Arc::clone(&fit.seat));
+                let is_paused = move || engine.limiter.is_paused(&seat);
+                Box::new(is_paused) as Box<dyn Fn() -> bool + Send + Sync>
+            }),
+            unreadable: None,
         }
     }
 
-    /// An ask that begins now.
-    pub(super) fn asked_now(&self, at: i64, budget: Duration) -> Ask {
-        let after = at - self.shown().head().created_at;
+    /// An ask that has its budget from now on, and began so long `before`.
+    pub(super) fn asked(&self, at: i64, before: Duration, budget: Duration) -> Ask {
+        let after = at - self.shown().head().created_at - before.as_millis() as i64;
         Ask {
             after_ms: u32::try_from(after.max(0)).unwrap_or(u32::MAX),
-            budget_ms: u32::try_from(budget.as_millis()).unwrap_or(u32::MAX),
+            budget_ms: u32::try_from((before + budget).as_millis()).unwrap_or(u32::MAX),
         }
     }
 

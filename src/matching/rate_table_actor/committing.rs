@@ -10,6 +10,7 @@ use tracing::error;
 use super::{First, RateTableActor};
 use crate::matching::prepared::Prepared;
 use crate::rate_table::machine::Event;
+use crate::records::postings::Posting;
 use crate::records::writing;
 use crate::store::CommitError;
 use crate::telemetry::metrics::OFFERS_CUT;
@@ -60,7 +61,7 @@ impl RateTableActor {
             ctx.stop();
             return;
         }
-        self.table.handle(Event::Written);
+        self.take_in_written();
         if !self.table.is_complete() {
             self.go_live(ctx);
         }
@@ -72,7 +73,7 @@ impl RateTableActor {
     /// The store has answered: the answers are shown, or the actor gives up.
     pub(super) fn written(&mut self, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
         match result {
-            Ok(()) => self.table.handle(Event::Written),
+            Ok(()) => self.take_in_written(),
             // Only many tables recovered at once can fill the queue; the answers keep until there is room.
             Err(CommitError::Busy) => {
                 self.table.handle(Event::PutOff);
@@ -91,5 +92,15 @@ impl RateTableActor {
             }
         }
         self.drive(ctx);
+    }
+
+    /// What was in flight is on the disk; what was earned with it counts towards the budgets of the seats.
+    fn take_in_written(&mut self) {
+        let sales = self.table.in_flight().map(|write| write.sales.clone()).unwrap_or_default();
+        for sale in sales.iter().filter(|_| !self.shown().head().test) {
+            let seat = &self.shown().seats()[usize::from(sale.seat)];
+            self.engine.limiter.book(&Posting::of_sale(seat, sale));
+        }
+        self.table.handle(Event::Written);
     }
 }

@@ -44,6 +44,8 @@ pub struct Reading {
     pub undeclared: Option<String>,
     /// What `answer.error` says, for whoever may see what was answered.
     pub said: Option<String>,
+    /// Whether it is an error that the partner tells of, and not one in reading it.
+    pub is_error: bool,
 }
 
 /// An offer of an answer that is not shown, and why.
@@ -68,7 +70,14 @@ impl Dropped {
 
 impl From<Answered> for Reading {
     fn from(answered: Answered) -> Self {
-        Self { answered, dropped: Vec::new(), absent: Vec::new(), undeclared: None, said: None }
+        Self {
+            answered,
+            dropped: Vec::new(),
+            absent: Vec::new(),
+            undeclared: None,
+            said: None,
+            is_error: false,
+        }
     }
 }
 
@@ -134,7 +143,7 @@ impl Reading {
             true => "the answer is an error".to_owned(),
             false => format!("the answer is an error, with status {}", status.as_u16()),
         };
-        Self { said, ..Answered::Failed(cause).into() }
+        Self { said, is_error: true, ..Answered::Failed(cause).into() }
     }
 }
 

@@ -47,7 +47,7 @@ async fn what_was_acknowledged_survives_as_many_kills_as_one_likes() {
 }
 
 /// From `OFFERD_CRASH_SEED`, or another one each time.
-fn seed() -> u64 {
+pub fn seed() -> u64 {
     let given = std::env::var("OFFERD_CRASH_SEED").ok().and_then(|seed| seed.parse().ok());
     given.unwrap_or_else(|| fastrand::u64(..))
 }

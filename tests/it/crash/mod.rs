@@ -1,5 +1,6 @@
 //! What was acknowledged survives SIGKILL.
 
+mod calls;
 mod campaign;
 mod model;
 

@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs, clippy::unwrap_used)] // each test binary and benchmark uses a part of it
 
 pub mod canaries;
+pub mod far_partners;
 pub mod far_side;
 pub mod partners;
 pub mod planted_runs;

@@ -1,0 +1,107 @@
+//! Partners that take an application and are asked for its offers until they have them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use serde_json::json;
+
+use crate::kit::far_partners::{offers, slow_lender};
+use crate::kit::far_side::{Deed, FarSide};
+use crate::kit::partners::partner;
+use crate::kit::{Daemon, sample};
+
+#[tokio::test]
+async fn one_that_answers_later_is_asked_until_it_has_its_offers() {
+    let polls = AtomicUsize::new(0);
+    let far = FarSide::start(move |request| match request.head.starts_with("POST") {
+        true => Deed::Json(202, json!({"id": "A/7 7", "state": "working"}).to_string()),
+        false if polls.fetch_add(1, Ordering::SeqCst) < 2 => {
+            Deed::Json(200, json!({"state": "working"}).to_string())
+        }
+        false => offers(),
+    })
+    .await;
+    let daemon = Daemon::with_partners(vec![slow_lender(&far, "50ms")]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["loanOffers"].as_array().map(Vec::len), Some(2), "{table} {}", daemon.log());
+    let lines: Vec<String> =
+        far.received().iter().map(|request| request.head.lines().next().unwrap().to_owned()).collect();
+    let [first, polls @ ..] = &lines[..] else { panic!("{lines:?}") };
+    assert!(first.starts_with("POST /applications "), "{first}");
+    assert_eq!(polls.len(), 3, "{lines:?}");
+    assert!(polls.iter().all(|line| line.starts_with("GET /applications/A%2F7%207 ")), "{lines:?}");
+}
+
+#[tokio::test]
+async fn one_that_declines_at_its_first_step_is_asked_no_further() {
+    let far = FarSide::start(|_| Deed::Json(200, json!({"no": true}).to_string())).await;
+    let daemon = Daemon::with_partners(vec![slow_lender(&far, "50ms")]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(far.received().len(), 1);
+    let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
+    assert!(
+        String::from_utf8_lossy(&why.stdout).contains("slow, loan   has nothing for this lead"),
+        "{why:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_without_what_a_later_call_needs_is_a_bad_one() {
+    let far = FarSide::start(|_| Deed::Json(200, json!({"identifier": "A7"}).to_string())).await;
+    let daemon = Daemon::with_partners(vec![slow_lender(&far, "50ms")]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(far.received().len(), 1, "no address is called that lacks the id");
+    let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
+    let why = String::from_utf8_lossy(&why.stdout).into_owned();
+    assert!(why.contains("`steps[0].keep.id` (`response.id`) is not in the answer"), "{why}");
+}
+
+#[tokio::test]
+async fn one_that_is_still_at_work_at_its_deadline_has_run_out_of_time() {
+    let far = FarSide::start(|_| Deed::Json(202, json!({"id": "A7", "state": "working"}).to_string())).await;
+    let daemon = Daemon::with_partners(vec![slow_lender(&far, "2s")]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["pendingResponses"], json!([]), "{table}");
+    daemon.logged("the partner was still at work, and there is no time to ask again").await;
+}
+
+#[tokio::test]
+async fn one_that_was_asked_for_its_offers_when_the_daemon_was_killed_is_asked_on_and_not_anew() {
+    let killed = Arc::new(AtomicBool::new(false));
+    let after = Arc::clone(&killed);
+    let far = FarSide::start(move |request| match request.head.starts_with("POST") {
+        true => Deed::Json(202, json!({"id": "A7", "state": "working"}).to_string()),
+        false if after.load(Ordering::SeqCst) => offers(),
+        false => Deed::Json(200, json!({"state": "working"}).to_string()),
+    })
+    .await;
+    let lender = slow_lender(&far, "50ms").replaced("\"3s\"", "\"10s\"");
+    let daemon = Daemon::with_partners(vec![lender]).start().await;
+    let table = daemon.submit(sample("personal_loan")).await.json();
+    far.until(|received| received.iter().any(|request| request.head.starts_with("GET"))).await;
+    let stopped = daemon.kill();
+    killed.store(true, Ordering::SeqCst);
+    let daemon = stopped.start().await;
+    let table = daemon.complete(table["uuid"].as_str().unwrap()).await;
+    assert_eq!(table["loanOffers"].as_array().map(Vec::len), Some(2), "{table} {}", daemon.log());
+    let applications = far.received().iter().filter(|request| request.head.starts_with("POST")).count();
+    assert_eq!(applications, 1, "what was taken up is not sent again");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_steps_is_told_with_its_line() {
+    let far = FarSide::start(|_| offers()).await;
+    let lender = slow_lender(&far, "1ms").replaced("kept.id|urlencode", "kept.number|urlencode");
+    let daemon = Daemon::with_partners(vec![partner("prompt").savings("")]).start().await;
+    lender.write(daemon.partners());
+    let check = daemon.command(&["check"]);
+    let said = String::from_utf8_lossy(&check.stderr).into_owned();
+    assert_eq!(check.status.code(), Some(64), "{said}");
+    for fault in [
+        "steps[1].every` must be at least 50ms, got 1ms",
+        "steps[1].url` uses what no step before keeps; there are id",
+    ] {
+        assert!(said.contains(fault), "{said}");
+    }
+    assert!(said.contains("slow.toml:"), "{said}");
+}

@@ -19,11 +19,11 @@ pub struct Sandbox {
 
 impl Sandbox {
     fn start(flags: &[&str]) -> Self {
-        Self::answering(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/partners"), flags)
+        Self::of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/partners"), flags)
     }
 
-    /// One that answers as the cases of a directory say.
-    pub fn answering(cases: &Path, flags: &[&str]) -> Self {
+    /// With other cases than those of the sample partners.
+    pub fn of(cases: &Path, flags: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_offerd"))
             .args(["sandbox", "--listen", "127.0.0.1:0", "--latency", "0ms", "--cases"])
             .arg(cases)

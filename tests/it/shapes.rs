@@ -105,7 +105,7 @@ impl Twelve {
             fs::create_dir_all(&of_partner).unwrap();
             fs::write(of_partner.join("offers.json"), case.told.to_string()).unwrap();
         }
-        let sandbox = Sandbox::answering(&directory, &[]);
+        let sandbox = Sandbox::of(&directory, &[]);
         for key in names(&shapes().join("partners")) {
             let mut text = file(&key, &sandbox.url);
             for (_, part, with) in replaced.iter().filter(|(of, _, _)| *of == key) {

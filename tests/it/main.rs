@@ -73,6 +73,7 @@ mod sealing;
 mod second_look;
 mod service_manager;
 mod settings;
+mod shapes;
 mod shown_bytes;
 mod soak;
 mod store_damage;

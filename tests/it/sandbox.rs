@@ -11,15 +11,19 @@ use crate::kit::partners::{PartnerFile, partner};
 use crate::kit::{Daemon, sample};
 
 /// A running simulator.
-struct Sandbox {
+pub struct Sandbox {
     child: Child,
     stdout: BufReader<ChildStdout>,
-    url: String,
+    pub url: String,
 }
 
 impl Sandbox {
     fn start(flags: &[&str]) -> Self {
-        let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/partners");
+        Self::of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/partners"), flags)
+    }
+
+    /// With other cases than those of the sample partners.
+    pub fn of(cases: &Path, flags: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_offerd"))
             .args(["sandbox", "--listen", "127.0.0.1:0", "--latency", "0ms", "--cases"])
             .arg(cases)
@@ -35,7 +39,7 @@ impl Sandbox {
     }
 
     /// The next line that it prints.
-    fn line(&mut self) -> String {
+    pub fn line(&mut self) -> String {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         line.trim_end().to_owned()

@@ -103,6 +103,7 @@ impl Reloading {
             partners: BookDiff::between(&old.book, &book),
             settings: settings_diff,
             remarks: [
+                book.remarks().iter().map(ToString::to_string).collect(),
                 later.offer_pages.without_token(&Tokens::of(self.engine.records.store.clone()).holders()),
                 self.engine.missing_lists(&book),
             ]

@@ -14,7 +14,6 @@ use tracing::warn;
 use uuid::Uuid;
 
 use crate::partners::Seat;
-use crate::partners::http::Secrets;
 use crate::telemetry::metrics::CALLBACKS;
 
 /// The asks that wait to be called back.
@@ -135,8 +134,7 @@ impl Callbacks {
         };
         // Mappings run without the lock.
         let Called { headers, body } = &called;
-        let signed = seat.http.as_ref().map(|source| source.is_signed(headers, body, Secrets::Real));
-        if !signed.is_some_and(|signed| signed.is_ok_and(|signed| signed)) {
+        if !seat.http.as_ref().is_some_and(|source| source.is_signed(headers, body)) {
             warn!(
                 partner = seat.identity.key,
                 product_type = seat.product_type.as_str(),

@@ -147,6 +147,13 @@ fn a_case_says_how_a_call_of_the_partners_is_signed_and_what_becomes_of_it() {
         ),
         ("signed", json!([called(json!({"sign": signed}))])),
         (
+            "not_readable_at_first",
+            json!([
+                {"callback": {"sign": signed, "expect": "unreadable"}, "response": {"status": 200, "json": {"result": "yes"}}},
+                called(json!({"sign": signed})),
+            ]),
+        ),
+        (
             "replayed",
             json!([called(json!({"sign": signed})), called(json!({"sign": signed, "expect": "again"}))]),
         ),

@@ -37,6 +37,8 @@ pub(super) enum Word {
     Taken,
     /// It is not signed as the partner's file wants it.
     Unsigned,
+    /// It is signed, and cannot be read.
+    Unreadable,
     /// It was taken before.
     Again,
 }
@@ -199,6 +201,7 @@ impl fmt::Display for Word {
         f.write_str(match self {
             Self::Taken => "taken",
             Self::Unsigned => "unsigned",
+            Self::Unreadable => "unreadable",
             Self::Again => "again",
         })
     }

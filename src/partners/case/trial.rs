@@ -4,7 +4,9 @@ use super::callback::{Callback, Keys, Word};
 use super::expected::{Expected, Response};
 use super::{CALLBACK, NOON, RATE_TABLE, Turn};
 use crate::partners::catalog::CatalogOffer;
-use crate::partners::http::{Exchange, Given, HttpSource, MappingError, Next, Reading, Received, Secrets};
+use crate::partners::http::{
+    Answered, Exchange, Given, HttpSource, MappingError, Next, Reading, Received, Secrets,
+};
 use crate::partners::{Facts, Seat};
 
 /// A case under way.
@@ -99,38 +101,71 @@ impl<'a> Trial<'a> {
         if let Some(sign) = &callback.sign {
             (headers, body) = sign.signed((&headers, &body), NOON, Keys::Masked)?;
         }
-        let signed = self.source.is_signed(&headers, &body, Secrets::Masked);
-        let found = match signed {
-            Ok(true) if self.called => Word::Again,
-            Ok(true) => Word::Taken,
-            Ok(false) | Err(_) => Word::Unsigned,
-        };
+        let received = Received { status, headers: &headers, body: &body };
+        let signed = self.source.verified(&headers, &body, Secrets::Masked);
+        let (found, before) =
+            (self.found(signed.as_ref().is_ok_and(|signed| *signed), received), wrong.len());
         if found != callback.expect {
             wrong.push(format!("callback: {} expected, {found} found", callback.expect));
             wrong.extend(signed.err().map(|error| error.in_full()));
+            wrong.extend(self.unreadable(received).filter(|_| found == Word::Unreadable));
         } else if found == Word::Taken && self.source.awaited(&self.exchange).is_none() {
             wrong.push("no call of the partner's own is awaited here".to_owned());
-        } else if found == Word::Taken {
-            self.called = true;
-            self.read(Received { status, headers: &headers, body: &body });
+        }
+        if found == Word::Taken && wrong.len() == before {
+            let step = self.exchange.progress().step;
+            self.read(received);
+            // One that says only that the partner is at work leaves room for the next.
+            self.called = self.reading.is_some() || self.exchange.progress().step != step;
         } else {
-            // Whoever waits goes on waiting.
+            // Whoever waits goes on waiting; what could not be read counts where nothing else comes.
             self.goes_on = false;
+            if found == Word::Unreadable {
+                self.reading = self.meaning(&mut self.exchange.clone(), received);
+            }
         }
         Ok(())
     }
 
+    /// What becomes of a call of the partner's own.
+    fn found(&self, signed: bool, received: Received<'_>) -> Word {
+        match signed {
+            false => Word::Unsigned,
+            true if self.called => Word::Again,
+            true if self.unreadable(received).is_some() => Word::Unreadable,
+            true => Word::Taken,
+        }
+    }
+
+    /// Why an answer cannot be read.
+    fn unreadable(&self, received: Received<'_>) -> Option<String> {
+        match self.meaning(&mut self.exchange.clone(), received)? {
+            Err(error) => Some(error.in_full()),
+            Ok(Reading { answered: Answered::Failed(cause), is_error: false, .. }) => Some(cause),
+            Ok(_) => None,
+        }
+    }
+
     /// Takes in an answer.
     fn read(&mut self, received: Received<'_>) {
+        let mut exchange = self.exchange.clone();
+        self.reading = self.meaning(&mut exchange, received);
+        self.exchange = exchange;
+        self.goes_on = self.reading.is_none();
+    }
+
+    /// What an answer means; nothing while a further call follows.
+    fn meaning(
+        &self,
+        exchange: &mut Exchange,
+        received: Received<'_>,
+    ) -> Option<Result<Reading, MappingError>> {
         let offers: Vec<&CatalogOffer> = self.seat.offers.iter().collect();
-        self.reading = match self.source.take(&mut self.exchange, received, self.given) {
+        match self.source.take(exchange, received, self.given) {
             Ok(Next::Call | Next::Bid(_) | Next::Again(_)) => None,
-            Ok(Next::Read) => {
-                Some(self.source.answer(&self.exchange, received, self.given, self.facts, &offers))
-            }
+            Ok(Next::Read) => Some(self.source.answer(exchange, received, self.given, self.facts, &offers)),
             Ok(Next::Ended(reading)) => Some(Ok(reading)),
             Err(error) => Some(Err(error)),
-        };
-        self.goes_on = self.reading.is_none();
+        }
     }
 }

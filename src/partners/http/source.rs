@@ -68,16 +68,16 @@ impl HttpSource {
         self.steps.iter().any(|step| step.callback.is_some())
     }
 
-    /// Whether a call that answers an ask is signed as its file wants it.
+    /// Whether a call that answers an ask is signed as its file wants it. One that cannot be looked at is not.
+    pub fn is_signed(&self, headers: &HeaderMap, body: &[u8]) -> bool {
+        self.verified(headers, body, Secrets::Real).is_ok_and(|signed| signed)
+    }
+
+    /// The same.
     ///
     /// # Errors
     /// The rule that could not look at it, which makes it unsigned.
-    pub fn is_signed(
-        &self,
-        headers: &HeaderMap,
-        body: &[u8],
-        secrets: Secrets,
-    ) -> Result<bool, MappingError> {
+    pub fn verified(&self, headers: &HeaderMap, body: &[u8], secrets: Secrets) -> Result<bool, MappingError> {
         for step in &self.steps {
             let Some(verify) = step.callback.as_ref().and_then(|rule| rule.verify.as_ref()) else { continue };
             let header = answer::texts_of(headers);

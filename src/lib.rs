@@ -82,7 +82,7 @@
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
-//!      sandbox: for cli only, names nothing; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
+//!      sandbox: for cli only, names partners, for the shape of a case, and declaration; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
 //!      bootstrap: for daemon, names store and run_file: the first start; planted: a leaf, the bugs that tests plant
 //! ```
 //!

@@ -99,14 +99,19 @@ fn remarks(settings: &Settings, book: &Book) -> Result<Vec<String>, Vec<Fault>> 
     // What is wrong with one that can be read is a fault.
     remarks.extend(daemon::master_key_fault(settings).map(|fault| fault.message));
     let deadline = settings.matching.deadline;
+    remarks.extend(book.remarks().iter().map(ToString::to_string));
     remarks.extend(book.seats().iter().filter(|seat| seat.timeout > deadline).map(|seat| {
-        format!(
-            "`{key}` is waited for {deadline:?} at most about {product} (`matching.deadline`), its `timeout` is {:?}: lower \
-             `products.{product}.timeout` in {key}.toml, or raise `matching.deadline`",
-            seat.timeout,
-            key = seat.identity.key,
-            product = seat.product_type,
-        )
+        let (key, product) = (&seat.identity.key, seat.product_type);
+        let remark = Fault {
+            file: Some(settings.partners.path.join(format!("{key}.toml"))),
+            line: seat.timeout_line,
+            key: format!("products.{product}.timeout"),
+            message: format!(
+                "is {:?}, and `{key}` is waited for {deadline:?} at most (`matching.deadline`): lower it, or raise `matching.deadline`",
+                seat.timeout
+            ),
+        };
+        remark.to_string()
     }));
     remarks.extend(sockets.against(settings).map(|(listener, address, setting)| {
         format!("the service manager's socket {address} goes before `{listener}.listen` ({setting})")

@@ -39,12 +39,8 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
     match Book::load(&settings.partners.path) {
         Ok(book) => {
             let closed = PartnerClients::new(settings.wire).opened(&book).err().into_iter().flatten();
-            faults.extend(closed.map(|message| Fault {
-                file: Some(settings.partners.path.clone()),
-                line: None,
-                key: "wire".to_owned(),
-                message,
-            }));
+            let whole = |file: PathBuf| settings.partners.path.join(file);
+            faults.extend(closed.map(|fault| Fault { file: fault.file.map(whole), ..fault }));
             if faults.is_empty() { Ok(Loaded { settings, book, vehicles }) } else { Err(faults) }
         }
         Err(of_partners) => {

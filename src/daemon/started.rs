@@ -21,6 +21,7 @@ use crate::admin::password::Password;
 use crate::admin::{self, Admin, Health};
 use crate::bootstrap::{self, SignIn};
 use crate::config::Settings;
+use crate::declaration::Fault;
 use crate::hindsight::funnel;
 use crate::http;
 use crate::matching::partner_clients::PartnerClients;
@@ -300,7 +301,8 @@ fn engine(
 ) -> Result<Engine, Fatal> {
     let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_else(|| api.to_owned()));
     let called_back_at = settings.integrations.base_url.as_deref().unwrap_or(integrations);
-    let clients = PartnerClients::new(settings.wire).opened(&book).map_err(|faults| faults.join("; "))?;
+    let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let clients = PartnerClients::new(settings.wire).opened(&book).map_err(told)?;
     let engine = Engine::new(records, book, clients, settings.into(), base_url);
     engine.missing_lists(&engine.book()).iter().for_each(|remark| warn!("{remark}"));
     Ok(engine.called_back_at(called_back_at).keeping(settings.limits.shown_bytes))

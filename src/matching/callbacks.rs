@@ -124,7 +124,7 @@ impl Callbacks {
             Delivery::Again => "again",
             Delivery::Nobody => "nobody",
         };
-        counter!(CALLBACKS, "result" => result).increment(1);
+        count(result);
         delivery
     }
 
@@ -133,7 +133,8 @@ impl Callbacks {
             return Delivery::Nobody;
         };
         // Mappings run without the lock.
-        if !seat.http.as_ref().is_some_and(|source| source.is_signed(&called.headers, &called.body)) {
+        let Called { headers, body } = &called;
+        if !seat.http.as_ref().is_some_and(|source| source.is_signed(headers, body)) {
             warn!(
                 partner = seat.identity.key,
                 product_type = seat.product_type.as_str(),
@@ -156,6 +157,11 @@ impl Callbacks {
             None => Delivery::Nobody,
         }
     }
+}
+
+/// Counts a call by what has become of it.
+pub fn count(result: &'static str) {
+    counter!(CALLBACKS, "result" => result).increment(1);
 }
 
 impl Callback {

@@ -15,7 +15,7 @@ use super::configuration::{Configuration, Rules};
 use super::kept_tables::KeptTables;
 use super::limiter::{Limiter, SeatStanding, State};
 use super::messages::Snapshot;
-use super::partner_clients::PartnerClients;
+use super::partner_clients::{PartnerClient, PartnerClients};
 use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
 use super::suppressions::{Digests, Suppressions};
@@ -180,9 +180,12 @@ impl Engine {
             if standing.state == State::Active && lists.missing(seat).is_some() {
                 (standing.state, standing.until) = (State::ListMissing, None);
             }
-            let client = clients.of(seat).map(|client| client.state());
-            let ejected_since =
-                client.filter(|client| !client.simulated).and_then(|client| client.ejected_since);
+            let client = clients.of(seat);
+            standing.undeclared_words = client.iter().flat_map(PartnerClient::undeclared_words).collect();
+            let ejected_since = client
+                .map(|client| client.state())
+                .filter(|client| !client.simulated)
+                .and_then(|client| client.ejected_since);
             if let (State::Active, Some(since)) = (standing.state, ejected_since) {
                 let since = chrono::Duration::from_std(since.elapsed()).unwrap_or_default();
                 standing.state = State::BreakerOpen;

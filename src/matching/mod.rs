@@ -57,7 +57,7 @@ pub mod token_cache;
 mod told_offers;
 pub mod transcripts;
 pub mod trigger;
-mod undeclared_words;
+pub mod undeclared_words;
 
 pub use configuration::{Configuration, Rules};
 pub use engine::Engine;

@@ -22,8 +22,9 @@ use super::late_asks::{AnswerReader, LateAsk, LateAsks};
 use super::question::Question;
 use super::token_cache::TokenCache;
 use super::told_offers;
-use super::undeclared_words::UndeclaredWords;
+use super::undeclared_words::{UndeclaredWord, UndeclaredWords};
 use crate::config::WireSettings;
+use crate::declaration::Fault;
 use crate::model::ProductType;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::auth::BearerToken;
@@ -88,8 +89,8 @@ impl PartnerClients {
     /// The clients of a book; those that it has in common with these are the same.
     ///
     /// # Errors
-    /// Every client that cannot be opened, with its partner.
-    pub fn opened(&self, book: &Book) -> Result<Self, Vec<String>> {
+    /// Every client that cannot be opened, with the key and the line of its partner's file.
+    pub fn opened(&self, book: &Book) -> Result<Self, Vec<Fault>> {
         let mut clients = HashMap::new();
         let mut faults = Vec::new();
         for seat in book.seats() {
@@ -102,7 +103,12 @@ impl PartnerClients {
                     let words = Arc::new(UndeclaredWords::of(seat));
                     drop(clients.insert(place, PartnerClient { words, ..client }))
                 }
-                Err(fault) => faults.push(format!("{}, {}: {fault}", seat.identity.key, seat.product_type)),
+                Err((key, message)) => faults.push(Fault {
+                    file: Some(format!("{}.toml", seat.identity.key).into()),
+                    line: source.places.line_of(&key),
+                    key: format!("products.{}.http.{key}", seat.product_type),
+                    message,
+                }),
             }
         }
         if faults.is_empty() { Ok(Self { wire: self.wire.clone(), clients }) } else { Err(faults) }
@@ -113,7 +119,8 @@ impl PartnerClients {
         self.clients.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
     }
 
-    fn client(&self, seat: &Seat, source: &HttpSource) -> Result<PartnerClient, String> {
+    /// The client; or the key that says what it cannot do, and why.
+    fn client(&self, seat: &Seat, source: &HttpSource) -> Result<PartnerClient, (String, String)> {
         let rules = &source.wire;
         let identity = rules.client_certificate.as_ref();
         let pool = PoolRules {
@@ -134,12 +141,12 @@ impl PartnerClients {
             late_patience: seat.timeout.min(LATE_PATIENCE_MAX),
             ..EndpointRules::default()
         };
-        let pool = self.wire.pool(&seat.identity.key, pool)?;
+        let pool = self.wire.pool(&seat.identity.key, pool).map_err(|fault| ("wire".to_owned(), fault))?;
         for (key, host) in &source.hosts {
             if let Some(address) = pool.forbids(host) {
                 let allows = format!("`wire.allow_addresses = [\"{address}\"]` allows it");
                 let fault = format!("is at {address}, a private, local or reserved address; {allows}");
-                return Err(source.places.locate(&MappingError::new(key, fault)));
+                return Err((key.clone(), fault));
             }
         }
         let endpoint = pool.endpoint(seat.product_type.as_str(), endpoint);
@@ -216,8 +223,8 @@ impl PartnerClient {
         self.wired.late.list()
     }
 
-    /// The words with which it declines that its file does not know, each with how often it came since the file was read.
-    pub fn undeclared_words(&self) -> Vec<(String, u64)> {
+    /// The words with which it declines that its file does not know.
+    pub fn undeclared_words(&self) -> Vec<UndeclaredWord> {
         self.words.counted()
     }
 

@@ -4,8 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use chrono::{DateTime, Utc};
 use metrics::{Counter, counter};
+use serde::{Deserialize, Serialize};
 
+use crate::declaration::quoted;
 use crate::partners::Seat;
 use crate::telemetry::metrics::PARTNER_UNDECLARED_WORDS;
 
@@ -15,9 +18,27 @@ const WORDS_MAX: usize = 32;
 /// What the others are counted as.
 const OTHERS: &str = "(others)";
 
+/// A word, as far as it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndeclaredWord {
+    /// The word, or in brackets what stands for several.
+    pub word: String,
+    /// How often it came since the file was read.
+    pub count: u64,
+    /// When it came last.
+    pub last: DateTime<Utc>,
+}
+
+impl UndeclaredWord {
+    /// What gives it a meaning under `answer.reasons`, but for the meaning; nothing where it is not the word itself.
+    pub fn key(&self) -> Option<String> {
+        (!self.word.starts_with('(')).then(|| quoted(&self.word))
+    }
+}
+
 /// The words of one seat, since its file was read.
 pub struct UndeclaredWords {
-    words: Mutex<BTreeMap<String, u64>>,
+    words: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
     all: Counter,
 }
 
@@ -35,17 +56,24 @@ impl UndeclaredWords {
         let mut words = self.lock();
         let word =
             if words.len() < WORDS_MAX || words.contains_key(&word) { word } else { OTHERS.to_owned() };
-        *words.entry(word).or_default() += 1;
+        let (count, last) = words.entry(word).or_default();
+        (*count, *last) = (*count + 1, Utc::now());
     }
 
-    /// Each word with how often it came, the most frequent first.
-    pub fn counted(&self) -> Vec<(String, u64)> {
-        let mut words: Vec<_> = self.lock().iter().map(|(word, count)| (word.clone(), *count)).collect();
-        words.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        words
+    /// Each word, the most frequent first.
+    pub fn counted(&self) -> Vec<UndeclaredWord> {
+        let words = self.lock();
+        let counted = words.iter().map(|(word, (count, last))| UndeclaredWord {
+            word: word.clone(),
+            count: *count,
+            last: *last,
+        });
+        let mut counted: Vec<_> = counted.collect();
+        counted.sort_by_key(|word| std::cmp::Reverse(word.count));
+        counted
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, (u64, DateTime<Utc>)>> {
         self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

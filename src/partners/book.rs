@@ -29,6 +29,8 @@ pub struct Book {
     fingerprint: Fingerprint,
     /// What the files say, by partner.
     said: BTreeMap<String, Said>,
+    /// What in them is no fault, and may not be what was meant.
+    remarks: Vec<Fault>,
 }
 
 /// A row of the index: one alternative of the rule of a seat, or of one of its offers.
@@ -105,6 +107,7 @@ impl Book {
     pub fn from_texts(texts: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, Vec<Fault>> {
         let mut seats = Vec::new();
         let mut faults = Vec::new();
+        let mut remarks = Vec::new();
         let mut said = BTreeMap::new();
         let mut by_uuid: BTreeMap<uuid::Uuid, PathBuf> = BTreeMap::new();
         for (file, text) in texts {
@@ -117,7 +120,8 @@ impl Book {
                 }
             };
             match check::seats(&key, &source) {
-                Ok(found) => {
+                Ok((found, of_file)) => {
+                    remarks.extend(of_file);
                     let uuid = found.first().map(|seat| seat.identity.partner.uuid);
                     if let Some(other) = uuid.and_then(|uuid| by_uuid.insert(uuid, file.clone())) {
                         let message = format!("is also the uuid of `{}`", other.display());
@@ -133,7 +137,7 @@ impl Book {
         if !faults.is_empty() {
             return Err(faults);
         }
-        Ok(Self { fingerprint: fingerprint(&said), said, ..Self::of(seats) })
+        Ok(Self { fingerprint: fingerprint(&said), said, remarks, ..Self::of(seats) })
     }
 
     /// Compiles seats.
@@ -152,7 +156,7 @@ impl Book {
         let index = Index::build(&conjunctions);
         let fingerprint = fingerprint(&BTreeMap::new());
         let seats = seats.into_iter().map(Arc::new).collect();
-        Self { seats, index, rows, fingerprint, said: BTreeMap::new() }
+        Self { seats, index, rows, fingerprint, said: BTreeMap::new(), remarks: Vec::new() }
     }
 
     /// The seats that a lead fits, with the offers that do. A partner that lives elsewhere is not sent a lead that none of
@@ -222,6 +226,11 @@ impl Book {
     /// What the files say, by partner; empty for a book that was made of seats.
     pub fn said(&self) -> &BTreeMap<String, Said> {
         &self.said
+    }
+
+    /// What in the files is no fault, and may not be what was meant.
+    pub fn remarks(&self) -> &[Fault] {
+        &self.remarks
     }
 
     /// Every template: of seats and of offers.

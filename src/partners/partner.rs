@@ -37,6 +37,8 @@ pub struct Seat {
     pub weight: Option<f64>,
     /// Longest wait for its answer.
     pub timeout: Duration,
+    /// The line of its file that says so.
+    pub timeout_line: Option<usize>,
     /// How the wait follows the pace of its answers.
     pub adaptive_timeout: Option<AdaptiveTimeout>,
     /// Which leads it is asked about.

@@ -1,7 +1,7 @@
 //! How each partner behaves: as the command line says, or as its own file `<cases>/<key>/sandbox.toml` does, which is read again when it
 //! has changed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use serde::Deserialize;
 
 use super::chance::{Chance, Latency, Rates};
+use crate::declaration::{self, Source};
 
 /// The name of the file.
 pub const FILE: &str = "sandbox.toml";
@@ -18,77 +19,124 @@ pub const FILE: &str = "sandbox.toml";
 #[derive(Debug)]
 pub struct Behaviours {
     cases: PathBuf,
-    usual: Arc<Chance>,
+    usual: Behaviour,
     seed: u64,
     own: Mutex<HashMap<String, Own>>,
+}
+
+/// How a partner behaves.
+#[derive(Debug, Clone)]
+pub struct Behaviour {
+    /// When it answers, and what goes wrong.
+    pub chance: Arc<Chance>,
+    /// What it signs with, by name.
+    pub secrets: Arc<BTreeMap<String, String>>,
 }
 
 /// What a partner's own file said, and when it was written.
 #[derive(Debug, Clone)]
 struct Own {
     written: SystemTime,
-    chance: Arc<Chance>,
+    behaviour: Behaviour,
 }
+
+/// The latency of a partner whose file has only shares.
+const LATENCY: &str = "200ms..1500ms";
 
 /// `sandbox.toml`
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Declared {
-    latency: String,
-    errors: f64,
-    garbage: f64,
-    drip: f64,
-    reset: f64,
+pub struct Declared {
+    latency: Option<String>,
+    errors: Option<f64>,
+    garbage: Option<f64>,
+    drip: Option<f64>,
+    reset: Option<f64>,
+    /// What `secret.<name>` is where the partner signs what it calls back with: of the sandbox only, and nobody's.
+    pub secrets: BTreeMap<String, String>,
 }
 
-impl Default for Declared {
-    fn default() -> Self {
-        Self { latency: "200ms..1500ms".to_owned(), errors: 0.0, garbage: 0.0, drip: 0.0, reset: 0.0 }
+/// What the file in a partner's folder says; nothing where there is none.
+///
+/// # Errors
+/// Every fault, with file, line and key.
+pub fn read(folder: &Path) -> Result<Declared, String> {
+    let path = folder.join(FILE);
+    if !path.exists() {
+        return Ok(Declared::default());
+    }
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let source = Source::parse(&path, &text).map_err(|fault| fault.to_string())?;
+    let reading = declaration::read::<Declared>(&source);
+    let mut faults = reading.faults;
+    let declared = reading.value.unwrap_or_default();
+    faults.extend(declared.latency().err().map(|fault| source.fault("latency", fault)));
+    if !declared.rates().are_possible() {
+        faults
+            .push(source.fault("errors", "and the other shares must be from 0 to 1, and at most 1 together"));
+    }
+    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    if told.is_empty() { Ok(declared) } else { Err(told.join("; ")) }
+}
+
+impl Declared {
+    fn latency(&self) -> Result<Latency, String> {
+        self.latency.as_deref().unwrap_or(LATENCY).parse()
+    }
+
+    fn rates(&self) -> Rates {
+        let [errors, garbage, drip, reset] =
+            [self.errors, self.garbage, self.drip, self.reset].map(Option::unwrap_or_default);
+        Rates { errors, garbage, drip, reset }
+    }
+
+    /// Whether it says how the partner behaves, and not only what it signs with.
+    fn is_of_its_own(&self) -> bool {
+        self.latency.is_some()
+            || [self.errors, self.garbage, self.drip, self.reset].iter().any(Option::is_some)
     }
 }
 
 impl Behaviours {
     /// Of the partners whose cases stand in a directory: as `usual`, where they have no file of their own.
     pub fn of(cases: &Path, seed: u64, usual: Chance) -> Self {
-        Self { cases: cases.to_owned(), usual: Arc::new(usual), seed, own: Mutex::default() }
+        let usual = Behaviour { chance: Arc::new(usual), secrets: Arc::default() };
+        Self { cases: cases.to_owned(), usual, seed, own: Mutex::default() }
     }
 
     /// How a partner behaves now. A file that cannot be read changes nothing, and is told.
     ///
     /// # Errors
     /// What is wrong with its file, beside how it behaves all the same.
-    pub fn chance(&self, key: &str) -> (Arc<Chance>, Option<String>) {
-        let path = self.cases.join(key).join(FILE);
-        let Ok(written) = fs::metadata(&path).and_then(|metadata| metadata.modified()) else {
-            return (Arc::clone(&self.usual), None);
+    pub fn now(&self, key: &str) -> (Behaviour, Option<String>) {
+        let folder = self.cases.join(key);
+        let Ok(written) = fs::metadata(folder.join(FILE)).and_then(|metadata| metadata.modified()) else {
+            return (self.usual.clone(), None);
         };
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         let known = own.get(key).cloned();
-        if let Some(Own { chance, .. }) = known.as_ref().filter(|known| known.written == written) {
-            return (Arc::clone(chance), None);
+        if let Some(Own { behaviour, .. }) = known.as_ref().filter(|known| known.written == written) {
+            return (behaviour.clone(), None);
         }
-        match self.read(&path) {
-            Ok(chance) => {
-                own.insert(key.to_owned(), Own { written, chance: Arc::clone(&chance) });
-                (chance, None)
+        match self.declared(&folder) {
+            Ok(behaviour) => {
+                own.insert(key.to_owned(), Own { written, behaviour: behaviour.clone() });
+                (behaviour, None)
             }
             Err(fault) => {
-                let before = known.map_or_else(|| Arc::clone(&self.usual), |known| known.chance);
-                (before, Some(format!("{}: {fault}; it behaves as before", path.display())))
+                let before = known.map_or_else(|| self.usual.clone(), |known| known.behaviour);
+                (before, Some(format!("{fault}; it behaves as before")))
             }
         }
     }
 
-    fn read(&self, path: &Path) -> Result<Arc<Chance>, String> {
-        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-        let declared: Declared = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
-        let Declared { latency, errors, garbage, drip, reset } = declared;
-        let latency: Latency = latency.parse().map_err(|fault| format!("`latency`: {fault}"))?;
-        let rates = Rates { errors, garbage, drip, reset };
-        if !rates.are_possible() {
-            return Err("the shares must be from 0 to 1, and at most 1 together".to_owned());
-        }
-        Ok(Arc::new(Chance::new(self.seed, latency, rates)))
+    fn declared(&self, folder: &Path) -> Result<Behaviour, String> {
+        let declared = read(folder)?;
+        let chance = match declared.is_of_its_own() {
+            true => Arc::new(Chance::new(self.seed, declared.latency()?, declared.rates())),
+            false => Arc::clone(&self.usual.chance),
+        };
+        Ok(Behaviour { chance, secrets: Arc::new(declared.secrets) })
     }
 }
 
@@ -107,7 +155,7 @@ mod tests {
         let behaviours = Behaviours::of(cases.path(), 1, usual);
         let folder = cases.path().join("lender");
         fs::create_dir(&folder).unwrap();
-        let drawn = || behaviours.chance("lender").0.draw();
+        let drawn = || behaviours.now("lender").0.chance.draw();
         assert_eq!(drawn(), (Fate::Answered, Duration::ZERO));
         let write = |text: &str, second: u64| {
             let path = folder.join(FILE);
@@ -118,9 +166,9 @@ mod tests {
         write("latency = \"7ms\"\nerrors = 1.0\n", 1);
         assert_eq!(drawn(), (Fate::Error, Duration::from_millis(7)));
         write("errors = 3.0\n", 2);
-        let (chance, fault) = behaviours.chance("lender");
-        assert_eq!(chance.draw().0, Fate::Error);
+        let (behaviour, fault) = behaviours.now("lender");
+        assert_eq!(behaviour.chance.draw().0, Fate::Error);
         assert!(fault.is_some_and(|fault| fault.contains("at most 1 together")));
-        assert_eq!(behaviours.chance("other").0.draw(), (Fate::Answered, Duration::ZERO));
+        assert_eq!(behaviours.now("other").0.chance.draw(), (Fate::Answered, Duration::ZERO));
     }
 }

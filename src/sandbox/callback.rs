@@ -1,15 +1,13 @@
 //! Calling the asking side back, as partners do that answer later.
 
-use bytes::Bytes;
-use hmac::{Hmac, KeyInit, Mac};
+use std::collections::BTreeMap;
+
 use http_body_util::Full;
-use hyper::header::HeaderValue;
 use hyper::{Method, Request};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use sha2::Sha256;
 
-use super::cases::Callback;
+use super::cases::Calling;
 
 /// What the address to call has in it.
 const PATH: &str = "/callbacks/";
@@ -33,29 +31,22 @@ fn found(text: &str) -> Option<String> {
 }
 
 /// Calls, after its time; how that went, in a word.
-pub async fn call(callback: &Callback, url: &str) -> String {
+pub async fn call(callback: &Calling, secrets: &BTreeMap<String, String>, url: &str) -> String {
     tokio::time::sleep(callback.after).await;
-    let mut request = Request::new(Full::new(callback.said.body.clone()));
+    let (headers, body) = match callback.signed(secrets) {
+        Ok(signed) => signed,
+        Err(fault) => return format!("not made: {fault}"),
+    };
+    let mut request = Request::new(Full::new(body));
     *request.method_mut() = Method::POST;
-    *request.headers_mut() = callback.said.headers.clone();
+    *request.headers_mut() = headers;
     let Ok(uri) = url.parse() else { return "nowhere".to_owned() };
     *request.uri_mut() = uri;
-    if let Some((header, key)) = &callback.signed {
-        let signature = signature(key, &callback.said.body);
-        request.headers_mut().insert(header, signature);
-    }
     let client = Client::builder(TokioExecutor::new()).build_http();
     match client.request(request).await {
         Ok(answer) => answer.status().as_u16().to_string(),
         Err(_) => "unreached".to_owned(),
     }
-}
-
-fn signature(key: &str, body: &Bytes) -> HeaderValue {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).expect("a key of any length will do");
-    mac.update(body);
-    let text: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    HeaderValue::try_from(text).expect("digits are a header")
 }
 
 #[cfg(test)]

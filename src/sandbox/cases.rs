@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::behaviour;
+use crate::partners::case::{self, Call, Callback, Response, Sign, Turn};
 
 /// The case that answers when none is asked for.
 const USUAL: &str = "offers";
@@ -36,6 +35,8 @@ pub struct Answer {
 pub struct Cases {
     answers: BTreeMap<String, BTreeMap<String, Case>>,
     skipped: Vec<String>,
+    /// How many cases have been begun, of all partners.
+    begun: AtomicU64,
 }
 
 /// What a partner answers in a case.
@@ -43,9 +44,11 @@ pub struct Cases {
 struct Case {
     first: Answer,
     /// What it calls the asking side with, after that.
-    callbacks: Vec<Callback>,
-    /// To the calls after the first, which name no case: they are known by where they go.
+    callbacks: Vec<Calling>,
+    /// To the calls after the first, which may name no case: they are known by where they go.
     later: Vec<Later>,
+    /// The position of its last beginning among all; 0 when there was none.
+    begun: AtomicU64,
 }
 
 /// The answers to equal calls, one after the other and then from the start.
@@ -56,15 +59,17 @@ struct Later {
     ends: Vec<String>,
     answers: Vec<Answer>,
     asked: AtomicUsize,
+    /// Whether the first call of the case goes there too, so that its answer is the first of these.
+    begins: bool,
 }
 
 /// A call of the partner's own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Callback {
+#[derive(Debug, Clone)]
+pub struct Calling {
     /// How long after the first answer.
     pub after: Duration,
-    /// The header that its signature stands in, and the key.
-    pub signed: Option<(HeaderName, String)>,
+    /// How it is signed.
+    pub sign: Option<Sign>,
     /// What it says.
     pub said: Answer,
 }
@@ -73,12 +78,12 @@ pub struct Callback {
 const SEGMENTS: usize = 2;
 
 /// What a request asks for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Asked<'c> {
-    /// A case by its name.
-    Named(&'c str, &'c Answer),
+    /// A case, by its name or by a later call of one that was begun so.
+    Named(&'c str, &'c Answer, &'c [Calling]),
     /// Nothing in particular.
-    Usual(&'c str, &'c Answer),
+    Usual(&'c str, &'c Answer, &'c [Calling]),
     /// What there is not.
     Unknown,
 }
@@ -86,58 +91,17 @@ pub enum Asked<'c> {
 /// The part of a case file that is of interest here.
 #[derive(Deserialize)]
 struct CaseFile {
+    call: Option<Call>,
     response: Option<Response>,
     #[serde(default)]
     calls: Vec<Turn>,
-}
-
-/// A call and what is answered to it; or a call of the partner's own, and what it says.
-#[derive(Deserialize)]
-struct Turn {
-    call: Option<Call>,
-    callback: Option<DeclaredCallback>,
-    response: Response,
-}
-
-/// How a partner calls back.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DeclaredCallback {
-    #[serde(default)]
-    after_ms: u64,
-    sign: Option<DeclaredSignature>,
-}
-
-/// How it signs that: HMAC-SHA256 of the body, in hexadecimal.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DeclaredSignature {
-    header: String,
-    key: String,
-}
-
-#[derive(Deserialize)]
-struct Call {
-    method: String,
-    url: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Response {
-    status: u16,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
-    json: Option<Value>,
-    xml: Option<Vec<String>>,
-    text: Option<String>,
 }
 
 impl Cases {
     /// Reads `<directory>/<key>/<case>.json`; what is no case, or has no response, is left out and told.
     ///
     /// # Errors
-    /// The first file that cannot be read, and why.
+    /// The first file that cannot be read, or says what cannot be done, and why.
     pub fn load(directory: &Path) -> Result<Self, String> {
         let mut cases = Self::default();
         for partner in entries(directory)? {
@@ -145,6 +109,7 @@ impl Cases {
                 cases.skip(&partner, "is no directory of a partner");
                 continue;
             }
+            let declared = behaviour::read(&partner)?;
             for file in entries(&partner)? {
                 if file.file_name().is_some_and(|name| name == behaviour::FILE) {
                     continue;
@@ -155,8 +120,8 @@ impl Cases {
                 }
                 let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
                 let text = fs::read(&file).map_err(|error| fault(&error))?;
-                let case: CaseFile = serde_json::from_slice(&text).map_err(|error| fault(&error))?;
-                match case.read().map_err(|error| fault(&error))? {
+                let case: CaseFile = case::read(&text).map_err(|error| fault(&error))?;
+                match case.read(&declared.secrets).map_err(|error| fault(&error))? {
                     Some(case) => {
                         drop(cases.answers.entry(name(&partner)).or_default().insert(name(&file), case));
                     }
@@ -180,13 +145,6 @@ impl Cases {
         &self.skipped
     }
 
-    /// What a partner calls with after it has answered the first call of a case.
-    pub fn callbacks(&self, key: &str, case: &str, answer: &Answer) -> &[Callback] {
-        let case = self.answers.get(key).and_then(|cases| cases.get(case));
-        let first = case.filter(|case| std::ptr::eq(&raw const case.first, answer));
-        first.map_or(&[], |case| &case.callbacks)
-    }
-
     /// How many partners there are.
     pub fn partners(&self) -> usize {
         self.answers.len()
@@ -205,67 +163,131 @@ impl Cases {
             .collect()
     }
 
-    /// What a partner answers to a request.
-    pub fn asked(&self, key: &str, method: &str, path: &str, body: &[u8]) -> Asked<'_> {
+    /// What a partner answers to a request. One that names no case is a later call of the case that was begun last, of those that
+    /// have such a call; one that names a case begins it, unless it goes where only a later call of it does.
+    pub fn asked(&self, key: &str, method: &str, target: &str, body: &[u8]) -> Asked<'_> {
         let Some(cases) = self.answers.get(key) else { return Asked::Unknown };
-        let wanted = trigger(&String::from_utf8_lossy(body));
-        if wanted.is_none() {
-            let later = cases.iter().find_map(|(name, case)| Some((name, case.later(method, path)?)));
-            if let Some((name, answer)) = later {
-                return Asked::Usual(name, answer);
-            }
+        let wanted = trigger(target).or_else(|| trigger(&String::from_utf8_lossy(body)));
+        let path = target.split('?').next().unwrap_or_default();
+        if let Some(wanted) = wanted {
+            let Some((name, case)) = cases.get_key_value(&wanted) else { return Asked::Unknown };
+            let (answer, callbacks) = case.later(method, path).unwrap_or_else(|| self.begin(case));
+            return Asked::Named(name, answer, callbacks);
         }
-        match (&wanted, cases.get_key_value(wanted.as_deref().unwrap_or(USUAL))) {
-            (Some(_), Some((name, case))) => Asked::Named(name, &case.first),
-            (None, Some((name, case))) => Asked::Usual(name, &case.first),
-            (_, None) => Asked::Unknown,
+        let later = cases.iter().filter(|(_, case)| case.goes_on(method, path).is_some());
+        let latest =
+            later.max_by_key(|(name, case)| (case.begun.load(Ordering::Relaxed), std::cmp::Reverse(*name)));
+        if let Some((name, case)) = latest
+            && let Some((answer, callbacks)) = case.later(method, path)
+        {
+            let was_named = name != USUAL && case.begun.load(Ordering::Relaxed) > 0;
+            return match was_named {
+                true => Asked::Named(name, answer, callbacks),
+                false => Asked::Usual(name, answer, callbacks),
+            };
         }
+        let usual = cases.get_key_value(USUAL).map(|(name, case)| (name, self.begin(case)));
+        usual.map_or(Asked::Unknown, |(name, (answer, callbacks))| Asked::Usual(name, answer, callbacks))
+    }
+
+    fn begin<'c>(&self, case: &'c Case) -> (&'c Answer, &'c [Calling]) {
+        case.begun.store(self.begun.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        (&case.first, &case.callbacks)
     }
 }
 
 impl CaseFile {
     /// The answers; nothing where there are none.
-    fn read(self) -> Result<Option<Case>, String> {
-        let mut turns = self.calls.into_iter();
-        let first = match (self.response, turns.next()) {
-            (Some(response), _) => response,
-            (None, Some(turn)) => turn.response,
-            (None, None) => return Ok(None),
+    fn read(self, secrets: &BTreeMap<String, String>) -> Result<Option<Case>, String> {
+        let mut turns: Vec<Turn> = self.calls;
+        let only = Turn { call: self.call, response: self.response, callback: None };
+        if only.response.is_some() {
+            turns.insert(0, only);
+        }
+        let mut turns = turns.into_iter().enumerate();
+        let Some((_, Turn { call: asked, response: Some(first), .. })) = turns.next() else {
+            return Ok(None);
         };
-        let mut case = Case { first: first.answer()?, callbacks: Vec::new(), later: Vec::new() };
-        for Turn { call, callback, response } in turns {
-            let answer = response.answer()?;
-            let Some(Call { method, url }) = call else {
-                case.callbacks
-                    .push(callback.ok_or("`calls` needs a `call` or a `callback` each")?.saying(answer)?);
-                continue;
-            };
-            let ends = ends(&url);
-            match case.later.iter_mut().find(|later| later.is(&method, &ends)) {
-                Some(later) => later.answers.push(answer),
-                None => {
-                    case.later.push(Later { method, ends, answers: vec![answer], asked: AtomicUsize::new(0) })
+        let first = answer(&first)?;
+        let mut case = Case { first, callbacks: Vec::new(), later: Vec::new(), begun: AtomicU64::new(0) };
+        for (nth, Turn { call, callback, response }) in turns {
+            let placed = |fault: String| format!("`calls[{nth}]`: {fault}");
+            let said = response.ok_or_else(|| placed("has no `response`".to_owned()))?;
+            let said = answer(&said).map_err(placed)?;
+            match (call, callback) {
+                (Some(call), _) => case.goes_on_with(&call, said),
+                (None, Some(callback)) => {
+                    case.callbacks.push(Calling::declared(callback, said, secrets).map_err(placed)?);
                 }
+                (None, None) => return Err(placed("needs a `call` or a `callback`".to_owned())),
             }
         }
+        asked.iter().for_each(|asked| case.begins_at(asked));
         Ok(Some(case))
     }
 }
 
-impl DeclaredCallback {
-    fn saying(self, said: Answer) -> Result<Callback, String> {
-        let header =
-            |name: &str| HeaderName::try_from(name).map_err(|_| format!("`{name}` is no name of a header"));
-        let signed = self.sign.map(|sign| Ok::<_, String>((header(&sign.header)?, sign.key))).transpose()?;
-        Ok(Callback { after: Duration::from_millis(self.after_ms), signed, said })
+impl Calling {
+    /// A call that can be signed.
+    fn declared(
+        callback: Callback,
+        said: Answer,
+        secrets: &BTreeMap<String, String>,
+    ) -> Result<Self, String> {
+        let calling = Self { after: Duration::from_millis(callback.after_ms), sign: callback.sign, said };
+        calling.signed(secrets).map(|_| calling).map_err(|fault| format!("`callback`: {fault}"))
+    }
+
+    /// Its headers and its body, as they are sent.
+    ///
+    /// # Errors
+    /// What cannot be signed.
+    pub fn signed(&self, secrets: &BTreeMap<String, String>) -> Result<(HeaderMap, Bytes), String> {
+        let Answer { headers, body, .. } = &self.said;
+        let Some(sign) = &self.sign else { return Ok((headers.clone(), body.clone())) };
+        let now = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
+        let (headers, body) = sign.signed((headers, body), &now, case::Keys::Of(secrets))?;
+        Ok((headers, body.into()))
     }
 }
 
 impl Case {
-    fn later(&self, method: &str, path: &str) -> Option<&Answer> {
+    fn goes_on_with(&mut self, call: &Call, answer: Answer) {
+        let ends = ends(&call.url);
+        match self.later.iter_mut().find(|later| later.is(&call.method, &ends)) {
+            Some(later) => later.answers.push(answer),
+            None => self.later.push(Later {
+                method: call.method.clone(),
+                ends,
+                answers: vec![answer],
+                asked: AtomicUsize::new(0),
+                begins: false,
+            }),
+        }
+    }
+
+    /// Has its first answer precede those to later calls that go where the first went.
+    fn begins_at(&mut self, call: &Call) {
+        let (first, ends) = (self.first.clone(), ends(&call.url));
+        let same = self.later.iter_mut().find(|later| later.is(&call.method, &ends));
+        same.into_iter().for_each(|later| {
+            later.answers.insert(0, first.clone());
+            later.begins = true;
+        });
+    }
+
+    /// The answers to its later calls that go there.
+    fn goes_on(&self, method: &str, path: &str) -> Option<&Later> {
         let ends = ends(path);
-        let later = self.later.iter().find(|later| later.is(method, &ends))?;
-        later.answers.get(later.asked.fetch_add(1, Ordering::Relaxed) % later.answers.len())
+        self.later.iter().find(|later| later.is(method, &ends))
+    }
+
+    /// The answer to a later call, and what the partner calls with after it.
+    fn later(&self, method: &str, path: &str) -> Option<(&Answer, &[Calling])> {
+        let later = self.goes_on(method, path)?;
+        let nth = later.asked.fetch_add(1, Ordering::Relaxed) % later.answers.len();
+        let callbacks = if later.begins && nth == 0 { self.callbacks.as_slice() } else { &[] };
+        Some((&later.answers[nth], callbacks))
     }
 }
 
@@ -284,8 +306,8 @@ fn ends(url: &str) -> Vec<String> {
 }
 
 /// The name that follows a trigger.
-fn trigger(body: &str) -> Option<String> {
-    let rest = TRIGGERS.iter().find_map(|trigger| body.split_once(trigger))?.1;
+fn trigger(text: &str) -> Option<String> {
+    let rest = TRIGGERS.iter().find_map(|trigger| text.split_once(trigger))?.1;
     Some(rest.chars().take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_').collect())
 }
 
@@ -299,24 +321,9 @@ fn name(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-impl Response {
-    fn answer(self) -> Result<Answer, String> {
-        let status = StatusCode::from_u16(self.status).map_err(|_| "`response.status` is no status")?;
-        let (kind, body) = match (self.json, self.xml, self.text) {
-            (Some(json), _, _) => ("application/json", json.to_string()),
-            (_, Some(lines), _) => ("application/xml", lines.join("\n")),
-            (_, _, text) => ("text/plain", text.unwrap_or_default()),
-        };
-        let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))]);
-        for (name, value) in &self.headers {
-            let header = (HeaderName::try_from(name), HeaderValue::try_from(value));
-            let (Ok(name), Ok(value)) = header else {
-                return Err(format!("`response.headers.{name}` is no header"));
-            };
-            headers.insert(name, value);
-        }
-        Ok(Answer { status, headers, body: body.into() })
-    }
+fn answer(response: &Response) -> Result<Answer, String> {
+    let (status, headers) = response.head()?;
+    Ok(Answer { status, headers, body: response.body().into() })
 }
 
 #[cfg(test)]
@@ -366,14 +373,25 @@ mod tests {
             call("GET", status, "done"),
         ];
         fs::write(lender.join("offers.json"), json!({"calls": calls}).to_string()).unwrap();
+        let calls =
+            [call("POST", "https://lender.example/v1/applications", "A-1"), call("GET", status, "never")];
+        fs::write(lender.join("declined.json"), json!({"calls": calls}).to_string()).unwrap();
         let cases = Cases::load(directory.path()).unwrap();
-        let asked = |method, path| match cases.asked("lender", method, path, b"") {
-            Asked::Usual("offers", answer) => String::from_utf8_lossy(&answer.body).into_owned(),
-            other => panic!("{other:?}"),
+        let asked = |method, target, body: &str| match cases.asked("lender", method, target, body.as_bytes())
+        {
+            Asked::Usual(_, answer, _) | Asked::Named(_, answer, _) => {
+                String::from_utf8_lossy(&answer.body).into_owned()
+            }
+            Asked::Unknown => panic!("{target} is unknown"),
         };
-        assert_eq!(asked("POST", "/lender/applications"), "A-1");
-        let polled = [(); 3].map(|()| asked("GET", "/lender/applications/A-1"));
-        assert_eq!(polled, ["wait", "done", "wait"]);
+        assert_eq!(asked("POST", "/lender/applications", ""), "A-1");
+        let poll = || asked("GET", "/lender/applications/A-1", "");
+        assert_eq!([poll(), poll(), poll()], ["wait", "done", "wait"]);
+        assert_eq!(asked("POST", "/lender/applications", "case:declined"), "A-1");
+        assert_eq!(poll(), "never", "what is asked of a case that was asked for stays with it");
+        assert_eq!(asked("POST", "/lender/applications", ""), "A-1");
+        assert_eq!(poll(), "done");
+        assert_eq!(asked("GET", "/lender/applications/A-1?name=case%3Adeclined", ""), "never");
     }
 
     #[test]

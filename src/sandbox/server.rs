@@ -19,9 +19,9 @@ use hyper_util::rt::TokioIo;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::behaviour::Behaviours;
+use super::behaviour::{Behaviour, Behaviours};
 use super::callback;
-use super::cases::{Answer, Asked, Callback, Cases};
+use super::cases::{Answer, Asked, Calling, Cases};
 use super::chance::Fate;
 
 /// Longest body of a request, bytes.
@@ -64,6 +64,7 @@ impl Simulator {
     /// Answers; an error ends the connection.
     async fn answer(&self, request: Request<Incoming>) -> io::Result<Response<Body>> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let target = request.uri().path_and_query().map_or_else(|| path.clone(), ToString::to_string);
         let tell = |case: &str, deed: &str| (self.told)(&format!("{method} {path} {case} {deed}"));
         let mut segments = path.trim_matches('/').split('/');
         let key = segments.next().unwrap_or_default();
@@ -80,13 +81,13 @@ impl Simulator {
             let token = json!({"access_token": "sandbox", "token_type": "Bearer", "expires_in": 3600});
             return Ok(json_response(StatusCode::OK, &token));
         }
-        let (chance, fault) = self.behaviours.chance(key);
+        let (behaviour, fault) = self.behaviours.now(key);
         fault.iter().for_each(|fault| tell("-", fault));
-        let (fate, after) = chance.draw();
+        let (fate, after) = behaviour.chance.draw();
         let body = body.to_bytes();
-        let (case, answer, fate) = match self.cases.asked(key, method.as_str(), &path, &body) {
-            Asked::Named(case, answer) => (case, answer, Fate::Answered),
-            Asked::Usual(case, answer) => (case, answer, fate),
+        let (case, answer, callbacks, fate) = match self.cases.asked(key, method.as_str(), &target, &body) {
+            Asked::Named(case, answer, callbacks) => (case, answer, callbacks, Fate::Answered),
+            Asked::Usual(case, answer, callbacks) => (case, answer, callbacks, fate),
             Asked::Unknown => {
                 tell("-", "unknown");
                 let error = json!({"error": "there is no such partner or case; `/` lists them"});
@@ -96,22 +97,22 @@ impl Simulator {
         tell(case, &format!("{} after {} ms", fate.word(), after.as_millis()));
         tokio::time::sleep(after).await;
         if fate == Fate::Answered {
-            self.call_back(self.cases.callbacks(key, case, answer), &String::from_utf8_lossy(&body));
+            self.call_back(callbacks, &behaviour, &String::from_utf8_lossy(&body));
         }
         respond(answer, fate)
     }
 
     /// Calls the asking side back, where the case has it.
-    fn call_back(&self, callbacks: &[Callback], body: &str) {
+    fn call_back(&self, callbacks: &[Calling], behaviour: &Behaviour, body: &str) {
         let told = self.told;
         for callback in callbacks {
             let Some(url) = callback::address(body) else {
                 told("- - callback nowhere: the request names no address to call");
                 continue;
             };
-            let callback = callback.clone();
+            let (callback, secrets) = (callback.clone(), Arc::clone(&behaviour.secrets));
             tokio::spawn(async move {
-                let how = callback::call(&callback, &url).await;
+                let how = callback::call(&callback, &secrets, &url).await;
                 told(&format!("POST {url} callback {how}"));
             });
         }

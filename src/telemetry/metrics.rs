@@ -230,7 +230,7 @@ pub const METRICS: &[Metric] = &[
     seconds(PARTNER_CALL_SECONDS, &["partner", "product_type"], "Time from a call over HTTP to its whole answer."),
     seconds(PARTNER_MAPPING_SECONDS, &["partner", "product_type"], "Time that request and answer take to be mapped."),
     counter(PARTNER_UNDECLARED_WORDS, &["partner", "product_type"], "Declines in words that the partner's file does not know."),
-    counter(CALLBACKS, &["result"], "Calls with which partners answer an ask: taken, unreadable, unsigned, again, nobody waits for it."),
+    counter(CALLBACKS, &["result"], "Calls with which partners answer an ask: taken, unreadable, unsigned, again, nobody waits for it, too_large."),
     counter(OFFERS_CUT, &["partner"], "Offers left out because of matching.offers_per_partner."),
     counter(OFFERS_NOT_SHOWN, &["partner", "product_type"], "Offers that a partner answered and that are not shown: they cannot be read, or cannot be right, or are longer than answer.max_text_bytes."),
     counter(OFFERS_DOUBTED, &["partner", "product_type"], "Offers that a partner answered and that are shown although their payment does not quite fit."),

@@ -104,3 +104,96 @@ fn a_case_that_fails_is_told_with_what_differs() {
     assert_eq!((&told[1]["case"], &told[1]["passed"]), (&json!("wrong"), &json!(false)), "{told}");
     assert_eq!(told[1]["differences"][0], "method\n  expected GET\n  found    POST");
 }
+
+/// Runs cases of the sample lender that calls back: of each what it says beside what they share.
+fn run_called_back(cases: &[(&str, Value)]) -> (Output, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("bellhaven_lending");
+    std::fs::create_dir(&folder).unwrap();
+    for (name, callbacks) in cases {
+        let applied = json!({"response": {"status": 202, "json": {"result": "taken"}}});
+        let calls: Vec<Value> = [applied].into_iter().chain(callbacks.as_array().unwrap().clone()).collect();
+        let case = json!({"product": "loan", "lead": "personal_loan", "calls": calls});
+        std::fs::write(folder.join(format!("{name}.json")), serde_json::to_string_pretty(&case).unwrap())
+            .unwrap();
+    }
+    let leads = root().join("tests/leads");
+    run(&["--cases", directory.path().to_str().unwrap(), "--leads", leads.to_str().unwrap()])
+}
+
+/// A call of the partner's, signed so, which is expected to be this.
+fn called(callback: Value) -> Value {
+    json!({"callback": callback, "response": {"status": 200, "json": {"result": "yes", "quotes": []}}})
+}
+
+#[test]
+fn a_case_says_how_a_call_of_the_partners_is_signed_and_what_becomes_of_it() {
+    let recipe = json!({"x-bellhaven-signature": "body|hmac('sha256', secret.key)|hex"});
+    let signed = json!({"headers": recipe});
+    let (output, shown) = run_called_back(&[
+        ("unsigned", json!([called(json!({"expect": "unsigned"}))])),
+        (
+            "under_another_key",
+            json!([called(
+                json!({"sign": {"headers": recipe, "secrets": {"key": "k"}}, "expect": "unsigned"})
+            )]),
+        ),
+        (
+            "in_another_encoding",
+            json!([called(json!({
+                "sign": {"headers": {"x-bellhaven-signature": "body|hmac('sha256', secret.key)|base64"}},
+                "expect": "unsigned",
+            }))]),
+        ),
+        ("signed", json!([called(json!({"sign": signed}))])),
+        (
+            "not_readable_at_first",
+            json!([
+                {"callback": {"sign": signed, "expect": "unreadable"}, "response": {"status": 200, "json": {"result": "yes"}}},
+                called(json!({"sign": signed})),
+            ]),
+        ),
+        (
+            "replayed",
+            json!([called(json!({"sign": signed})), called(json!({"sign": signed, "expect": "again"}))]),
+        ),
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+
+    let (output, shown) = run_called_back(&[
+        ("forgotten", json!([called(json!({}))])),
+        ("replayed", json!([called(json!({"sign": signed})), called(json!({"sign": signed}))])),
+        ("twice", json!([called(json!({"sign": signed, "expect": "again"}))])),
+    ]);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    for wanted in [
+        "call 2: callback: taken expected, unsigned found",
+        "call 3: callback: taken expected, again found",
+        "call 2: callback: again expected, taken found",
+        "3 of 3 cases failed",
+    ] {
+        assert!(shown.contains(wanted), "{wanted} is not in {shown}");
+    }
+}
+
+#[test]
+fn what_nobody_can_sign_with_is_told_with_its_key_and_line() {
+    let sign = |sign: Value| json!([called(json!({"sign": sign}))]);
+    let (output, shown) = run_called_back(&[
+        ("algorithm", sign(json!({"header": "x-signature", "key": "k", "algorithm": "sha512"}))),
+        ("digest", sign(json!({"headers": {"x-signature": "body|hmac('sha265', secret.key)|hex"}}))),
+        ("half", sign(json!({"header": "x-signature"}))),
+        ("name", sign(json!({"headers": {"x-signature": "lead_uuid|sha256|hex"}}))),
+        ("url", json!([{"call": {"method": "GET"}, "response": {"status": 200}}])),
+    ]);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    for wanted in [
+        "is no case: `calls[1].callback.sign.algorithm` unknown field `algorithm`, expected one of",
+        "names a digest that is not known, `sha265`; there are sha1, sha256, sha384, sha512; did you mean `sha256`? at line",
+        "`calls[1].callback.sign` has one of `header` and `key`, which go together at line",
+        "uses `lead_uuid`, which is not known here; there are body, header, now, secret",
+        "is no case: `calls[1].call` missing field `url` at line",
+    ] {
+        assert!(shown.contains(wanted), "{wanted} is not in {shown}");
+    }
+}

@@ -17,7 +17,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("private_file", &[]),
     ("run_file", &["private_file"]),
     ("partner_health", &[]),
-    ("sandbox", &[]),
+    ("sandbox", &["declaration", "partners"]),
     ("shares", &[]),
     ("load_shedder", &["telemetry"]),
     ("ids", &[]),
@@ -29,6 +29,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     (
         "matching",
         &[
+            "declaration",
             "model",
             "partners",
             "rate_table",

@@ -29,12 +29,27 @@ async fn one_that_calls_back_is_heard_once_if_it_signs_and_until_its_ask_has_end
         daemon.request_with(Method::POST, url, "", &headers, answer.clone()).await.status
     };
     assert_eq!(call(&url, "0000").await, 403, "a stranger's call is no answer");
+    let long = daemon.request(Method::POST, &url, "", &" ".repeat(65_537)).await;
+    assert_eq!(long.status, 413);
+    assert!(daemon.metrics().await.contains("offerd_callbacks_total{result=\"too_large\"} 1"));
     assert_eq!(call(&url, &signature).await, 204);
     let table = daemon.complete(table["uuid"].as_str().unwrap()).await;
     assert_eq!(table["loanOffers"].as_array().map(Vec::len), Some(2), "{table} {}", daemon.log());
     assert_eq!(call(&url, &signature).await, 410, "a replayed call is too late");
     let other = format!("{}/callbacks/{}", daemon.integrations, uuid::Uuid::new_v4());
     assert_eq!(call(&other, &signature).await, 404);
+}
+
+#[tokio::test]
+async fn one_that_calls_back_about_a_lead_that_was_erased_is_too_late() {
+    let far = FarSide::start(|_| Deed::Json(202, json!({"taken": true}).to_string())).await;
+    let daemon = Daemon::with_partners(vec![caller(&far, "")]).start().await;
+    let table = daemon.submit(sample("personal_loan")).await.json();
+    let url = reply_to(&far).await;
+    let erased = daemon.command(&["lead", "erase", table["leadUuid"].as_str().unwrap()]);
+    assert_eq!(erased.status.code(), Some(0), "{erased:?}");
+    let Deed::Json(_, answer) = offers() else { unreachable!("offers are JSON") };
+    assert_eq!(daemon.request(Method::POST, &url, "", &answer).await.status, 410);
 }
 
 #[tokio::test]

@@ -369,9 +369,11 @@ fn an_address_that_may_not_be_called_is_a_fault_of_the_file() {
     let output = Daemon::with_partners(vec![closed]).command(&["check"]).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(64), "{told}");
-    let wanted = "`url` is at 127.0.0.1, a private, local or reserved address; \
+    let wanted = "`products.loan.http.url` is at 127.0.0.1, a private, local or reserved address; \
         `wire.allow_addresses = [\"127.0.0.1\"]` allows it";
-    assert!(told.contains(wanted), "{told}");
+    let line = told.lines().find(|line| line.contains(wanted)).unwrap_or_else(|| panic!("{told}"));
+    let (file, rest) = line.split_once(".toml:").unwrap();
+    assert!(file.ends_with("/far") && rest.starts_with(|digit: char| digit.is_ascii_digit()), "{line}");
 }
 
 /// How a lender that answers so is explained.
@@ -419,4 +421,23 @@ async fn a_word_that_the_file_does_not_know_declines_and_is_counted() {
     assert!(metrics().await.ends_with(" 1"));
     let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
     assert!(String::from_utf8_lossy(&why.stdout).contains("has nothing for this lead"), "{why:?}");
+
+    daemon.submit_blocking(sample("personal_loan").replace("Tolliver", "Hollis")).await;
+    let list = String::from_utf8(daemon.command(&["partners", "list"]).stdout).unwrap();
+    for wanted in [
+        "far declines in words that far.toml does not know; [products.loan.http.answer.reasons] gives each a meaning:",
+        "  MOON = \"...\"   # 2 times, last 20",
+        "The meanings there are: ",
+    ] {
+        assert!(list.contains(wanted), "{wanted} is not in {list}");
+    }
+    let list = daemon.command(&["partners", "list", "--json"]);
+    let list: Value = serde_json::from_slice(&list.stdout).unwrap();
+    let word = &list[0]["undeclaredWords"][0];
+    assert_eq!((&word["word"], &word["count"]), (&json!("MOON"), &json!(2)), "{list}");
+    let cookie = [("cookie", daemon.signed_in().await)];
+    let page = format!("{}/console/partners/far", daemon.admin);
+    let page = daemon.request_with(Method::GET, &page, "", &cookie, String::new()).await;
+    let page = String::from_utf8(page.body.to_vec()).unwrap();
+    assert!(page.contains("Words that its file does not know") && page.contains("MOON = "), "{page}");
 }

@@ -19,6 +19,7 @@ mod console_funnel;
 mod console_tables;
 mod crash;
 mod dashboards;
+mod declaring;
 mod demo;
 mod doctor;
 mod edges;

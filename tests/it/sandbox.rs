@@ -181,3 +181,153 @@ async fn garbage_cut_connections_and_drips_never_become_offers() {
         assert!(line.ends_with(&format!("offers {deed} after 0 ms")), "{line}");
     }
 }
+
+/// A lender that takes an application and calls back, signed as `verify` wants it.
+fn caller(url: &str, verify: &str, secret: &Path) -> PartnerFile {
+    lender(url)
+        .replaced("timeout = \"20s\"", "timeout = \"6s\"")
+        .replaced(
+            &format!("url = \"{url}/hazelmoor_lending/quotes\"\nsandbox_url = \"{url}/hazelmoor_lending/quotes\"\njson = {{ name = \"lead.personalInformation.lastName\" }}\n"),
+            &format!("secrets = {{ key = {{ file = \"{}\" }} }}\n", secret.display()),
+        )
+        .replaced(
+            "[products.loan.http.auth.oauth2]",
+            &format!(
+                r#"[[products.loan.http.steps]]
+url = "{url}/hazelmoor_lending/applications"
+sandbox_url = "{url}/hazelmoor_lending/applications"
+json = {{ name = "lead.personalInformation.lastName", reply_to = "callback_url" }}
+
+[[products.loan.http.steps]]
+callback = true
+verify = "{verify}"
+
+[products.loan.http.auth.oauth2]"#
+            ),
+        )
+}
+
+/// Cases of the lender: a call that is signed so, one that is not, and one that is signed with another key.
+fn cases_of(directory: &Path, headers: &Value, secrets: &str) {
+    let folder = directory.join("hazelmoor_lending");
+    std::fs::create_dir_all(&folder).unwrap();
+    let said = json!({"status": 200, "json": {"offers": [{"termMonths": 36, "apr": 0.1149}]}});
+    let case = |name: &str, callback: Value| {
+        let applied = json!({"response": {"status": 202, "json": {"taken": true}}});
+        let calls = json!([applied, {"callback": callback, "response": said}]);
+        std::fs::write(folder.join(format!("{name}.json")), json!({"calls": calls}).to_string()).unwrap();
+    };
+    case("offers", json!({"sign": {"headers": headers}}));
+    case("unsigned", json!({"expect": "unsigned"}));
+    case(
+        "badly_signed",
+        json!({"sign": {"headers": headers, "secrets": {"key": "other"}}, "expect": "unsigned"}),
+    );
+    std::fs::write(folder.join("sandbox.toml"), secrets).unwrap();
+}
+
+#[tokio::test]
+async fn a_partner_signs_what_it_calls_back_with_as_its_file_verifies_it() {
+    for (verify, headers) in [
+        (
+            "header['x-signature'] == body|hmac('sha256', secret.key)|hex",
+            json!({"x-signature": "body|hmac('sha256', secret.key)|hex"}),
+        ),
+        (
+            "header['x-signature'] == [header['x-time'], body|md5|hex]|join('.')|hmac('sha512', secret.key)|base64",
+            json!({
+                "x-signature": "[header['x-time'], body|md5|hex]|join('.')|hmac('sha512', secret.key)|base64",
+                "x-time": "now|date('%s')",
+            }),
+        ),
+        (
+            "header.authorization == 'JWS ' ~ body|jws('HS384', secret.key, kid='7', detached=true)",
+            json!({"authorization": "'JWS ' ~ body|jws('HS384', secret.key, kid='7', detached=true)"}),
+        ),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        cases_of(directory.path(), &headers, "[secrets]\nkey = \"k3y\"\n");
+        let mut sandbox = Sandbox::of(directory.path(), &[]);
+        let secret = directory.path().join("key");
+        std::fs::write(&secret, "k3y\n").unwrap();
+        let daemon = Daemon::with_partners(vec![caller(&sandbox.url, verify, &secret)]).start().await;
+        let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+        assert_eq!(table["loanOffers"].as_array().unwrap().len(), 1, "{verify}: {table} {}", daemon.log());
+        assert_eq!(sandbox.line(), "POST /hazelmoor_lending/token - token");
+        assert_eq!(sandbox.line(), "POST /hazelmoor_lending/applications offers answered after 0 ms");
+        assert!(sandbox.line().ends_with("callback 204"));
+        for case in ["unsigned", "badly_signed"] {
+            let table = daemon.submit(called(&format!("case:{case}"))).await.json();
+            assert!(sandbox.line().contains(case));
+            let line = sandbox.line();
+            assert!(line.ends_with("callback 403"), "{verify}, {case}: {line}");
+            let _ = daemon.complete(table["uuid"].as_str().unwrap()).await;
+        }
+        assert!(daemon.metrics().await.contains("offerd_callbacks_total{result=\"unsigned\"} 2"));
+    }
+}
+
+#[test]
+fn what_it_cannot_sign_is_refused_at_the_start_with_file_and_key() {
+    let start = |headers: Value, secrets: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        cases_of(directory.path(), &headers, secrets);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_offerd"));
+        let command = command.args(["sandbox", "--listen", "127.0.0.1:0", "--cases"]).arg(directory.path());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let key = "[secrets]\nkey = \"k3y\"\n";
+    for (headers, secrets, wanted) in [
+        (
+            json!({"x-s": "body|hmac('sha1024', secret.key)|hex"}),
+            key,
+            "badly_signed.json: `calls[1].callback.sign.headers.x-s` names a digest that is not known, `sha1024`; there are sha1, sha256",
+        ),
+        (
+            json!({"x-s": "body|jws('ES256', secret.key)"}),
+            key,
+            "sign.headers.x-s`: invalid operation: has a key that is not a private key of the curve",
+        ),
+        (
+            json!({"x-s": "body|hmac('sha256', secret.key)|hex"}),
+            "",
+            "offers.json: `calls[1]`: `callback`: `sign.headers.x-s` uses `secret.key`, which neither `sign.secrets` nor `[secrets]` of sandbox.toml has",
+        ),
+        (
+            json!({"x-s": "body|sha256|hex"}),
+            "latency = \"soon\"\nseed = 1\n",
+            "sandbox.toml:2: `seed` is not a known key",
+        ),
+    ] {
+        let told = start(headers, secrets);
+        assert!(told.contains(wanted), "{wanted} is not in {told}");
+    }
+}
+
+/// The steps of a case stay with it, though the later ones carry nothing of the lead.
+#[tokio::test]
+async fn a_poll_stays_with_the_case_that_was_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("hazelmoor_lending");
+    std::fs::create_dir(&folder).unwrap();
+    let case = |name: &str, said: &str| {
+        let status = "https://lender.example/v1/quotes/A-1";
+        let calls = json!([
+            {"call": {"method": "POST", "url": "https://lender.example/v1/quotes"}, "response": {"status": 202, "json": {"id": "A-1"}}},
+            {"call": {"method": "GET", "url": status}, "response": {"status": 200, "text": said}},
+        ]);
+        std::fs::write(folder.join(format!("{name}.json")), json!({"calls": calls}).to_string()).unwrap();
+    };
+    case("offers", "yes");
+    case("declined", "no");
+    let sandbox = Sandbox::of(directory.path(), &[]);
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    let quotes = format!("{}/hazelmoor_lending/quotes", sandbox.url);
+    for (body, said) in [("{}", "yes"), ("{\"name\": \"case:declined\"}", "no"), ("{}", "yes")] {
+        daemon.request(Method::POST, &quotes, "", body).await;
+        let polled = daemon.request(Method::GET, &format!("{quotes}/A-1"), "", "").await;
+        assert_eq!(polled.body, said, "{body}");
+    }
+}

@@ -16,7 +16,8 @@ use crate::matching::ask_statistics::{AskTally, Summary, TROUBLES_KEPT, Trouble}
 use crate::matching::late_asks::LateAsk;
 use crate::matching::pausing::Pausable;
 use crate::matching::preview_ids::PREVIEWED;
-use crate::model::ProductType;
+use crate::matching::undeclared_words::UndeclaredWord;
+use crate::model::{ProductType, RejectReason};
 use crate::partners::Seat;
 use crate::reports::preview_click;
 use crate::store::pauses::Pauses;
@@ -33,6 +34,8 @@ struct PartnerPage {
     /// Whether all of it is paused from the command line, or from here.
     paused: bool,
     troubles_kept: usize,
+    /// What a word for a decline can mean.
+    meanings: &'static [&'static str],
     seats: Vec<SeatView>,
 }
 
@@ -61,8 +64,27 @@ struct SeatView {
     preview_clicks: Option<u64>,
     summary: Summary,
     chart: Option<Value>,
+    /// The words with which it declines that its file does not know.
+    words: Vec<WordView>,
     /// Oldest first.
     troubles: Vec<Trouble>,
+}
+
+#[derive(Debug, Serialize)]
+struct WordView {
+    word: String,
+    count: u64,
+    /// Unix milliseconds.
+    last: i64,
+    /// What gives it a meaning in the file, but for that.
+    line: Option<String>,
+}
+
+impl From<&UndeclaredWord> for WordView {
+    fn from(word: &UndeclaredWord) -> Self {
+        let line = word.key().map(|key| format!("{key} = \"...\""));
+        Self { word: word.word.clone(), count: word.count, last: word.last.timestamp_millis(), line }
+    }
 }
 
 impl Page for PartnerPage {
@@ -131,6 +153,7 @@ fn page(app: &App, key: &str) -> Result<PartnerPage, Failure> {
         description: first.seat.identity.partner.description.clone(),
         paused: paused(None),
         troubles_kept: TROUBLES_KEPT,
+        meanings: RejectReason::WIRE,
         seats: views.collect::<Result<_, _>>()?,
     })
 }
@@ -177,6 +200,7 @@ fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failu
         preview_clicks: preview_clicks(app, look),
         summary: tally.summary_of(&tally.survival(look.late.iter().map(LateAsk::observed))),
         chart,
+        words: look.standing.undeclared_words.iter().map(WordView::from).collect(),
         troubles: lately.troubles,
     })
 }

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::Finding;
 use crate::cli::page;
 use crate::config::Settings;
+use crate::declaration::Fault;
 use crate::matching::partner_clients::{PartnerClient, PartnerClients};
 use crate::partners::Book;
 use crate::wire::{CallError, Phase};
@@ -20,7 +21,9 @@ pub async fn reachable(settings: &Settings, book: &Book) -> Vec<Finding> {
     let clients = match PartnerClients::new(settings.wire).opened(book) {
         Ok(clients) => clients,
         Err(faults) => {
-            let wrong = |fault| Finding::wrong(CHECK, fault, "mend its file; `offerd check` tells again");
+            let wrong = |fault: Fault| {
+                Finding::wrong(CHECK, fault.to_string(), "mend its file; `offerd check` tells again")
+            };
             return faults.into_iter().map(wrong).collect();
         }
     };

@@ -17,6 +17,7 @@ use super::masked::{Veil, masked};
 use super::{known, page, product_type};
 use crate::cli::lead;
 use crate::config::Settings;
+use crate::declaration::Fault;
 use crate::ids;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::question::Question;
@@ -171,7 +172,8 @@ async fn send(
     asked: Asked,
     veil: &Veil,
 ) -> Result<(), String> {
-    let clients = PartnerClients::new(settings.wire).opened(book).map_err(|faults| faults.join("\n"))?;
+    let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let clients = PartnerClients::new(settings.wire).opened(book).map_err(told)?;
     let client = clients.of(seat).ok_or("there is no client to the partner")?;
     let begun = Instant::now();
     let question = Question::new(lead, CreditBands::CURRENT, asked);

@@ -4,6 +4,7 @@ use comfy_table::{Cell, Color, Table};
 
 use crate::cli::page;
 use crate::matching::limiter::{SeatStanding, State};
+use crate::model::RejectReason;
 use crate::partner_health::{Health, Judgement};
 
 /// The table of standings.
@@ -29,6 +30,30 @@ pub fn table(standings: &[SeatStanding]) -> Table {
         ]);
     }
     table
+}
+
+/// What partners say and their files do not know, with what to add to them; one line each.
+pub fn undeclared(standings: &[SeatStanding]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for SeatStanding { partner, product_type, undeclared_words, .. } in standings {
+        if !undeclared_words.is_empty() {
+            lines.push(format!(
+                "{partner} declines in words that {partner}.toml does not know; [products.{product_type}.http.answer.reasons] gives each a meaning:"
+            ));
+        }
+        for word in undeclared_words {
+            let counted =
+                format!("{}, last {}", page::counted(word.count as usize, "time"), page::moment(word.last));
+            lines.push(match word.key() {
+                Some(key) => format!("  {key} = \"...\"   # {counted}"),
+                None => format!("  {}   # {counted}", word.word),
+            });
+        }
+    }
+    if !lines.is_empty() {
+        lines.push(format!("The meanings there are: {}", RejectReason::WIRE.join(", ")));
+    }
+    lines
 }
 
 /// How well it is, with what is not as usual.

@@ -46,7 +46,8 @@ Examples:
 
 The worst stand first: silent, failing, slow, declining more than usual. Each is judged by how its asks end now, against how
 they usually end; `unknown` was asked too little in the last half hour, or no daemon runs.
-Asks and payouts are those of live leads: a test counts against no limit.")]
+Asks and payouts are those of live leads: a test counts against no limit. Below stand the words with which partners decline and
+which their files do not know, counted since the files were read, with what to add to them.")]
     List {
         /// As JSON
         #[arg(long)]
@@ -105,7 +106,12 @@ async fn execute(admin: &AdminClient, command: Standing) -> Result<(), String> {
     match command {
         Standing::List { json } => {
             let standings = standings(admin).await?;
-            if json { page::print_json(&standings)? } else { page::print_table(list::table(&standings)) }
+            if json {
+                page::print_json(&standings)?;
+            } else {
+                page::print_table(list::table(&standings));
+                list::undeclared(&standings).iter().for_each(page::print);
+            }
         }
         Standing::Timing(asked) => show_timing(admin, &asked).await?,
         Standing::Pause(which) => {

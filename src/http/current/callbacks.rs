@@ -4,7 +4,7 @@ use hyper::StatusCode;
 use uuid::Uuid;
 
 use crate::http::App;
-use crate::matching::callbacks::Called;
+use crate::matching::callbacks::{self, Called};
 use crate::matching::received_call::{Received, receive};
 use crate::model::{ApiError, ErrorType};
 use crate::web::{Context, Failure, Reply};
@@ -16,7 +16,12 @@ const RETRY_AFTER_S: u32 = 5;
 pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
     let unknown = || Failure::unknown("Callback does not exist");
     let id: Uuid = context.params.uuid("id").map_err(|_| unknown())?;
-    let body = context.request.read_any_body(context.app.max_body_bytes, context.app.body_timeout).await?;
+    let body = context.request.read_any_body(context.app.max_body_bytes, context.app.body_timeout).await;
+    let body = body.inspect_err(|failure| {
+        if failure.status == StatusCode::PAYLOAD_TOO_LARGE {
+            callbacks::count("too_large");
+        }
+    })?;
     let engine = context.app.matchmaker.engine();
     let called = Called { headers: context.request.headers.clone(), body };
     match receive(engine, id, called).await {

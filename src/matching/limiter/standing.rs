@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::meter::MINUTE;
 use super::{Denied, Limiter, Round};
+use crate::matching::undeclared_words::UndeclaredWord;
 use crate::model::ProductType;
 use crate::partner_health::Judgement;
 use crate::partners::{Book, Seat};
@@ -60,6 +61,9 @@ pub struct SeatStanding {
     /// Dollars of payouts in a day from which on it is not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_day_budget: Option<f64>,
+    /// The words with which it declines that its file does not know, where a daemon runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undeclared_words: Vec<UndeclaredWord>,
 }
 
 /// Whether a seat is asked, or why not.
@@ -177,6 +181,7 @@ impl Limiter {
             share: limits.share,
             owed_today,
             per_day_budget: limits.per_day_budget.map(|cents| cents / 100.0),
+            undeclared_words: Vec::new(),
         }
     }
 }

@@ -12,9 +12,11 @@ use crate::partners::http::HttpRequest;
 /// `call`
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Call {
-    method: String,
-    url: String,
+pub struct Call {
+    /// The method.
+    pub method: String,
+    /// Where to.
+    pub url: String,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     json: Option<Value>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::partners::{Quote, Seat};
 /// `response`
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Response {
+pub struct Response {
     status: u16,
     #[serde(default)]
     headers: BTreeMap<String, String>,
@@ -35,9 +35,17 @@ pub(super) enum Expected {
 
 impl Response {
     /// Status and headers.
-    pub(super) fn head(&self) -> Result<(StatusCode, HeaderMap), String> {
+    ///
+    /// # Errors
+    /// What is none, by its key.
+    pub fn head(&self) -> Result<(StatusCode, HeaderMap), String> {
         let status = StatusCode::from_u16(self.status).map_err(|_| "`response.status` is no status")?;
-        let mut headers = HeaderMap::new();
+        let kind = match (&self.json, &self.xml) {
+            (Some(_), _) => "application/json",
+            (_, Some(_)) => "application/xml",
+            _ => "text/plain",
+        };
+        let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))]);
         for (name, value) in &self.headers {
             let header = (HeaderName::try_from(name), HeaderValue::try_from(value));
             let (Ok(known), Ok(value)) = header else {
@@ -48,7 +56,8 @@ impl Response {
         Ok((status, headers))
     }
 
-    pub(super) fn body(&self) -> Vec<u8> {
+    /// The body.
+    pub fn body(&self) -> Vec<u8> {
         match (&self.json, &self.xml, &self.text) {
             (Some(json), _, _) => json.to_string().into_bytes(),
             (_, Some(lines), _) => lines.join("\n").into_bytes(),

@@ -9,30 +9,33 @@
 //! | `test` | whether the lead is a test |
 //! | `call` | the expected request: `method`, `url`, `headers` (those that matter), and `json`, `form` or `xml` |
 //! | `response` | the answer: `status`, `headers`, and `json`, `xml` or `text` |
-//! | `calls` | in place of both, where there are several: a list of `call` and `response`; one that the partner calls us with has `callback` in place of `call` |
+//! | `calls` | in place of both, where there are several: a list of `call` and `response`; one that the partner calls us with has `callback` in place of `call`: how it is signed, and what becomes of it |
 //! | `expect` | `offers` (of each the attributes that matter), `declined` (a reason or true), or `failed` (part of the cause) |
 //!
 //! Secrets are masked as `***`. Ids of lead, rate table and ask are `{lead_uuid}`, `{rate_table_uuid}` and `{ask_uuid}`, where it may call is `{callback_url}`, a `nonce` is all zeros. It is noon of
 //! 2026-11-21, UTC. Every offer of the file is for the lead.
 
 mod call;
+mod callback;
 mod expected;
+mod trial;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
 
-use self::call::Call;
-use self::expected::{Expected, Response};
+pub use self::call::Call;
+pub use self::callback::{Callback, Keys, Sign};
+use self::expected::Expected;
+pub use self::expected::Response;
+use self::trial::Trial;
 use crate::model::{CreditBands, Lead};
-use crate::partners::catalog::CatalogOffer;
-use crate::partners::http::{
-    Asked, Exchange, Given, HttpSource, MappingError, Next, Reading, Received, Secrets,
-};
+use crate::partners::http::{Asked, Given};
 use crate::partners::{Book, Facts, Seat};
 
 /// The lead of every case.
@@ -43,6 +46,9 @@ const RATE_TABLE: Uuid = Uuid::from_u128(0x0198_c1f2_7d5e_7a11_9f3c_2b7d_4e6a_80
 
 /// Where partners call back in every case.
 const CALLBACK: &str = "https://offerd.example/callbacks/0198c1f2-7d5e-8a11-9f3c-2b7d4e6a8c04";
+
+/// The same as mappings see it.
+const NOON: &str = "2026-11-21T12:00:00.000Z";
 
 /// When every case is asked, Unix seconds.
 const NOW: i64 = 1_795_262_400;
@@ -74,14 +80,30 @@ struct Case {
     expect: Option<Expected>,
 }
 
-/// A call and what is answered to it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Turn {
-    call: Option<Call>,
-    /// Of a call of the partner's own: how the simulator makes it.
-    callback: Option<Value>,
-    response: Option<Response>,
+/// A call and what is answered to it; or a call of the partner's own, and what it says.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Turn {
+    /// What the partner is sent.
+    pub call: Option<Call>,
+    /// How it calls us.
+    pub callback: Option<Callback>,
+    /// What it answers, or says.
+    pub response: Option<Response>,
+}
+
+/// Reads a case, or what is of interest of it.
+///
+/// # Errors
+/// What is wrong, by its key, with the line.
+pub fn read<C: DeserializeOwned>(text: &[u8]) -> Result<C, String> {
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let read =
+        serde_path_to_error::deserialize(&mut reader).map_err(|error| match error.path().to_string() {
+            path if path == "." => error.inner().to_string(),
+            path => format!("`{path}` {}", error.inner()),
+        })?;
+    reader.end().map(|()| read).map_err(|error| error.to_string())
 }
 
 impl CaseFile {
@@ -115,7 +137,7 @@ impl CaseFile {
 
     fn run(&self, book: &Book, leads: &Path) -> Result<Vec<String>, String> {
         let text = fs::read(&self.path).map_err(|error| format!("cannot be read: {error}"))?;
-        let case: Case = serde_json::from_slice(&text).map_err(|error| format!("is no case: {error}"))?;
+        let case: Case = read(&text).map_err(|fault| format!("is no case: {fault}"))?;
         let is_meant = |seat: &&std::sync::Arc<Seat>| {
             seat.identity.key == self.partner && seat.product_type.as_str() == case.product
         };
@@ -133,73 +155,27 @@ impl Case {
         let now = DateTime::<Utc>::from_timestamp(NOW, 0).unwrap_or_default();
         let facts = Facts::new(&lead, now.date_naive(), CreditBands::CURRENT);
         let given = Given::of(&facts, &Asked { lead: LEAD, rate_table: RATE_TABLE, test: self.test, now });
-
-        let mut wrong = Vec::new();
-        let mut exchange = Exchange::default();
         let turns = self.turns()?;
-        let count = turns.len();
-        exchange.call_back_at(CALLBACK);
-        for (nth, Turn { call, callback, response }) in turns.iter().enumerate() {
-            let before = wrong.len();
-            match (source.request(&exchange, &given, Secrets::Masked), call) {
-                _ if callback.is_some() => {
-                    if source.awaited(&exchange).is_none() {
-                        wrong.push("no call of the partner's own is awaited here".to_owned());
-                    }
-                }
-                (Ok(Some(request)), Some(call)) => {
-                    call.compare(source.ask_uuid(RATE_TABLE), &request, &mut wrong)
-                }
-                (Ok(None), None) | (Ok(Some(_)), None) => {}
-                (Ok(None), Some(_)) => {
-                    wrong.push("the partner is not asked: it has no `sandbox_url`".to_owned());
-                }
-                (Err(error), _) => wrong.push(format!("the request cannot be made: {}", error.in_full())),
+        let mut trial = Trial::of(seat, source, &given, &facts);
+        let mut wrong = Vec::new();
+        for (nth, turn) in turns.iter().enumerate() {
+            trial.turn(turn, &mut wrong)?;
+            if nth + 1 == turns.len() {
+                trial.end(self.expect.as_ref(), &mut wrong);
             }
-            if let Some(response) = response {
-                let (status, headers) = response.head()?;
-                let body = response.body();
-                let received = Received { status, headers: &headers, body: &body };
-                match (Self::read(seat, source, &mut exchange, received, (&given, &facts)), nth + 1 == count)
-                {
-                    (Some(reading), true) => {
-                        self.expect.iter().for_each(|expected| expected.compare(seat, &reading, &mut wrong));
-                    }
-                    (Some(_), false) => wrong.push("no further call follows it".to_owned()),
-                    (None, true) => wrong.push("a further call follows it, which the case lacks".to_owned()),
-                    (None, false) => {}
-                }
-            }
-            if count > 1 {
-                wrong[before..].iter_mut().for_each(|wrong| *wrong = format!("call {}: {wrong}", nth + 1));
-            }
-            if wrong.len() > before {
+            if !wrong.is_empty() {
                 break;
             }
+        }
+        if turns.len() > 1 {
+            wrong.iter_mut().for_each(|wrong| *wrong = format!("call {}: {wrong}", trial.turns));
         }
         Ok(wrong)
     }
 
-    /// What an answer means; nothing while a further call follows.
-    fn read(
-        seat: &Seat,
-        source: &HttpSource,
-        exchange: &mut Exchange,
-        received: Received<'_>,
-        (given, facts): (&Given, &Facts),
-    ) -> Option<Result<Reading, MappingError>> {
-        let offers: Vec<&CatalogOffer> = seat.offers.iter().collect();
-        match source.take(exchange, received, given) {
-            Ok(Next::Call | Next::Bid(_) | Next::Again(_)) => None,
-            Ok(Next::Read) => Some(source.answer(exchange, received, given, facts, &offers)),
-            Ok(Next::Ended(reading)) => Some(Ok(reading)),
-            Err(error) => Some(Err(error)),
-        }
-    }
-
     /// Its calls and answers, taken out of it.
     fn turns(&mut self) -> Result<Vec<Turn>, String> {
-        let only = Turn { call: self.call.take(), callback: None, response: self.response.take() };
+        let only = Turn { call: self.call.take(), response: self.response.take(), callback: None };
         match (only.call.is_none() && only.response.is_none(), self.calls.is_empty()) {
             (_, true) => Ok(vec![only]),
             (true, false) => Ok(std::mem::take(&mut self.calls)),

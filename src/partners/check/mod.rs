@@ -1,6 +1,7 @@
 //! From a declared partner to a checked one, or to every fault with file, line and key.
 
 mod limits;
+mod remarks;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,11 +22,11 @@ use crate::model::{Originator, OriginatorImage, Partner, ProductSubType, Product
 /// Most offers a seat may have, terms counted.
 pub const MAX_OFFERS: usize = 100_000;
 
-/// The seats of a partner file.
+/// The seats of a partner file, and what in it is no fault but may not be what was meant.
 ///
 /// # Errors
 /// Every fault of the file.
-pub fn seats(key: &str, source: &Source) -> Result<Vec<Seat>, Vec<Fault>> {
+pub fn seats(key: &str, source: &Source) -> Result<(Vec<Seat>, Vec<Fault>), Vec<Fault>> {
     let mut check = Checker::new(source);
     check.key_of_file(key);
     let FileReading { value, faults: unread, implied } = crate::declaration::read::<DeclaredPartner>(source);
@@ -42,6 +43,7 @@ pub fn seats(key: &str, source: &Source) -> Result<Vec<Seat>, Vec<Fault>> {
     if declared.products.is_empty() {
         check.at("products", "must have at least one product type");
     }
+    let remarks = check.remarks();
     // Where something could not be read there are stand-ins, whose faults are left out.
     let stands_in = |fault: &Fault| {
         let mut places = unread.iter().map(|known| &known.key).chain(&implied);
@@ -50,7 +52,7 @@ pub fn seats(key: &str, source: &Source) -> Result<Vec<Seat>, Vec<Fault>> {
     let mut faults: Vec<Fault> =
         check.into_faults().into_iter().filter(|fault| fault.key.is_empty() || !stands_in(fault)).collect();
     faults.extend(unread);
-    if faults.is_empty() { Ok(seats) } else { Err(faults) }
+    if faults.is_empty() { Ok((seats, remarks)) } else { Err(faults) }
 }
 
 /// Whether a key path is another one, or stands in it.
@@ -137,6 +139,9 @@ impl Checker<'_> {
             let keys = product.offers.iter().map(|offer| offer.key.clone()).collect();
             self.within("http", |check| HttpSource::declared(http, product_type, product.paused, keys, check))
         });
+        if let Some(http) = &product.http {
+            self.within("http", |check| check.remarks_on(http, product.timeout, product.paused));
+        }
         if product.http.is_some() && product.simulate.is_some() {
             self.at("simulate", "is for partners that are not asked over HTTP; use their sandbox");
         }
@@ -161,6 +166,7 @@ impl Checker<'_> {
             priority: self.priority(product.priority),
             weight: self.weight(product.weight),
             timeout: self.duration("timeout", product.timeout),
+            timeout_line: self.line_of("timeout"),
             adaptive_timeout,
             rule: rule?,
             simulate,

@@ -12,6 +12,7 @@ pub(in crate::partners) struct Checker<'a> {
     source: &'a Source,
     path: Vec<String>,
     faults: Vec<Fault>,
+    remarks: Vec<Fault>,
     /// Whether what it looks at names pages of the samples that were looked at before.
     knows_samples: bool,
 }
@@ -19,7 +20,7 @@ pub(in crate::partners) struct Checker<'a> {
 impl<'a> Checker<'a> {
     /// Begins with a file that has no faults yet.
     pub fn new(source: &'a Source) -> Self {
-        Self { source, path: Vec::new(), faults: Vec::new(), knows_samples: false }
+        Self { source, path: Vec::new(), faults: Vec::new(), remarks: Vec::new(), knows_samples: false }
     }
 
     /// Begins with what a file said that has no faults, changed since.
@@ -43,6 +44,11 @@ impl<'a> Checker<'a> {
     /// How many faults there are so far.
     pub fn count(&self) -> usize {
         self.faults.len()
+    }
+
+    /// What was found that is no fault, and may not be what was meant.
+    pub fn remarks(&mut self) -> Vec<Fault> {
+        std::mem::take(&mut self.remarks)
     }
 
     /// The faults that were found.

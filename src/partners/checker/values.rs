@@ -46,6 +46,12 @@ impl Checker<'_> {
         self.faults.push(fault);
     }
 
+    /// Notes at `key` what is no fault, and may not be what was meant.
+    pub fn remark(&mut self, key: &str, message: impl Into<String>) {
+        let remark = self.source.fault(&self.path_of(key), message.into());
+        self.remarks.push(remark);
+    }
+
     /// The line of `key`, or of the nearest thing that it would stand in.
     pub fn line_of(&self, key: &str) -> Option<usize> {
         self.source.line_of(&self.path_of(key))

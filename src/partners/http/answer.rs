@@ -130,7 +130,7 @@ impl Received<'_> {
 }
 
 /// Headers by their lower-case names, as mappings see them.
-pub(super) fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
+pub fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
     let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
     headers.iter().filter_map(|(name, value)| Some((name.to_string(), text(value)?))).collect()
 }

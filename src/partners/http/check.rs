@@ -44,6 +44,7 @@ impl HttpSource {
             kept: Vec::new(),
             authorized: http.auth.is_some(),
             last_ping: http.steps.iter().rposition(|step| step.bid.is_some()),
+            sends_callback: false,
             // Who we are is told with each call.
             is_ping: http.steps.iter().any(|step| step.bid.is_some()),
         };

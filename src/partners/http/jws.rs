@@ -1,6 +1,8 @@
-//! Signatures of JSON Web Signatures (RFC 7518, 3), by ring. The keys are PKCS#8 in PEM, as `openssl genpkey` writes them, and of the
+//! Signatures of JSON Web Signatures (RFC 7518, 3), by ring; of the curve P-521, which ring lacks, by p521. The keys are PKCS#8 in PEM, as `openssl genpkey` writes them, and of the
 //! HMACs whatever text they are.
 
+use p521::ecdsa::signature::Signer;
+use p521::pkcs8::DecodePrivateKey;
 use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::signature::{
@@ -12,7 +14,13 @@ use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject;
 
 /// What is wrong with the name of an algorithm.
-pub(super) const NO_ALGORITHM: &str = "names an algorithm that is not known; there are HS256, HS384, HS512, RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, EdDSA";
+pub(super) const NO_ALGORITHM: &str = "names an algorithm that is not known";
+
+/// The algorithms there are.
+pub(super) const NAMES: [&str; 13] = [
+    "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384",
+    "ES512", "EdDSA",
+];
 
 /// How a signature is made.
 #[derive(Clone, Copy)]
@@ -26,27 +34,30 @@ enum Kind {
     Hmac(hmac::Algorithm),
     Rsa(&'static dyn RsaEncoding),
     Ecdsa(&'static EcdsaSigningAlgorithm),
+    P521,
     Ed25519,
 }
 
 impl Algorithm {
     /// The algorithm of a name.
     pub(super) fn named(name: &str) -> Option<Self> {
-        let known: [(&'static str, Kind); 12] = [
-            ("HS256", Kind::Hmac(hmac::HMAC_SHA256)),
-            ("HS384", Kind::Hmac(hmac::HMAC_SHA384)),
-            ("HS512", Kind::Hmac(hmac::HMAC_SHA512)),
-            ("RS256", Kind::Rsa(&RSA_PKCS1_SHA256)),
-            ("RS384", Kind::Rsa(&RSA_PKCS1_SHA384)),
-            ("RS512", Kind::Rsa(&RSA_PKCS1_SHA512)),
-            ("PS256", Kind::Rsa(&RSA_PSS_SHA256)),
-            ("PS384", Kind::Rsa(&RSA_PSS_SHA384)),
-            ("PS512", Kind::Rsa(&RSA_PSS_SHA512)),
-            ("ES256", Kind::Ecdsa(&ECDSA_P256_SHA256_FIXED_SIGNING)),
-            ("ES384", Kind::Ecdsa(&ECDSA_P384_SHA384_FIXED_SIGNING)),
-            ("EdDSA", Kind::Ed25519),
+        // In the order of their names.
+        let kinds: [Kind; NAMES.len()] = [
+            Kind::Hmac(hmac::HMAC_SHA256),
+            Kind::Hmac(hmac::HMAC_SHA384),
+            Kind::Hmac(hmac::HMAC_SHA512),
+            Kind::Rsa(&RSA_PKCS1_SHA256),
+            Kind::Rsa(&RSA_PKCS1_SHA384),
+            Kind::Rsa(&RSA_PKCS1_SHA512),
+            Kind::Rsa(&RSA_PSS_SHA256),
+            Kind::Rsa(&RSA_PSS_SHA384),
+            Kind::Rsa(&RSA_PSS_SHA512),
+            Kind::Ecdsa(&ECDSA_P256_SHA256_FIXED_SIGNING),
+            Kind::Ecdsa(&ECDSA_P384_SHA384_FIXED_SIGNING),
+            Kind::P521,
+            Kind::Ed25519,
         ];
-        let (name, kind) = known.into_iter().find(|(known, _)| *known == name)?;
+        let (name, kind) = NAMES.into_iter().zip(kinds).find(|(known, _)| *known == name)?;
         Some(Self { name, kind })
     }
 
@@ -77,6 +88,12 @@ impl Algorithm {
                 let key = pkcs8(key).and_then(|key| EcdsaKeyPair::from_pkcs8(algorithm, &key, &random).ok());
                 let signature = key.ok_or_else(wanted)?.sign(&random, text).map_err(|_| wanted())?;
                 Ok(signature.as_ref().to_vec())
+            }
+            Kind::P521 => {
+                let key = pkcs8(key).and_then(|key| p521::SecretKey::from_pkcs8_der(&key).ok());
+                let key = key.ok_or_else(|| no_key("a private key of the curve P-521, PKCS#8 in PEM"))?;
+                let signature: p521::ecdsa::Signature = p521::ecdsa::SigningKey::from(key).sign(text);
+                Ok(signature.to_bytes().to_vec())
             }
             Kind::Ed25519 => {
                 let key = pkcs8(key).and_then(|key| Ed25519KeyPair::from_pkcs8_maybe_unchecked(&key).ok());
@@ -134,8 +151,28 @@ mod tests {
     }
 
     #[test]
+    fn p521_is_signed_as_ring_cannot() {
+        use p521::ecdsa::signature::Verifier;
+        // Of `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-521`, for this test.
+        let der = concat!(
+            "MIHuAgEAMBAGByqGSM49AgEGBSuBBAAjBIHWMIHTAgEBBEIAxQ0yq6hEFjn5yG1mqz7TKghk2snWwhO+nw94670gRbbM3htL",
+            "LB2V8KbwOSyVoXwXeGKRmtYXg/4lbxsepJurbsahgYkDgYYABAEoV42jASudRc+gzBujW89IO5177BlNwJeyEfLyESF8NmPG",
+            "t4COHYnx45uchGsAJMJA4C0RuA9oKTEFdOpiQuKv1wEKtsdfmWBKlvO/uNuXlK1gxrlXRP0vIiD0IiVkinzPaA8yKCVVe3Vm",
+            "Mvc8yrjIE+IAwgu6aVNcS5ExtahpKXzCnA==",
+        );
+        let pem = format!("-----BEGIN PRIVATE KEY-----\n{der}\n-----END PRIVATE KEY-----\n");
+        let signature = Algorithm::named("ES512").unwrap().sign(pem.as_bytes(), b"text").unwrap();
+        assert_eq!(signature.len(), 132, "two numbers of 66 bytes (RFC 7518, 3.4)");
+        let key = p521::SecretKey::from_pkcs8_der(&pkcs8(pem.as_bytes()).unwrap()).unwrap();
+        let signature = p521::ecdsa::Signature::from_slice(&signature).unwrap();
+        let public = p521::ecdsa::VerifyingKey::from(p521::ecdsa::SigningKey::from(key));
+        assert!(public.verify(b"text", &signature).is_ok());
+        assert!(public.verify(b"other", &signature).is_err());
+    }
+
+    #[test]
     fn a_key_that_is_none_is_told_without_a_word_of_it() {
-        for name in ["RS256", "PS512", "ES256", "EdDSA"] {
+        for name in ["RS256", "PS512", "ES256", "ES512", "EdDSA"] {
             let told = Algorithm::named(name).unwrap().sign(b"hunter2", b"text").unwrap_err();
             assert!(told.contains("PKCS#8 in PEM") && !told.contains("hunter2"), "{told}");
         }

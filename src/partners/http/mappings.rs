@@ -44,6 +44,8 @@ pub(super) struct Mappings<'m, 'c> {
     pub(super) authorized: bool,
     /// The last step that has a bid.
     pub(super) last_ping: Option<usize>,
+    /// Whether a step before tells the partner where to call.
+    pub(super) sends_callback: bool,
     /// Whether it is a ping that is compiled, or what comes before one or goes with it.
     pub(super) is_ping: bool,
 }
@@ -160,6 +162,18 @@ impl Mappings<'_, '_> {
         if declared.url.is_some() && declared.pending.is_none() {
             self.check
                 .at("url", "stands without `pending`, which says when no call of the partner is waited for");
+        }
+        if !self.sends_callback {
+            self.check.remark(
+                "callback",
+                "awaits a call, and no step before sends `callback_url`, so the partner cannot know where to call",
+            );
+        }
+        if declared.verify.is_none() {
+            self.check.remark(
+                "callback",
+                "takes calls that are not signed: without `verify` whoever knows the address can answer for the partner",
+            );
         }
         let verify = declared.verify.as_ref();
         let verify = verify.and_then(|verify| self.expression("verify", verify, Stage::Callback));
@@ -355,8 +369,10 @@ impl Mappings<'_, '_> {
         let params = self.fields("auth.oauth2.params", &declared.params, Stage::Token);
         for (name, url) in [("token_url", Some(token_url)), ("sandbox_token_url", sandbox_token_url.as_ref())]
         {
+            let key = format!("auth.oauth2.{name}");
+            self.places.note(&key, self.check.line_of(&key));
             if url.is_some_and(|url| !is_absolute_url(url)) {
-                self.check.at(&format!("auth.oauth2.{name}"), "must be an absolute http or https URL");
+                self.check.at(&key, "must be an absolute http or https URL");
             }
         }
         Some(Auth::OAuth2 {
@@ -435,6 +451,7 @@ impl Mappings<'_, '_> {
         self.places.note(&format!("{}{key}", self.prefix), self.check.line_of(key));
         let sources = Known { secrets: self.secrets, kept: &self.kept, ping: self.is_ping };
         for variable in variables {
+            self.sends_callback |= variable == "callback_url" && stage != Stage::Answer;
             if let Some(fault) = names::fault(key, text, &variable, stage, sources) {
                 self.check.at(key, fault);
             }

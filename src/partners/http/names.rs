@@ -1,5 +1,6 @@
 //! What mappings may name, and what is wrong with a name that there is not.
 
+use super::expression::is_of_known_words;
 use crate::declaration::{did_you_mean, nearest};
 use crate::model::Attribute;
 
@@ -18,6 +19,9 @@ const OF_REQUESTS: [&str; 12] = [
     "credit_rating",
     "secret",
 ];
+
+/// What headers may use of the `request` that they go with.
+const OF_THE_REQUEST: [&str; 5] = ["method", "url", "path", "query", "body"];
 
 /// What the signature of a call to us may be held against.
 const OF_CALLBACKS: [&str; 3] = ["header", "body", "secret"];
@@ -96,7 +100,10 @@ fn is_kept(key: &str) -> bool {
 
 /// A fault of a mapping that cannot be compiled, as far as it may be shown.
 pub(super) fn no_mapping(key: &str, fault: String) -> String {
-    if is_kept(key) { format!("is no mapping, or names what there is not; {QUOTES}") } else { fault }
+    match is_kept(key) && !is_of_known_words(&fault) {
+        true => format!("is no mapping, or names what there is not; {QUOTES}"),
+        false => fault,
+    }
 }
 
 /// What is wrong with a name that the mapping `text` uses; `None` when it is known.
@@ -113,12 +120,13 @@ pub(super) fn fault(
     if !known.contains(&first) {
         let bare = text.trim() == variable && rest.is_empty();
         // A word on its own is a text without its quotes, whatever it says.
-        let mut fault = match bare || is_kept(key) {
+        let near = nearest(first, known.iter().copied());
+        let mut fault = match bare || is_kept(key) && near.is_none() {
             true => "uses a name that is not known here".to_owned(),
             false => format!("uses `{first}`, which is not known here"),
         };
         fault.push_str(&format!("; there are {}", known.join(", ")));
-        fault.push_str(&did_you_mean(nearest(first, known)));
+        fault.push_str(&did_you_mean(near));
         if bare || is_kept(key) {
             fault.push_str(&format!("; {QUOTES}"));
         }
@@ -131,6 +139,15 @@ pub(super) fn fault(
         }),
         "kept" if !kept.iter().any(|name| rest.split('.').next() == Some(name)) => {
             Some(format!("uses what no step before keeps; there are {}", kept.join(", ")))
+        }
+        "request" if !OF_THE_REQUEST.contains(&rest) => {
+            let near = nearest(rest, OF_THE_REQUEST);
+            let shown = near.map_or_else(String::new, |_| format!(", `{rest}`"));
+            let parts = OF_THE_REQUEST.join(", ");
+            Some(format!(
+                "uses a part of the `request` that is not known{shown}; there are {parts}{}",
+                did_you_mean(near)
+            ))
         }
         "lead" => attribute(rest).or_else(|| personal(rest).filter(|_| ping)),
         _ => None,

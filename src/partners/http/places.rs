@@ -22,11 +22,16 @@ impl Places {
         self.lines.extend(line.map(|line| (plain(key), line)));
     }
 
+    /// The line of a mapping.
+    pub fn line_of(&self, key: &str) -> Option<usize> {
+        self.lines.get(&plain(key)).copied()
+    }
+
     /// A failure with its place: the mapping's key, the file and the line, the cause.
     pub fn locate(&self, error: &MappingError) -> String {
         let MappingError { key, cause, .. } = error;
         let file = &self.file;
-        match self.lines.get(&plain(key)) {
+        match self.line_of(key) {
             Some(line) => format!("{file}:{line}: `{key}` {cause}"),
             None => format!("{file}: `{key}` {cause}"),
         }

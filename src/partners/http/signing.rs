@@ -5,22 +5,27 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use md5::{Digest, Md5};
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind};
 use ring::{digest, hmac};
 
 use super::jws;
 use super::secret::MASKED;
+use crate::declaration::{did_you_mean, nearest};
 
 /// What is wrong with bytes where a text is wanted.
 pub(super) const NO_TEXT: &str =
     "gives bytes, which are no text: `|hex`, `|base64` or `|base64url` makes one of them";
 
 /// What is wrong with the name of a digest.
-pub(super) const NO_DIGEST: &str = "names a digest that is not known; there are sha1, sha256, sha384, sha512";
+pub(super) const NO_DIGEST: &str = "names a digest that is not known";
+
+/// The digests that an HMAC may have.
+const DIGESTS: [&str; 4] = ["sha1", "sha256", "sha384", "sha512"];
 
 /// The filters, for messages.
-pub(super) const FILTERS: [&str; 11] = [
+pub(super) const FILTERS: [&str; 12] = [
     "base64",
     "base64url",
     "from_base64",
@@ -28,6 +33,7 @@ pub(super) const FILTERS: [&str; 11] = [
     "hex",
     "hmac",
     "jws",
+    "md5",
     "sha1",
     "sha256",
     "sha512",
@@ -36,6 +42,9 @@ pub(super) const FILTERS: [&str; 11] = [
 
 /// Has an environment know the filters.
 pub(super) fn add_to(environment: &mut Environment<'static>) {
+    environment.add_filter("md5", |text: &Value| {
+        bytes_of(text).map_or(Value::UNDEFINED, |bytes| Value::from_bytes(Md5::digest(bytes).to_vec()))
+    });
     environment.add_filter("sha1", |text: &Value| digested(&digest::SHA1_FOR_LEGACY_USE_ONLY, text));
     environment.add_filter("sha256", |text: &Value| digested(&digest::SHA256, text));
     environment.add_filter("sha512", |text: &Value| digested(&digest::SHA512, text));
@@ -72,7 +81,7 @@ fn hmac_of(text: &Value, algorithm: &str, key: &Value) -> Result<Value, Error> {
         "sha256" => hmac::HMAC_SHA256,
         "sha384" => hmac::HMAC_SHA384,
         "sha512" => hmac::HMAC_SHA512,
-        _ => return Err(unfit(NO_DIGEST)),
+        _ => return Err(unfit(unknown(NO_DIGEST, algorithm, &DIGESTS))),
     };
     let Some(text) = bytes_of(text) else { return Ok(Value::UNDEFINED) };
     let key = bytes_of(key).ok_or_else(|| unfit("has no key"))?;
@@ -82,7 +91,8 @@ fn hmac_of(text: &Value, algorithm: &str, key: &Value) -> Result<Value, Error> {
 /// `claims|jws('RS256', secret.key, kid='7', detached=true)` (RFC 7515, compact; of a table its JSON, as RFC 7519 has it). Further
 /// names go into the header.
 fn signed(payload: &Value, algorithm: &str, key: &Value, header: Kwargs) -> Result<Value, Error> {
-    let algorithm = jws::Algorithm::named(algorithm).ok_or_else(|| unfit(jws::NO_ALGORITHM))?;
+    let algorithm = jws::Algorithm::named(algorithm)
+        .ok_or_else(|| unfit(unknown(jws::NO_ALGORITHM, algorithm, &jws::NAMES)))?;
     if payload.is_undefined() || payload.is_none() {
         return Ok(Value::UNDEFINED);
     }
@@ -155,6 +165,18 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
     digits.collect()
 }
 
+/// What is wrong with a name: what was found, where that can be no key that was put in its place, and what there is.
+fn unknown(fault: &str, found: &str, known: &[&str]) -> String {
+    let near = nearest(&found.to_ascii_lowercase(), known.iter().copied())
+        .or_else(|| nearest(&found.to_ascii_uppercase(), known.iter().copied()));
+    let is_of_digest = found.len() <= 8 && ["md", "sha", "none"].iter().any(|start| found.starts_with(start));
+    let shown = match near.is_some() || is_of_digest {
+        true => format!(", `{found}`"),
+        false => String::new(),
+    };
+    format!("{fault}{shown}; there are {}{}", known.join(", "), did_you_mean(near))
+}
+
 fn unfit(cause: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidOperation, cause.into())
 }
@@ -180,6 +202,7 @@ mod tests {
         for (text, made) in [
             ("given|sha256|hex", "d7a8fbb307d7809469ca9abcb0082e4f8d5651e46d3cdb762d02d0bf37c9e592"),
             ("given|sha1|hex", "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12"),
+            ("given|md5|hex", "9e107d9d372bb6826bd81d3542a419d6"),
             (
                 "given|hmac('sha256', secret.key)|hex",
                 "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8",
@@ -210,10 +233,25 @@ mod tests {
     fn what_is_forgotten_is_told_when_it_is_compiled() {
         for (text, wanted) in [
             ("lead_uuid|sha256", NO_TEXT),
-            ("lead_uuid|hmac('md5', 'k')|hex", NO_DIGEST),
-            ("lead_uuid|jws('none', 'k')", jws::NO_ALGORITHM),
+            (
+                "lead_uuid|hmac('sha265', 'k')|hex",
+                "names a digest that is not known, `sha265`; there are sha1, sha256, sha384, sha512; did you mean `sha256`?",
+            ),
+            (
+                "lead_uuid|hmac('md5', 'k')|hex",
+                "names a digest that is not known, `md5`; there are sha1, sha256, sha384, sha512",
+            ),
+            (
+                "lead_uuid|hmac('hunter2', 'sha256')|hex",
+                "names a digest that is not known; there are sha1, sha256, sha384, sha512",
+            ),
         ] {
             assert_eq!(Expression::compile(text).unwrap_err(), wanted, "{text}");
         }
+        let told = Expression::compile("lead_uuid|jws('ES255', 'k')").unwrap_err();
+        assert!(
+            told.starts_with("names an algorithm that is not known, `ES255`; there are HS256,"),
+            "{told}"
+        );
     }
 }

@@ -12,6 +12,7 @@ use super::answer_mapping::AnswerMapping;
 use super::exchange::Exchange;
 use super::expression::Expression;
 use super::given::Given;
+use super::mapping_error::MappingError;
 use super::places::Places;
 use super::secret::{Secret, Secrets};
 use super::step::Step;
@@ -69,13 +70,24 @@ impl HttpSource {
 
     /// Whether a call that answers an ask is signed as its file wants it. One that cannot be looked at is not.
     pub fn is_signed(&self, headers: &HeaderMap, body: &[u8]) -> bool {
-        let rules = self.steps.iter().filter_map(|step| step.callback.as_ref()?.verify.as_ref());
-        let context = || {
+        self.verified(headers, body, Secrets::Real).is_ok_and(|signed| signed)
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// The rule that could not look at it, which makes it unsigned.
+    pub fn verified(&self, headers: &HeaderMap, body: &[u8], secrets: Secrets) -> Result<bool, MappingError> {
+        for step in &self.steps {
+            let Some(verify) = step.callback.as_ref().and_then(|rule| rule.verify.as_ref()) else { continue };
             let header = answer::texts_of(headers);
             let body = String::from_utf8_lossy(body);
-            minijinja::context! { header, body, secret => self.revealed(Secrets::Real) }
-        };
-        rules.into_iter().all(|verify| verify.run("verify", &context()).is_ok_and(|signed| signed.is_true()))
+            let context = minijinja::context! { header, body, secret => self.revealed(secrets) };
+            if !verify.run("verify", &context).map_err(|error| step.placed(error))?.is_true() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether one of its calls is made at most once for a lead.

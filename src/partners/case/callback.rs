@@ -1,0 +1,208 @@
+//! A call of the partner's own in a case: how it is signed, and what becomes of it. For the runner of the cases and for the simulator.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use hyper::HeaderMap;
+use hyper::header::{HeaderName, HeaderValue};
+use minijinja::value::Value as Mapped;
+use serde::Deserialize;
+
+use crate::declaration::{did_you_mean, nearest};
+use crate::partners::http::expression::{Expression, text};
+
+/// What a recipe may use: the body of the call, its other headers, the time, and what only both sides know.
+const KNOWN: [&str; 4] = ["body", "header", "now", "secret"];
+
+/// `callback`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Callback {
+    /// How long after its first answer the simulator makes the call, milliseconds.
+    #[serde(default)]
+    pub after_ms: u64,
+    /// How it is signed; not at all when absent.
+    pub sign: Option<Sign>,
+    /// What becomes of it.
+    #[serde(default)]
+    pub(super) expect: Word,
+}
+
+/// What becomes of a call, in the words of `offerd_callbacks_total`.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Word {
+    /// It is the answer.
+    #[default]
+    Taken,
+    /// It is not signed as the partner's file wants it.
+    Unsigned,
+    /// It is signed, and cannot be read.
+    Unreadable,
+    /// It was taken before.
+    Again,
+}
+
+/// `sign`: expressions of the mapping language, as `verify` has them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Declared")]
+pub struct Sign {
+    headers: BTreeMap<String, Recipe>,
+    body: Option<Recipe>,
+    secrets: BTreeMap<String, String>,
+}
+
+/// `sign` as it is written. `header` with `key` is short for the HMAC-SHA256 of the body in hexadecimal.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Declared {
+    #[serde(default)]
+    headers: BTreeMap<String, Recipe>,
+    body: Option<Recipe>,
+    #[serde(default)]
+    secrets: BTreeMap<String, String>,
+    header: Option<String>,
+    key: Option<String>,
+}
+
+/// What a header, or the body, is made of.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+struct Recipe(std::sync::Arc<Expression>);
+
+/// What a call is signed with.
+#[derive(Debug, Clone, Copy)]
+pub enum Keys<'a> {
+    /// What the simulator has for the partner, by name.
+    Of(&'a BTreeMap<String, String>),
+    /// `***`, as in all that is only shown.
+    Masked,
+}
+
+impl TryFrom<String> for Recipe {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let expression = Expression::compile(&text)?;
+        for variable in expression.variables() {
+            let first = variable.split('.').next().unwrap_or_default();
+            if !KNOWN.contains(&first) {
+                let hint = did_you_mean(nearest(first, KNOWN));
+                return Err(format!(
+                    "uses `{first}`, which is not known here; there are {}{hint}",
+                    KNOWN.join(", ")
+                ));
+            }
+        }
+        Ok(Self(std::sync::Arc::new(expression)))
+    }
+}
+
+impl TryFrom<Declared> for Sign {
+    type Error = String;
+
+    fn try_from(declared: Declared) -> Result<Self, String> {
+        let Declared { mut headers, body, mut secrets, header, key } = declared;
+        match (header, key) {
+            (Some(header), Some(key)) => {
+                let recipe = "body|hmac('sha256', secret.of_the_case)|hex".to_owned().try_into()?;
+                headers.insert(header, recipe);
+                secrets.insert(OF_THE_CASE.to_owned(), key);
+            }
+            (None, None) => {}
+            _ => return Err("has one of `header` and `key`, which go together".to_owned()),
+        }
+        if let Some(name) = headers.keys().find(|name| HeaderName::try_from(*name).is_err()) {
+            return Err(format!("`{name}` is no name of a header"));
+        }
+        if headers.is_empty() && body.is_none() {
+            return Err("signs nothing: it needs `headers`, a `body`, or `header` and `key`".to_owned());
+        }
+        Ok(Self { headers, body, secrets })
+    }
+}
+
+/// The name of the key that stands in the case itself.
+const OF_THE_CASE: &str = "of_the_case";
+
+impl Sign {
+    /// Signs a call: gives its body and its headers.
+    ///
+    /// # Errors
+    /// What cannot be made, by its key.
+    pub fn signed(
+        &self,
+        said: (&HeaderMap, &[u8]),
+        now: &str,
+        keys: Keys<'_>,
+    ) -> Result<(HeaderMap, Vec<u8>), String> {
+        let (mut headers, mut body) = (said.0.clone(), said.1.to_vec());
+        // What other headers are signed with them is made after them.
+        let (last, first): (Vec<_>, Vec<_>) =
+            self.headers.iter().partition(|(_, recipe)| recipe.uses("header"));
+        if let Some(recipe) = &self.body {
+            body = self.run("sign.body", recipe, (&headers, &body), now, keys)?.into_bytes();
+        }
+        for (name, recipe) in first.into_iter().chain(last) {
+            let key = format!("sign.headers.{name}");
+            let value = self.run(&key, recipe, (&headers, &body), now, keys)?;
+            let header = (HeaderName::try_from(name), HeaderValue::try_from(value));
+            let (Ok(name), Ok(value)) = header else {
+                return Err(format!("`{key}` makes what no header may hold"));
+            };
+            headers.insert(name, value);
+        }
+        Ok((headers, body))
+    }
+
+    fn run(
+        &self,
+        key: &str,
+        recipe: &Recipe,
+        (headers, body): (&HeaderMap, &[u8]),
+        now: &str,
+        keys: Keys<'_>,
+    ) -> Result<String, String> {
+        let mut secret = BTreeMap::new();
+        for name in recipe.secrets() {
+            let own =
+                self.secrets.get(&name).filter(|_| !(name == OF_THE_CASE && matches!(keys, Keys::Masked)));
+            let value = match (own, keys) {
+                (Some(own), _) => own.clone(),
+                (None, Keys::Masked) => "***".to_owned(),
+                (None, Keys::Of(given)) => given.get(&name).cloned().ok_or_else(|| {
+                    format!("`{key}` uses `secret.{name}`, which neither `sign.secrets` nor `[secrets]` of sandbox.toml has")
+                })?,
+            };
+            secret.insert(name, value);
+        }
+        let header = crate::partners::http::answer::texts_of(headers);
+        let body = String::from_utf8_lossy(body);
+        let context: Mapped = minijinja::context! { header, body, now, secret };
+        let made = recipe.0.run(key, &context).map_err(|error| error.in_full())?;
+        text(&made).ok_or_else(|| format!("`{key}` makes nothing"))
+    }
+}
+
+impl Recipe {
+    fn uses(&self, name: &str) -> bool {
+        self.0.uses(name)
+    }
+
+    /// The names of its secrets.
+    fn secrets(&self) -> Vec<String> {
+        let variables = self.0.variables().into_iter();
+        variables.filter_map(|name| Some(name.strip_prefix("secret.")?.to_owned())).collect()
+    }
+}
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Taken => "taken",
+            Self::Unsigned => "unsigned",
+            Self::Unreadable => "unreadable",
+            Self::Again => "again",
+        })
+    }
+}

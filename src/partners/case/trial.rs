@@ -1,0 +1,171 @@
+//! A case that is run: how far its calls are, and what its answers have come to.
+
+use super::callback::{Callback, Keys, Word};
+use super::expected::{Expected, Response};
+use super::{CALLBACK, NOON, RATE_TABLE, Turn};
+use crate::partners::catalog::CatalogOffer;
+use crate::partners::http::{
+    Answered, Exchange, Given, HttpSource, MappingError, Next, Reading, Received, Secrets,
+};
+use crate::partners::{Facts, Seat};
+
+/// A case under way.
+pub(super) struct Trial<'a> {
+    seat: &'a Seat,
+    source: &'a HttpSource,
+    given: &'a Given,
+    facts: &'a Facts<'a>,
+    exchange: Exchange,
+    /// How many of its calls have been made.
+    pub(super) turns: usize,
+    /// Whether the partner has called.
+    called: bool,
+    /// Whether a further call follows what was answered last.
+    goes_on: bool,
+    /// What the last answer means.
+    reading: Option<Result<Reading, MappingError>>,
+}
+
+impl<'a> Trial<'a> {
+    /// Nothing was asked yet.
+    pub(super) fn of(seat: &'a Seat, source: &'a HttpSource, given: &'a Given, facts: &'a Facts<'a>) -> Self {
+        let mut exchange = Exchange::default();
+        exchange.call_back_at(CALLBACK);
+        Self { seat, source, given, facts, exchange, turns: 0, called: false, goes_on: false, reading: None }
+    }
+
+    /// Makes the next call; what is not as the case says is added to `wrong`.
+    ///
+    /// # Errors
+    /// What of the case cannot be used at all.
+    pub(super) fn turn(&mut self, turn: &Turn, wrong: &mut Vec<String>) -> Result<(), String> {
+        match &turn.callback {
+            Some(callback) => {
+                self.turns += 1;
+                self.called(callback, turn.response.as_ref(), wrong)
+            }
+            None if self.reading.is_some() => {
+                wrong.push("no further call follows it".to_owned());
+                Ok(())
+            }
+            None => {
+                self.turns += 1;
+                self.asked(turn, wrong);
+                turn.response.as_ref().map_or(Ok(()), |response| {
+                    let (status, headers) = response.head()?;
+                    self.read(Received { status, headers: &headers, body: &response.body() });
+                    Ok(())
+                })
+            }
+        }
+    }
+
+    /// Compares what it has come to.
+    pub(super) fn end(&self, expected: Option<&Expected>, wrong: &mut Vec<String>) {
+        match (&self.reading, expected) {
+            (Some(reading), Some(expected)) => expected.compare(self.seat, reading, wrong),
+            // What else is wrong explains it.
+            _ if !wrong.is_empty() => {}
+            (None, _) if self.goes_on => {
+                wrong.push("a further call follows it, which the case lacks".to_owned());
+            }
+            (None, Some(_)) if self.source.has_callback() => {
+                wrong.push("no call of the partner's own was taken, so there is no answer".to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    /// Compares the request.
+    fn asked(&self, turn: &Turn, wrong: &mut Vec<String>) {
+        match (self.source.request(&self.exchange, self.given, Secrets::Masked), &turn.call) {
+            (Ok(Some(request)), Some(call)) => {
+                call.compare(self.source.ask_uuid(RATE_TABLE), &request, wrong);
+            }
+            (Ok(None), None) | (Ok(Some(_)), None) => {}
+            (Ok(None), Some(_)) => wrong.push("the partner is not asked: it has no `sandbox_url`".to_owned()),
+            (Err(error), _) => wrong.push(format!("the request cannot be made: {}", error.in_full())),
+        }
+    }
+
+    /// Takes in a call of the partner's own, as the integrations listener does.
+    fn called(
+        &mut self,
+        callback: &Callback,
+        said: Option<&Response>,
+        wrong: &mut Vec<String>,
+    ) -> Result<(), String> {
+        let said = said.ok_or("`callback` has no `response`, which is what the partner says")?;
+        let (status, mut headers) = said.head()?;
+        let mut body = said.body();
+        if let Some(sign) = &callback.sign {
+            (headers, body) = sign.signed((&headers, &body), NOON, Keys::Masked)?;
+        }
+        let received = Received { status, headers: &headers, body: &body };
+        let signed = self.source.verified(&headers, &body, Secrets::Masked);
+        let (found, before) =
+            (self.found(signed.as_ref().is_ok_and(|signed| *signed), received), wrong.len());
+        if found != callback.expect {
+            wrong.push(format!("callback: {} expected, {found} found", callback.expect));
+            wrong.extend(signed.err().map(|error| error.in_full()));
+            wrong.extend(self.unreadable(received).filter(|_| found == Word::Unreadable));
+        } else if found == Word::Taken && self.source.awaited(&self.exchange).is_none() {
+            wrong.push("no call of the partner's own is awaited here".to_owned());
+        }
+        if found == Word::Taken && wrong.len() == before {
+            let step = self.exchange.progress().step;
+            self.read(received);
+            // One that says only that the partner is at work leaves room for the next.
+            self.called = self.reading.is_some() || self.exchange.progress().step != step;
+        } else {
+            // Whoever waits goes on waiting; what could not be read counts where nothing else comes.
+            self.goes_on = false;
+            if found == Word::Unreadable {
+                self.reading = self.meaning(&mut self.exchange.clone(), received);
+            }
+        }
+        Ok(())
+    }
+
+    /// What becomes of a call of the partner's own.
+    fn found(&self, signed: bool, received: Received<'_>) -> Word {
+        match signed {
+            false => Word::Unsigned,
+            true if self.called => Word::Again,
+            true if self.unreadable(received).is_some() => Word::Unreadable,
+            true => Word::Taken,
+        }
+    }
+
+    /// Why an answer cannot be read.
+    fn unreadable(&self, received: Received<'_>) -> Option<String> {
+        match self.meaning(&mut self.exchange.clone(), received)? {
+            Err(error) => Some(error.in_full()),
+            Ok(Reading { answered: Answered::Failed(cause), is_error: false, .. }) => Some(cause),
+            Ok(_) => None,
+        }
+    }
+
+    /// Takes in an answer.
+    fn read(&mut self, received: Received<'_>) {
+        let mut exchange = self.exchange.clone();
+        self.reading = self.meaning(&mut exchange, received);
+        self.exchange = exchange;
+        self.goes_on = self.reading.is_none();
+    }
+
+    /// What an answer means; nothing while a further call follows.
+    fn meaning(
+        &self,
+        exchange: &mut Exchange,
+        received: Received<'_>,
+    ) -> Option<Result<Reading, MappingError>> {
+        let offers: Vec<&CatalogOffer> = self.seat.offers.iter().collect();
+        match self.source.take(exchange, received, self.given) {
+            Ok(Next::Call | Next::Bid(_) | Next::Again(_)) => None,
+            Ok(Next::Read) => Some(self.source.answer(exchange, received, self.given, self.facts, &offers)),
+            Ok(Next::Ended(reading)) => Some(Ok(reading)),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What in a partner that is asked over HTTP is no fault, and may not be what was meant.
+
+use std::time::Duration;
+
+use crate::declaration::HumanDuration;
+use crate::partners::checker::Checker;
+use crate::partners::http::declared::Http;
+
+impl Checker<'_> {
+    /// Looks at waits that there is no time for, and at people's data that would go out in the clear.
+    pub(super) fn remarks_on(&mut self, http: &Http, timeout: HumanDuration, paused: bool) {
+        let timeout = Duration::from(timeout);
+        for (nth, step) in http.steps.iter().enumerate() {
+            self.remark_wait(&format!("steps[{nth}].every"), step.every, timeout);
+        }
+        self.remark_wait("post.wait", http.post.wait, timeout);
+        // Who is not asked is sent nothing.
+        if paused {
+            return;
+        }
+        self.remark_url("url", http.url.as_deref());
+        for (nth, step) in http.steps.iter().enumerate() {
+            self.remark_url(&format!("steps[{nth}].url"), step.url.as_deref());
+        }
+        let oauth2 = http.auth.as_ref().and_then(|auth| auth.oauth2.as_ref());
+        self.remark_url("auth.oauth2.token_url", oauth2.map(|oauth2| oauth2.token_url.as_str()));
+    }
+
+    fn remark_wait(&mut self, key: &str, wait: Option<HumanDuration>, timeout: Duration) {
+        if let Some(wait) = wait.map(Duration::from).filter(|wait| *wait >= timeout) {
+            self.remark(
+                key,
+                format!(
+                    "is {wait:?}, and the whole ask has {timeout:?} (`timeout`): there is no time for it"
+                ),
+            );
+        }
+    }
+
+    fn remark_url(&mut self, key: &str, url: Option<&str>) {
+        let host = url.and_then(|url| url.strip_prefix("http://")).map(host);
+        if host.is_some_and(|host| !is_this_machine(host)) {
+            self.remark(key, "is `http://`: live leads would be sent so that all on the way can read them; `https://` seals them");
+        }
+    }
+}
+
+/// The host of what follows the scheme of a URL.
+fn host(rest: &str) -> &str {
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    }
+}
+
+fn is_this_machine(host: &str) -> bool {
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}

@@ -10,6 +10,7 @@ use metrics::counter;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, watch};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
@@ -31,6 +32,9 @@ const ASK_SHARE: usize = 8;
 
 /// How much longer than it is kept a body is looked through for secrets, so that none is kept by half.
 const SLACK: usize = 8 * 1024;
+
+/// Longest wait for the disk at the end of the process.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Longest URL that is kept.
 const URL_BYTES: usize = 4096;
@@ -90,10 +94,10 @@ impl Transcripts {
         }
     }
 
-    /// Waits until what was gathered is written.
+    /// Waits until what was gathered is written, unless the disk takes long for it.
     pub async fn written(&self) {
-        // The sender is ours.
-        let _ = self.pending.subscribe().wait_for(|pending| *pending == 0).await;
+        let mut pending = self.pending.subscribe();
+        let _ = timeout(PATIENCE, pending.wait_for(|pending| *pending == 0)).await;
     }
 }
 

@@ -10,9 +10,7 @@ use super::admin_client::AdminClient;
 use super::trouble::Trouble;
 use super::{page, progress, values};
 use crate::admin::transcripts::Reveal;
-use crate::hindsight::transcript::TableTranscript;
-use crate::rate_table::transcript::CalledBy;
-use crate::records::shown_transcript::{AskTranscript, ShownCall, ShownMessage};
+use crate::hindsight::transcript::{AskTranscript, CalledBy, ShownCall, ShownMessage, TableTranscript};
 
 /// `offerd transcript`
 #[derive(Debug, Args)]

@@ -77,7 +77,7 @@ pub(super) fn checked(
         reference: reference(raw.reference, found),
         approval: approval(&raw.approval, found),
         transcripts: TranscriptSettings {
-            kept: duration("transcripts.kept", raw.transcripts.kept, SECOND, CENTURY, found),
+            kept: duration("transcripts.kept", raw.transcripts.kept, MILLISECOND, CENTURY, found),
             call_bytes: count("transcripts.call_bytes", raw.transcripts.call_bytes, 1024, 1_048_576, found),
         },
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },

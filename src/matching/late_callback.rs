@@ -17,14 +17,14 @@ const KEPT_MAX: usize = 4;
 ///
 /// # Errors
 /// [`Unavailable`], once reported, when what it is about cannot be read.
-pub fn note(engine: &Engine, table: Uuid, id: Uuid, called: &Called) -> Result<(), Unavailable> {
+pub async fn note(engine: &Engine, table: Uuid, id: Uuid, called: &Called) -> Result<(), Unavailable> {
     counter!(LATE_ANSWERS).increment(1);
     info!(rate_table = %table, "a partner called back when its ask had ended");
-    keep(engine, table, id, called)
+    keep(engine, table, id, called).await
 }
 
 /// Keeps a call that is signed as it should be, of a partner whose file wants it kept.
-fn keep(engine: &Engine, table: Uuid, id: Uuid, called: &Called) -> Result<(), Unavailable> {
+async fn keep(engine: &Engine, table: Uuid, id: Uuid, called: &Called) -> Result<(), Unavailable> {
     let (store, templates) = (&engine.records.store, &engine.records.templates);
     let Some(head) = reading::head(store, table)? else { return Ok(()) };
     let mut seats = (0..).zip(&head.seats);
@@ -42,11 +42,13 @@ fn keep(engine: &Engine, table: Uuid, id: Uuid, called: &Called) -> Result<(), U
     let Some(source) = same.and_then(|seat| seat.http.as_ref()).filter(|source| source.transcripts) else {
         return Ok(());
     };
-    let has_room = transcripts::count(store, table, position) < KEPT_MAX;
-    if has_room && source.is_signed(&called.headers, &called.body) {
+    let signed = source.is_signed(&called.headers, &called.body);
+    let _alone = engine.transcripts.late.lock().await;
+    if signed && transcripts::count(store, table, position) < KEPT_MAX {
         let settings = configuration.rules.transcripts;
         let mut recorder = engine.transcripts.record(head.lead, (table, position), source, settings);
         recorder.heard(CalledBy::PartnerLate, None, &called.headers, &called.body);
+        recorder.write().await;
     }
     Ok(())
 }

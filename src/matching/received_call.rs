@@ -50,7 +50,7 @@ pub async fn receive(engine: &Engine, id: Uuid, called: Called) -> Result<Receiv
         }
         Delivery::Nobody => match reading::table_of_callback(&engine.records, id)? {
             Some(table) => {
-                late_callback::note(engine, table, id, &called)?;
+                late_callback::note(engine, table, id, &called).await?;
                 Received::Late
             }
             None => Received::Unknown,

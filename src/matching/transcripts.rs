@@ -8,8 +8,9 @@ use std::time::Duration;
 use hyper::{HeaderMap, Method};
 use metrics::counter;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
@@ -32,6 +33,9 @@ const ASK_SHARE: usize = 8;
 /// How much longer than it is kept a body is looked through for secrets, so that none is kept by half.
 const SLACK: usize = 8 * 1024;
 
+/// Longest wait for the disk at the end of the process.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Longest URL that is kept.
 const URL_BYTES: usize = 4096;
 
@@ -41,6 +45,8 @@ pub struct Transcripts {
     store: Store,
     /// How many are being written.
     pending: Arc<watch::Sender<usize>>,
+    /// Held by who counts those of an ask that has ended, and adds one.
+    pub(super) late: Arc<Mutex<()>>,
 }
 
 /// The calls of one ask. They are written when it is dropped, a panic included.
@@ -65,7 +71,7 @@ struct Draft {
 impl Transcripts {
     /// Those of a store.
     pub fn of(store: Store) -> Self {
-        Self { store, pending: Arc::new(watch::channel(0).0) }
+        Self { store, pending: Arc::new(watch::channel(0).0), late: Arc::default() }
     }
 
     /// One for an ask of a seat, about a lead.
@@ -88,10 +94,10 @@ impl Transcripts {
         }
     }
 
-    /// Waits until what was gathered is written.
+    /// Waits until what was gathered is written, unless the disk takes long for it.
     pub async fn written(&self) {
-        // The sender is ours.
-        let _ = self.pending.subscribe().wait_for(|pending| *pending == 0).await;
+        let mut pending = self.pending.subscribe();
+        let _ = timeout(PATIENCE, pending.wait_for(|pending| *pending == 0)).await;
     }
 }
 
@@ -225,13 +231,31 @@ fn messages(call: &TranscribedCall) -> impl Iterator<Item = &Message> {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        let (Ok(runtime), false) = (Handle::try_current(), self.drafts.is_empty()) else { return };
+        if let (Ok(runtime), Some(writing)) = (Handle::try_current(), self.take()) {
+            runtime.spawn(writing);
+        }
+    }
+}
+
+impl Recorder {
+    /// Writes what was gathered. Once this returns it is on the disk, or lost, which is counted.
+    pub async fn write(mut self) {
+        if let Some(writing) = self.take() {
+            writing.await;
+        }
+    }
+
+    /// Takes what was gathered out, to be written.
+    fn take(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        if self.drafts.is_empty() {
+            return None;
+        }
         let (drafts, left_out) = (mem::take(&mut self.drafts), self.left_out);
         let mut withheld = mem::take(&mut self.withheld);
         let (transcripts, lead, place) = (self.transcripts.clone(), self.lead, self.place);
         let keep_ms = i64::try_from(self.settings.kept.as_millis()).unwrap_or(i64::MAX);
-        transcripts.pending.send_modify(|pending| *pending += 1);
-        runtime.spawn(async move {
+        let pending = Pending::one_more(&transcripts.pending);
+        Some(async move {
             let store = transcripts.store.clone();
             let commit = spawn_blocking(move || {
                 let transcript = finished(&mut withheld, drafts, left_out, keep_ms);
@@ -240,8 +264,24 @@ impl Drop for Recorder {
             });
             let commit = commit.await.map_err(|error| error.to_string()).and_then(|commit| commit);
             transcripts.write(commit).await;
-            transcripts.pending.send_modify(|pending| *pending -= 1);
-        });
+            drop(pending);
+        })
+    }
+}
+
+/// One that is being written, until it is dropped.
+struct Pending(Arc<watch::Sender<usize>>);
+
+impl Pending {
+    fn one_more(pending: &Arc<watch::Sender<usize>>) -> Self {
+        pending.send_modify(|pending| *pending += 1);
+        Self(Arc::clone(pending))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.0.send_modify(|pending| *pending -= 1);
     }
 }
 

@@ -31,7 +31,7 @@ pub struct ShownCall {
     /// Who made it.
     pub by: CalledBy,
     /// The step that it is of, where there are several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub step: Option<String>,
     /// The method.
     pub method: String,
@@ -40,13 +40,13 @@ pub struct ShownCall {
     /// What was sent.
     pub sent: ShownMessage,
     /// The status of its answer, if one came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub status: Option<u16>,
     /// The answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub came: Option<ShownMessage>,
     /// Why none came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub failure: Option<String>,
     /// How long it took, milliseconds.
     pub took_ms: u32,

@@ -11,7 +11,8 @@ use uuid::Uuid;
 
 use self::redaction::Redaction;
 use crate::partners::{Book, Seat};
-use crate::records::shown_transcript::AskTranscript;
+pub use crate::rate_table::transcript::CalledBy;
+pub use crate::records::shown_transcript::{AskTranscript, ShownCall, ShownMessage};
 use crate::records::transcripts;
 use crate::records::{Records, Unavailable, reading};
 

@@ -83,7 +83,7 @@ impl Redaction {
         let (scheme, rest) = address.split_once("://").map_or(("", address), |(scheme, rest)| (scheme, rest));
         let mut parts = rest.split('/');
         let host = parts.next().unwrap_or_default();
-        let shown = parts.map(|part| if self.is_shown(part) { part } else { MASKED });
+        let shown = parts.map(|part| if self.is_name(part) { part } else { MASKED });
         let path: String = shown.map(|part| format!("/{part}")).collect();
         let names: Vec<String> =
             form_urlencoded::parse(query.as_bytes()).map(|(name, _)| format!("{name}={MASKED}")).collect();
@@ -101,7 +101,7 @@ impl Redaction {
                     .enumerate()
                     .map(|(nth, (name, mut value))| {
                         self.mask(&mut value, is_request);
-                        (if self.is_shown(&name) { name } else { format!("{MASKED}{nth}") }, value)
+                        (if self.is_name(&name) { name } else { format!("{MASKED}{nth}") }, value)
                     })
                     .collect::<Map<String, Value>>();
             }
@@ -123,10 +123,17 @@ impl Redaction {
         }
     }
 
-    /// Whether a text is nobody's, and no number of somebody's.
+    /// Whether the name of a value, or a part of a URL, is nobody's. Words that a lead has too are usual there.
+    fn is_name(&self, text: &str) -> bool {
+        let bare = bare(text);
+        let is_personal =
+            |personal: &String| *personal == bare || (personal.len() > 4 && bare.contains(personal.as_str()));
+        digits(text) <= DIGITS && !self.personal.iter().any(is_personal)
+    }
+
+    /// Whether a value is nobody's, and no number of somebody's.
     fn is_shown(&self, text: &str) -> bool {
-        let digits = text.chars().filter(char::is_ascii_digit).count();
-        digits <= DIGITS && !self.is_personal(text)
+        digits(text) <= DIGITS && !self.is_personal(text)
     }
 
     /// Whether a text is, holds, or is a part of something that the lead says.
@@ -138,6 +145,10 @@ impl Redaction {
                 || (text.len() > 3 && personal.contains(&text))
         })
     }
+}
+
+fn digits(text: &str) -> usize {
+    text.chars().filter(char::is_ascii_digit).count()
 }
 
 /// Letters and digits alone, in lower case.

@@ -35,6 +35,7 @@ struct Expected {
 }
 
 /// What a partner has called us with, a person's data.
+#[derive(Clone)]
 pub struct Called {
     /// Its headers.
     pub headers: HeaderMap,

@@ -18,6 +18,7 @@ use super::messages::Snapshot;
 use super::partner_clients::PartnerClients;
 use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
+use super::shown_posts::ShownTables;
 use super::suppressions::{Digests, Suppressions};
 use crate::model::{BaseUrl, Lead, ProductType, Viewer};
 use crate::partner_health::{Health, Judgement};
@@ -56,6 +57,8 @@ pub struct Engine {
     pub loan_reports: LoanReports,
     /// The asks that wait to be called back.
     pub callbacks: Callbacks,
+    /// The tables that were shown, where that has somebody posted.
+    pub shown: ShownTables,
 }
 
 impl Engine {
@@ -86,7 +89,7 @@ impl Engine {
         let limiter = Limiter::of(&records, &book, clock);
         let configuration = Configuration::new(Arc::new(book), clients, rules, &records.templates.ids);
         let configuration = RwLock::new(Arc::new(configuration));
-        let (traces, live, kept) = Default::default();
+        let (traces, live, kept, shown) = Default::default();
         let loan_reports = LoanReports::of(records.store.clone());
         let callbacks = Callbacks::at(&base_url);
         Self {
@@ -101,6 +104,7 @@ impl Engine {
             kept,
             loan_reports,
             callbacks,
+            shown,
         }
     }
 
@@ -223,7 +227,16 @@ impl Engine {
         *self.configuration.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configuration);
     }
 
-    /// Shows a table; `None`, once reported, when the store has lost a template of it.
+    /// Shows a table to a client: like [`snapshot`](Self::snapshot), and who is sent the lead when its offers are shown is.
+    pub fn show(&self, table: &Table) -> Option<Snapshot> {
+        let snapshot = self.snapshot(table)?;
+        if self.configuration().posts_when_shown {
+            self.shown.add(table);
+        }
+        Some(snapshot)
+    }
+
+    /// What a table looks like; `None`, once reported, when the store has lost a template of it.
     pub fn snapshot(&self, table: &Table) -> Option<Snapshot> {
         match render(table, &self.base_url, &self.records.templates) {
             Ok(json) => Some(Snapshot {

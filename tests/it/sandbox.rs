@@ -208,7 +208,7 @@ verify = "{verify}"
 }
 
 /// Cases of the lender: a call that is signed so, one that is not, and one that is signed with another key.
-fn cases_of(directory: &Path, headers: &Value, secrets: &str) {
+fn cases_of(directory: &Path, headers: &Value, secrets: &str, others: &Value) {
     let folder = directory.join("hazelmoor_lending");
     std::fs::create_dir_all(&folder).unwrap();
     let said = json!({"status": 200, "json": {"offers": [{"termMonths": 36, "apr": 0.1149}]}});
@@ -219,15 +219,14 @@ fn cases_of(directory: &Path, headers: &Value, secrets: &str) {
     };
     case("offers", json!({"sign": {"headers": headers}}));
     case("unsigned", json!({"expect": "unsigned"}));
-    case(
-        "badly_signed",
-        json!({"sign": {"headers": headers, "secrets": {"key": "other"}}, "expect": "unsigned"}),
-    );
+    case("badly_signed", json!({"sign": {"headers": headers, "secrets": others}, "expect": "unsigned"}));
     std::fs::write(folder.join("sandbox.toml"), secrets).unwrap();
 }
 
 #[tokio::test]
 async fn a_partner_signs_what_it_calls_back_with_as_its_file_verifies_it() {
+    let [ours, others] =
+        [(); 2].map(|()| rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap());
     for (verify, headers) in [
         (
             "header['x-signature'] == body|hmac('sha256', secret.key)|hex",
@@ -244,12 +243,23 @@ async fn a_partner_signs_what_it_calls_back_with_as_its_file_verifies_it() {
             "header.authorization == 'JWS ' ~ body|jws('HS384', secret.key, kid='7', detached=true)",
             json!({"authorization": "'JWS ' ~ body|jws('HS384', secret.key, kid='7', detached=true)"}),
         ),
+        (
+            "body|is_signed('ES256', header['x-signature']|from_base64, secret.key)",
+            json!({"x-signature": "body|sign('ES256', secret.private)|base64url"}),
+        ),
     ] {
         let directory = tempfile::tempdir().unwrap();
-        cases_of(directory.path(), &headers, "[secrets]\nkey = \"k3y\"\n");
+        let is_private = headers.to_string().contains("private");
+        let secrets = format!("[secrets]\nkey = \"k3y\"\nprivate = \"\"\"\n{}\"\"\"\n", ours.serialize_pem());
+        let others = match is_private {
+            true => json!({"private": others.serialize_pem()}),
+            false => json!({"key": "other"}),
+        };
+        cases_of(directory.path(), &headers, &secrets, &others);
         let mut sandbox = Sandbox::of(directory.path(), &[]);
         let secret = directory.path().join("key");
-        std::fs::write(&secret, "k3y\n").unwrap();
+        let public = ours.public_key_pem();
+        std::fs::write(&secret, if is_private { &public } else { "k3y\n" }).unwrap();
         let daemon = Daemon::with_partners(vec![caller(&sandbox.url, verify, &secret)]).start().await;
         let table = daemon.submit_blocking(sample("personal_loan")).await.json();
         assert_eq!(table["loanOffers"].as_array().unwrap().len(), 1, "{verify}: {table} {}", daemon.log());
@@ -271,7 +281,7 @@ async fn a_partner_signs_what_it_calls_back_with_as_its_file_verifies_it() {
 fn what_it_cannot_sign_is_refused_at_the_start_with_file_and_key() {
     let start = |headers: Value, secrets: &str| {
         let directory = tempfile::tempdir().unwrap();
-        cases_of(directory.path(), &headers, secrets);
+        cases_of(directory.path(), &headers, secrets, &json!({"key": "other"}));
         let mut command = Command::new(env!("CARGO_BIN_EXE_offerd"));
         let command = command.args(["sandbox", "--listen", "127.0.0.1:0", "--cases"]).arg(directory.path());
         let output = command.output().unwrap();

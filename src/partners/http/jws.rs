@@ -1,17 +1,22 @@
 //! Signatures of JSON Web Signatures (RFC 7518, 3), by ring; of the curve P-521, which ring lacks, by p521. The keys are PKCS#8 in PEM, as `openssl genpkey` writes them, and of the
 //! HMACs whatever text they are.
 
-use p521::ecdsa::signature::Signer;
-use p521::pkcs8::DecodePrivateKey;
+use p521::ecdsa::signature::{Signer, Verifier};
+use p521::pkcs8::der::Decode;
+use p521::pkcs8::spki::SubjectPublicKeyInfoRef;
+use p521::pkcs8::{DecodePrivateKey, DecodePublicKey};
 use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, EcdsaSigningAlgorithm,
-    Ed25519KeyPair, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384,
-    RSA_PSS_SHA512, RsaEncoding, RsaKeyPair,
+    ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_ASN1,
+    ECDSA_P384_SHA384_FIXED, ECDSA_P384_SHA384_FIXED_SIGNING, ED25519, EcdsaKeyPair, EcdsaSigningAlgorithm,
+    Ed25519KeyPair, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
+    RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384,
+    RSA_PSS_2048_8192_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384, RSA_PSS_SHA512, RsaEncoding, RsaKeyPair,
+    UnparsedPublicKey, VerificationAlgorithm,
 };
-use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 
 /// What is wrong with the name of an algorithm.
 pub(super) const NO_ALGORITHM: &str = "names an algorithm that is not known";
@@ -66,6 +71,47 @@ impl Algorithm {
         self.name
     }
 
+    /// Whether a text is signed so, by the private half of a public key (`BEGIN PUBLIC KEY`), or of the HMACs by the key. A signature
+    /// by a curve may be two numbers of fixed length or ASN.1, which others write.
+    ///
+    /// # Errors
+    /// What is wrong with the key.
+    pub(super) fn verify(self, key: &[u8], text: &[u8], signature: &[u8]) -> Result<bool, String> {
+        if let Kind::Hmac(algorithm) = self.kind {
+            return Ok(hmac::verify(&hmac::Key::new(algorithm, key), text, signature).is_ok());
+        }
+        let no_key = || {
+            "has a key that is not a public key in PEM; `openssl pkey -pubout` writes such a one".to_owned()
+        };
+        let der = SubjectPublicKeyInfoDer::from_pem_slice(key).map_err(|_| no_key())?;
+        if let Kind::P521 = self.kind {
+            let key = p521::ecdsa::VerifyingKey::from_public_key_der(&der).map_err(|_| no_key())?;
+            let fixed = p521::ecdsa::Signature::from_slice(signature);
+            let read = fixed.or_else(|_| p521::ecdsa::Signature::from_der(signature));
+            return Ok(read.is_ok_and(|signature| key.verify(text, &signature).is_ok()));
+        }
+        let key = SubjectPublicKeyInfoRef::from_der(&der).map_err(|_| no_key())?;
+        let public = key.subject_public_key.as_bytes().ok_or_else(no_key)?;
+        let signed = |algorithm| UnparsedPublicKey::new(algorithm, public).verify(text, signature).is_ok();
+        Ok(self.verifications().iter().any(|algorithm| signed(*algorithm)))
+    }
+
+    /// How signatures of public keys that ring knows are looked at.
+    fn verifications(self) -> Vec<&'static dyn VerificationAlgorithm> {
+        match self.name {
+            "RS256" => vec![&RSA_PKCS1_2048_8192_SHA256],
+            "RS384" => vec![&RSA_PKCS1_2048_8192_SHA384],
+            "RS512" => vec![&RSA_PKCS1_2048_8192_SHA512],
+            "PS256" => vec![&RSA_PSS_2048_8192_SHA256],
+            "PS384" => vec![&RSA_PSS_2048_8192_SHA384],
+            "PS512" => vec![&RSA_PSS_2048_8192_SHA512],
+            "ES256" => vec![&ECDSA_P256_SHA256_FIXED, &ECDSA_P256_SHA256_ASN1],
+            "ES384" => vec![&ECDSA_P384_SHA384_FIXED, &ECDSA_P384_SHA384_ASN1],
+            "EdDSA" => vec![&ED25519],
+            _ => Vec::new(),
+        }
+    }
+
     /// Signs a text. A signature with RSA takes about a millisecond.
     ///
     /// # Errors
@@ -111,63 +157,56 @@ fn pkcs8(pem: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use ring::signature::{
-        ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, KeyPair, UnparsedPublicKey,
-        VerificationAlgorithm,
-    };
-
     use super::*;
 
-    #[test]
-    fn what_is_signed_is_verified_by_the_public_half_of_its_key() {
-        let curves: [(&str, &rcgen::SignatureAlgorithm, &'static dyn VerificationAlgorithm); 3] = [
-            ("ES256", &rcgen::PKCS_ECDSA_P256_SHA256, &ECDSA_P256_SHA256_FIXED),
-            ("ES384", &rcgen::PKCS_ECDSA_P384_SHA384, &ECDSA_P384_SHA384_FIXED),
-            ("EdDSA", &rcgen::PKCS_ED25519, &ED25519),
-        ];
-        for (name, curve, verification) in curves {
-            let pair = rcgen::KeyPair::generate_for(curve).unwrap();
-            let signature =
-                Algorithm::named(name).unwrap().sign(pair.serialize_pem().as_bytes(), b"text").unwrap();
-            let der = pkcs8(pair.serialize_pem().as_bytes()).unwrap();
-            let random = SystemRandom::new();
-            let public = match name {
-                "ES256" => EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &der, &random)
-                    .unwrap()
-                    .public_key()
-                    .as_ref()
-                    .to_vec(),
-                "ES384" => EcdsaKeyPair::from_pkcs8(&ECDSA_P384_SHA384_FIXED_SIGNING, &der, &random)
-                    .unwrap()
-                    .public_key()
-                    .as_ref()
-                    .to_vec(),
-                _ => Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der).unwrap().public_key().as_ref().to_vec(),
-            };
-            let public = UnparsedPublicKey::new(verification, public);
-            assert!(public.verify(b"text", &signature).is_ok(), "{name}");
-            assert!(public.verify(b"other", &signature).is_err(), "{name}");
-        }
+    /// Both halves of a key, PEM.
+    fn of_curve(curve: &'static rcgen::SignatureAlgorithm) -> [String; 2] {
+        let pair = rcgen::KeyPair::generate_for(curve).unwrap();
+        [pair.serialize_pem(), pair.public_key_pem()]
+    }
+
+    /// Those of `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-521`, made for this test.
+    fn p521() -> [String; 2] {
+        let pem =
+            |kind: &str, der: &str| format!("-----BEGIN {kind} KEY-----\n{der}\n-----END {kind} KEY-----\n");
+        [
+            pem(
+                "PRIVATE",
+                concat!(
+                    "MIHuAgEAMBAGByqGSM49AgEGBSuBBAAjBIHWMIHTAgEBBEIAxQ0yq6hEFjn5yG1mqz7TKghk2snWwhO+nw94670gRbbM3htL",
+                    "LB2V8KbwOSyVoXwXeGKRmtYXg/4lbxsepJurbsahgYkDgYYABAEoV42jASudRc+gzBujW89IO5177BlNwJeyEfLyESF8NmPG",
+                    "t4COHYnx45uchGsAJMJA4C0RuA9oKTEFdOpiQuKv1wEKtsdfmWBKlvO/uNuXlK1gxrlXRP0vIiD0IiVkinzPaA8yKCVVe3Vm",
+                    "Mvc8yrjIE+IAwgu6aVNcS5ExtahpKXzCnA==",
+                ),
+            ),
+            pem(
+                "PUBLIC",
+                concat!(
+                    "MIGbMBAGByqGSM49AgEGBSuBBAAjA4GGAAQBKFeNowErnUXPoMwbo1vPSDude+wZTcCXshHy8hEhfDZjxreAjh2J8eObnIRr",
+                    "ACTCQOAtEbgPaCkxBXTqYkLir9cBCrbHX5lgSpbzv7jbl5StYMa5V0T9LyIg9CIlZIp8z2gPMiglVXt1ZjL3PMq4yBPiAMIL",
+                    "umlTXEuRMbWoaSl8wpw=",
+                ),
+            ),
+        ]
     }
 
     #[test]
-    fn p521_is_signed_as_ring_cannot() {
-        use p521::ecdsa::signature::Verifier;
-        // Of `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-521`, for this test.
-        let der = concat!(
-            "MIHuAgEAMBAGByqGSM49AgEGBSuBBAAjBIHWMIHTAgEBBEIAxQ0yq6hEFjn5yG1mqz7TKghk2snWwhO+nw94670gRbbM3htL",
-            "LB2V8KbwOSyVoXwXeGKRmtYXg/4lbxsepJurbsahgYkDgYYABAEoV42jASudRc+gzBujW89IO5177BlNwJeyEfLyESF8NmPG",
-            "t4COHYnx45uchGsAJMJA4C0RuA9oKTEFdOpiQuKv1wEKtsdfmWBKlvO/uNuXlK1gxrlXRP0vIiD0IiVkinzPaA8yKCVVe3Vm",
-            "Mvc8yrjIE+IAwgu6aVNcS5ExtahpKXzCnA==",
-        );
-        let pem = format!("-----BEGIN PRIVATE KEY-----\n{der}\n-----END PRIVATE KEY-----\n");
-        let signature = Algorithm::named("ES512").unwrap().sign(pem.as_bytes(), b"text").unwrap();
+    fn what_is_signed_is_verified_by_the_public_half_of_its_key() {
+        for (name, [private, public]) in [
+            ("ES256", of_curve(&rcgen::PKCS_ECDSA_P256_SHA256)),
+            ("ES384", of_curve(&rcgen::PKCS_ECDSA_P384_SHA384)),
+            ("EdDSA", of_curve(&rcgen::PKCS_ED25519)),
+            ("ES512", p521()),
+            ("HS256", ["k3y".to_owned(), "k3y".to_owned()]),
+        ] {
+            let algorithm = Algorithm::named(name).unwrap();
+            let signature = algorithm.sign(private.as_bytes(), b"text").unwrap();
+            assert_eq!(algorithm.verify(public.as_bytes(), b"text", &signature), Ok(true), "{name}");
+            assert_eq!(algorithm.verify(public.as_bytes(), b"other", &signature), Ok(false), "{name}");
+            assert_eq!(algorithm.verify(public.as_bytes(), b"text", b"***"), Ok(false), "{name}");
+        }
+        let signature = Algorithm::named("ES512").unwrap().sign(p521()[0].as_bytes(), b"text").unwrap();
         assert_eq!(signature.len(), 132, "two numbers of 66 bytes (RFC 7518, 3.4)");
-        let key = p521::SecretKey::from_pkcs8_der(&pkcs8(pem.as_bytes()).unwrap()).unwrap();
-        let signature = p521::ecdsa::Signature::from_slice(&signature).unwrap();
-        let public = p521::ecdsa::VerifyingKey::from(p521::ecdsa::SigningKey::from(key));
-        assert!(public.verify(b"text", &signature).is_ok());
-        assert!(public.verify(b"other", &signature).is_err());
     }
 
     #[test]

@@ -25,18 +25,20 @@ pub(super) const NO_DIGEST: &str = "names a digest that is not known";
 const DIGESTS: [&str; 4] = ["sha1", "sha256", "sha384", "sha512"];
 
 /// The filters, for messages.
-pub(super) const FILTERS: [&str; 12] = [
+pub(super) const FILTERS: [&str; 14] = [
     "base64",
     "base64url",
     "from_base64",
     "from_hex",
     "hex",
     "hmac",
+    "is_signed",
     "jws",
     "md5",
     "sha1",
     "sha256",
     "sha512",
+    "sign",
     "tojson",
 ];
 
@@ -57,6 +59,8 @@ pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("from_hex", |text: &Value| decoded(text, "hexadecimal", from_hex));
     environment.add_filter("tojson", tojson);
     environment.add_filter("jws", signed);
+    environment.add_filter("sign", sign);
+    environment.add_filter("is_signed", is_signed);
 }
 
 /// The bytes of a text or of bytes; `None` of what is not given.
@@ -91,8 +95,7 @@ fn hmac_of(text: &Value, algorithm: &str, key: &Value) -> Result<Value, Error> {
 /// `claims|jws('RS256', secret.key, kid='7', detached=true)` (RFC 7515, compact; of a table its JSON, as RFC 7519 has it). Further
 /// names go into the header.
 fn signed(payload: &Value, algorithm: &str, key: &Value, header: Kwargs) -> Result<Value, Error> {
-    let algorithm = jws::Algorithm::named(algorithm)
-        .ok_or_else(|| unfit(unknown(jws::NO_ALGORITHM, algorithm, &jws::NAMES)))?;
+    let algorithm = algorithm_named(algorithm)?;
     if payload.is_undefined() || payload.is_none() {
         return Ok(Value::UNDEFINED);
     }
@@ -119,6 +122,36 @@ fn signed(payload: &Value, algorithm: &str, key: &Value, header: Kwargs) -> Resu
     };
     let payload = if detached { "" } else { &payload };
     Ok(Value::from(format!("{header}.{payload}.{signature}")))
+}
+
+/// `text|sign('ES512', secret.key)`, as bytes.
+fn sign(text: &Value, algorithm: &str, key: &Value) -> Result<Value, Error> {
+    let algorithm = algorithm_named(algorithm)?;
+    let Some(text) = bytes_of(text) else { return Ok(Value::UNDEFINED) };
+    let key = bytes_of(key).ok_or_else(|| unfit("has no key"))?;
+    match key == MASKED.as_bytes() {
+        true => Ok(Value::from_bytes(key)),
+        false => algorithm.sign(&key, &text).map(Value::from_bytes).map_err(unfit),
+    }
+}
+
+/// `text|is_signed('ES512', header['x-signature']|from_base64, secret.public)`: whether the signature, bytes, is that of who has the
+/// other half of the key.
+fn is_signed(text: &Value, algorithm: &str, signature: &Value, key: &Value) -> Result<Value, Error> {
+    let algorithm = algorithm_named(algorithm)?;
+    let (Some(text), Some(signature)) = (bytes_of(text), bytes_of(signature)) else {
+        return Ok(Value::from(false));
+    };
+    let key = bytes_of(key).ok_or_else(|| unfit("has no key"))?;
+    match key == MASKED.as_bytes() {
+        // Of who signs with what is masked, too.
+        true => Ok(Value::from(signature == key)),
+        false => algorithm.verify(&key, &text, &signature).map(Value::from).map_err(unfit),
+    }
+}
+
+fn algorithm_named(name: &str) -> Result<jws::Algorithm, Error> {
+    jws::Algorithm::named(name).ok_or_else(|| unfit(unknown(jws::NO_ALGORITHM, name, &jws::NAMES)))
 }
 
 /// A value as JSON, without the escapes that pages need.

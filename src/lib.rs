@@ -61,6 +61,7 @@
 //! | segment | a file of the journal, of fixed length and used again |
 //! | suppression list | digests of people about whom the partners that name it are not asked |
 //! | template | the part of an offer that does not depend on the lead, stored once |
+//! | transcript | what a partner was sent about a lead and what came back, where its file wants that kept |
 //! | tree | one kind of record, with its key, its seal and its place |
 //! | turn | the right to change a record by what it holds, which who wants to waits for in line |
 //! | volume | the record files of one span of time with their index, dropped as a whole |

@@ -58,6 +58,7 @@ struct FunnelPage {
     stages: Vec<Stage>,
     offers: u64,
     offers_per_table: Option<f64>,
+    suppressed: u64,
     payouts: f64,
     payout_per_lead: Option<f64>,
     /// Each with its heading.
@@ -151,6 +152,7 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
         stages: stages(&sum),
         offers: sum.offers,
         offers_per_table: ratio(sum.offers as f64, sum.with_offers),
+        suppressed: sum.suppressed,
         payouts: sum.payout_dollars(),
         payout_per_lead: ratio(sum.payout_dollars(), sum.leads),
         charts: charts(&read.series, wish.span.grain)?,

@@ -16,6 +16,7 @@ use super::tally::Tally;
 use super::{Grain, Scope};
 use crate::matching::engine::Engine;
 use crate::model::{EventType, ProductType};
+use crate::rate_table::denied::Denied;
 use crate::rate_table::record::TableHead;
 use crate::records::{Records, reading};
 use crate::store::codec::{self, CodecError};
@@ -218,6 +219,7 @@ impl Fold {
                 let products = head.as_ref().map(|head| self.products(head)).unwrap_or_default();
                 sums.add_each(whose, products, one(|tally| &mut tally.rate_tables));
                 if let Some(head) = head {
+                    self.count_suppressed(whose, &head, sums);
                     if self.is_open(head.uuid) {
                         marks.opened.push(head.uuid);
                     } else {
@@ -231,6 +233,15 @@ impl Fold {
             EventType::Applied => sums.add(whose, happening.product_type, one(|tally| &mut tally.applied)),
             EventType::Funded => sums.add(whose, happening.product_type, one(|tally| &mut tally.funded)),
             _ => {}
+        }
+    }
+
+    /// Counts the seats that suppression lists kept from a table.
+    fn count_suppressed(&self, whose: Whose, head: &TableHead, sums: &mut Sums) {
+        for kept_out in head.kept_out.iter().filter(|kept_out| kept_out.by == Some(Denied::Suppressed)) {
+            let seat = self.records.templates.seat(kept_out.seat).ok();
+            let one = Tally { suppressed: 1, ..Tally::default() };
+            sums.add(whose, seat.map(|seat| seat.product_type), one);
         }
     }
 
@@ -340,7 +351,9 @@ impl Sums {
     fn write(self, commit: Commit, store: &Store) -> Result<Commit, CommitError> {
         self.0.into_iter().try_fold(commit, |commit, (place, tally)| {
             let key = place.key();
-            let found: Tally = read(store, &key)?;
+            let found = store.get(Tree::Funnel, &key).map_err(unreadable)?;
+            let found =
+                found.map(|bytes| Tally::read(&bytes)).transpose().map_err(unreadable)?.unwrap_or_default();
             Ok(commit.put(Tree::Funnel, key, codec::encode(&found.plus(tally))))
         })
     }

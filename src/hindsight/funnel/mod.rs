@@ -36,7 +36,7 @@ pub use self::fold::{Fold, Step, keep};
 use self::key::TallyKey;
 pub use self::tally::Tally;
 use crate::model::{ProductType, Timestamp};
-use crate::store::{Store, Tree, codec};
+use crate::store::{Store, Tree};
 
 /// How finely a time is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,7 +102,7 @@ pub fn series(store: &Store, scope: Scope, span: Span) -> Vec<(NaiveDate, Tally)
     let mut found = found.take_while(|(key, _)| *key <= last).peekable();
     let told = span.periods().map(|period| {
         let key = place(period).key();
-        let tally = found.next_if(|(at, _)| *at == key).and_then(|(_, bytes)| codec::decode(&bytes).ok());
+        let tally = found.next_if(|(at, _)| *at == key).and_then(|(_, bytes)| Tally::read(&bytes).ok());
         (period, tally.unwrap_or_default())
     });
     told.collect()

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::store::codec::{self, CodecError};
+
 /// Thousandths in a cent: payouts are kept in whole numbers, so that sums do not depend on their order.
 const THOUSANDTHS: f64 = 1000.0;
 
@@ -24,9 +26,38 @@ pub struct Tally {
     pub funded: u64,
     /// Payouts, less those taken back, in thousandths of a cent.
     pub payout_thousandths: i64,
+    /// Seats that fit a lead and were left out because of their suppression lists. Records of earlier builds end before it.
+    pub suppressed: u64,
 }
 
+/// A tally as it ended before it told of suppressed seats.
+type TallyWithoutSuppressed = (u64, u64, u64, u64, u64, u64, u64, i64);
+
 impl Tally {
+    /// A tally as it is stored.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn read(bytes: &[u8]) -> Result<Self, CodecError> {
+        codec::decode(bytes).or_else(|_| {
+            let before: TallyWithoutSuppressed = codec::decode(bytes)?;
+            let (leads, rate_tables, with_offers, offers, clicks, applied, funded, payout_thousandths) =
+                before;
+            let rest = Self::default();
+            Ok(Self {
+                leads,
+                rate_tables,
+                with_offers,
+                offers,
+                clicks,
+                applied,
+                funded,
+                payout_thousandths,
+                ..rest
+            })
+        })
+    }
+
     /// The sum of two.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -39,6 +70,7 @@ impl Tally {
             applied: self.applied + other.applied,
             funded: self.funded + other.funded,
             payout_thousandths: self.payout_thousandths + other.payout_thousandths,
+            suppressed: self.suppressed + other.suppressed,
         }
     }
 
@@ -55,5 +87,19 @@ impl Tally {
     /// Whether there was nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tally_of_an_earlier_build_is_read() {
+        let before: TallyWithoutSuppressed = (1, 2, 3, 4, 5, 6, 7, -8);
+        let read = Tally::read(&codec::encode(&before)).unwrap();
+        assert_eq!((read.leads, read.funded, read.payout_thousandths, read.suppressed), (1, 7, -8, 0));
+        let now = Tally { suppressed: 3, ..read };
+        assert_eq!(Tally::read(&codec::encode(&now)), Ok(now));
     }
 }

@@ -25,7 +25,7 @@ use crate::declaration::Fault;
 use crate::hindsight::funnel;
 use crate::http;
 use crate::matching::partner_clients::PartnerClients;
-use crate::matching::{Engine, Matchmaker, recovery};
+use crate::matching::{Engine, Matchmaker, recovery, shown_posts};
 use crate::model::BaseUrl;
 use crate::partners::Book;
 use crate::records::Records;
@@ -239,6 +239,7 @@ fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<J
     let (prefills, engine) = (Arc::clone(&app.prefills), Arc::clone(matchmaker.engine()));
     vec![
         tokio::spawn(async move { engine.statistics.failures.keep().await }),
+        tokio::spawn(shown_posts::keep(Arc::clone(matchmaker.engine()))),
         tokio::spawn(async move { recovery::recover_when_mended(&recovering).await }),
         tokio::spawn(retention::retain(Arc::clone(matchmaker.engine()), settings.store.clone())),
         tokio::spawn(async move { prefills.sweep().await }),

@@ -63,7 +63,7 @@ impl CallJournal {
         heard: Option<Heard>,
     ) -> Result<(), CommitError> {
         let Progress { step, kept, bid } = exchange.progress();
-        let record = CallRecord { at: self.store.now_ms(), step, sent, bid, kept, heard };
+        let record = CallRecord { at: self.store.now_ms(), step, sent, bid, kept, heard, later: None };
         self.store.commit(writing::call(&self.head, self.seat, &record)).await
     }
 }

@@ -7,9 +7,11 @@ use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use super::afterwards::Afterwards;
 use super::bidding::Bidder;
 use super::call_journal::{CallJournal, TakenUp};
 use super::callbacks::{Callback, Called, Heed};
+use super::late_asks::{AnswerReader, Says};
 use super::partner_clients::Trouble;
 use super::transcripts::Recorder;
 use crate::partners::http::{Awaited, Exchange, HttpSource, Post};
@@ -34,16 +36,8 @@ pub struct Calls {
     pub is_paused: Option<Box<dyn Fn() -> bool + Send + Sync>>,
     /// Why the partner's last call could not be read.
     pub unreadable: Option<String>,
-}
-
-/// What a partner's call says.
-pub(super) enum Says {
-    /// What the ask waits for.
-    Answer,
-    /// That it is still at work.
-    Wait,
-    /// Nothing that can be read: why, as the partner and as the log is told.
-    Nothing(String, String),
+    /// Where it is taken down what comes of it too late.
+    pub afterwards: Option<Afterwards>,
 }
 
 impl Calls {
@@ -54,12 +48,14 @@ impl Calls {
     pub(super) fn taken_up(&self, source: &HttpSource) -> Result<Option<Exchange>, Trouble> {
         match self.journal.as_ref().map_or(TakenUp::Anew, |journal| journal.taken_up(source)) {
             TakenUp::Anew => Ok(None),
+            // Its offers, which were in the answer to the ping, are shown before it is posted.
+            TakenUp::From(_) if source.post().when_shown => Ok(None),
             TakenUp::From(exchange) => Ok(Some(exchange)),
             TakenUp::Unsure => Err(Trouble::Unsure),
         }
     }
 
-    /// Waits for a call of the partner's that `says` its answer; `None` when it is time to ask.
+    /// Waits for a call of the partner's that is its answer, as the reader reads it; `None` when it is time to ask.
     ///
     /// # Errors
     /// That the time for it has run out.
@@ -68,7 +64,7 @@ impl Calls {
         (exchange, step): (&Exchange, Option<&str>),
         awaited: Awaited,
         deadline: Instant,
-        says: impl AsyncFn(&Reply) -> Says,
+        reader: Option<&AnswerReader>,
     ) -> Result<Option<Reply>, Trouble> {
         if let Some(heard) = self.journal.as_mut().and_then(CallJournal::take_heard) {
             return Ok(Some(self.heard(step, heard)));
@@ -88,7 +84,11 @@ impl Calls {
                 Ok(Some((called, heed))) => {
                     let heard = heard(called);
                     let reply = self.heard(step, heard.clone());
-                    match says(&reply).await {
+                    let says = match reader {
+                        Some(reader) => reader.heed(exchange, &reply).await,
+                        None => Says::Answer,
+                    };
+                    match says {
                         Says::Answer => {
                             self.write(exchange, false, Some(heard), deadline).await?;
                             self.callback.iter_mut().for_each(Callback::close);
@@ -169,7 +169,7 @@ impl Calls {
     /// # Errors
     /// That it is not, and why.
     pub(super) async fn choose(&mut self, post: Post, bid: f64, deadline: Instant) -> Result<(), Trouble> {
-        let Post { floor, best, wait } = post;
+        let Post { floor, best, wait, .. } = post;
         // Who is paused leaves its place to others.
         self.go_on_unless_paused()?;
         let its_bid = in_words(bid);
@@ -206,14 +206,14 @@ fn not_among(place: Place, best: usize) -> String {
     }
 }
 
-fn heard(Called { headers, body }: Called) -> Heard {
+pub(super) fn heard(Called { headers, body }: Called) -> Heard {
     let texts =
         headers.iter().filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
     Heard { headers: texts.collect(), body: body.to_vec() }
 }
 
 /// A partner's call as an answer.
-fn reply(Heard { headers, body }: Heard) -> Reply {
+pub(super) fn reply(Heard { headers, body }: Heard) -> Reply {
     let header = |(name, value): (String, String)| {
         Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
     };

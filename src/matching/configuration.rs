@@ -25,12 +25,16 @@ pub struct Configuration {
     pub rules: Rules,
     /// What the panel shows in previews.
     pub previews: PreviewIds,
+    /// Whether anybody is posted when its offers are shown.
+    pub posts_when_shown: bool,
 }
 
 impl Configuration {
     /// A configuration, whose previews have the ids of a store.
     pub fn new(book: Arc<Book>, clients: PartnerClients, rules: Rules, ids: &OfferIds) -> Self {
-        Self { previews: PreviewIds::of(&book, ids), book, clients, rules }
+        let mut sources = book.seats().iter().filter_map(|seat| seat.http.as_ref());
+        let posts_when_shown = sources.any(|source| source.post().when_shown);
+        Self { previews: PreviewIds::of(&book, ids), posts_when_shown, book, clients, rules }
     }
 }
 

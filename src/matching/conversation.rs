@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use hyper::header::AUTHORIZATION;
 use tokio::time::{Instant, sleep_until};
 
-use super::calls::{Calls, Says};
+use super::calls::Calls;
 use super::late_asks::AnswerReader;
 use super::partner_clients::{PartnerClient, Rendered, Trouble};
 use super::question::Question;
@@ -54,7 +54,13 @@ impl Conversation<'_> {
             }
             self.client.wired.endpoint.judged(true);
             match next {
-                Next::Bid(bid) => calls.choose(self.source.post(), bid, self.deadline).await?,
+                Next::Bid(bid) => {
+                    calls.choose(self.source.post(), bid, self.deadline).await?;
+                    if self.source.post().when_shown {
+                        calls.note(&exchange, false, self.deadline).await?;
+                        return Ok(Some(Conversed { exchange, reply, ended: None }));
+                    }
+                }
                 // Who may call us is waited for in its turn.
                 Next::Again(wait) if awaited.is_none() => self.wait(wait).await?,
                 _ => {}
@@ -66,19 +72,16 @@ impl Conversation<'_> {
     }
 
     /// The answer to the call that an exchange has come to, be it made by us or by the partner.
-    async fn answer(
+    pub(super) async fn answer(
         &self,
         exchange: &Exchange,
         rendered: Option<Rendered>,
         calls: &mut Calls,
     ) -> Result<Option<Reply>, Trouble> {
-        let says = async |reply: &Reply| match self.reader {
-            Some(reader) => reader.heed(exchange, reply).await,
-            None => Says::Answer,
-        };
         if let Some(awaited) = self.source.awaited(exchange)
-            && let Some(called) =
-                calls.called((exchange, self.source.step_key(exchange)), awaited, self.deadline, says).await?
+            && let Some(called) = calls
+                .called((exchange, self.source.step_key(exchange)), awaited, self.deadline, self.reader)
+                .await?
         {
             return Ok(Some(called));
         }
@@ -149,6 +152,6 @@ impl Conversed {
     }
 }
 
-fn received(reply: &Reply) -> Received<'_> {
+pub(super) fn received(reply: &Reply) -> Received<'_> {
     Received { status: reply.status, headers: &reply.headers, body: &reply.body }
 }

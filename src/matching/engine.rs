@@ -18,6 +18,7 @@ use super::messages::Snapshot;
 use super::partner_clients::{PartnerClient, PartnerClients};
 use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
+use super::shown_posts::ShownTables;
 use super::suppressions::{Digests, Suppressions};
 use super::transcripts::Transcripts;
 use crate::model::{BaseUrl, Lead, ProductType, Viewer};
@@ -59,6 +60,8 @@ pub struct Engine {
     pub callbacks: Callbacks,
     /// What partners are sent and answer, where that is kept.
     pub transcripts: Transcripts,
+    /// The tables that were shown, where that has somebody posted.
+    pub shown: ShownTables,
 }
 
 impl Engine {
@@ -89,7 +92,7 @@ impl Engine {
         let limiter = Limiter::of(&records, &book, clock);
         let configuration = Configuration::new(Arc::new(book), clients, rules, &records.templates.ids);
         let configuration = RwLock::new(Arc::new(configuration));
-        let (traces, live, kept) = Default::default();
+        let (traces, live, kept, shown) = Default::default();
         let loan_reports = LoanReports::of(records.store.clone());
         let callbacks = Callbacks::at(&base_url);
         let transcripts = Transcripts::of(records.store.clone());
@@ -106,6 +109,7 @@ impl Engine {
             loan_reports,
             callbacks,
             transcripts,
+            shown,
         }
     }
 
@@ -231,7 +235,16 @@ impl Engine {
         *self.configuration.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configuration);
     }
 
-    /// Shows a table; `None`, once reported, when the store has lost a template of it.
+    /// Shows a table to a client: like [`snapshot`](Self::snapshot), and who is sent the lead when its offers are shown is.
+    pub fn show(&self, table: &Table) -> Option<Snapshot> {
+        let snapshot = self.snapshot(table)?;
+        if self.configuration().posts_when_shown {
+            self.shown.add(table);
+        }
+        Some(snapshot)
+    }
+
+    /// What a table looks like; `None`, once reported, when the store has lost a template of it.
     pub fn snapshot(&self, table: &Table) -> Option<Snapshot> {
         match render(table, &self.base_url, &self.records.templates) {
             Ok(json) => Some(Snapshot {

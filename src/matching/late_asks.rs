@@ -12,14 +12,15 @@ use chrono::Utc;
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::Instant;
 
+use super::afterwards::Afterwards;
 use super::ask_statistics::micros;
 use super::ask_statistics::survival::{Observed, Seen};
-use super::calls::Says;
 use super::partner_clients::LONG_ANSWER;
 use super::question::Question;
 use crate::partners::Seat;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::{Answered, Exchange, MappingError, Next, Reading, Received};
+use crate::rate_table::outcome::{Failure, NoOfferReason, Outcome};
 use crate::wire::{CallError, LateEar, Reply};
 
 /// Asks that are kept of a seat, the last ones.
@@ -64,6 +65,28 @@ pub struct AnswerReader {
     begun: Instant,
     /// Until when it could answer.
     deadline: Instant,
+    /// Where it is taken down what comes later.
+    afterwards: Option<Afterwards>,
+}
+
+/// How an ask ended that was waited for beyond its time.
+fn seen(outcome: Option<&Outcome>) -> Seen {
+    match outcome {
+        None => Seen::Nothing,
+        Some(Outcome::Offers(_)) => Seen::Offered,
+        Some(Outcome::NoOffers(_)) => Seen::Declined,
+        Some(Outcome::Failed(_) | Outcome::TimedOut) => Seen::Failed,
+    }
+}
+
+/// What a partner's call says.
+pub(super) enum Says {
+    /// What the ask waits for.
+    Answer,
+    /// That it is still at work.
+    Wait,
+    /// Nothing that can be read: why, as the partner and as the log is told.
+    Nothing(String, String),
 }
 
 impl LateAsks {
@@ -85,9 +108,15 @@ impl LateAsks {
                 end: Seen::Nothing,
             };
             // Reading may take some milliseconds, and nobody waits for it.
-            drop(spawn_blocking(move || {
-                let end = reader.end(&mut exchange, came);
-                asks.keep(LateAsk { end, ..ask });
+            drop(tokio::spawn(async move {
+                let afterwards = reader.afterwards.clone();
+                let read = spawn_blocking(move || (reader.outcome(&mut exchange, came), exchange.progress()));
+                // A mapping that panics has failed.
+                let Ok((outcome, progress)) = read.await else { return };
+                asks.keep(LateAsk { end: seen(outcome.as_ref()), ..ask });
+                if let (Some(outcome), Some(afterwards)) = (outcome, afterwards) {
+                    afterwards.came_late(outcome, progress).await;
+                }
             }));
         })
     }
@@ -103,20 +132,35 @@ impl LateAsks {
 
 impl AnswerReader {
     /// Of an ask that begins now.
-    pub fn new(seat: &Arc<Seat>, offers: &[usize], question: &Arc<Question>, deadline: Instant) -> Self {
+    pub fn new(
+        seat: &Arc<Seat>,
+        offers: &[usize],
+        question: &Arc<Question>,
+        deadline: Instant,
+        afterwards: Option<Afterwards>,
+    ) -> Self {
         let (seat, question) = (Arc::clone(seat), Arc::clone(question));
-        Self { seat, offers: offers.to_vec(), question, begun: Instant::now(), deadline }
+        Self { seat, offers: offers.to_vec(), question, begun: Instant::now(), deadline, afterwards }
     }
 
-    fn end(&self, exchange: &mut Exchange, came: Option<Result<Reply, CallError>>) -> Seen {
-        let Some(came) = came else { return Seen::Nothing };
-        let Ok(reply) = came else { return Seen::Failed };
-        match self.reading(exchange, &reply).map(|reading| reading.map(|reading| reading.answered)) {
-            // There would have been more calls, which nobody makes.
-            Ok(None) => Seen::Nothing,
-            Ok(Some(Answered::Offers(quotes))) if !quotes.is_empty() => Seen::Offered,
-            Ok(Some(Answered::Offers(_) | Answered::Declined(_))) => Seen::Declined,
-            Ok(Some(Answered::Failed(_))) | Err(_) => Seen::Failed,
+    /// What became of an ask that was waited for beyond its time; `None` where nothing came of it.
+    fn outcome(&self, exchange: &mut Exchange, came: Option<Result<Reply, CallError>>) -> Option<Outcome> {
+        came.and_then(|came| match came {
+            Ok(reply) => self.late(exchange, &reply),
+            Err(_) => Some(Outcome::Failed(Failure::Unreachable)),
+        })
+    }
+
+    /// What an answer that comes too late says; `None` where there would have been more calls, which nobody makes.
+    pub(super) fn late(&self, exchange: &mut Exchange, reply: &Reply) -> Option<Outcome> {
+        match self.reading(exchange, reply).map(|reading| reading.map(|reading| reading.answered)) {
+            Ok(None) => None,
+            Ok(Some(Answered::Offers(quotes))) if !quotes.is_empty() => Some(Outcome::Offers(quotes)),
+            Ok(Some(Answered::Offers(_))) => Some(Outcome::NoOffers(NoOfferReason::Declined)),
+            Ok(Some(Answered::Declined(reason))) => {
+                Some(Outcome::NoOffers(reason.map_or(NoOfferReason::Declined, NoOfferReason::Rejected)))
+            }
+            Ok(Some(Answered::Failed(_))) | Err(_) => Some(Outcome::Failed(Failure::Answer)),
         }
     }
 

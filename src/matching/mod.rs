@@ -13,6 +13,7 @@
 //! nor does an estimate of [`approval`].
 
 pub mod admission;
+mod afterwards;
 pub mod approval;
 pub mod ask_statistics;
 pub mod audience;
@@ -49,6 +50,7 @@ pub mod rendering;
 pub mod replies;
 pub mod seating;
 pub mod showing;
+pub mod shown_posts;
 pub mod submission;
 pub mod suppressions;
 #[cfg(test)]

@@ -16,8 +16,8 @@ use tokio::time::Instant;
 
 use super::call_facts::CallFacts;
 use super::calls::Calls;
-use super::conversation::Conversation;
 pub use super::conversation::Conversed;
+use super::conversation::{Conversation, received};
 use super::late_asks::{AnswerReader, LateAsk, LateAsks};
 use super::question::Question;
 use super::token_cache::TokenCache;
@@ -218,6 +218,28 @@ impl PartnerClient {
         conversed.map_err(|trouble| trouble.outcome().1)
     }
 
+    /// Sends a lead whose offers were shown, by calls that were as far as `exchange`; whether the partner takes it.
+    ///
+    /// # Errors
+    /// Why that is not known, without a word of what was sent or answered.
+    pub async fn post(
+        &self,
+        source: &HttpSource,
+        question: &Question,
+        (exchange, calls): (&Exchange, &mut Calls),
+        deadline: Instant,
+    ) -> Result<bool, String> {
+        let conversation =
+            Conversation { client: self, source, question, trace: None, deadline, reader: None };
+        let reply = conversation.answer(exchange, None, calls).await;
+        let Some(reply) = reply.map_err(|trouble| trouble.outcome().1)? else {
+            return Err("it has no sandbox for a test lead".to_owned());
+        };
+        let taken = source.takes(exchange, received(&reply), question.given());
+        self.wired.endpoint.judged(taken.is_ok());
+        taken
+    }
+
     /// The last asks that ran out of time and whose answer was waited for all the same.
     pub fn late(&self) -> Vec<LateAsk> {
         self.wired.late.list()
@@ -244,7 +266,7 @@ impl PartnerClient {
     ) -> Result<AskEnd, Trouble> {
         let Some(source) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
         let mut mapping = rendered.as_ref().map_or(Duration::ZERO, |rendered| rendered.took);
-        let reader = AnswerReader::new(seat, offers, question, deadline);
+        let reader = AnswerReader::new(seat, offers, question, deadline, calls.afterwards.clone());
         let conversation =
             Conversation { client: self, source, question, trace, deadline, reader: Some(&reader) };
         let url = if question.asked.test { "sandbox_url" } else { "url" };
@@ -283,13 +305,17 @@ impl PartnerClient {
             Answered::Declined(None) => Outcome::NoOffers(NoOfferReason::Declined),
             Answered::Failed(cause) => return Err(Trouble::Answer(cause)),
         };
-        let is_sold = !outcome.quotes().is_empty();
+        let (is_sold, when_shown) = (!outcome.quotes().is_empty(), source.post().when_shown);
         let end = match (told, bid) {
             (None, None) => outcome.into(),
+            (None, Some(bid)) if is_sold && when_shown => {
+                let then = "it is sent the lead once its offers are shown";
+                outcome.because(format!("{} was taken, and {then}", in_words(bid)))
+            }
             (None, Some(bid)) => outcome.because(format!("{} was taken", in_words(bid))),
             (Some(cause), _) => outcome.because(cause),
         };
-        Ok(AskEnd { pays: bid.filter(|bid| is_sold && *bid > 0.0), ..end })
+        Ok(AskEnd { pays: bid.filter(|bid| is_sold && !when_shown && *bid > 0.0), ..end })
     }
 
     /// The token of the partner's authorization server, where it wants one.

@@ -48,7 +48,7 @@ pub async fn rate_table(
     if !viewer.sees(head.company, head.test) && !planted(Planted::ForeignRecords) {
         return Ok(None);
     }
-    let shown = engine.snapshot(&stored).ok_or(Unavailable)?;
+    let shown = engine.show(&stored).ok_or(Unavailable)?;
     engine.kept.keep(since, &shown);
     Ok(Some(shown))
 }

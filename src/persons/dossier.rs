@@ -74,6 +74,9 @@ pub struct PartnerCall {
     pub bid: Option<f64>,
     /// What was kept of its answers.
     pub kept: Box<RawValue>,
+    /// What came of it when the ask had ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later: Option<String>,
 }
 
 /// How often an offer was opened, the clicks included of which nothing more is kept.
@@ -191,11 +194,12 @@ fn clicks_on(engine: &Engine, table: &Table) -> Result<Vec<OfferClicks>, Unavail
 fn calls_for(engine: &Engine, table: &Table) -> Result<Vec<PartnerCall>, Unavailable> {
     let rate_table_uuid = table.head().uuid;
     let calls = reading::calls(&engine.records.store, rate_table_uuid)?;
-    let told = calls.into_iter().map(|(seat, CallRecord { at, sent, bid, kept, .. })| {
+    let told = calls.into_iter().map(|(seat, CallRecord { at, sent, bid, kept, later, .. })| {
         let partner = table.seats().get(usize::from(seat)).map(|seat| seat.key.clone()).unwrap_or_default();
         let at = Timestamp::from_millis(at).unwrap_or_default();
         let kept = RawValue::from_string(kept).map_err(|_| Unavailable)?;
-        Ok(PartnerCall { rate_table_uuid, partner, at, sent, bid, kept })
+        let later = later.map(|later| later.end.sentence());
+        Ok(PartnerCall { rate_table_uuid, partner, at, sent, bid, kept, later })
     });
     told.collect()
 }

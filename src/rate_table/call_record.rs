@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cause::Cause;
+
 /// By rate table and seat. An ask that needs none has none.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
@@ -18,6 +20,74 @@ pub struct CallRecord {
     pub kept: String,
     /// What the partner has called us with.
     pub heard: Option<Heard>,
+    /// What came of it when the ask had ended. Records of earlier builds end before it.
+    pub later: Option<Later>,
+}
+
+/// A record of calls as it ended before it told what came later.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallRecordWithoutLater {
+    /// When, Unix milliseconds.
+    pub at: i64,
+    /// The step whose call was to be made.
+    pub step: u8,
+    /// Whether that call was about to be sent.
+    pub sent: bool,
+    /// What the partner has bid for the lead, dollars.
+    pub bid: Option<f64>,
+    /// What was kept of the partner's answers before, a JSON object.
+    pub kept: String,
+    /// What the partner has called us with.
+    pub heard: Option<Heard>,
+}
+
+impl From<CallRecordWithoutLater> for CallRecord {
+    fn from(record: CallRecordWithoutLater) -> Self {
+        let CallRecordWithoutLater { at, step, sent, bid, kept, heard } = record;
+        Self { at, step, sent, bid, kept, heard, later: None }
+    }
+}
+
+/// What came of an ask when it had ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Later {
+    /// When, Unix milliseconds.
+    pub at: i64,
+    /// What.
+    pub end: LaterEnd,
+}
+
+/// What came of an ask when it had ended. Stored by position: a new one goes behind the others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum LaterEnd {
+    /// An answer came with so many offers, which were shown to nobody.
+    Offers(u16),
+    /// An answer came that has nothing for the lead.
+    Declined,
+    /// What came could not be read, or was an error.
+    Failed,
+    /// Its offers were shown, it was sent the lead, and took it.
+    Taken,
+    /// The same, and it did not take it.
+    NotTaken,
+    /// The same, and whether it took it is not known.
+    Unclear(Cause),
+}
+
+impl LaterEnd {
+    /// The same for people.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Offers(offers) => format!("its answer came too late, with {offers} offers"),
+            Self::Declined => "its answer came too late, and had nothing for this lead".to_owned(),
+            Self::Failed => "its answer came too late, and could not be read or was an error".to_owned(),
+            Self::Taken => "its offers were shown, and it took the lead".to_owned(),
+            Self::NotTaken => "its offers were shown, and it did not take the lead".to_owned(),
+            Self::Unclear(cause) => {
+                format!("its offers were shown, and whether it took the lead is not known: {cause}")
+            }
+        }
+    }
 }
 
 /// A call of a partner's, a person's data.

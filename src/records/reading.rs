@@ -12,7 +12,7 @@ use super::{Records, Unavailable};
 use crate::model::LeadAction;
 use crate::partners::SeatTemplate;
 use crate::rate_table::asks::Asks;
-use crate::rate_table::call_record::CallRecord;
+use crate::rate_table::call_record::{CallRecord, CallRecordWithoutLater};
 use crate::rate_table::outcome::Outcome;
 use crate::rate_table::record::{
     Answer, AnswerRecord, AnswerRecordWithoutExpiries, AnswerRecordWithoutTexts, TableHead,
@@ -153,7 +153,9 @@ pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, Una
         let seat = key.get(16..18).and_then(|seat| seat.try_into().ok()).map(u16::from_be_bytes);
         Ok((
             seat.ok_or_else(|| broken("a key of a call has 18 bytes"))?,
-            codec::decode(&payload).map_err(broken)?,
+            codec::decode(&payload)
+                .or_else(|_| codec::decode::<CallRecordWithoutLater>(&payload).map(CallRecord::from))
+                .map_err(broken)?,
         ))
     };
     store.scan(Tree::Calls, table.as_bytes()).map(record).collect()

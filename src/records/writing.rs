@@ -217,6 +217,34 @@ pub fn call(head: &TableHead, seat: u16, record: &CallRecord) -> Commit {
     Commit::new().about(head.lead).put(Tree::Calls, call_key(head.uuid, seat), codec::encode(record))
 }
 
+/// What came of the ask of a seat when it had ended, unless its calls have come further than `before`; with what happened to the lead
+/// by it, and its sale.
+pub fn later(
+    (table, lead_created_at): (&Table, i64),
+    seat: u16,
+    (before, after): (Option<&CallRecord>, &CallRecord),
+    (event, sale): (Option<(EventType, i64)>, Option<Sale>),
+) -> Commit {
+    let head = table.head();
+    let key = call_key(head.uuid, seat);
+    let commit = match before {
+        Some(before) => Commit::new().unchanged(Tree::Calls, &key, codec::encode(before)),
+        None => Commit::new().absent(Tree::Calls, &key),
+    };
+    let commit = commit.about(head.lead).put(Tree::Calls, key, codec::encode(after));
+    let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
+    let happened = event.map(|(event_type, at)| {
+        let happening = at_seat(&table.seats()[usize::from(seat)], about.happening(event_type, at));
+        (happening, HappeningDetails::default())
+    });
+    with_sales(with_events(commit, head.company, happened.into_iter().collect()), table, sale.as_slice())
+}
+
+/// What happened at the institution of a seat.
+fn at_seat(seat: &SeatTemplate, happening: Happening) -> Happening {
+    Happening { institution: Some(institution(seat)), product_type: Some(seat.product_type), ..happening }
+}
+
 /// Key of a call record: the table, then the seat.
 fn call_key(table: Uuid, seat: u16) -> Vec<u8> {
     [&table.as_bytes()[..], &seat.to_be_bytes()].concat()
@@ -247,11 +275,7 @@ fn of_answer(table: &Table, about: &About, answer: &Answer) -> Option<(Happening
         Decision::Listed => return None,
     };
     let seat = &table.seats()[usize::from(answer.seat)];
-    let happening = Happening {
-        institution: Some((seat.institution, seat.partner.name.clone())),
-        product_type: Some(seat.product_type),
-        ..about.happening(event_type, answer.at)
-    };
+    let happening = at_seat(seat, about.happening(event_type, answer.at));
     let reject_reason = answer.outcome.reject_reason();
     Some((happening, HappeningDetails { reject_reason, ..HappeningDetails::default() }))
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::rate_table::asks::Asks;
-use crate::rate_table::call_record::CallRecord;
+use crate::rate_table::call_record::{CallRecord, CallRecordWithoutLater};
 use crate::rate_table::record::{
     Answer, AnswerRecord, AnswerRecordWithoutExpiries, AnswerRecordWithoutTexts, TableHead,
 };
@@ -95,7 +95,7 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
             .or_else(|| json_of::<AnswerRecordWithoutExpiries>(payload))
             .or_else(|| json_of::<Vec<Answer>>(payload)),
         Tree::Asks => json_of::<Asks>(payload),
-        Tree::Calls => json_of::<CallRecord>(payload),
+        Tree::Calls => json_of::<CallRecord>(payload).or_else(|| json_of::<CallRecordWithoutLater>(payload)),
         Tree::Postings => json_of::<Posting>(payload),
         Tree::LeadEvents => json_of::<HappeningRecord>(payload)
             .or_else(|| json_of::<HappeningRecordWithoutDetails>(payload))
@@ -117,7 +117,9 @@ fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
             .or_else(|| postcard_of::<AnswerRecordWithoutExpiries>(value))
             .or_else(|| postcard_of::<Vec<Answer>>(value)),
         Tree::Asks => postcard_of::<Asks>(value),
-        Tree::Calls => postcard_of::<CallRecord>(value),
+        Tree::Calls => {
+            postcard_of::<CallRecord>(value).or_else(|| postcard_of::<CallRecordWithoutLater>(value))
+        }
         Tree::Postings => postcard_of::<Posting>(value),
         Tree::LeadEvents => postcard_of::<HappeningRecord>(value)
             .or_else(|| postcard_of::<HappeningRecordWithoutDetails>(value))

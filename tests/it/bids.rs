@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use hyper::Method;
-use offerd::analytics::Payouts;
+use offerd::analytics::{Events, Payouts};
+use offerd::model::EventType;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::kit::far_partners::{bidding, buyer, posts};
+use crate::kit::far_partners::{bidding, buyer, explained, explains, offers, posts};
 use crate::kit::far_side::{Deed, FarSide};
 use crate::kit::partners::partner;
-use crate::kit::{Daemon, sample};
+use crate::kit::{Daemon, PartnerFile, sample};
 
 #[tokio::test]
 async fn only_who_is_chosen_by_its_bid_is_sent_the_person_and_the_bid_pays() {
@@ -121,12 +122,6 @@ async fn nobody_is_posted_twice_when_the_daemon_is_killed_before_the_post_is_ans
     assert!(why.contains("was sent the lead before a restart, and what it answered is not known"), "{why}");
 }
 
-/// What explains a table, in words.
-fn explained(daemon: &Daemon, table: &Value) -> String {
-    let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
-    String::from_utf8_lossy(&why.stdout).into_owned()
-}
-
 #[tokio::test]
 async fn why_a_bid_is_not_taken_is_told_as_it_was() {
     let (one, other, unpriced) =
@@ -227,4 +222,105 @@ async fn what_a_bid_pays_is_booked_once_also_over_a_kill_and_in_place_of_what_th
         payouts.iter().map(|payout| (payout.lead_uuid.to_string(), payout.payout_in_cents)).collect();
     let sold = |table: &Value| (table["leadUuid"].as_str().unwrap().to_owned(), 950.0);
     assert_eq!(booked, [sold(&tables[0]), sold(&tables[1])]);
+}
+
+/// A buyer that answers the ping with its offers, and is posted when they are shown.
+fn shown_buyer(key: &str, far: &FarSide) -> PartnerFile {
+    let ssn = "ssn = \"lead.personalInformation.ssn\" }";
+    buyer(key, far, "when = \"shown\"").replaced(ssn, &format!("{ssn}\ndeclined = \"response.no\""))
+}
+
+/// A far side that bids with its offers, and answers the post so.
+async fn bidding_with_offers(answer: Value) -> FarSide {
+    let Deed::Json(_, offers) = offers() else { unreachable!("offers are JSON") };
+    let mut bid: Value = serde_json::from_str(&offers).unwrap();
+    (bid["bid"], bid["ping"]) = (json!(9.5), json!("P-7"));
+    FarSide::start(move |request| match request.head.starts_with("POST /ping") {
+        true => Deed::Json(200, bid.to_string()),
+        false => Deed::Json(200, answer.to_string()),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn who_is_posted_when_its_offers_are_shown_is_posted_then_and_once_also_over_kills() {
+    let (glad, picky) =
+        (bidding_with_offers(json!({"ok": true})).await, bidding_with_offers(json!({"no": true})).await);
+    let partners = vec![shown_buyer("glad", &glad), shown_buyer("picky", &picky)];
+    let plan = Daemon::with_partners(partners).setting("api.base_url", "http://offers.example");
+    let daemon = plan.start().await.with_live_company();
+    let table = daemon.submit(sample("personal_loan")).await.json();
+    let uuid = table["uuid"].as_str().unwrap();
+    // An operator who looks on shows the table to nobody.
+    let waiting = "its bid of $9.50 was taken, and it is sent the lead once its offers are shown";
+    explains(&daemon, &table, waiting, 2).await;
+    let daemon = daemon.kill().start().await;
+    assert_eq!((posts(&glad).len(), posts(&picky).len()), (0, 0));
+
+    let shown = daemon.rate_table(uuid).await.json();
+    assert_eq!(shown["loanOffers"].as_array().map(Vec::len), Some(4), "{shown} {}", daemon.log());
+    for said in
+        ["its offers were shown, and it took the lead", "its offers were shown, and it did not take the lead"]
+    {
+        explains(&daemon, &table, said, 1).await;
+    }
+    let daemon = daemon.kill().start().await;
+    assert_eq!(daemon.rate_table(uuid).await.json(), shown, "it stays as it was shown");
+    let (_, stopped) = daemon.terminate();
+    let daemon = stopped.start().await;
+    assert_eq!((posts(&glad).len(), posts(&picky).len()), (1, 1));
+    assert!(posts(&glad)[0].body.contains("536-22-8714"));
+    let lead = daemon.get(&format!("/leads/{}", table["leadUuid"].as_str().unwrap())).await.json();
+    let (_, stopped) = daemon.terminate();
+    let company = lead["companyUUID"].as_str().unwrap();
+    let payouts = stopped.feed_in_two_hours::<Payouts>(company).data;
+    assert_eq!(payouts.iter().map(|payout| payout.payout_in_cents).collect::<Vec<_>>(), [950.0]);
+    let events = stopped.feed_in_two_hours::<Events>(company).data;
+    let of = |wanted: EventType| {
+        let events = events.iter().filter(move |event| event.event_type == wanted);
+        events.map(|event| event.financial_institution_name.clone().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (of(EventType::LenderQualifiedLead), of(EventType::ApiRejected)),
+        (vec!["glad".to_owned()], vec!["picky".to_owned()])
+    );
+}
+
+#[tokio::test]
+async fn a_post_when_shown_that_does_not_follow_its_ping_as_the_last_step_is_a_fault() {
+    let far = bidding(json!(1)).await;
+    let daemon = Daemon::with_partners(vec![partner("prompt").savings("")]).start().await;
+    let more = "[[products.loan.http.steps]]\nurl = \"https://far.example/\"\nsandbox_url = \"https://far.example/\"\n\n[[products.loan.http.steps]]\nurl";
+    let file = shown_buyer("buyer", &far);
+    let text = file.text();
+    let post = text.rsplit_once("[[products.loan.http.steps]]\nurl").unwrap().1.to_owned();
+    file.replaced(&format!("[[products.loan.http.steps]]\nurl{post}"), &format!("{more}{post}"))
+        .write(daemon.partners());
+    let check = daemon.command(&["check"]);
+    let said = String::from_utf8_lossy(&check.stderr).into_owned();
+    assert!(said.contains("post.when` wants one ping, whose answer has the offers"), "{said}");
+}
+
+#[tokio::test]
+async fn a_post_of_shown_offers_that_a_kill_leaves_unanswered_is_not_made_again() {
+    let Deed::Json(_, offers) = offers() else { unreachable!("offers are JSON") };
+    let mut bid: Value = serde_json::from_str(&offers).unwrap();
+    (bid["bid"], bid["ping"]) = (json!(9.5), json!("P-7"));
+    let far = FarSide::start(move |request| match request.head.starts_with("POST /ping") {
+        true => Deed::Json(200, bid.to_string()),
+        false => Deed::Silence,
+    })
+    .await;
+    let file = shown_buyer("buyer", &far).replaced("\"3s\"", "\"30s\"");
+    let daemon = Daemon::with_partners(vec![file]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    far.until(|received| received.iter().any(|one| one.head.starts_with("POST /post"))).await;
+    let daemon = daemon.kill().start().await;
+    daemon.rate_table(table["uuid"].as_str().unwrap()).await;
+    // The tables that are shown are looked after in their order.
+    daemon.submit_blocking(sample("personal_loan")).await;
+    far.until(|received| received.iter().filter(|one| one.head.starts_with("POST /post")).count() >= 2).await;
+    assert_eq!(posts(&far).len(), 2, "one for each lead");
+    let why = explained(&daemon, &table);
+    assert!(why.contains("whether it took the lead is not known: its answer has not come"), "{why}");
 }

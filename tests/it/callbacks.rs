@@ -129,3 +129,21 @@ async fn one_whose_calls_could_not_be_read_has_a_bad_answer_and_no_timeout() {
         "{why}"
     );
 }
+
+#[tokio::test]
+async fn a_call_that_comes_too_late_is_refused_and_kept_with_the_lead() {
+    let far = FarSide::start(|_| Deed::Json(202, json!({"taken": true}).to_string())).await;
+    let lender = caller(&far, "").replaced("\"8s\"", "\"1s\"");
+    let daemon = Daemon::with_partners(vec![lender]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    let url = reply_to(&far).await;
+    let Deed::Json(_, answer) = offers() else { unreachable!("offers are JSON") };
+    for _ in 0..2 {
+        assert_eq!(call(&daemon, &url, &answer).await.status, 410);
+    }
+    let uuid = table["uuid"].as_str().unwrap();
+    assert_eq!(daemon.rate_table(uuid).await.json(), table, "a late offer never enters");
+    let why = daemon.command(&["explain", uuid]);
+    let why = String::from_utf8_lossy(&why.stdout).into_owned();
+    assert!(why.contains("its answer came too late, with 2 offers"), "{why}");
+}

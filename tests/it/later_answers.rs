@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use offerd::analytics::Events;
+use offerd::model::EventType;
 use serde_json::json;
+use tokio::sync::Notify;
 
-use crate::kit::far_partners::{offers, slow_lender};
+use crate::kit::far_partners::{explains, offers, slow_lender};
 use crate::kit::far_side::{Deed, FarSide};
-use crate::kit::partners::partner;
+use crate::kit::partners::{far_lender, partner};
 use crate::kit::{Daemon, sample};
 
 #[tokio::test]
@@ -104,4 +107,29 @@ async fn what_is_wrong_with_steps_is_told_with_its_line() {
         assert!(said.contains(fault), "{said}");
     }
     assert!(said.contains("slow.toml:"), "{said}");
+}
+
+#[tokio::test]
+async fn what_comes_too_late_is_kept_with_the_lead_and_is_an_event_where_the_file_says_so() {
+    let told = Arc::new(Notify::new());
+    let tells = Arc::clone(&told);
+    let Deed::Json(_, answer) = offers() else { unreachable!("offers are JSON") };
+    let far = FarSide::start(move |_| Deed::JsonWhenTold(Arc::clone(&told), answer.clone())).await;
+    let lender = |key: &str, more: &str| far_lender(key, &far.url(&format!("/{key}")), more);
+    let loud =
+        lender("loud", "").replaced("[products.loan.http]\n", "[products.loan.http]\nlate = \"event\"\n");
+    let daemon = Daemon::with_partners(vec![loud, lender("quiet", "")]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["loanOffers"], json!([]), "{table}");
+    (0..2).for_each(|_| tells.notify_one());
+    tells.notify_waiters();
+    let uuid = table["uuid"].as_str().unwrap();
+    explains(&daemon, &table, "its answer came too late, with 2 offers", 2).await;
+    assert_eq!(daemon.rate_table(uuid).await.json(), table, "a late offer never enters");
+    let lead = daemon.get(&format!("/leads/{}", table["leadUuid"].as_str().unwrap())).await.json();
+    let (_, stopped) = daemon.terminate();
+    let events = stopped.feed_in_two_hours::<Events>(lead["companyUUID"].as_str().unwrap()).data;
+    let approved = events.iter().filter(|event| event.event_type == EventType::ApiApproved);
+    let by: Vec<_> = approved.map(|event| event.financial_institution_name.as_deref()).collect();
+    assert_eq!(by, [Some("loud")]);
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// The promise, the file, and the test. S is what must be true at any moment, L what must come true.
-const HELD: [(&str, &str, &str); 52] = [
+const HELD: [(&str, &str, &str); 54] = [
     (S1, "tests/it/crash/campaign.rs", "what_was_acknowledged_survives_kills_at_random_moments"),
     (S1, "tests/it/crash/mod.rs", "a_lead_and_its_complete_table_are_there_after_a_kill_byte_for_byte"),
     (S1, "tests/it/crash/mod.rs", "a_pending_table_goes_on_after_a_kill_with_the_offers_already_shown"),
@@ -40,6 +40,12 @@ const HELD: [(&str, &str, &str); 52] = [
     (S8, "tests/it/bids.rs", "only_who_is_chosen_by_its_bid_is_sent_the_person_and_the_bid_pays"),
     (S3, "tests/it/crash/calls.rs", "asks_of_many_calls_survive_kills_at_random_moments"),
     (S3, "tests/it/bids.rs", "who_is_paused_between_ping_and_post_is_not_sent_the_lead"),
+    (S3, "tests/it/bids.rs", "a_post_of_shown_offers_that_a_kill_leaves_unanswered_is_not_made_again"),
+    (
+        S3,
+        "tests/it/bids.rs",
+        "who_is_posted_when_its_offers_are_shown_is_posted_then_and_once_also_over_kills",
+    ),
     (S4, "tests/it/rate_tables.rs", "the_blocking_answer_is_complete_and_equals_a_later_poll"),
     (S4, "tests/it/crash/campaign.rs", "what_was_acknowledged_survives_kills_at_random_moments"),
     (S5, "tests/it/leads.rs", "of_many_submits_of_one_uuid_at_once_one_wins"),

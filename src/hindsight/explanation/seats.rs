@@ -1,5 +1,7 @@
 //! What became of each seat of a rate table, and of each seat of the book that has no place at it.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 
 use super::super::judgement::{OfferJudgement, Refusal, SeatJudgement, judge};
@@ -7,6 +9,7 @@ use super::{OfferExplanation, OfferReason, SeatExplanation};
 use crate::model::{ProductType, Timestamp};
 use crate::partners::{Book, Facts, Quote, Seat, SeatTemplate};
 use crate::rate_table::asks::Asks;
+use crate::rate_table::call_record::LaterEnd;
 use crate::rate_table::denied::Denied;
 use crate::rate_table::progress::Standing;
 use crate::rate_table::reason::Reason;
@@ -22,6 +25,8 @@ struct KnownTable<'a> {
     templates: &'a Templates,
     book: &'a Book,
     asks: Asks,
+    /// What came of asks when they had ended, by seat.
+    later: HashMap<u16, LaterEnd>,
     /// The answers in the order in which they were recorded.
     answers: Vec<Recorded>,
     /// Those whom limits kept out.
@@ -102,7 +107,9 @@ impl<'a> KnownTable<'a> {
         // A seat whose template is lost has been reported, and is left out.
         let known = |kept_out: &KeptOut| Some((templates.seat(kept_out.seat).ok()?, *kept_out));
         let kept_out = head.kept_out.iter().filter_map(known).collect();
-        Ok(Self { table, templates, book, asks: reading::asks(store, head.uuid)?, answers, kept_out })
+        let calls = reading::calls(store, head.uuid)?.into_iter();
+        let later = calls.filter_map(|(seat, call)| Some((seat, call.later?.end))).collect();
+        Ok(Self { table, templates, book, asks: reading::asks(store, head.uuid)?, later, answers, kept_out })
     }
 
     /// What kept a seat out, if it is recorded that something did.
@@ -143,7 +150,11 @@ impl<'a> KnownTable<'a> {
                 Some(reason) => format!("{}: {reason}", told.about),
                 None => told.about,
             },
-            cause: answer.cause.as_ref().map(ToString::to_string),
+            cause: match (answer.cause.as_ref(), self.later.get(&answer.seat)) {
+                (cause, None) => cause.map(ToString::to_string),
+                (None, Some(later)) => Some(later.sentence()),
+                (Some(cause), Some(later)) => Some(format!("{cause}; {}", later.sentence())),
+            },
             reject_reason: answer.outcome.reject_reason(),
             asked_at,
             budget_ms: ask.map(|ask| ask.budget_ms),

@@ -9,6 +9,7 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 use super::RateTableActor;
+use crate::matching::afterwards::Afterwards;
 use crate::matching::bidding::Bidding;
 use crate::matching::call_journal::CallJournal;
 use crate::matching::calls::Calls;
@@ -137,6 +138,12 @@ impl RateTableActor {
                 Box::new(is_paused) as Box<dyn Fn() -> bool + Send + Sync>
             }),
             unreadable: None,
+            afterwards: Some(Afterwards {
+                records: self.engine.records.clone(),
+                table: head.uuid,
+                seat: position,
+                is_event: source.late_is_event,
+            }),
         }
     }
 

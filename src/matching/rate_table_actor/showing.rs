@@ -20,7 +20,7 @@ impl RateTableActor {
 
     /// The table as it is stored.
     pub(super) fn snapshot(&mut self) -> Option<Snapshot> {
-        self.audience.show(|| self.engine.snapshot(self.table.table()))
+        self.audience.show(|| self.engine.show(self.table.table()))
     }
 
     /// Wakes those whose wait is over.

@@ -43,6 +43,7 @@ impl HttpSource {
             prefix: String::new(),
             kept: Vec::new(),
             authorized: http.auth.is_some(),
+            posts_when_shown: http.post.when == Some(declared::PostWhen::Shown),
             last_ping: http.steps.iter().rposition(|step| step.bid.is_some()),
             sends_callback: false,
             // Who we are is told with each call.
@@ -66,6 +67,7 @@ impl HttpSource {
             post: post?,
             secrets,
             answer: answer?,
+            late_is_event: http.late == declared::Late::Event,
             auth: auth.flatten(),
             hosts: hosts(http),
             places,
@@ -112,8 +114,22 @@ fn steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
 }
 
 fn post(http: &Http, check: &mut Checker) -> Option<Post> {
-    let declared::Post { floor, best, wait } = &http.post;
-    let given = [("floor", floor.is_some()), ("best", best.is_some()), ("wait", wait.is_some())];
+    let declared::Post { floor, best, when, wait } = &http.post;
+    let given = [
+        ("floor", floor.is_some()),
+        ("best", best.is_some()),
+        ("when", when.is_some()),
+        ("wait", wait.is_some()),
+    ];
+    let when_shown = *when == Some(declared::PostWhen::Shown);
+    let pings = http.steps.iter().filter(|step| step.bid.is_some()).count();
+    let is_before_last = http.steps.iter().rev().nth(1).is_some_and(|step| step.bid.is_some());
+    if when_shown && pings > 0 && (pings > 1 || !is_before_last) {
+        check.at(
+            "post.when",
+            "wants one ping, whose answer has the offers, and the post as the step after it, the last",
+        );
+    }
     let bids = http.steps.iter().any(|step| step.bid.is_some());
     for (key, _) in given.into_iter().filter(|(_, given)| *given && !bids) {
         check.at(&format!("post.{key}"), "stands without a step that has a `bid`");
@@ -124,7 +140,7 @@ fn post(http: &Http, check: &mut Checker) -> Option<Post> {
     check.between("post.floor", *floor, 0.0, BID_MAX);
     check.between("post.best", best.map(|best| best as f64), 1.0, 1000.0);
     let wait = wait.map(|wait| check.duration("post.wait", wait));
-    Some(Post { floor: floor.unwrap_or(0.0), best: *best, wait })
+    Some(Post { floor: floor.unwrap_or(0.0), best: *best, wait, when_shown })
 }
 
 /// Scheme and host of every URL that does not leave them to a lead.

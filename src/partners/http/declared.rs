@@ -43,6 +43,9 @@ pub struct Http {
     /// Who of those that bid for a lead is sent it, where a step has a `bid`; who does, at whatever price, when absent.
     #[serde(default)]
     pub post: Post,
+    /// Whether the feed tells of an answer that comes too late: `record` keeps it for `offerd explain` alone, and is what holds when absent.
+    #[serde(default)]
+    pub late: Late,
     /// How we show who we are, beside headers.
     pub auth: Option<Auth>,
     /// What must not stand in the file, by name.
@@ -109,6 +112,28 @@ pub struct Step {
     pub verify: Option<String>,
 }
 
+/// `late`: what becomes of an answer that comes too late.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Late {
+    /// It is kept with the lead.
+    #[default]
+    Record,
+    /// It is an event of the lead, too.
+    Event,
+}
+
+/// `post.when`: when who is chosen is sent the lead.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PostWhen {
+    /// At once; its answer has the offers.
+    #[default]
+    Chosen,
+    /// When a client has been shown the offers of its answer to the ping.
+    Shown,
+}
+
 /// `post`: who of those that bid for a lead is sent it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -117,6 +142,8 @@ pub struct Post {
     pub floor: Option<f64>,
     /// Among how many of the highest bids for the lead this one must be, those of other partners counted.
     pub best: Option<usize>,
+    /// When it is sent: as soon as it is `chosen`, or when its offers are `shown`, which its answer to the ping has then.
+    pub when: Option<PostWhen>,
     /// How long is waited for the bids of others where `best` compares them, from when this one has come; half of the ask's time when absent.
     pub wait: Option<HumanDuration>,
 }

@@ -147,6 +147,22 @@ impl HttpSource {
         )
     }
 
+    /// Whether a partner takes the lead that an exchange has posted to it, by its answer.
+    ///
+    /// # Errors
+    /// Why that is not known, without what it answered.
+    pub fn takes(&self, exchange: &Exchange, received: Received<'_>, given: &Given) -> Result<bool, String> {
+        let step = &self.steps[exchange.step];
+        let context = received.context(self.context(given, exchange))?;
+        // A post is no ping, and none follows it.
+        let next = step.next(&context, received, false, &self.answer);
+        match next.map_err(|error| self.places.locate(&step.placed(error)))? {
+            Next::Ended(Reading { answered: Answered::Failed(cause), .. }) => Err(cause),
+            Next::Ended(_) => Ok(false),
+            _ => Ok(true),
+        }
+    }
+
     /// Keeps what the answer leaves, and goes on to the next step that is wanted.
     fn advance(
         &self,

@@ -46,6 +46,8 @@ pub(super) struct Mappings<'m, 'c> {
     pub(super) last_ping: Option<usize>,
     /// Whether a step before tells the partner where to call.
     pub(super) sends_callback: bool,
+    /// Whether the post is made when offers are shown, so that what it is answered is no answer to the ask.
+    pub(super) posts_when_shown: bool,
     /// Whether it is a ping that is compiled, or what comes before one or goes with it.
     pub(super) is_ping: bool,
 }
@@ -66,7 +68,8 @@ impl Mappings<'_, '_> {
         if nth == 0 && declared.when.is_some() {
             self.check.at("when", "is for later steps; the first call is always made");
         }
-        let step = self.step(declared, nth + 1 == count, reasons);
+        // Where the offers stand before the post, it says itself what becomes of it.
+        let step = self.step(declared, nth + 1 == count && !self.posts_when_shown, reasons);
         if declared.bid.is_some() && nth + 1 == count {
             self.check.at("bid", "is of a ping, which the post must follow: a further step");
         }

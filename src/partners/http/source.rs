@@ -29,6 +29,8 @@ pub struct HttpSource {
     pub(super) post: Post,
     pub(super) secrets: BTreeMap<String, Option<Secret>>,
     pub(super) answer: AnswerMapping,
+    /// Whether an answer that comes too late is an event of the lead.
+    pub late_is_event: bool,
     pub(super) auth: Option<Auth>,
     /// Where it is called, by key: scheme and host, as far as the file says them.
     pub hosts: Vec<(String, String)>,
@@ -123,6 +125,8 @@ pub struct Post {
     pub best: Option<usize>,
     /// How long is waited for the bids of others.
     pub wait: Option<Duration>,
+    /// Whether it is sent the lead only when its offers, which the ping is answered with, are shown.
+    pub when_shown: bool,
 }
 
 /// How we show who we are, compiled.

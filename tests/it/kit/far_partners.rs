@@ -1,9 +1,12 @@
 //! Partners that live elsewhere, in a few words: what they answer, and how they are declared that answer later, bid or call back.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::far_side::{Deed, FarSide, Received};
 use super::partners::{PartnerFile, far_lender};
+use super::{Daemon, PATIENCE};
 
 /// Two offers, as the mappings of a [`far_lender`] read them.
 pub fn offers() -> Deed {
@@ -113,4 +116,21 @@ pub async fn reply_to(far: &FarSide) -> String {
     far.until(|received| !received.is_empty()).await;
     let asked: Value = serde_json::from_str(&far.received()[0].body).unwrap();
     asked["reply_to"].as_str().unwrap().to_owned()
+}
+
+/// What explains a table, in words.
+pub fn explained(daemon: &Daemon, table: &Value) -> String {
+    let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
+    String::from_utf8_lossy(&why.stdout).into_owned()
+}
+
+/// Waits until what explains a table says something so often.
+pub async fn explains(daemon: &Daemon, table: &Value, wanted: &str, times: usize) {
+    let looking = async {
+        while explained(daemon, table).matches(wanted).count() < times {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let found = tokio::time::timeout(PATIENCE, looking).await;
+    found.unwrap_or_else(|_| panic!("{wanted} is not in {}", explained(daemon, table)));
 }

@@ -115,6 +115,7 @@ fn taken_in(store: &Store, texts: &Templates, book: &Book, company: Uuid, nth: u
         .collect();
     let table = Table::new(Arc::new(head), seats);
     let record = AnswerRecord::new(answers, Vec::new());
-    let write = Write { first: true, sequence: 0, record, asks: None, cut: 0, settles: true };
+    let write =
+        Write { first: true, sequence: 0, record, sales: Vec::new(), asks: None, cut: 0, settles: true };
     writing::table(&table, at, Some(lead), &write)
 }

@@ -226,12 +226,12 @@ impl PartnerClient {
         &self,
         source: &HttpSource,
         question: &Question,
-        exchange: &Exchange,
+        (exchange, calls): (&Exchange, &mut Calls),
         deadline: Instant,
     ) -> Result<bool, String> {
         let conversation =
             Conversation { client: self, source, question, trace: None, deadline, reader: None };
-        let reply = conversation.answer(exchange, None, &mut Calls::default()).await;
+        let reply = conversation.answer(exchange, None, calls).await;
         let Some(reply) = reply.map_err(|trouble| trouble.outcome().1)? else {
             return Err("it has no sandbox for a test lead".to_owned());
         };

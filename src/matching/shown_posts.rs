@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use tracing::warn;
 use uuid::Uuid;
 
+use super::calls::Calls;
 use super::engine::Engine;
 use super::failure_log::Failed;
 use super::question::Question;
@@ -126,7 +127,7 @@ async fn make(engine: &Engine, table: &Table, lead: &LeadRecord, post: DuePost) 
         Err(CommitError::Guard { .. } | CommitError::Erased) => return Ok(()),
         Err(failure) => return Err(failure),
     }
-    let end = send(engine, (&seat, source), table, lead, &sent).await;
+    let end = send(engine, (&seat, source), table, lead, (position, &sent)).await;
     let at = Utc::now().timestamp_millis();
     let (event, dollars) = match &end {
         LaterEnd::Taken => (Some((EventType::LenderQualifiedLead, at)), sent.bid.filter(|bid| *bid > 0.0)),
@@ -149,14 +150,19 @@ async fn send(
     (seat, source): (&Seat, &HttpSource),
     table: &Table,
     lead: &LeadRecord,
-    sent: &CallRecord,
+    (position, sent): (u16, &CallRecord),
 ) -> LaterEnd {
     let CallRecord { step, bid, kept, .. } = sent;
     let exchange = source.taken_up(&Progress { step: *step, kept: kept.clone(), bid: *bid });
     let question = Question::of(table.head(), Arc::new(lead.lead.clone()), lead.bands);
+    let record = || {
+        let settings = engine.configuration().rules.transcripts;
+        engine.transcripts.record(table.head().lead, (table.head().uuid, position), source, settings)
+    };
+    let mut calls = Calls { transcript: source.transcripts.then(record), ..Calls::default() };
     let taken = match (engine.configuration().clients.of(seat), exchange) {
         (Some(client), Some(exchange)) => {
-            client.post(source, &question, &exchange, Instant::now() + seat.timeout).await
+            client.post(source, &question, (&exchange, &mut calls), Instant::now() + seat.timeout).await
         }
         _ => Err("the partner's file has changed".to_owned()),
     };

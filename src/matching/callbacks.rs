@@ -32,6 +32,8 @@ struct Expected {
     seat: Arc<Seat>,
     /// `None` once it has been taken.
     taker: Option<mpsc::Sender<Delivered>>,
+    /// Whether a call came that was not signed as it should be.
+    unsigned: bool,
 }
 
 /// What a partner has called us with, a person's data.
@@ -109,7 +111,8 @@ impl Callbacks {
     /// An ask of a seat waits under an id.
     pub fn expect(&self, id: Uuid, seat: &Arc<Seat>) -> Callback {
         let (taker, called) = mpsc::channel(1);
-        lock(&self.waiting).insert(id, Expected { seat: Arc::clone(seat), taker: Some(taker) });
+        lock(&self.waiting)
+            .insert(id, Expected { seat: Arc::clone(seat), taker: Some(taker), unsigned: false });
         let url = format!("{}/callbacks/{id}", self.base_url);
         Callback { id, waiting: Arc::clone(&self.waiting), url, called: Some(called) }
     }
@@ -140,6 +143,7 @@ impl Callbacks {
                 product_type = seat.product_type.as_str(),
                 "a call that is not signed as the partner's file wants it was refused: a stranger's, or the key has changed"
             );
+            lock(&self.waiting).entry(id).and_modify(|expected| expected.unsigned = true);
             return Delivery::Unsigned;
         }
         let taker = match lock(&self.waiting).get(&id) {
@@ -173,6 +177,11 @@ impl Callback {
     /// Waits for a call, and who is to be told what becomes of it; `None` once it is [closed](Self::close).
     pub async fn called(&mut self) -> Option<(Called, oneshot::Sender<Heed>)> {
         self.called.as_mut()?.recv().await
+    }
+
+    /// Whether a call came that was not signed as it should be.
+    pub fn was_unsigned(&self) -> bool {
+        lock(&self.waiting).get(&self.id).is_some_and(|expected| expected.unsigned)
     }
 
     /// A call was taken, so that no other will be.

@@ -112,11 +112,15 @@ impl Calls {
         }
     }
 
-    /// Why an ask has come to nothing: where its time ran out, that what the partner called with could not be read.
+    /// Why an ask has come to nothing: where its time ran out, that what the partner called with could not be read, or was not
+    /// signed.
     pub(super) fn cause(&mut self, trouble: Trouble) -> Trouble {
+        let was_unsigned = self.callback.as_ref().is_some_and(Callback::was_unsigned);
         match self.unreadable.take() {
-            Some(located) if trouble.is_timeout() => Trouble::Answer(located),
-            _ => trouble,
+            _ if !trouble.is_timeout() => trouble,
+            Some(located) => Trouble::Answer(located),
+            None if was_unsigned => Trouble::Unsigned,
+            None => trouble,
         }
     }
 

@@ -433,6 +433,8 @@ pub(super) enum Trouble {
     Unsure,
     /// The partner was to call us, and has not.
     NotCalled,
+    /// Time ran out, and the partner has called, or who pretends to be it, without its signature.
+    Unsigned,
     /// It could not be recorded that such a call is sent, so it was not.
     Unrecorded,
     Request(String),
@@ -459,6 +461,11 @@ impl Trouble {
                 "a call that is made but once may have been sent before a restart".to_owned(),
             ),
             Self::NotCalled => (Outcome::TimedOut, "the partner has not called back".to_owned()),
+            Self::Unsigned => (
+                Outcome::TimedOut,
+                "the partner has called, but not signed as `verify` wants it, so that it was not believed"
+                    .to_owned(),
+            ),
             Self::Unrecorded => (
                 Outcome::Failed(Failure::KeptOut),
                 "the store could not take down that it is sent the lead, so it was not".to_owned(),

@@ -10,6 +10,25 @@ use crate::kit::far_side::{Deed, FarSide};
 use crate::kit::{Answer, Daemon, sample};
 
 #[tokio::test]
+async fn one_that_only_calls_without_its_signature_has_not_answered_and_is_told_so() {
+    let far = FarSide::start(|_| Deed::Json(202, json!({"taken": true}).to_string())).await;
+    let daemon =
+        Daemon::with_partners(vec![caller(&far, "verify = \"header['x-key'] == 'k3y'\"")]).start().await;
+    let table = daemon.submit(sample("personal_loan")).await.json();
+    let url = reply_to(&far).await;
+    let Deed::Json(_, answer) = offers() else { unreachable!("offers are JSON") };
+    assert_eq!(daemon.request(Method::POST, &url, "", &answer).await.status, 403);
+    let table = daemon.complete(table["uuid"].as_str().unwrap()).await;
+    assert!(
+        table.get("loanOffers").and_then(|offers| offers.as_array()).is_none_or(Vec::is_empty),
+        "{table}"
+    );
+    let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
+    let why = String::from_utf8_lossy(&why.stdout).into_owned();
+    assert!(why.contains("the partner has called, but not signed as `verify` wants it"), "{why}");
+}
+
+#[tokio::test]
 async fn one_that_calls_back_is_heard_once_if_it_signs_and_until_its_ask_has_ended() {
     let far = FarSide::start(|_| Deed::Json(202, json!({"taken": true}).to_string())).await;
     let verify = format!(

@@ -102,7 +102,7 @@ impl<'a> Trial<'a> {
             (headers, body) = sign.signed((&headers, &body), NOON, Keys::Masked)?;
         }
         let received = Received { status, headers: &headers, body: &body };
-        let signed = self.source.verified(&headers, &body, Secrets::Masked);
+        let signed = self.source.verified(&headers, &body, (NOON, Secrets::Masked));
         let (found, before) =
             (self.found(signed.as_ref().is_ok_and(|signed| *signed), received), wrong.len());
         if found != callback.expect {

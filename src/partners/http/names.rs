@@ -24,7 +24,7 @@ const OF_REQUESTS: [&str; 12] = [
 const OF_THE_REQUEST: [&str; 5] = ["method", "url", "path", "query", "body"];
 
 /// What the signature of a call to us may be held against.
-const OF_CALLBACKS: [&str; 3] = ["header", "body", "secret"];
+const OF_CALLBACKS: [&str; 4] = ["header", "body", "now", "secret"];
 
 /// What the fetching of a token may use, which is for many leads.
 const OF_TOKENS: [&str; 4] = ["test", "now", "nonce", "secret"];

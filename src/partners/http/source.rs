@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use chrono::Utc;
 use hyper::HeaderMap;
 use minijinja::value::Value as Mapped;
 use uuid::Uuid;
@@ -17,6 +18,7 @@ use super::places::Places;
 use super::secret::{Secret, Secrets};
 use super::step::Step;
 use crate::ids;
+use crate::model::Timestamp;
 
 /// How a partner is asked over HTTP, and what its answers mean.
 #[derive(Debug)]
@@ -72,19 +74,25 @@ impl HttpSource {
 
     /// Whether a call that answers an ask is signed as its file wants it. One that cannot be looked at is not.
     pub fn is_signed(&self, headers: &HeaderMap, body: &[u8]) -> bool {
-        self.verified(headers, body, Secrets::Real).is_ok_and(|signed| signed)
+        let now = Timestamp::from(Utc::now()).to_string();
+        self.verified(headers, body, (&now, Secrets::Real)).is_ok_and(|signed| signed)
     }
 
     /// The same.
     ///
     /// # Errors
     /// The rule that could not look at it, which makes it unsigned.
-    pub fn verified(&self, headers: &HeaderMap, body: &[u8], secrets: Secrets) -> Result<bool, MappingError> {
+    pub fn verified(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+        (now, secrets): (&str, Secrets),
+    ) -> Result<bool, MappingError> {
         for step in &self.steps {
             let Some(verify) = step.callback.as_ref().and_then(|rule| rule.verify.as_ref()) else { continue };
             let header = answer::texts_of(headers);
             let body = String::from_utf8_lossy(body);
-            let context = minijinja::context! { header, body, secret => self.revealed(secrets) };
+            let context = minijinja::context! { header, body, now, secret => self.revealed(secrets) };
             if !verify.run("verify", &context).map_err(|error| step.placed(error))?.is_true() {
                 return Ok(false);
             }

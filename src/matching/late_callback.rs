@@ -8,6 +8,7 @@ use super::callbacks::Called;
 use super::engine::Engine;
 use crate::rate_table::transcript::CalledBy;
 use crate::records::{Unavailable, reading, transcripts};
+use crate::store::Tree;
 use crate::telemetry::metrics::LATE_ANSWERS;
 
 /// Most transcripts of a seat's ask, beyond which such a call is not kept.
@@ -42,9 +43,12 @@ async fn keep(engine: &Engine, table: Uuid, id: Uuid, called: &Called) -> Result
     let Some(source) = same.and_then(|seat| seat.http.as_ref()).filter(|source| source.transcripts) else {
         return Ok(());
     };
-    let signed = source.is_signed(&called.headers, &called.body);
-    let _alone = engine.transcripts.late.lock().await;
-    if signed && transcripts::count(store, table, position) < KEPT_MAX {
+    if !source.is_signed(&called.headers, &called.body) {
+        return Ok(());
+    }
+    // Who calls often at once is counted all the same; where too many wait, there is enough.
+    let Ok(_turn) = engine.turn(Tree::Transcripts, id.as_bytes()).await else { return Ok(()) };
+    if transcripts::count(store, table, position) < KEPT_MAX {
         let settings = configuration.rules.transcripts;
         let mut recorder = engine.transcripts.record(head.lead, (table, position), source, settings);
         recorder.heard(CalledBy::PartnerLate, None, &called.headers, &called.body);

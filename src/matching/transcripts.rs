@@ -8,7 +8,7 @@ use std::time::Duration;
 use hyper::{HeaderMap, Method};
 use metrics::counter;
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::warn;
@@ -45,8 +45,6 @@ pub struct Transcripts {
     store: Store,
     /// How many are being written.
     pending: Arc<watch::Sender<usize>>,
-    /// Held by who counts those of an ask that has ended, and adds one.
-    pub(super) late: Arc<Mutex<()>>,
 }
 
 /// The calls of one ask. They are written when it is dropped, a panic included.
@@ -71,7 +69,7 @@ struct Draft {
 impl Transcripts {
     /// Those of a store.
     pub fn of(store: Store) -> Self {
-        Self { store, pending: Arc::new(watch::channel(0).0), late: Arc::default() }
+        Self { store, pending: Arc::new(watch::channel(0).0) }
     }
 
     /// One for an ask of a seat, about a lead.

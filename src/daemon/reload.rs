@@ -87,7 +87,7 @@ impl Reloading {
             .map_err(|_| Kept::Failed("the certificates could not be read to their end".to_owned()))?;
         let renewals = read.map_err(|faults| Kept::Faulty(certificate_faults::<()>(Err(faults))))?;
         let old = self.engine.configuration();
-        let clients = old.clients.opened(&book).map_err(|faults| Kept::Faulty(faults))?;
+        let clients = old.clients.opened(&book).map_err(Kept::Faulty)?;
         let kept = self.engine.records.templates.keep(&book).await;
         kept.map_err(|failure| Kept::Failed(format!("the book's templates could not be stored: {failure}")))?;
 

@@ -83,6 +83,8 @@ struct Step {
     offered: f64,
     /// Share that ended in another way.
     other: f64,
+    /// Share that did not end, exactly 0 where all of them did.
+    stays: f64,
     /// Share that ended with an answer.
     answered: f64,
     /// Share of all that had not ended before.
@@ -139,13 +141,15 @@ impl Survival {
                 let answered = (tick.offered + tick.declined) as f64 / of;
                 let pending_before = pending;
                 incidence += pending * offered;
-                pending *= (1.0 - offered - other).max(0.0);
+                let stays = at_risk.saturating_sub(ended) as f64 / of;
+                pending *= stays;
                 unanswered *= 1.0 - answered;
                 survival.steps.push(Step {
                     at_us,
                     at_risk: of,
                     offered,
                     other,
+                    stays,
                     answered,
                     pending_before,
                     incidence,
@@ -181,7 +185,7 @@ impl Survival {
     /// The share of asks that have not ended by a time.
     pub fn pending(&self, at_us: u32) -> f64 {
         let last = self.until(at_us).last();
-        last.map_or(1.0, |step| step.pending_before * (1.0 - step.offered - step.other).max(0.0))
+        last.map_or(1.0, |step| step.pending_before * step.stays)
     }
 
     /// Whether anything is known of a time.
@@ -272,8 +276,7 @@ impl Survival {
         if step.at_us > within_us {
             return [0.0, 0.0];
         }
-        let left = 1.0 - step.offered - step.other;
-        let lost = if left > 0.0 { (incidence - step.incidence) / left } else { 0.0 };
+        let lost = if step.stays > 0.0 { (incidence - step.incidence) / step.stays } else { 0.0 };
         [step.pending_before - lost, -lost]
     }
 

@@ -265,7 +265,7 @@ async fn hold_against(afar: &Afar, daemon: Daemon, tables: &[Value]) {
             assert_eq!(offers_of("calling"), 2, "an acknowledged callback of {lead} was lost");
         }
         sold.extend((offers_of("high") > 0).then(|| (lead.clone(), 950.0)));
-        sold.extend((offers_of("low") > 0).then(|| (lead, 400.0)));
+        sold.extend((offers_of("low") > 0).then_some((lead, 400.0)));
     }
     for far in [&afar.polled, &afar.calling, &afar.buyers[0], &afar.buyers[1]] {
         let mut sent = BTreeSet::new();

@@ -43,7 +43,7 @@ pub struct Cases {
 #[derive(Debug)]
 struct Case {
     first: Answer,
-    /// What it calls the asking side with, after that.
+    /// What it calls the asking side with, after the call that says where to.
     callbacks: Vec<Calling>,
     /// To the calls after the first, which may name no case: they are known by where they go.
     later: Vec<Later>,
@@ -59,14 +59,12 @@ struct Later {
     ends: Vec<String>,
     answers: Vec<Answer>,
     asked: AtomicUsize,
-    /// Whether the first call of the case goes there too, so that its answer is the first of these.
-    begins: bool,
 }
 
 /// A call of the partner's own.
 #[derive(Debug, Clone)]
 pub struct Calling {
-    /// How long after the first answer.
+    /// How long after the answer to the call that says where to.
     pub after: Duration,
     /// How it is signed.
     pub sign: Option<Sign>,
@@ -169,6 +167,8 @@ impl Cases {
         let Some(cases) = self.answers.get(key) else { return Asked::Unknown };
         let wanted = trigger(target).or_else(|| trigger(&String::from_utf8_lossy(body)));
         let path = target.split('?').next().unwrap_or_default();
+        // What it ends with is the partner's own; the key before that is ours.
+        let path = path.strip_prefix('/').and_then(|path| path.strip_prefix(key)).unwrap_or(path);
         if let Some(wanted) = wanted {
             let Some((name, case)) = cases.get_key_value(&wanted) else { return Asked::Unknown };
             let (answer, callbacks) = case.later(method, path).unwrap_or_else(|| self.begin(case));
@@ -261,7 +261,6 @@ impl Case {
                 ends,
                 answers: vec![answer],
                 asked: AtomicUsize::new(0),
-                begins: false,
             }),
         }
     }
@@ -270,10 +269,7 @@ impl Case {
     fn begins_at(&mut self, call: &Call) {
         let (first, ends) = (self.first.clone(), ends(&call.url));
         let same = self.later.iter_mut().find(|later| later.is(&call.method, &ends));
-        same.into_iter().for_each(|later| {
-            later.answers.insert(0, first.clone());
-            later.begins = true;
-        });
+        same.into_iter().for_each(|later| later.answers.insert(0, first.clone()));
     }
 
     /// The answers to its later calls that go there.
@@ -282,18 +278,18 @@ impl Case {
         self.later.iter().find(|later| later.is(method, &ends))
     }
 
-    /// The answer to a later call, and what the partner calls with after it.
+    /// The answer to a later call, and what the partner calls with where that says where to.
     fn later(&self, method: &str, path: &str) -> Option<(&Answer, &[Calling])> {
         let later = self.goes_on(method, path)?;
         let nth = later.asked.fetch_add(1, Ordering::Relaxed) % later.answers.len();
-        let callbacks = if later.begins && nth == 0 { self.callbacks.as_slice() } else { &[] };
-        Some((&later.answers[nth], callbacks))
+        Some((&later.answers[nth], &self.callbacks))
     }
 }
 
 impl Later {
     fn is(&self, method: &str, ends: &[String]) -> bool {
-        self.method == method && self.ends == ends
+        let equal = self.ends.iter().rev().zip(ends.iter().rev()).all(|(one, other)| one == other);
+        self.method == method && self.ends.is_empty() == ends.is_empty() && equal
     }
 }
 
@@ -392,6 +388,24 @@ mod tests {
         assert_eq!(asked("POST", "/lender/applications", ""), "A-1");
         assert_eq!(poll(), "done");
         assert_eq!(asked("GET", "/lender/applications/A-1?name=case%3Adeclined", ""), "never");
+    }
+
+    #[test]
+    fn the_post_of_a_ping_is_known_by_the_one_word_that_its_address_ends_with() {
+        let directory = tempfile::tempdir().unwrap();
+        let buyer = directory.path().join("buyer");
+        fs::create_dir(&buyer).unwrap();
+        let call = |url: &str, text: &str| json!({"call": {"method": "POST", "url": url}, "response": {"status": 200, "text": text}});
+        let calls = [call("https://buyer.example/ping", "a bid"), call("https://buyer.example/post", "sold")];
+        fs::write(buyer.join("offers.json"), json!({"calls": calls}).to_string()).unwrap();
+        let cases = Cases::load(directory.path()).unwrap();
+        for (target, text) in [("/buyer/ping", "a bid"), ("/buyer/post", "sold"), ("/buyer/v2/post", "sold")]
+        {
+            let Asked::Usual(_, answer, _) = cases.asked("buyer", "POST", target, b"") else {
+                panic!("{target}")
+            };
+            assert_eq!(answer.body, text, "{target}");
+        }
     }
 
     #[test]

@@ -66,12 +66,6 @@ impl Case {
             _ => panic!("{}/{} expects nothing", self.partner, self.name),
         }
     }
-
-    /// Whether the simulator can play it: it calls back after the first call of a case, and after no later one.
-    fn is_played(&self) -> bool {
-        let calls = self.told["calls"].as_array().map_or(&[][..], Vec::as_slice);
-        calls.iter().skip(2).all(|turn| turn["callback"].is_null())
-    }
 }
 
 /// A daemon with the twelve partners.
@@ -243,7 +237,7 @@ fn their_files_are_good_and_their_cases_hold() {
 #[tokio::test]
 async fn every_case_comes_to_the_same_over_sockets() {
     let mut rounds: Vec<Vec<Case>> = Vec::new();
-    for case in Case::all().into_iter().filter(Case::is_played) {
+    for case in Case::all() {
         match rounds.iter_mut().find(|round| round.iter().all(|other| other.partner != case.partner)) {
             Some(round) => round.push(case),
             None => rounds.push(vec![case]),

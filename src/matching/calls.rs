@@ -106,8 +106,10 @@ impl Calls {
                 // Nobody can call any more: an ask that is only tried has no address.
                 Ok(None) if awaited == Awaited::Call => return Err(Trouble::NotCalled),
                 Ok(None) => sleep_until(until).await,
-                Err(_) if until == deadline => return Err(Trouble::NotCalled),
-                Err(_) => return Ok(None),
+                Err(_) => {}
+            }
+            if Instant::now() >= until {
+                return if until == deadline { Err(Trouble::NotCalled) } else { Ok(None) };
             }
         }
     }

@@ -4,6 +4,7 @@ use std::process::Output;
 
 use serde_json::json;
 
+use crate::kit::far_partners::{offers, slow_lender};
 use crate::kit::far_side::{Deed, FarSide};
 use crate::kit::partners::{PartnerFile, partner};
 use crate::kit::{Daemon, Plan, sample};
@@ -146,6 +147,25 @@ async fn what_comes_back_is_shown_as_offers_and_hides_what_it_repeats() {
     }
     let lower = shown.to_lowercase();
     assert!(!lower.contains("tolliver") && !lower.contains("k3y-of-ours"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_partner_that_would_call_back_is_asked_when_it_has_not_since_nobody_is_there_to_be_called() {
+    let far = FarSide::start(|request| match request.head.starts_with("POST") {
+        true => Deed::Json(202, json!({"id": "A7"}).to_string()),
+        false => offers(),
+    })
+    .await;
+    let slow = slow_lender(&far, "50ms").replaced("method = \"GET\"", "callback = true\nmethod = \"GET\"");
+    let command = tokio::task::spawn_blocking(move || {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), sample("personal_loan")).unwrap();
+        let arguments = ["partners", "try", "slow", file.path().to_str().unwrap(), "--send"];
+        Daemon::with_partners(vec![slow]).command(&arguments).output().unwrap()
+    });
+    let output = command.await.unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && shown.contains("8.75"), "{shown} {output:?}");
 }
 
 #[tokio::test]

@@ -173,6 +173,11 @@ impl Add {
                 bar.set_message(format!("{read} lines"));
             }
         }
+        if bad > 0 && bad == read {
+            bar.finish_and_clear();
+            // An empty list would let everybody pass who is to be kept out.
+            return Err(format!("none of the {read} lines is good, so nothing is added to `{}`", self.name));
+        }
         let entries = self.post(admin, batch, true).await?.entries.unwrap_or(0);
         bar.finish_and_clear();
         if self.json {

@@ -2,16 +2,22 @@
 
 use std::sync::Arc;
 
+use tokio::task::spawn_blocking;
+
+use super::sent_once;
 use crate::partners::http::{Exchange, HttpSource, Progress};
 use crate::rate_table::call_record::{CallRecord, Heard};
 use crate::rate_table::record::TableHead;
-use crate::records::writing;
-use crate::store::{CommitError, Store};
+use crate::records::{Records, writing};
+use crate::store::CommitError;
+
+/// How often it is tried to be the first table of a lead that sends it.
+const CLAIMS: usize = 8;
 
 /// The calls of one seat's ask.
 #[derive(Debug, Clone)]
 pub struct CallJournal {
-    store: Store,
+    records: Records,
     head: Arc<TableHead>,
     seat: u16,
     /// What was found of it after a restart.
@@ -30,8 +36,8 @@ pub enum TakenUp {
 
 impl CallJournal {
     /// Of a seat of a table, with what a restart has found of it.
-    pub fn new(store: Store, head: Arc<TableHead>, seat: u16, found: Option<CallRecord>) -> Self {
-        Self { store, head, seat, found }
+    pub fn new(records: Records, head: Arc<TableHead>, seat: u16, found: Option<CallRecord>) -> Self {
+        Self { records, head, seat, found }
     }
 
     /// Where the ask goes on after a restart.
@@ -62,8 +68,36 @@ impl CallJournal {
         sent: bool,
         heard: Option<Heard>,
     ) -> Result<(), CommitError> {
+        let record = self.record(exchange, sent, heard);
+        self.records.store.commit(writing::call(&self.head, self.seat, &record)).await
+    }
+
+    /// Writes that a call is about to be made which is made but once for a lead; false where another table of the lead has made it.
+    ///
+    /// # Errors
+    /// Why it may not be on the disk; then nothing may be sent.
+    pub async fn claim(&self, exchange: &Exchange) -> Result<bool, CommitError> {
+        let record = self.record(exchange, true, None);
+        for _ in 0..CLAIMS {
+            let (records, head, seat, record) =
+                (self.records.clone(), Arc::clone(&self.head), self.seat, record.clone());
+            let claim = spawn_blocking(move || {
+                sent_once::alone(&records, (&head, seat), record.step, writing::call(&head, seat, &record))
+            });
+            let unreadable = || CommitError::Failed("the tables of the lead cannot be read".to_owned());
+            let claim = claim.await.map_err(|_| CommitError::Closed)?.map_err(|_| unreadable())?;
+            let Some(claim) = claim else { return Ok(false) };
+            match self.records.store.commit(claim).await {
+                // Another table is about to send it too.
+                Err(CommitError::Guard { .. }) => {}
+                end => return end.map(|()| true),
+            }
+        }
+        Err(CommitError::Crowded)
+    }
+
+    fn record(&self, exchange: &Exchange, sent: bool, heard: Option<Heard>) -> CallRecord {
         let Progress { step, kept, bid } = exchange.progress();
-        let record = CallRecord { at: self.store.now_ms(), step, sent, bid, kept, heard, later: None };
-        self.store.commit(writing::call(&self.head, self.seat, &record)).await
+        CallRecord { at: self.records.store.now_ms(), step, sent, bid, kept, heard, later: None }
     }
 }

@@ -13,7 +13,9 @@ use super::call_journal::{CallJournal, TakenUp};
 use super::callbacks::{Callback, Called, Heed};
 use super::late_asks::{AnswerReader, Says};
 use super::partner_clients::Trouble;
+use super::sent_once::SENT_BEFORE;
 use super::transcripts::Recorder;
+use crate::model::RejectReason;
 use crate::partners::http::{Awaited, Exchange, HttpSource, Post};
 use crate::rate_table::bids::{Place, in_words};
 use crate::rate_table::call_record::Heard;
@@ -135,18 +137,36 @@ impl Calls {
         reply
     }
 
-    /// Has it on the disk how far they are, and whether the call that they have come to is about to be `sent`.
+    /// Has it on the disk how far they are.
     ///
     /// # Errors
-    /// That it is not, or that the partner is paused, so that nothing may be sent.
-    pub(super) async fn note(
+    /// That it is not.
+    pub(super) async fn note(&self, exchange: &Exchange, deadline: Instant) -> Result<(), Trouble> {
+        self.write(exchange, false, None, deadline).await
+    }
+
+    /// Has it on the disk that the call that they have come to is about to be sent, which is made but once for the ask, or for the lead.
+    ///
+    /// # Errors
+    /// That it is not, or that the partner has it already or is paused, so that nothing may be sent.
+    pub(super) async fn send(
         &self,
         exchange: &Exchange,
-        sent: bool,
+        once_a_lead: bool,
         deadline: Instant,
     ) -> Result<(), Trouble> {
-        self.write(exchange, sent, None, deadline).await?;
-        if sent { self.go_on_unless_paused() } else { Ok(()) }
+        match &self.journal {
+            Some(journal) if once_a_lead => match timeout_at(deadline, journal.claim(exchange)).await {
+                Ok(Ok(true)) => {}
+                Ok(Ok(false)) => {
+                    let again = NoOfferReason::Rejected(RejectReason::Duplicate);
+                    return Err(Trouble::NotSent(again, SENT_BEFORE.to_owned()));
+                }
+                Ok(Err(_)) | Err(_) => return Err(Trouble::Unrecorded),
+            },
+            _ => self.write(exchange, true, None, deadline).await?,
+        }
+        self.go_on_unless_paused()
     }
 
     fn go_on_unless_paused(&self) -> Result<(), Trouble> {

@@ -57,7 +57,7 @@ impl Conversation<'_> {
                 Next::Bid(bid) => {
                     calls.choose(self.source.post(), bid, self.deadline).await?;
                     if self.source.post().when_shown {
-                        calls.note(&exchange, false, self.deadline).await?;
+                        calls.note(&exchange, self.deadline).await?;
                         return Ok(Some(Conversed { exchange, reply, ended: None }));
                     }
                 }
@@ -66,7 +66,7 @@ impl Conversation<'_> {
                 _ => {}
             }
             if once && !self.source.is_once(&exchange) {
-                calls.note(&exchange, false, self.deadline).await?;
+                calls.note(&exchange, self.deadline).await?;
             }
         }
     }
@@ -96,7 +96,7 @@ impl Conversation<'_> {
         }
         let once = self.source.is_once(exchange);
         if once {
-            calls.note(exchange, true, self.deadline).await?;
+            calls.send(exchange, self.source.is_once_a_lead(exchange), self.deadline).await?;
         }
         let wired = &self.client.wired;
         let sent = std::time::Instant::now();

@@ -49,6 +49,7 @@ pub mod refused;
 pub mod rendering;
 pub mod replies;
 pub mod seating;
+mod sent_once;
 pub mod showing;
 pub mod shown_posts;
 pub mod submission;

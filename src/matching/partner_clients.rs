@@ -22,6 +22,7 @@ use super::late_asks::{AnswerReader, LateAsk, LateAsks};
 use super::question::Question;
 use super::token_cache::TokenCache;
 use super::told_offers;
+use super::undeclared_words::{UNNAMED, is_of};
 use super::undeclared_words::{UndeclaredWord, UndeclaredWords};
 use crate::config::WireSettings;
 use crate::declaration::Fault;
@@ -298,7 +299,10 @@ impl PartnerClient {
         let reading = answered?;
         let told = told_offers::tell(seat, &reading);
         let Reading { answered, undeclared, .. } = reading;
-        undeclared.into_iter().for_each(|word| self.words.count(word));
+        if let Some(word) = undeclared {
+            let is_nobodys = source.withheld().out_of(&word) == word && !is_of(&question.lead, &word);
+            self.words.count(if is_nobodys { word } else { UNNAMED.to_owned() });
+        }
         let outcome = match answered {
             Answered::Offers(quotes) => offered(quotes, bid),
             Answered::Declined(Some(reason)) => Outcome::NoOffers(NoOfferReason::Rejected(reason)),

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::Utc;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::warn;
 use uuid::Uuid;
@@ -18,6 +19,7 @@ use super::calls::Calls;
 use super::engine::Engine;
 use super::failure_log::Failed;
 use super::question::Question;
+use super::sent_once;
 use crate::model::EventType;
 use crate::partners::Seat;
 use crate::partners::http::{HttpSource, Progress};
@@ -121,6 +123,10 @@ async fn make(engine: &Engine, table: &Table, lead: &LeadRecord, post: DuePost) 
     let unanswered = Later { at, end: LaterEnd::Unclear(Cause::new("its answer has not come")) };
     let sent = CallRecord { sent: true, at, later: Some(unanswered), ..before.clone() };
     let claim = writing::later(whose, position, (Some(&before), &sent), (None, None));
+    let (records, head, step) = (engine.records.clone(), table.head().clone(), before.step);
+    let claim = spawn_blocking(move || sent_once::alone(&records, (&head, position), step, claim));
+    // Where another table of the lead has it sent, it is not sent again.
+    let Ok(Some(claim)) = claim.await.map_err(|_| CommitError::Closed)? else { return Ok(()) };
     match engine.records.store.commit(claim).await {
         Ok(()) => {}
         // Somebody else makes it, or the lead is erased.

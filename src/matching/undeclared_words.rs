@@ -9,6 +9,7 @@ use metrics::{Counter, counter};
 use serde::{Deserialize, Serialize};
 
 use crate::declaration::quoted;
+use crate::model::{Attribute, AttributeValue, Lead};
 use crate::partners::Seat;
 use crate::telemetry::metrics::PARTNER_UNDECLARED_WORDS;
 
@@ -17,6 +18,25 @@ const WORDS_MAX: usize = 32;
 
 /// What the others are counted as.
 const OTHERS: &str = "(others)";
+
+/// What a word is counted as that a lead has too, or that is a secret of ours.
+pub const UNNAMED: &str = "(a text)";
+
+/// Whether a word is part of what a lead says of its person.
+pub fn is_of(lead: &Lead, word: &str) -> bool {
+    let bare = |text: &str| -> String {
+        text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let word = bare(word);
+    let masked = Attribute::all().iter().filter(|attribute| attribute.is_masked());
+    masked.filter_map(|attribute| attribute.read(lead)).any(|value| match value {
+        AttributeValue::Text(text) => {
+            let text = bare(text);
+            (text.len() > 2 && word.contains(&text)) || (word.len() > 2 && text.contains(&word))
+        }
+        _ => false,
+    })
+}
 
 /// A word, as far as it may be shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -246,7 +246,7 @@ fn at_seat(seat: &SeatTemplate, happening: Happening) -> Happening {
 }
 
 /// Key of a call record: the table, then the seat.
-fn call_key(table: Uuid, seat: u16) -> Vec<u8> {
+pub fn call_key(table: Uuid, seat: u16) -> Vec<u8> {
     [&table.as_bytes()[..], &seat.to_be_bytes()].concat()
 }
 

@@ -123,6 +123,39 @@ async fn nobody_is_posted_twice_when_the_daemon_is_killed_before_the_post_is_ans
 }
 
 #[tokio::test]
+async fn nobody_is_posted_twice_for_other_tables_of_the_same_lead_also_of_tables_at_once() {
+    let far = bidding(json!(7)).await;
+    let daemon = Daemon::with_partners(vec![buyer("buyer", &far, "")]).start().await;
+    let lead =
+        daemon.post("/leads", &sample("personal_loan")).await.json()["uuid"].as_str().unwrap().to_owned();
+    let table = async || {
+        let table = daemon.post(&format!("/leads/{lead}/rateTables"), "").await.json();
+        daemon.complete(table["uuid"].as_str().unwrap()).await
+    };
+    let at_once = tokio::join!(table(), table(), table());
+    let tables = [at_once.0, at_once.1, at_once.2, table().await];
+    let told = tables.iter().filter(|table| {
+        explained(&daemon, table).contains("it was sent the lead before, for another rate table")
+    });
+    assert_eq!(told.count(), 3, "{}", daemon.log());
+    assert_eq!(posts(&far).len(), 1);
+    let sold =
+        tables.iter().filter(|table| table["loanOffers"].as_array().is_some_and(|offers| !offers.is_empty()));
+    assert_eq!(sold.count(), 1);
+}
+
+#[tokio::test]
+async fn what_is_no_bid_is_no_decline() {
+    for bid in [json!(""), json!([]), json!({})] {
+        let far = bidding(bid).await;
+        let daemon = Daemon::with_partners(vec![buyer("buyer", &far, "")]).start().await;
+        let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+        let why = explained(&daemon, &table);
+        assert!(why.contains("`steps[0].bid` must be dollars"), "{why}");
+    }
+}
+
+#[tokio::test]
 async fn why_a_bid_is_not_taken_is_told_as_it_was() {
     let (one, other, unpriced) =
         (bidding(json!(6)).await, bidding(json!(6)).await, bidding(json!(true)).await);

@@ -16,12 +16,13 @@ async fn a_lead_is_gone_after_its_retention_and_who_sends_it_again_is_no_duplica
     let volume = daemon.store().join("volumes/1");
     assert!(volume.join("00000001.records").is_file());
 
-    daemon.logged("dropped what is older than `store.retention`").await;
+    // A volume that a slow start filled with nothing of the lead may be dropped before.
+    daemon.logged(r#""leads":1"#).await;
     assert_eq!(daemon.rate_table(&uuid).await.status, 404);
     assert!(!volume.exists(), "its files are gone");
     let told = daemon.log();
-    let dropped = told.lines().find(|line| line.contains("dropped what is older")).unwrap();
-    assert!(dropped.contains(r#""leads":1"#), "{dropped}");
+    let dropped = told.lines().find(|line| line.contains(r#""leads":1"#)).unwrap();
+    assert!(dropped.contains("dropped what is older than `store.retention`"), "{dropped}");
     let again = daemon.submit(sample("everything")).await;
     assert_eq!(again.status, 200, "nothing is known of the first one any more");
 

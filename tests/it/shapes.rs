@@ -68,6 +68,14 @@ impl Case {
     }
 }
 
+impl Case {
+    /// Whether a call of the partner's in it cannot be read: then it is asked, or calls again, which the case does not tell.
+    fn is_heard_again(&self) -> bool {
+        let calls = self.told["calls"].as_array().map_or(&[][..], Vec::as_slice);
+        calls.iter().any(|turn| turn["callback"]["expect"] == "unreadable")
+    }
+}
+
 /// A daemon with the twelve partners.
 struct Twelve {
     daemon: Daemon,
@@ -237,7 +245,7 @@ fn their_files_are_good_and_their_cases_hold() {
 #[tokio::test]
 async fn every_case_comes_to_the_same_over_sockets() {
     let mut rounds: Vec<Vec<Case>> = Vec::new();
-    for case in Case::all() {
+    for case in Case::all().into_iter().filter(|case| !case.is_heard_again()) {
         match rounds.iter_mut().find(|round| round.iter().all(|other| other.partner != case.partner)) {
             Some(round) => round.push(case),
             None => rounds.push(vec![case]),

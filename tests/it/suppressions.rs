@@ -138,6 +138,14 @@ async fn lines_in_plain_are_hashed_and_what_is_bad_is_told_without_what_it_says(
     }
     let refused = add(&daemon, "by_phone", "", &["--kind", "email"]);
     assert!(said(&refused).contains("must be `phone`, as the list `by_phone` is"), "{}", said(&refused));
+    let none = add(&daemon, "new", "someone@suppressed.example", &["--kind", "email"]);
+    assert!(
+        said(&none).contains("none of the 1 lines is good, so nothing is added to `new`"),
+        "{}",
+        said(&none)
+    );
+    let listed = said(&daemon.command(&["suppressions", "list"]));
+    assert!(!listed.contains("new"), "an empty list would let everybody pass: {listed}");
     let hash = said(&add(&daemon, "by_email", "someone@suppressed.example", &["--kind", "email"]));
     assert!(hash.contains("lines in plain want `--plain`"), "{hash}");
 

@@ -25,7 +25,7 @@ const DIGITS: usize = 6;
 
 /// What may be shown, and what not.
 pub(super) struct Redaction {
-    /// What the lead says of the person, as letters and digits alone.
+    /// What the lead says, figures too, as letters and digits alone.
     personal: Vec<String>,
     /// Words of the partner's file.
     words: BTreeSet<String>,
@@ -34,8 +34,7 @@ pub(super) struct Redaction {
 impl Redaction {
     /// That of a lead, and of a partner that still is in the book.
     pub(super) fn of(lead: &Lead, source: Option<&HttpSource>) -> Self {
-        let masked = Attribute::all().iter().filter(|attribute| attribute.is_masked());
-        let values = masked.filter_map(|attribute| attribute.read(lead));
+        let values = Attribute::all().iter().filter_map(|attribute| attribute.read(lead));
         let texts = values.flat_map(|value| match value {
             AttributeValue::Text(text) => vec![text.to_owned()],
             AttributeValue::Texts(texts) => texts.to_vec(),

@@ -115,11 +115,11 @@ impl RateTableActor {
     /// What the calls of a seat need: what is on the disk of them, its part in the bidding, who keeps what is sent.
     fn calls(&self, seat: usize, fit: &Fit, bidding: &Bidding) -> Calls {
         let Some(source) = &fit.seat.http else { return Calls::default() };
-        let (store, head) = (&self.engine.records.store, self.shown().head());
+        let head = self.shown().head();
         let position = seat as u16;
         let journal = || {
             let found = self.start.calls.get(&position).cloned();
-            CallJournal::new(store.clone(), Arc::clone(head), position, found)
+            CallJournal::new(self.engine.records.clone(), Arc::clone(head), position, found)
         };
         Calls {
             journal: (source.has_once() || source.has_callback()).then(journal),

@@ -149,7 +149,13 @@ impl Reading {
 
 impl AnswerMapping {
     /// That the partner declines, and why where it says so: in words that are known, or in others.
-    pub(super) fn declined(&self, said: &Mapped) -> Reading {
+    ///
+    /// # Errors
+    /// It says so in nothing that could be a word, so that something else may be meant.
+    pub(super) fn declined(&self, key: &str, said: &Mapped) -> Result<Reading, MappingError> {
+        if !are_words(said) {
+            return Err(MappingError::new(key, "must be true, a word, or a list of words"));
+        }
         let words: Vec<String> = match said.kind() {
             ValueKind::Bool => Vec::new(),
             ValueKind::Seq | ValueKind::Iterable => {
@@ -160,7 +166,22 @@ impl AnswerMapping {
         let known = |word: &String| self.reasons.get(word).copied().or_else(|| RejectReason::from_wire(word));
         let reason = words.iter().find_map(known);
         let undeclared = words.iter().find(|word| known(word).is_none()).map(|word| undeclared::shown(word));
-        Reading { undeclared, ..Answered::Declined(reason).into() }
+        Ok(Reading { undeclared, ..Answered::Declined(reason).into() })
+    }
+}
+
+/// Whether a value says in words why a partner declines, or merely that it does.
+fn are_words(said: &Mapped) -> bool {
+    let is_word = |word: &Mapped| match word.kind() {
+        ValueKind::Bool | ValueKind::Number => true,
+        ValueKind::String => word.as_str().is_some_and(|word| !word.trim().is_empty()),
+        _ => false,
+    };
+    match said.kind() {
+        ValueKind::Seq | ValueKind::Iterable => {
+            said.try_iter().is_ok_and(|mut words| words.all(|word| is_word(&word)))
+        }
+        _ => is_word(said),
     }
 }
 
@@ -188,7 +209,7 @@ impl HttpSource {
         }
         let said = self.answer.says("answer.declined", &self.answer.declined, &context)?;
         if let Some(said) = said.filter(Mapped::is_true) {
-            return Ok(self.answer.declined(&said));
+            return self.answer.declined("answer.declined", &said);
         }
         let polls = self.steps[exchange.step].polling.is_some();
         if !received.status.is_success() || (received.status == StatusCode::ACCEPTED && !polls) {

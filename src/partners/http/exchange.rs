@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use hyper::HeaderMap;
 use hyper::header::RETRY_AFTER;
 use minijinja::value::{Serde, Value as Mapped, ValueKind};
@@ -94,9 +95,14 @@ impl HttpSource {
         Some(polling.map_or(Awaited::Call, |polling| Awaited::CallOrAsk(polling.every)))
     }
 
-    /// Whether the call that an exchange has come to is made at most once for a lead.
+    /// Whether the call that an exchange has come to is made at most once for an ask.
     pub fn is_once(&self, exchange: &Exchange) -> bool {
         self.steps[exchange.step].once
+    }
+
+    /// Whether it is made at most once for a lead, however many tables that has.
+    pub fn is_once_a_lead(&self, exchange: &Exchange) -> bool {
+        self.steps[exchange.step].once_a_lead
     }
 
     /// The exchange that was kept so far; `None` when the file has no such step any more.
@@ -174,6 +180,11 @@ impl HttpSource {
         for (name, expression) in &step.keep {
             let found = expression.look_up(&format!("keep.{name}"), context);
             match found.map_err(|error| step.placed(error))? {
+                // What is kept is needed: a path that leads to null leads to nothing.
+                Ok(None) if expression.path().is_some() => {
+                    let absent = Absent::of(&format!("keep.{name}"), expression, context);
+                    return Ok(Next::Ended(step.lacks(absent)));
+                }
                 Ok(value) => exchange.kept.extend(value.map(|value| (name.clone(), value))),
                 Err(absent) => return Ok(Next::Ended(step.lacks(absent))),
             }
@@ -208,7 +219,7 @@ impl Step {
         if let Some(polling) = &self.polling
             && polling.pending.run("pending", context)?.is_true()
         {
-            return Ok(Next::Again(polling.every.max(retry_after(received.headers))));
+            return Ok(Next::Again(polling.every.max(retry_after(received.headers, Utc::now()))));
         }
         if is_last {
             return Ok(Next::Read);
@@ -221,14 +232,14 @@ impl Step {
             return Ok(Next::Ended(Reading::error(received.status, &error)));
         }
         if let Some(said) = says("declined", &self.declined)? {
-            return Ok(Next::Ended(answer.declined(&said)));
+            return answer.declined("declined", &said).map(Next::Ended);
         }
         if !received.status.is_success() {
             return Ok(Next::Ended(received.bad_status().into()));
         }
         let Some(bid) = &self.bid else { return Ok(Next::Call) };
         let bid = match bid.look_up("bid", context)? {
-            Ok(bid) => bid.filter(Mapped::is_true),
+            Ok(bid) => bid.filter(|bid| bid.kind() != ValueKind::Bool || bid.is_true()),
             Err(absent) => return Ok(Next::Ended(self.lacks(absent))),
         };
         let Some(bid) = bid else { return Ok(Next::Ended(Answered::Declined(None).into())) };
@@ -256,10 +267,19 @@ fn dollars(bid: &Mapped) -> Option<f64> {
 /// The longest time that a partner is believed to want to be left alone; longer than any ask.
 const LEFT_ALONE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long the partner wants to be left alone, where it says so in seconds (RFC 9110, 10.2.3).
-fn retry_after(headers: &HeaderMap) -> Duration {
-    let seconds = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    seconds.map_or(Duration::ZERO, Duration::from_secs).min(LEFT_ALONE_MAX)
+/// How long the partner wants to be left alone, where it says so in seconds or by a date (RFC 9110, 10.2.3).
+fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Duration {
+    let said = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
+    let is_number = !said.is_empty() && said.bytes().all(|digit| digit.is_ascii_digit());
+    let wait = match is_number {
+        // More seconds than there is a number for.
+        true => said.parse().map_or(LEFT_ALONE_MAX, Duration::from_secs),
+        false => {
+            let until = DateTime::parse_from_rfc2822(said).ok();
+            until.and_then(|until| (until.to_utc() - now).to_std().ok()).unwrap_or_default()
+        }
+    };
+    wait.min(LEFT_ALONE_MAX)
 }
 
 #[cfg(test)]
@@ -270,17 +290,20 @@ mod tests {
 
     #[test]
     fn a_partner_is_left_alone_as_long_as_it_says_and_not_for_ever() {
+        let now = "2026-10-21T07:26:30Z".parse().unwrap();
         for (said, seconds) in [
             ("3", 3),
             (" 120 ", 120),
             ("18446744073709551615", 24 * 60 * 60),
+            ("99999999999999999999", 24 * 60 * 60),
             ("-1", 0),
             ("soon", 0),
-            ("Wed, 21 Oct 2026 07:28:00 GMT", 0),
+            ("Wed, 21 Oct 2026 07:28:00 GMT", 90),
+            ("Wed, 21 Oct 2026 07:26:00 GMT", 0),
         ] {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(said))]);
-            assert_eq!(retry_after(&headers), Duration::from_secs(seconds), "{said}");
+            assert_eq!(retry_after(&headers, now), Duration::from_secs(seconds), "{said}");
         }
-        assert_eq!(retry_after(&HeaderMap::new()), Duration::ZERO);
+        assert_eq!(retry_after(&HeaderMap::new(), now), Duration::ZERO);
     }
 }

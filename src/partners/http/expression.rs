@@ -328,7 +328,11 @@ fn as_list(value: &Value) -> Value {
 
 /// `"Q/7 7"|urlencode` is `Q%2F7%207`: one part of a path or query, whatever is in it.
 fn urlencode(value: &Value) -> Result<String, Error> {
-    minijinja::filters::urlencode(value).map(|text| text.replace('/', "%2F"))
+    minijinja::filters::urlencode(value).map(|text| match &*text {
+        // A way up, and no name.
+        "." | ".." => text.replace('.', "%2E"),
+        _ => text.replace('/', "%2F"),
+    })
 }
 
 fn syntax(error: Error) -> String {
@@ -408,6 +412,7 @@ mod tests {
             ("'Y' if lead.amount > 10000 else 'N'", json!("Y")),
             ("lead.nothing.at.all|default('none')", json!("none")),
             ("'Q/7 7&b=..'|urlencode", json!("Q%2F7%207%26b%3D..")),
+            ("'..'|urlencode", json!("%2E%2E")),
             ("lead.amount|as_list", json!([12_000])),
             ("[1, 2]|as_list", json!([1, 2])),
             ("lead.nothing.at.all|as_list|length", json!(0)),

@@ -80,7 +80,7 @@ impl Mappings<'_, '_> {
         self.check.leave();
         self.prefix.clear();
         self.is_ping = false;
-        step.map(|step| Step { once: step.once || is_post, ..step })
+        step.map(|step| Step { once: step.once || is_post, once_a_lead: step.once_a_lead || is_post, ..step })
     }
 
     /// A call; what the `last` one says of its answer stands under `answer`.
@@ -148,6 +148,7 @@ impl Mappings<'_, '_> {
             keep,
             bid: bid.flatten(),
             once,
+            once_a_lead: once,
             callback,
         })
     }

@@ -59,7 +59,7 @@ fn elements(
         ValueKind::Undefined if xml && stands_in_empty(expression, context) => Vec::new(),
         ValueKind::Undefined => return Ok(Err(Absent::of(key, expression, context))),
         ValueKind::None => Vec::new(),
-        ValueKind::String if list.as_str() == Some("") => Vec::new(),
+        ValueKind::String if xml && list.as_str() == Some("") => Vec::new(),
         // In XML a list of one is no list.
         ValueKind::Map => vec![list],
         ValueKind::Seq | ValueKind::Iterable => list.try_iter().into_iter().flatten().collect(),

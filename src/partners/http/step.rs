@@ -30,8 +30,10 @@ pub(super) struct Step {
     pub(super) keep: Vec<(String, Expression)>,
     /// What it says the partner bids; it is a ping then.
     pub(super) bid: Option<Expression>,
-    /// Whether it is made at most once for a lead.
+    /// Whether it is made at most once for an ask.
     pub(super) once: bool,
+    /// Whether it is made at most once for a lead, however many tables that has.
+    pub(super) once_a_lead: bool,
     /// How the partner answers it by calling us.
     pub(super) callback: Option<CallbackRule>,
 }

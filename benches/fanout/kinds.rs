@@ -42,7 +42,7 @@ pub async fn costs(partners: &Partners) {
     };
     // All others beside the plain ones, for leads of another state.
     let others = KINDS[1..].iter().enumerate().map(|(nth, kind)| {
-        let elsewhere = "[products.loan.eligibility]\n\"personalInformation.state\" = [\"AK\"]";
+        let elsewhere = "[products.loan.eligibility]\n\"personalInformation.state\" = { in = [\"AK\"] }";
         lender_asked(&format!("other_{nth}"), &(kind.http)(partners.address), elsewhere)
     });
     let mut sets =
@@ -120,7 +120,7 @@ fn polled(address: SocketAddr) -> String {
 fn ping_and_post(address: SocketAddr) -> String {
     let bid = "bid = \"response.bid\"";
     let steps = steps(address, "ping", bid, "id = \"ask_uuid\", ssn = \"lead.personalInformation.ssn\"");
-    format!("{steps}\n[products.loan.http.post]\nwait = \"1s\"\n")
+    format!("{steps}\n[products.loan.http.post]\nbest = {PARTNERS}\nwait = \"1s\"\n")
 }
 
 /// A first call to `path`, of which `then` is said, and a second with `json`.

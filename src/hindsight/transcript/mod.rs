@@ -1,5 +1,5 @@
 //! What partners were sent about a lead and what came back, where their file wants that kept: for everybody who operates the daemon with
-//! what tells of a person masked ([`redaction`]), and whole for who says why, which the audit log then tells.
+//! what tells of a person masked (`redaction.rs`), and whole for who says why, which the audit log then tells.
 
 mod redaction;
 

@@ -90,7 +90,6 @@ impl Mappings<'_, '_> {
         last: bool,
         reasons: &BTreeMap<String, String>,
     ) -> Option<Step> {
-        let once = declared.once;
         let method = self.method(declared.method.as_deref());
         let url = match &declared.url {
             Some(url) => self.url("url", url).map(Some),
@@ -147,8 +146,8 @@ impl Mappings<'_, '_> {
             declined,
             keep,
             bid: bid.flatten(),
-            once,
-            once_a_lead: once,
+            once: declared.once,
+            once_a_lead: declared.once,
             callback,
         })
     }

@@ -183,8 +183,11 @@ fn its_partner_files_are_good() {
 fn the_figures_come_from_benches_that_exist() {
     let manifest = clone("Cargo.toml");
     for told in [text("figures"), clone("README.md")] {
-        let named: Vec<&str> =
-            told.split("cargo bench --bench ").skip(1).filter_map(|rest| rest.split('`').next()).collect();
+        let named: Vec<&str> = told
+            .split("cargo bench --bench ")
+            .skip(1)
+            .filter_map(|rest| rest.split(['`', ' ']).next())
+            .collect();
         assert!(!named.is_empty());
         for bench in named {
             assert!(manifest.contains(&format!("name = \"{bench}\"")), "{bench}");

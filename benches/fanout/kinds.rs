@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::kit::Daemon;
-use super::kit::partners::PartnerFile;
-use super::{PARTNERS, Partners, cpu, lead, lender_asked};
+use super::kit::partners::{PartnerFile, lender_asked};
+use super::{PARTNERS, Partners, cpu, lead};
 
 /// Turns that each kind gets, and its leads in one.
 const ROUNDS: usize = 8;

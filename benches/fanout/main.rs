@@ -37,7 +37,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use kit::far_side::{Deed, FarSide};
-use kit::partners::{PartnerFile, partner};
+use kit::partners::{PartnerFile, lender_asked};
 use kit::{Daemon, sample};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -343,32 +343,6 @@ impl Partners {
 /// A lender that is asked at `address`.
 fn lender(key: &str, address: SocketAddr) -> PartnerFile {
     lender_asked(key, &plain(address), "")
-}
-
-/// A lender that is asked as `http` says; `more` stands before that.
-fn lender_asked(key: &str, http: &str, more: &str) -> PartnerFile {
-    partner(key).and(&format!(
-        r#"
-[products.loan]
-timeout = "3s"
-needs = ["loanInformation.loanAmount"]
-
-[[products.loan.offers]]
-key = "far"
-sub_type = "personal_loan"
-landing_url = "https://{key}.example/apply?click={{clickId}}"
-amount = {{ min = 1000, max = 50000 }}
-terms = [24, 36]
-apr_type = "fixed"
-payout = {{ on = "funded", percent = 2.0 }}
-conversion_probability = 0.1
-
-{more}
-
-[products.loan.http]
-{http}
-"#
-    ))
 }
 
 /// One plain call.

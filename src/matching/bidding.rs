@@ -1,8 +1,9 @@
 //! The bids of the partners that are asked together, compared before anybody is sent the lead.
 //!
 //! Who bids waits until everybody has bid or withdrawn, or until its own patience ends: then the bidding is over for all, so that no
-//! two of them are told that they are the best.
+//! two of them are told that they are the best. Who is paused by then has withdrawn, and leaves its place to the next.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
@@ -17,11 +18,22 @@ pub struct Bidding {
     over: Arc<watch::Sender<bool>>,
 }
 
-#[derive(Debug, Default)]
+/// Whether a seat is paused from the command line now.
+pub type IsPaused = Arc<dyn Fn() -> bool + Send + Sync>;
+
+#[derive(Default)]
 struct Round {
     /// Who has neither bid nor withdrawn.
     outstanding: usize,
     bids: Bids,
+    /// Those that have bid and may be paused until it is over.
+    may_be_paused: Vec<(usize, IsPaused)>,
+}
+
+impl fmt::Debug for Round {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Round").field("outstanding", &self.outstanding).finish_non_exhaustive()
+    }
 }
 
 /// A seat's part in a bidding. Dropped without a bid, it has withdrawn.
@@ -57,7 +69,18 @@ impl Bidding {
             round.bids.add(seat, dollars);
         }
         if round.outstanding == 0 {
-            self.over.send_replace(true);
+            self.end(&mut round);
+        }
+    }
+
+    /// It is over, for all at once.
+    fn end(&self, round: &mut Round) {
+        if self.over.send_replace(true) {
+            return;
+        }
+        let paused = round.may_be_paused.iter().filter(|(_, is_paused)| is_paused()).map(|(seat, _)| *seat);
+        for seat in paused.collect::<Vec<_>>() {
+            round.bids.withdraw(seat);
         }
     }
 
@@ -68,15 +91,17 @@ impl Bidding {
 
 impl Bidder {
     /// Bids, and waits until the bidding is over, until then at the latest. Where this one stands; `None` when it came after the
-    /// bidding was over.
-    pub async fn bid(mut self, dollars: f64, until: Instant) -> Option<Place> {
+    /// bidding was over, or is paused when it is.
+    pub async fn bid(mut self, dollars: f64, is_paused: Option<IsPaused>, until: Instant) -> Option<Place> {
         self.has_bid = true;
+        let seat = self.seat;
+        self.bidding.round().may_be_paused.extend(is_paused.map(|is_paused| (seat, is_paused)));
         self.bidding.leave(Some((self.seat, dollars)));
         let mut over = self.bidding.over.subscribe();
         // The sender lives as long as this does.
         let _ = timeout_at(until, over.wait_for(|over| *over)).await;
-        let round = self.bidding.round();
-        self.bidding.over.send_replace(true);
+        let mut round = self.bidding.round();
+        self.bidding.end(&mut round);
         round.bids.place(self.seat)
     }
 
@@ -97,6 +122,7 @@ impl Drop for Bidder {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     use futures_util::future::join_all;
@@ -117,8 +143,29 @@ mod tests {
             drop(silent);
         };
         let begun = Instant::now();
-        let (low, high, ()) = tokio::join!(low.bid(4.0, until), high.bid(9.5, until), withdrawing);
+        let (low, high, ()) =
+            tokio::join!(low.bid(4.0, None, until), high.bid(9.5, None, until), withdrawing);
         assert_eq!((low, high, begun.elapsed().as_secs()), (Some(behind(1)), Some(behind(0)), 3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_paused_while_it_waits_leaves_its_place_to_the_next() {
+        let bidding = Bidding::default();
+        let [silent, low, high] = [0, 1, 2].map(|seat| bidding.join(seat));
+        let until = Instant::now() + Duration::from_secs(60);
+        let paused = Arc::new(AtomicBool::new(false));
+        let is_paused: IsPaused = {
+            let paused = Arc::clone(&paused);
+            Arc::new(move || paused.load(Ordering::Relaxed))
+        };
+        let pausing = async {
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            paused.store(true, Ordering::Relaxed);
+            drop(silent);
+        };
+        let (low, high, ()) =
+            tokio::join!(low.bid(4.0, None, until), high.bid(9.5, Some(is_paused), until), pausing);
+        assert_eq!((low, high), (Some(behind(0)), None));
     }
 
     #[tokio::test(start_paused = true)]
@@ -126,7 +173,7 @@ mod tests {
         let bidding = Bidding::default();
         bidding.was_chosen(1);
         let later = bidding.join(0);
-        let place = later.bid(1e6, Instant::now() + Duration::from_secs(1)).await;
+        let place = later.bid(1e6, None, Instant::now() + Duration::from_secs(1)).await;
         assert_eq!(place, Some(behind(1)));
     }
 
@@ -136,7 +183,7 @@ mod tests {
         let bidders: Vec<Bidder> = (0..3).map(|seat| bidding.join(seat)).collect();
         let bids = bidders.into_iter().enumerate().map(|(nth, bidder)| async move {
             tokio::time::sleep(Duration::from_secs(2 * nth as u64)).await;
-            bidder.bid(nth as f64, Instant::now() + Duration::from_secs(3)).await
+            bidder.bid(nth as f64, None, Instant::now() + Duration::from_secs(3)).await
         });
         assert_eq!(join_all(bids).await, [Some(behind(1)), Some(behind(0)), None]);
     }

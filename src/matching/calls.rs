@@ -8,7 +8,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::afterwards::Afterwards;
-use super::bidding::Bidder;
+use super::bidding::{Bidder, IsPaused};
 use super::call_journal::{CallJournal, TakenUp};
 use super::callbacks::{Callback, Called, Heed};
 use super::late_asks::{AnswerReader, Says};
@@ -35,7 +35,7 @@ pub struct Calls {
     /// Keeps what is sent and what comes back.
     pub transcript: Option<Recorder>,
     /// Whether the partner is paused from the command line.
-    pub is_paused: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+    pub is_paused: Option<IsPaused>,
     /// Why the partner's last call could not be read.
     pub unreadable: Option<String>,
     /// Where it is taken down what comes of it too late.
@@ -210,7 +210,9 @@ impl Calls {
         };
         let now = Instant::now();
         let patience = wait.unwrap_or_else(|| deadline.saturating_duration_since(now) / 2);
-        let cause = match bidder.bid(bid, deadline.min(now + patience)).await {
+        let place = bidder.bid(bid, self.is_paused.clone(), deadline.min(now + patience)).await;
+        self.go_on_unless_paused()?;
+        let cause = match place {
             Some(place) if place.before() < best => return Ok(()),
             Some(place) => format!("{its_bid} {}", not_among(place, best)),
             None => format!("{its_bid} came when it was decided who is sent the lead"),

@@ -313,7 +313,7 @@ impl PartnerClient {
         let end = match (told, bid) {
             (None, None) => outcome.into(),
             (None, Some(bid)) if is_sold && when_shown => {
-                let then = "it is sent the lead once its offers are shown";
+                let then = "it is sent the lead once its offers are shown, unless it is paused then";
                 outcome.because(format!("{} was taken, and {then}", in_words(bid)))
             }
             (None, Some(bid)) => outcome.because(format!("{} was taken", in_words(bid))),

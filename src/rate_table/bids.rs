@@ -10,6 +10,11 @@ impl Bids {
         self.0.push((seat, dollars));
     }
 
+    /// A seat has not bid after all.
+    pub fn withdraw(&mut self, seat: usize) {
+        self.0.retain(|(bidder, _)| *bidder != seat);
+    }
+
     /// Where the bid of a seat stands; `None` when it has not bid.
     pub fn place(&self, seat: usize) -> Option<Place> {
         let (_, own) = self.0.iter().find(|(bidder, _)| *bidder == seat)?;

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::RateTableActor;
 use crate::matching::afterwards::Afterwards;
-use crate::matching::bidding::Bidding;
+use crate::matching::bidding::{Bidding, IsPaused};
 use crate::matching::call_journal::CallJournal;
 use crate::matching::calls::Calls;
 use crate::matching::limiter::Round;
@@ -135,7 +135,7 @@ impl RateTableActor {
             is_paused: source.has_once().then(|| {
                 let (engine, seat) = (Arc::clone(&self.engine), Arc::clone(&fit.seat));
                 let is_paused = move || engine.limiter.is_paused(&seat);
-                Box::new(is_paused) as Box<dyn Fn() -> bool + Send + Sync>
+                Arc::new(is_paused) as IsPaused
             }),
             unreadable: None,
             afterwards: Some(Afterwards {

@@ -11,6 +11,7 @@ use minijinja::{
 
 use super::absent::Absent;
 use super::bounds::{self, BoundedText, TEXT_BYTES};
+use super::filters;
 use super::jws;
 use super::mapping_error::MappingError;
 use super::moment;
@@ -26,56 +27,6 @@ const RECURSION: usize = 32;
 
 /// The name of a template within its environment.
 pub(super) const TEMPLATE: &str = "template";
-
-/// Every filter that a mapping may use beside those that sign: Jinja's, and four of ours.
-const FILTERS: &[&str] = &[
-    "abs",
-    "as_list",
-    "attr",
-    "bool",
-    "chain",
-    "count",
-    "date",
-    "default",
-    "dictsort",
-    "digits",
-    "escape",
-    "first",
-    "float",
-    "format",
-    "groupby",
-    "int",
-    "items",
-    "join",
-    "last",
-    "length",
-    "lines",
-    "list",
-    "lower",
-    "map",
-    "max",
-    "min",
-    "pprint",
-    "read_date",
-    "reject",
-    "rejectattr",
-    "replace",
-    "reverse",
-    "round",
-    "safe",
-    "select",
-    "selectattr",
-    "sort",
-    "split",
-    "string",
-    "sum",
-    "title",
-    "trim",
-    "unique",
-    "upper",
-    "urlencode",
-    "zip",
-];
 
 /// What is wrong wherever it is found, so that it is a fault of the file: a filter's own words.
 const FAULTS: [&str; 5] =
@@ -293,9 +244,7 @@ fn environment() -> Environment<'static> {
     environment.set_undefined_behavior(UndefinedBehavior::Chainable);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     bounds::bound(&mut environment);
-    environment.add_filter("digits", digits);
-    environment.add_filter("as_list", as_list);
-    environment.add_filter("urlencode", urlencode);
+    filters::add_to(&mut environment);
     moment::add_to(&mut environment);
     signing::add_to(&mut environment);
     environment
@@ -307,32 +256,6 @@ fn plain(out: &mut Output, state: &mut State, value: &Value) -> Result<(), Error
         ValueKind::Bytes => Err(Error::new(ErrorKind::InvalidOperation, signing::NO_TEXT)),
         _ => escape_formatter(out, state, value),
     }
-}
-
-/// `"(206) 555-0100"|digits` is `2065550100`.
-fn digits(text: &Value) -> Value {
-    match text.as_str() {
-        Some(text) => Value::from(text.chars().filter(char::is_ascii_digit).collect::<String>()),
-        None => text.clone(),
-    }
-}
-
-/// `offer|as_list` is a list of that one offer, which a list of one in XML is not by itself; of nothing it is empty.
-fn as_list(value: &Value) -> Value {
-    match value.kind() {
-        ValueKind::Seq | ValueKind::Iterable => value.clone(),
-        ValueKind::Undefined | ValueKind::None => Value::from(Vec::<Value>::new()),
-        _ => Value::from(vec![value.clone()]),
-    }
-}
-
-/// `"Q/7 7"|urlencode` is `Q%2F7%207`: one part of a path or query, whatever is in it.
-fn urlencode(value: &Value) -> Result<String, Error> {
-    minijinja::filters::urlencode(value).map(|text| match &*text {
-        // A way up, and no name.
-        "." | ".." => text.replace('.', "%2E"),
-        _ => text.replace('/', "%2F"),
-    })
 }
 
 fn syntax(error: Error) -> String {
@@ -351,7 +274,7 @@ fn never_right(error: &Option<Error>) -> Result<(), String> {
     match error.kind() {
         UnknownFilter => {
             let name = detail.trim_start_matches("filter ").trim_end_matches(" is unknown");
-            let mut known = [FILTERS, &signing::FILTERS].concat();
+            let mut known = [filters::NAMES, &signing::FILTERS].concat();
             known.sort_unstable();
             let hint = did_you_mean(nearest(name, known.iter().copied()));
             Err(format!("filter `{name}` is unknown; there are {}{hint}", known.join(", ")))
@@ -462,7 +385,7 @@ mod tests {
 
     #[test]
     fn every_filter_that_is_named_is_there() {
-        for name in FILTERS.iter().chain(&signing::FILTERS) {
+        for name in filters::NAMES.iter().chain(&signing::FILTERS) {
             let unknown = Expression::compile(&format!("lead.amount|{name}")).err();
             assert!(!unknown.is_some_and(|fault| fault.contains("unknown")), "{name}");
         }

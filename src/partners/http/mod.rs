@@ -33,6 +33,7 @@ pub mod document;
 pub mod exchange;
 pub mod expression;
 mod figures;
+mod filters;
 pub mod given;
 mod jws;
 mod mapping_error;

@@ -25,6 +25,19 @@ pub fn prompt_partners(count: usize) -> Vec<PartnerFile> {
 
 /// A lender that is asked over HTTP at `url`; `more` are further keys of `[products.loan.http]` and what follows.
 pub fn far_lender(key: &str, url: &str, more: &str) -> PartnerFile {
+    let http = format!(
+        r#"url = "{url}"
+sandbox_url = "{url}"
+json = {{ amount = "lead.loanInformation.loanAmount", ssn = "lead.personalInformation.ssn", id = "lead_uuid" }}
+wire = {{ allow_addresses = ["127.0.0.1"], connect_timeout = "1s" }}
+answer = {{ declined = "response.no", offer = {{ key = "'far'", term = "offer.term", apr = "offer.apr", pre_qualified = "true", landing_url = "offer.link" }} }}
+{more}"#
+    );
+    lender_asked(key, &http, "")
+}
+
+/// A lender with an offer whose figures it answers, asked as `http` says; `more` stands before that.
+pub fn lender_asked(key: &str, http: &str, more: &str) -> PartnerFile {
     partner(key).and(&format!(
         r#"
 [products.loan]
@@ -40,14 +53,10 @@ terms = [24, 36]
 apr_type = "fixed"
 payout = {{ on = "funded", percent = 2.0 }}
 conversion_probability = 0.1
+{more}
 
 [products.loan.http]
-url = "{url}"
-sandbox_url = "{url}"
-json = {{ amount = "lead.loanInformation.loanAmount", ssn = "lead.personalInformation.ssn", id = "lead_uuid" }}
-wire = {{ allow_addresses = ["127.0.0.1"], connect_timeout = "1s" }}
-answer = {{ declined = "response.no", offer = {{ key = "'far'", term = "offer.term", apr = "offer.apr", pre_qualified = "true", landing_url = "offer.link" }} }}
-{more}
+{http}
 "#
     ))
 }

@@ -1,0 +1,87 @@
+//! The filters of mappings: Jinja's, and those of ours that neither sign (`signing.rs`) nor know dates (`moment.rs`).
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Environment, Error};
+
+/// Every filter that a mapping may use beside those that sign: Jinja's, and four of ours.
+pub(super) const NAMES: &[&str] = &[
+    "abs",
+    "as_list",
+    "attr",
+    "bool",
+    "chain",
+    "count",
+    "date",
+    "default",
+    "dictsort",
+    "digits",
+    "escape",
+    "first",
+    "float",
+    "format",
+    "groupby",
+    "int",
+    "items",
+    "join",
+    "last",
+    "length",
+    "lines",
+    "list",
+    "lower",
+    "map",
+    "max",
+    "min",
+    "pprint",
+    "read_date",
+    "reject",
+    "rejectattr",
+    "replace",
+    "reverse",
+    "round",
+    "safe",
+    "select",
+    "selectattr",
+    "sort",
+    "split",
+    "string",
+    "sum",
+    "title",
+    "trim",
+    "unique",
+    "upper",
+    "urlencode",
+    "zip",
+];
+
+/// Adds those of ours to an environment.
+pub(super) fn add_to(environment: &mut Environment<'static>) {
+    environment.add_filter("digits", digits);
+    environment.add_filter("as_list", as_list);
+    environment.add_filter("urlencode", urlencode);
+}
+
+/// `"(206) 555-0100"|digits` is `2065550100`.
+fn digits(text: &Value) -> Value {
+    match text.as_str() {
+        Some(text) => Value::from(text.chars().filter(char::is_ascii_digit).collect::<String>()),
+        None => text.clone(),
+    }
+}
+
+/// `offer|as_list` is a list of that one offer, which a list of one in XML is not by itself; of nothing it is empty.
+fn as_list(value: &Value) -> Value {
+    match value.kind() {
+        ValueKind::Seq | ValueKind::Iterable => value.clone(),
+        ValueKind::Undefined | ValueKind::None => Value::from(Vec::<Value>::new()),
+        _ => Value::from(vec![value.clone()]),
+    }
+}
+
+/// `"Q/7 7"|urlencode` is `Q%2F7%207`: one part of a path or query, whatever is in it.
+fn urlencode(value: &Value) -> Result<String, Error> {
+    minijinja::filters::urlencode(value).map(|text| match &*text {
+        // A way up, and no name.
+        "." | ".." => text.replace('.', "%2E"),
+        _ => text.replace('/', "%2F"),
+    })
+}

@@ -69,12 +69,12 @@
 //! # Modules
 //!
 //! ```text
-//! main → cli → daemon ─┬→ http ──┬→ reports, hindsight ──┬→ matching ─┬→ records ─┬→ rate_table → partners ─┬→ declaration
+//! main → cli → daemon ─┬→ http ──┬→ conversions, hindsight ┬→ matching ─┬→ records ─┬→ rate_table → partners ─┬→ declaration
 //!                      │         ├→ analytics, reference │            └→ wire     └→ store ─────────────────┴→ model
 //!                      └→ admin ─┼→ persons, transfer ───┘
 //!                                └→ web → model
 //!      who names a room may name those below it: http and admin also matching, records and store; analytics names store, reference partners
-//!      http names analytics and reference, admin persons, cli persons, transfer and hindsight; persons and transfer also name reports
+//!      http names analytics and reference, admin persons, cli persons, transfer and hindsight; persons and transfer also name conversions
 //!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer
 //!      admin and daemon also name run_file → private_file, and reload → config, partners: how commands find a daemon, and what a reload says
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
@@ -97,7 +97,7 @@
 //! | [`rate_table`] | what becomes of a lead's asks, as one machine: standing, answers, ranking, second look; no actor, clock or store |
 //! | [`matching`] | what is live: seating, actors, budgets, recovery |
 //! | [`records`] | what is written of leads and rate tables, and how it is read again |
-//! | [`reports`] | clicks, and what partners report |
+//! | [`conversions`] | clicks, and what partners report |
 //! | [`persons`] | what is done for a person: a dossier of what is held, erasure |
 //! | [`transfer`] | a whole store as lines of JSON, out and in |
 //! | [`prefills`] | data of leads that are given in one place and taken up in another, for some minutes |
@@ -182,6 +182,7 @@ pub mod analytics;
 mod bootstrap;
 pub mod cli;
 pub mod config;
+pub mod conversions;
 pub mod daemon;
 pub mod declaration;
 pub mod handbook;
@@ -208,7 +209,6 @@ pub mod rate_table;
 pub mod records;
 pub mod reference;
 pub mod reload;
-pub mod reports;
 pub mod run_file;
 pub mod sandbox;
 pub mod shares;

@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::App;
 use super::audit::audit;
 use super::command::order;
+use crate::conversions::partner_events::{Recorded, ReportRefused, report_all};
 use crate::matching::Engine;
 use crate::model::{ApiError, PartnerReport, Unreadable};
-use crate::reports::partner_events::{Recorded, ReportRefused, report_all};
 use crate::web::{Context, Failure, Reply};
 
 /// Most reports that are sent at once.

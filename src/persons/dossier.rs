@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
+use crate::conversions::partner_events::ReportRecord;
 use crate::matching::engine::Engine;
 use crate::matching::suppressions::Digests;
 use crate::model::{
@@ -16,7 +17,6 @@ use crate::rate_table::table::Table;
 use crate::records::offer_ids::place;
 use crate::records::shown_transcript::AskTranscript;
 use crate::records::{Unavailable, history, reading, transcripts};
-use crate::reports::partner_events::ReportRecord;
 use crate::store::entities::{Happening, LeadRecord, Payout, Tag};
 use crate::store::{Tree, codec};
 

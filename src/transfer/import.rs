@@ -9,11 +9,11 @@ use uuid::Uuid;
 
 use super::VERSION;
 use super::line::{End, Heading, Line, unhex};
+use crate::conversions::partner_events;
+use crate::conversions::partner_events::ReportRecord;
 use crate::rate_table::record::TableHead;
 use crate::rate_table::transcript::Transcript;
 use crate::records::identity::identity_of;
-use crate::reports::partner_events;
-use crate::reports::partner_events::ReportRecord;
 use crate::store::entities::{CompanyRecord, LeadRecord, Tag};
 use crate::store::{Commit, Seal, Store, TREES, Tree, codec};
 

@@ -12,6 +12,7 @@ use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
 use super::view::{Page, View, see};
 use super::visit::Visit;
 use super::{history, latency};
+use crate::conversions::preview_click;
 use crate::matching::ask_statistics::{AskTally, Summary, TROUBLES_KEPT, Trouble};
 use crate::matching::late_asks::LateAsk;
 use crate::matching::pausing::Pausable;
@@ -19,7 +20,6 @@ use crate::matching::preview_ids::PREVIEWED;
 use crate::matching::undeclared_words::UndeclaredWord;
 use crate::model::{ProductType, RejectReason};
 use crate::partners::Seat;
-use crate::reports::preview_click;
 use crate::store::pauses::Pauses;
 use crate::web::{Failure, Reply};
 

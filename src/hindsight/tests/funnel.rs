@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Datelike, NaiveDate};
 
 use super::*;
+use crate::conversions::click::{Click, click};
+use crate::conversions::partner_events::report;
 use crate::hindsight::funnel::{Fold, Grain, Scope, Span, Step, Tally, behind, series, total};
 use crate::model::{EventType, PartnerEvent, PartnerEventType, PartnerReport, ProductType, Reference};
 use crate::rate_table::record::TableHead;
 use crate::records::reading;
-use crate::reports::click::{Click, click};
-use crate::reports::partner_events::report;
 use crate::store::entities::{Happening, LeadRecord, PayoutRecord};
 use crate::store::{CommitError, FeedKey, codec};
 

@@ -5,11 +5,11 @@ use hyper::{HeaderMap, StatusCode};
 use uuid::Uuid;
 
 use super::offer_pages;
+use crate::conversions::click::{Click, Unrecorded, click};
+use crate::conversions::preview_click::preview_click;
 use crate::http::App;
 use crate::matching::preview_end::{self, UNTIL};
 use crate::records::Unavailable;
-use crate::reports::click::{Click, Unrecorded, click};
-use crate::reports::preview_click::preview_click;
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a person may try again when the store cannot be read or written.

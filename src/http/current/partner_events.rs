@@ -3,10 +3,10 @@
 use hyper::StatusCode;
 
 use super::bodies;
+use crate::conversions::partner_events;
+use crate::conversions::partner_events::{Recorded, ReportRefused};
 use crate::http::App;
 use crate::model::{PartnerReport, Unreadable};
-use crate::reports::partner_events;
-use crate::reports::partner_events::{Recorded, ReportRefused};
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a partner may try again when the store cannot be read or written.

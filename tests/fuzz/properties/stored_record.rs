@@ -3,13 +3,13 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use offerd::conversions::partner_events::ReportRecord;
 use offerd::model::{LeadAction, ProductType};
 use offerd::partners::{Fingerprint, SeatTemplate};
 use offerd::rate_table::asks::Asks;
 use offerd::rate_table::record::{Answer, TableHead};
 use offerd::rate_table::table::Table;
 use offerd::records::postings::Posting;
-use offerd::reports::partner_events::ReportRecord;
 use offerd::store::codec;
 use offerd::store::entities::{CompanyRecord, Happening, LeadRecord, Payout, Tag, TokenRecord};
 use serde::Serialize;

@@ -26,12 +26,12 @@ use self::cards::{Ends, day};
 use self::templates::{Message, Page};
 use super::ui_events::{record_display, transparent_pixel};
 use super::waiting::{EVENT_STREAM, Followed, STILL_PENDING, follow, last_seen};
+use crate::conversions::click;
 use crate::http::App;
 use crate::matching::showing;
 use crate::model::Viewer;
 use crate::records::reading;
 use crate::records::shown::Shown;
-use crate::reports::click;
 use crate::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
 use crate::web::{Context, Failure, Params, Reply};
 

@@ -59,6 +59,7 @@ mod partners_try;
 mod planted;
 mod plausibility;
 mod polling_cost;
+mod postbacks;
 mod power;
 mod prefills;
 mod promises;

@@ -62,6 +62,16 @@ impl SuppressionKind {
     /// The digests by which a list may name whom a lead is about: the applicant and, of persons, the co-applicant. Of a phone
     /// number those with the code of the country too, since others hash it so.
     pub fn of_lead(self, lead: &Lead) -> Vec<SuppressionDigest> {
+        let with_country =
+            |number: &String| ["", "1", "+1"].map(|country| digest(&format!("{country}{number}")));
+        match self {
+            Self::Phone => phones(lead).iter().flat_map(with_country).collect(),
+            Self::Email | Self::Person => self.normal_of_lead(lead),
+        }
+    }
+
+    /// Those of the normal form alone, as [lines in plain](Self::of_line) have them.
+    pub fn normal_of_lead(self, lead: &Lead) -> Vec<SuppressionDigest> {
         let normal = match self {
             Self::Email => emails(lead),
             Self::Phone => phones(lead),
@@ -79,7 +89,7 @@ fn emails(lead: &Lead) -> Vec<String> {
 fn phones(lead: &Lead) -> Vec<String> {
     let person = lead.personal_information.as_ref();
     let given = person.into_iter().flat_map(|person| [&person.primary_phone, &person.work_phone]).flatten();
-    given.flat_map(|phone| ["", "1", "+1"].map(|country| format!("{country}{}", phone.as_str()))).collect()
+    given.map(|phone| phone.as_str().to_owned()).collect()
 }
 
 fn persons(lead: &Lead) -> Vec<String> {

@@ -162,15 +162,13 @@ fn reference(raw: RawReference, found: &mut Found) -> ReferenceSettings {
 }
 
 fn postbacks(raw: &RawPostbacks, found: &mut Found) -> PostbackSettings {
-    let first_backoff = duration("postbacks.first_backoff", raw.first_backoff, MILLISECOND, HOUR, found);
-    let longest_backoff = ("postbacks.longest_backoff", raw.longest_backoff);
     let kept = |key, kept, found: &mut Found| duration(key, kept, MILLISECOND, CENTURY, found);
     PostbackSettings {
         path: path("postbacks.path", &raw.path, found),
         concurrency: count("postbacks.concurrency", raw.concurrency, 1, 256, found),
         outstanding: count("postbacks.outstanding", raw.outstanding, 1, 1_000_000, found),
-        first_backoff,
-        longest_backoff: duration(longest_backoff.0, longest_backoff.1, first_backoff, DAY, found),
+        first_backoff: duration("postbacks.first_backoff", raw.first_backoff, MILLISECOND, HOUR, found),
+        longest_backoff: duration("postbacks.longest_backoff", raw.longest_backoff, MILLISECOND, DAY, found),
         dead_letters: count("postbacks.dead_letters", raw.dead_letters, 0, 1_000_000, found),
         dead_letters_kept: kept("postbacks.dead_letters_kept", raw.dead_letters_kept, found),
         vanished_kept: kept("postbacks.vanished_kept", raw.vanished_kept, found),

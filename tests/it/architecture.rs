@@ -21,7 +21,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("shares", &[]),
     ("load_shedder", &["telemetry"]),
     ("ids", &[]),
-    ("reload", &["config", "declaration", "partners"]),
+    ("reload", &["config", "declaration", "partners", "postbacks"]),
     ("store", &["model", "config", "telemetry", "planted", "ids"]),
     ("partners", &["model", "declaration", "telemetry", "planted", "ids"]),
     ("reference", &["declaration", "ids", "model", "partners"]),

@@ -10,14 +10,14 @@ use ipnet::IpNet;
 use super::colour::Colour;
 use super::raw::{
     OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawLimits, RawLog, RawMatching, RawOfferPages,
-    RawReference, RawStore, RawTls, RawTracing,
+    RawPostbacks, RawReference, RawStore, RawTls, RawTracing,
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting,
     EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings,
-    OfferPageSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings,
-    ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, TranscriptSettings,
-    WireSettings,
+    OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, RateSettings, ReferenceSettings,
+    Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings,
+    TranscriptSettings, WireSettings,
 };
 use super::web_address;
 use crate::declaration::{HumanDuration, quoted};
@@ -80,6 +80,7 @@ pub(super) fn checked(
             kept: duration("transcripts.kept", raw.transcripts.kept, MILLISECOND, CENTURY, found),
             call_bytes: count("transcripts.call_bytes", raw.transcripts.call_bytes, 1024, 1_048_576, found),
         },
+        postbacks: postbacks(&raw.postbacks, found),
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
         shutdown: ShutdownSettings {
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
@@ -157,6 +158,22 @@ fn reference(raw: RawReference, found: &mut Found) -> ReferenceSettings {
             100_000,
             found,
         ),
+    }
+}
+
+fn postbacks(raw: &RawPostbacks, found: &mut Found) -> PostbackSettings {
+    let first_backoff = duration("postbacks.first_backoff", raw.first_backoff, MILLISECOND, HOUR, found);
+    let longest_backoff = ("postbacks.longest_backoff", raw.longest_backoff);
+    let kept = |key, kept, found: &mut Found| duration(key, kept, MILLISECOND, CENTURY, found);
+    PostbackSettings {
+        path: path("postbacks.path", &raw.path, found),
+        concurrency: count("postbacks.concurrency", raw.concurrency, 1, 256, found),
+        outstanding: count("postbacks.outstanding", raw.outstanding, 1, 1_000_000, found),
+        first_backoff,
+        longest_backoff: duration(longest_backoff.0, longest_backoff.1, first_backoff, DAY, found),
+        dead_letters: count("postbacks.dead_letters", raw.dead_letters, 0, 1_000_000, found),
+        dead_letters_kept: kept("postbacks.dead_letters_kept", raw.dead_letters_kept, found),
+        vanished_kept: kept("postbacks.vanished_kept", raw.vanished_kept, found),
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Settings {
     pub approval: ApprovalSettings,
     /// `[transcripts]`
     pub transcripts: TranscriptSettings,
+    /// `[postbacks]`
+    pub postbacks: PostbackSettings,
     /// `[tokens]`
     pub tokens: TokenSettings,
     /// `[shutdown]`
@@ -371,6 +373,27 @@ pub struct TranscriptSettings {
     pub kept: Duration,
     /// Bytes of the bodies of one call.
     pub call_bytes: usize,
+}
+
+/// `[postbacks]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostbackSettings {
+    /// Where the files are.
+    pub path: PathBuf,
+    /// Calls of one subscription that are under way at a time.
+    pub concurrency: usize,
+    /// Events of one that were taken from the feed and not acknowledged.
+    pub outstanding: usize,
+    /// How long an event waits after its first failure.
+    pub first_backoff: Duration,
+    /// How long it waits at most.
+    pub longest_backoff: Duration,
+    /// Dead letters of one subscription.
+    pub dead_letters: usize,
+    /// How long they are kept.
+    pub dead_letters_kept: Duration,
+    /// How long the place of a subscription is kept whose file is gone.
+    pub vanished_kept: Duration,
 }
 
 /// `[tokens]`

@@ -37,6 +37,7 @@ mod now;
 mod nowhere;
 mod partner;
 mod partners;
+mod postbacks;
 mod rate_tables;
 pub mod secret;
 mod section;
@@ -85,6 +86,11 @@ pub(super) const ROUTES: &[Route<Handler<App>>] = &[
     get("/console/partners/{partner}/resume", "Leads back to the partner.", page!(partner::back)),
     post("/console/partners/{partner}/resume", "Ends a pause.", act!(partner::resume)),
     get("/console/funnel", "How many leads get how far.", page!(funnel::show)),
+    get("/console/postbacks", "What is pushed to companies.", page!(postbacks::show)),
+    get("/console/postbacks/{name}/test", "Leads back to postbacks.", page!(postbacks::back)),
+    post("/console/postbacks/{name}/test", "Sends a test event.", page!(postbacks::test)),
+    get("/console/postbacks/{name}/retry", "Leads back to postbacks.", page!(postbacks::back)),
+    post("/console/postbacks/{name}/retry", "Sends again what was given up.", act!(postbacks::retry)),
     get("/console/catalogue", "What is on offer.", page!(catalogue::show)),
     get("/console/catalogue/try", "Asks for a lead to try.", page!(catalogue::trial::ask)),
     post("/console/catalogue/try", "Tells what matches a lead.", page!(catalogue::trial::show)),

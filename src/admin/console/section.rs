@@ -13,6 +13,8 @@ pub(super) enum Section {
     RateTables,
     /// How many leads get how far.
     Funnel,
+    /// What is pushed to companies.
+    Postbacks,
     /// What is on offer.
     Catalogue,
     /// The daemon itself.
@@ -31,11 +33,12 @@ pub(super) struct Entry {
 
 impl Section {
     /// Every section.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Now,
         Self::Partners,
         Self::RateTables,
         Self::Funnel,
+        Self::Postbacks,
         Self::Catalogue,
         Self::System,
         Self::Handbook,
@@ -48,6 +51,7 @@ impl Section {
             Self::Partners => "Partners",
             Self::RateTables => "Rate tables",
             Self::Funnel => "Funnel",
+            Self::Postbacks => "Postbacks",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
             Self::Handbook => "Handbook",
@@ -61,6 +65,7 @@ impl Section {
             Self::Partners => "/console/partners",
             Self::RateTables => "/console/rateTables",
             Self::Funnel => "/console/funnel",
+            Self::Postbacks => "/console/postbacks",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",
             Self::Handbook => "/console/handbook",

@@ -98,8 +98,7 @@ impl Started {
             password,
             elsewhere: elsewhere(),
         });
-        let sign_in =
-            shown_secret.map(|secret| SignIn { secret, link: admin_app.console_link("the first start") });
+        let sign_in = shown_secret.map(|secret| SignIn { secret, link: admin_app.first_link() });
         let admin = admin::start(admin, admin_app);
 
         let reception = http::Reception::new(&settings.api);

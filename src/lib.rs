@@ -74,7 +74,7 @@
 //!                      └→ admin ─┼→ persons, transfer ───┘
 //!                                └→ web → model
 //!      who names a room may name those below it: http and admin also matching, records and store; analytics names store, reference partners
-//!      http names analytics and reference, admin persons, cli persons, transfer and hindsight; persons and transfer also name conversions
+//!      http names analytics and reference, admin and daemon persons, cli persons, transfer and hindsight; persons and transfer also name conversions
 //!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer
 //!      admin and daemon also name run_file → private_file, and reload → config, partners: how commands find a daemon, and what a reload says
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
@@ -98,7 +98,7 @@
 //! | [`matching`] | what is live: seating, actors, budgets, recovery |
 //! | [`records`] | what is written of leads and rate tables, and how it is read again |
 //! | [`conversions`] | clicks, and what partners report |
-//! | [`persons`] | what is done for a person: a dossier of what is held, erasure |
+//! | [`persons`] | what is done for a person: by which contacts their leads are found, a dossier of what is held, erasure |
 //! | [`transfer`] | a whole store as lines of JSON, out and in |
 //! | [`prefills`] | data of leads that are given in one place and taken up in another, for some minutes |
 //! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |

@@ -7,7 +7,7 @@
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET /console` and what is below it is for people with a browser, who sign in
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
-//!   `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
+//!   `POST /persons/find`, `/persons/export` and `/persons/erase`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
 //!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `POST /replay`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
 //!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
 
@@ -25,6 +25,7 @@ mod partners;
 pub mod password;
 mod password_hash;
 mod pausing;
+pub mod persons;
 mod reload;
 pub mod replay;
 mod stopped;
@@ -229,6 +230,14 @@ const ROUTES: &[Row] = &[
     ),
     command(Method::GET, "/leads/{uuid}", "Tells all that is held on a person.", handler!(leads::export)),
     command(Method::DELETE, "/leads/{uuid}", "Erases a person.", handler!(leads::erase)),
+    command(Method::POST, "/persons/find", "Finds the leads of a person.", handler!(persons::find)),
+    command(
+        Method::POST,
+        "/persons/export",
+        "Tells all that is held on a person.",
+        handler!(persons::export),
+    ),
+    command(Method::POST, "/persons/erase", "Erases all leads of a person.", handler!(persons::erase)),
     command(
         Method::GET,
         "/masterKey",

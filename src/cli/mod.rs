@@ -17,6 +17,7 @@ mod operator;
 mod packaged;
 mod page;
 mod partners;
+mod person;
 mod progress;
 mod reload;
 mod replay;
@@ -132,6 +133,9 @@ Examples:
   offerd partners timing --since 7d
   offerd partners pause tidelark_savings")]
     Partners(partners::Command),
+    /// Do what a person asks for, by their email address or phone number: find, export or erase all of their leads
+    #[command(subcommand)]
+    Person(person::Command),
     /// Keep lists of whom partners are not to be asked about, of a running daemon or of a stopped one's store
     #[command(subcommand)]
     #[command(after_help = "\
@@ -188,6 +192,7 @@ pub fn run() -> ExitCode {
         Command::Key(command) => block_on(key::run(config, command)),
         Command::Events(command) => block_on(events::run(config, command)),
         Command::Partners(command) => block_on(partners::run(config, command)),
+        Command::Person(command) => block_on(person::run(config, command)),
         Command::Suppressions(command) => block_on(suppressions::run(config, command)),
         Command::Reload(arguments) => block_on(reload::run(config, &arguments)),
         Command::Explain(arguments) => block_on(explain::run(config, &arguments)),

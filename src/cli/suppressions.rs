@@ -242,7 +242,8 @@ fn bar(bytes: Option<u64>) -> ProgressBar {
     }
 }
 
-fn hex(digest: &SuppressionDigest) -> String {
+/// A digest as 64 hexadecimal digits.
+pub fn hex(digest: &SuppressionDigest) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

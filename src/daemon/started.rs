@@ -28,6 +28,7 @@ use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Engine, Matchmaker, recovery, shown_posts};
 use crate::model::BaseUrl;
 use crate::partners::Book;
+use crate::persons::index;
 use crate::records::Records;
 use crate::reload::{Requests, channel as reload_requests};
 use crate::run_file::{RunFile, Written};
@@ -234,7 +235,7 @@ fn elsewhere() -> Arc<Elsewhere> {
 
 /// What runs beside, from the start to the drain.
 fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<JoinHandle<()>> {
-    let (recovering, gate) = (matchmaker.clone(), Arc::clone(&app.gate));
+    let (recovering, gate, queue) = (matchmaker.clone(), Arc::clone(&app.gate), Arc::clone(&app.gate));
     let (prefills, engine) = (Arc::clone(&app.prefills), Arc::clone(matchmaker.engine()));
     vec![
         tokio::spawn(async move { engine.statistics.failures.keep().await }),
@@ -243,6 +244,7 @@ fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<J
         tokio::spawn(retention::retain(Arc::clone(matchmaker.engine()), settings.store.clone())),
         tokio::spawn(async move { prefills.sweep().await }),
         tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
+        tokio::spawn(index::keep(Arc::clone(matchmaker.engine()), move || queue.queueing())),
     ]
 }
 

@@ -139,7 +139,7 @@ pub use self::{
     manifest::FORMAT,
     options::StoreOptions,
     records::Scan,
-    registry::{entities, partner_keys, pauses, suppressions, tokens, users},
+    registry::{contacts, entities, partner_keys, pauses, suppressions, tokens, users},
     retention::{Dropped, RetentionError},
     sealing::{MasterKey, MasterKeyError, SealingError},
     space::SpaceFault,

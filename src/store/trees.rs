@@ -75,6 +75,8 @@ pub enum Tree {
     Suppressions,
     /// What partners were sent and answered, where that is kept.
     Transcripts,
+    /// How far the feeds are read by who follows them.
+    Followers,
     /// Who uses the console.
     Users,
 }
@@ -126,7 +128,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 35] = [
+pub const TREES: [TreeRow; 36] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -196,6 +198,8 @@ pub const TREES: [TreeRow; 35] = [
         key: "name of the list, zero byte, id of a part (16 bytes) or nothing", value: "sha-256s (32 bytes each); the list (JSON)" },
     TreeRow { tree: Tree::Transcripts, prefix: b'T', name: "transcripts", seal: Seal::Lead, kept: Kept::Base,
         key: "rate table uuid, seat (u16), when it was written in ms (i64)", value: "id of a term's key (u64), and sealed with that the calls of an ask" },
+    TreeRow { tree: Tree::Followers, prefix: b'F', name: "followers", seal: Seal::Open, kept: Kept::Base,
+        key: "name of the follower, company uuid", value: "the arrival of the first record that is not read, in us (u64)" },
     TreeRow { tree: Tree::Users, prefix: b'U', name: "users", seal: Seal::Own, kept: Kept::Base,
         key: "name in small letters", value: "role, hash of the password, whether they are kept out (JSON)" },
 ];

@@ -57,6 +57,7 @@ mod partner_events;
 mod partner_health;
 mod partners_try;
 mod people;
+mod persons;
 mod planted;
 mod plausibility;
 mod polling_cost;

@@ -55,7 +55,7 @@ destroyed
   {:>6}  reports of partners
   {:>6}  client tags
   {:>6}  displays of offers
-  {:>6}  hashes for duplicates and repeated submits
+  {:>6}  hashes by which it was found, for duplicates and repeated submits
 
 remaining, without anything that names the person
   {:>6}  rate tables: who was asked when, and the amount of the loan

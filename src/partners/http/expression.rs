@@ -280,6 +280,9 @@ fn never_right(error: &Option<Error>) -> Result<(), String> {
             Err(format!("filter `{name}` is unknown; there are {}{hint}", known.join(", ")))
         }
         ErrorKind::InvalidOperation if is_fault(detail) => Err(detail.to_owned()),
+        ErrorKind::MissingArgument | ErrorKind::TooManyArguments => {
+            Err("gives a filter or a function fewer or more arguments than it takes".to_owned())
+        }
         UnknownFunction | UnknownMethod | UnknownTest => Err(format!("names what there is not: {detail}")),
         _ => Ok(()),
     }

@@ -9,6 +9,7 @@
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
 //!   `POST /persons/find`, `/persons/export` and `/persons/erase`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
 //!   `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
+//!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`,
 //!   `POST /replay`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
 //!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
 
@@ -24,6 +25,7 @@ pub mod master_key;
 pub mod partner_events;
 mod partners;
 pub mod password;
+mod password_hash;
 mod pausing;
 pub mod persons;
 pub mod postbacks;
@@ -35,6 +37,7 @@ pub mod suppressions;
 pub mod tokens;
 pub mod transcripts;
 mod unwritten;
+pub mod users;
 
 use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
@@ -48,9 +51,10 @@ pub use health::Health;
 pub use stopped::StoppedAdmin;
 
 use self::chronicle::Chronicle;
-use self::console::Console;
+use self::console::{Console, SessionRules};
 use self::key_ring::KeyRing;
 use self::password::Password;
+use self::password_hash::PasswordHashes;
 use crate::config::Settings;
 use crate::matching::Engine;
 use crate::postbacks::Subscriptions;
@@ -95,6 +99,7 @@ pub struct App {
     health: Arc<Health>,
     metrics: metrics::Handle,
     key_ring: KeyRing,
+    password_hashes: PasswordHashes,
     store: Store,
     /// Made when it is asked for: of a stopped daemon's store not every command needs it.
     engine: LazyLock<Arc<Engine>, Box<dyn FnOnce() -> Arc<Engine> + Send>>,
@@ -132,13 +137,14 @@ impl App {
             password,
             elsewhere,
         } = parts;
-        let asks = settings.borrow().console_asks_to_sign_in();
+        let sessions = SessionRules::of(&settings.borrow(), secret, password);
         Self {
             key_ring: KeyRing::of(engine.records.store.clone()),
+            password_hashes: PasswordHashes::default(),
             store: engine.records.store.clone(),
             replays: Arc::new(Semaphore::new(1)),
             index: index_page(&run_file),
-            console: Console::new(asks, secret, password),
+            console: Console::new(sessions),
             chronicle: Chronicle::default(),
             health,
             metrics,
@@ -153,9 +159,10 @@ impl App {
         }
     }
 
-    /// A link that signs in to the console once, for somebody who is named in the audit log.
-    pub fn console_link(&self, who: &str) -> String {
-        console::sign_in::link_of(self, who.to_owned()).url
+    /// A link that signs in to the console once, for whoever makes the first start: the first administrator, who is asked for a
+    /// name and a password.
+    pub fn first_link(&self) -> String {
+        console::sign_in::first_link(self)
     }
 
     /// The settings as of now.
@@ -207,6 +214,16 @@ const ROUTES: &[Row] = &[
         "Tells it whole, and writes down why.",
         handler!(transcripts::reveal),
     ),
+    command(Method::GET, "/users", "Lists the users of the console.", handler!(users::list)),
+    command(Method::POST, "/users", "Adds a user.", handler!(users::create)),
+    command(
+        Method::POST,
+        "/users/{name}",
+        "Changes role, password or standing of a user.",
+        handler!(users::update),
+    ),
+    command(Method::DELETE, "/users/{name}", "Removes a user.", handler!(users::delete)),
+    command(Method::POST, "/users/{name}/invitation", "Makes a link for a user.", handler!(users::invite)),
     command(Method::GET, "/partners", "Tells who is asked, and how often.", handler!(partners::list)),
     command(Method::GET, "/partners/timing", "Tells how long partners took.", handler!(partners::timing)),
     command(Method::POST, "/partners/pause", "Pauses a partner.", handler!(partners::pause)),
@@ -260,7 +277,11 @@ const ROUTES: &[Row] = &[
 
 /// Every path with its method, those of the console too.
 pub fn paths() -> impl Iterator<Item = (Method, &'static str)> {
-    ROUTES.iter().chain(console::ROUTES).map(|route| (route.method.clone(), route.path))
+    routes().map(|route| (route.method.clone(), route.path))
+}
+
+fn routes() -> impl Iterator<Item = &'static Row> {
+    ROUTES.iter().chain(console::ROUTES.iter().map(|row| &row.route))
 }
 
 type Row = Route<Handler<App>>;
@@ -282,7 +303,7 @@ fn surface(app: Arc<App>) -> Surface<App> {
         meter: AnswerMeter::of("admin"),
         elsewhere: Arc::clone(&app.elsewhere),
         app,
-        router: Router::new(&[ROUTES, console::ROUTES].concat()),
+        router: Router::new(&routes().cloned().collect::<Vec<_>>()),
         gate: Arc::new(Gate::open()),
         welcome: watch::channel(Arc::new(nobody)).1,
     }

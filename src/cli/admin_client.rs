@@ -95,6 +95,11 @@ impl AdminClient {
         }
     }
 
+    /// Whether no daemon runs, and the store is ours.
+    pub fn is_stopped(&self) -> bool {
+        self.store.is_some()
+    }
+
     /// Where a path of the daemon is reached.
     pub fn url(&self, path: &str) -> String {
         self.client.url(path)

@@ -34,6 +34,7 @@ mod transcript;
 mod transfer;
 mod trouble;
 mod usage;
+mod user;
 mod values;
 
 use std::io;
@@ -96,6 +97,15 @@ Examples:
   offerd token create --company Acme --kind publishable
   offerd token list")]
     Token(token::Command),
+    /// Add, list, change and remove users of the console, of a running daemon or of a stopped one's store
+    #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd user add alice --role operator
+  offerd user list
+  offerd user role alice administrator
+  offerd user disable alice")]
+    User(user::Command),
     /// Submit leads to a running daemon; erase or export what is held on a person
     #[command(subcommand)]
     #[command(after_help = "\
@@ -186,6 +196,7 @@ pub fn run() -> ExitCode {
         Command::Doctor(arguments) => block_on(doctor::run(config, &arguments)),
         Command::Console(arguments) => block_on(console::run(config, &arguments)),
         Command::Token(command) => block_on(token::run(config, command)),
+        Command::User(command) => block_on(user::run(config, command)),
         Command::Lead(command) => block_on(lead::run(config, command)),
         Command::Key(command) => block_on(key::run(config, command)),
         Command::Events(command) => block_on(events::run(config, command)),

@@ -9,7 +9,7 @@ use ipnet::IpNet;
 
 use super::colour::Colour;
 use super::raw::{
-    OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawLimits, RawLog, RawMatching, RawOfferPages,
+    OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawConsole, RawLimits, RawLog, RawMatching, RawOfferPages,
     RawPostbacks, RawReference, RawStore, RawTls, RawTracing,
 };
 use super::settings::{
@@ -44,10 +44,7 @@ pub(super) fn checked(
             tls: tls("integrations.tls", raw.integrations.tls, found),
         },
         admin: ListenerSettings { listen: admin_listen, tls: tls("admin.tls", raw.admin.tls, found) },
-        console: ConsoleSettings {
-            sign_in: raw.console.sign_in,
-            password_file: Some(raw.console.password_file).filter(|path| !path.is_empty()).map(PathBuf::from),
-        },
+        console: console(raw.console, found),
         limits: limits(raw.limits, raw.api.max_body_bytes, found),
         api: api(raw.api, api_listen, found),
         offer_pages: offer_pages(raw.offer_pages, found),
@@ -112,6 +109,22 @@ fn listeners(raw: &Raw, found: &mut Found) -> [SocketAddr; 3] {
         }
     }
     listeners.map(|(_, listen)| listen)
+}
+
+fn console(raw: RawConsole, found: &mut Found) -> ConsoleSettings {
+    let failed = |key: &str, most, found: &mut Found| count(key, most, 1, 10_000, found);
+    ConsoleSettings {
+        sign_in: raw.sign_in,
+        password_file: Some(raw.password_file).filter(|path| !path.is_empty()).map(PathBuf::from),
+        session_life: duration("console.session_life", raw.session_life, MINUTE, 30 * DAY, found),
+        session_idle: duration("console.session_idle", raw.session_idle, MINUTE, 30 * DAY, found),
+        sign_ins_failed_per_name: failed(
+            "console.sign_ins_failed_per_name",
+            raw.sign_ins_failed_per_name,
+            found,
+        ),
+        sign_ins_failed: failed("console.sign_ins_failed", raw.sign_ins_failed, found),
+    }
 }
 
 fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {

@@ -100,6 +100,10 @@ pub(super) struct RawListener {
 pub(super) struct RawConsole {
     pub sign_in: SignIn,
     pub password_file: String,
+    pub session_life: HumanDuration,
+    pub session_idle: HumanDuration,
+    pub sign_ins_failed_per_name: i64,
+    pub sign_ins_failed: i64,
 }
 
 #[derive(Debug, Deserialize)]

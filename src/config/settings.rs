@@ -163,6 +163,14 @@ pub struct ConsoleSettings {
     pub sign_in: SignIn,
     /// File with a password to sign in with, if one is named.
     pub password_file: Option<PathBuf>,
+    /// How long a session lasts at most.
+    pub session_life: Duration,
+    /// How long one lasts in which nothing is done.
+    pub session_idle: Duration,
+    /// How many attempts to sign in with one name may fail within a minute.
+    pub sign_ins_failed_per_name: usize,
+    /// How many may in all.
+    pub sign_ins_failed: usize,
 }
 
 /// Who has to sign in to the console.

@@ -261,7 +261,7 @@ fn admin_app(
     let password = Password::find(settings.console.password_file.as_deref())?;
     let (secret, shown_secret) = console_secret(settings, password.is_some())?;
     let app = admin::App::new(parts(secret, password));
-    let sign_in = shown_secret.map(|secret| SignIn { secret, link: app.console_link("the first start") });
+    let sign_in = shown_secret.map(|secret| SignIn { secret, link: app.first_link() });
     Ok((app, sign_in))
 }
 

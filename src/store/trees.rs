@@ -79,6 +79,8 @@ pub enum Tree {
     Followers,
     /// How far the feeds are pushed to companies, and what of them is not acknowledged.
     Postbacks,
+    /// Who uses the console.
+    Users,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -128,7 +130,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 36] = [
+pub const TREES: [TreeRow; 37] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -203,6 +205,8 @@ pub const TREES: [TreeRow; 36] = [
     TreeRow { tree: Tree::Postbacks, prefix: b'W', name: "postbacks", seal: Seal::Open, kept: Kept::Base,
         key: "name of the subscription, zero byte, company uuid, what it is (a byte), arrival in µs (u64), sequence (u32) and which event (u16), or nothing",
         value: "how far the feed is taken in; how calls ended last; of an event that is not acknowledged the lead's uuid, its type, attempts and times" },
+    TreeRow { tree: Tree::Users, prefix: b'U', name: "users", seal: Seal::Own, kept: Kept::Base,
+        key: "name in small letters", value: "role, hash of the password, whether they are kept out (JSON)" },
 ];
 
 impl Tree {
@@ -274,7 +278,7 @@ mod tests {
         assert_eq!(sealed(Seal::Lead), by_lead);
         assert_eq!(
             sealed(Seal::Own),
-            [Tree::PartnerKeys, Tree::Sessions, Tree::LoanReports, Tree::Suppressions]
+            [Tree::PartnerKeys, Tree::Sessions, Tree::LoanReports, Tree::Suppressions, Tree::Users]
         );
         assert_eq!(sealed(Seal::Passing), [Tree::Prefills]);
     }

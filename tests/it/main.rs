@@ -56,6 +56,7 @@ mod own_offers;
 mod partner_events;
 mod partner_health;
 mod partners_try;
+mod people;
 mod persons;
 mod planted;
 mod plausibility;

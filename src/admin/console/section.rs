@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use super::role_for;
+use crate::store::users::Role;
+
 /// A section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
@@ -72,13 +75,14 @@ impl Section {
         }
     }
 
-    /// The navigation, seen from a section or from none.
-    pub(super) fn entries(current: Option<Self>) -> Vec<Entry> {
+    /// The navigation, seen from a section or from none: of those that a role may see.
+    pub(super) fn entries(current: Option<Self>, role: Role) -> Vec<Entry> {
+        let is_seen = |section: &Self| role_for(section.path()).is_none_or(|least| least <= role);
         let entry = |section: Self| Entry {
             title: section.title(),
             path: section.path(),
             current: Some(section) == current,
         };
-        Self::ALL.into_iter().map(entry).collect()
+        Self::ALL.into_iter().filter(is_seen).map(entry).collect()
     }
 }

@@ -20,6 +20,8 @@ pub(super) enum Section {
     Catalogue,
     /// The daemon itself.
     System,
+    /// Who did what.
+    Audit,
     /// How to do all this.
     Handbook,
 }
@@ -34,13 +36,14 @@ pub(super) struct Entry {
 
 impl Section {
     /// Every section.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Now,
         Self::Partners,
         Self::RateTables,
         Self::Funnel,
         Self::Catalogue,
         Self::System,
+        Self::Audit,
         Self::Handbook,
     ];
 
@@ -53,6 +56,7 @@ impl Section {
             Self::Funnel => "Funnel",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
+            Self::Audit => "Audit",
             Self::Handbook => "Handbook",
         }
     }
@@ -66,6 +70,7 @@ impl Section {
             Self::Funnel => "/console/funnel",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",
+            Self::Audit => "/console/audit",
             Self::Handbook => "/console/handbook",
         }
     }

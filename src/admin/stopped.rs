@@ -19,6 +19,7 @@ use crate::model::BaseUrl;
 use crate::partners::Book;
 use crate::records::Records;
 use crate::reload;
+use crate::reports::Reports;
 use crate::run_file::RunFile;
 use crate::store::Store;
 use crate::telemetry::metrics;
@@ -62,13 +63,18 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
     };
     let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_default());
     let (clients, rules) = (PartnerClients::new(settings.wire), Rules::from(&settings));
-    let of_engine = store.clone();
+    let (of_engine, of_reports) = (store.clone(), store.clone());
+    let rules_of_reports = settings.reports.clone();
     App {
         health: Arc::new(Health::new(store.clone())),
         metrics: metrics::unrecorded(),
         key_ring: KeyRing::of(store.clone()),
         engine: LazyLock::new(Box::new(move || {
             Arc::new(Engine::new(Records::of(of_engine), book, clients, rules, base_url))
+        })),
+        reports: LazyLock::new(Box::new(move || {
+            let reports = Reports::of(Records::of(of_reports), rules_of_reports);
+            reports.inspect_err(|error| tracing::error!(%error, "no reports can be made")).ok()
         })),
         store,
         // Nobody takes in what has changed: whatever comes next reads the files anew.

@@ -30,6 +30,7 @@ use crate::model::BaseUrl;
 use crate::partners::Book;
 use crate::records::Records;
 use crate::reload::{Requests, channel as reload_requests};
+use crate::reports::{self, Reports};
 use crate::run_file::{RunFile, Written};
 use crate::store::Store;
 use crate::store::tokens::Tokens;
@@ -51,6 +52,7 @@ pub(super) struct Started {
     reloading: Reloading,
     reloads: Requests,
     delivery: Option<Delivery>,
+    reports: Reports,
 }
 
 /// The listeners that leads come on.
@@ -80,6 +82,7 @@ impl Started {
         note_book(&engine.book());
         recovery::recover(&matchmaker).await;
 
+        let reports = counts(&engine, &settings)?;
         let written = written(&run_file, &settings)?;
         let health = Arc::new(Health::new(store.clone()));
         let (reloader, reloads) = reload_requests();
@@ -90,6 +93,7 @@ impl Started {
             health: Arc::clone(&health),
             metrics,
             engine: Arc::clone(&engine),
+            reports: reports.clone(),
             reloader,
             run_file: run_file.clone(),
             settings: settings_in_force,
@@ -107,10 +111,8 @@ impl Started {
         let integrations_url = &run_file.integrations;
         let app = http::App::new(matchmaker.clone(), tokens.clone(), &settings, integrations_url, looked_up);
         let app = Arc::new(app.beside(elsewhere()));
-        let aside = aside(&settings, &matchmaker, &app);
-        let spread = threads.for_connections();
-        let [api, integrations] = [api, integrations].map(|listener| listener.on(spread.clone()));
-        let public = Public::serve(api, integrations, app, &reception);
+        let aside = aside(&settings, &matchmaker, &app, &reports);
+        let public = Public::serve([api, integrations], &threads, app, &reception);
         welcome(&settings, &tokens, &run_file, sign_in).await?;
 
         tell_ready(&health, &store, &run_file);
@@ -127,6 +129,7 @@ impl Started {
             reloading,
             reloads,
             delivery,
+            reports,
         })
     }
 
@@ -188,6 +191,9 @@ impl Started {
         self.matchmaker.engine().statistics.failures.flush();
         self.admin.stop();
         guard.at(Stage::Closing);
+        if let Err(failure) = self.reports.write().await {
+            warn!(%failure, "what was counted for reports since it was written is counted again at the next start");
+        }
         let closed = self.store.close().map_err(|error| error.to_string());
         self.threads.end();
         info!("stopped");
@@ -200,11 +206,13 @@ impl Started {
 
 impl Public {
     fn serve(
-        api: Listener,
-        integrations: Listener,
+        listeners: [Listener; 2],
+        threads: &EngineThreads,
         app: Arc<http::App>,
         reception: &http::Reception,
     ) -> Self {
+        let spread = threads.for_connections();
+        let [api, integrations] = listeners.map(|listener| listener.on(spread.clone()));
         let (stop, stopping) = watch::channel(false);
         let serving = [
             tokio::spawn(http::serve_api(api, Arc::clone(&app), reception, stopped(stopping.clone()))),
@@ -233,9 +241,20 @@ fn elsewhere() -> Arc<Elsewhere> {
     Arc::new(Elsewhere::new(listeners))
 }
 
+/// What is counted for reports.
+fn counts(engine: &Engine, settings: &Settings) -> Result<Reports, Fatal> {
+    Reports::of(engine.records.clone(), settings.reports.clone()).map_err(|error| error.to_string())
+}
+
 /// What runs beside, from the start to the drain.
-fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<JoinHandle<()>> {
-    let (recovering, gate) = (matchmaker.clone(), Arc::clone(&app.gate));
+fn aside(
+    settings: &Settings,
+    matchmaker: &Matchmaker,
+    app: &http::App,
+    reports: &Reports,
+) -> Vec<JoinHandle<()>> {
+    let (recovering, gate, gate_of_reports) =
+        (matchmaker.clone(), Arc::clone(&app.gate), Arc::clone(&app.gate));
     let (prefills, engine) = (Arc::clone(&app.prefills), Arc::clone(matchmaker.engine()));
     vec![
         tokio::spawn(async move { engine.statistics.failures.keep().await }),
@@ -244,6 +263,7 @@ fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<J
         tokio::spawn(retention::retain(Arc::clone(matchmaker.engine()), settings.store.clone())),
         tokio::spawn(async move { prefills.sweep().await }),
         tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
+        tokio::spawn(reports::keep(reports.clone(), move || gate_of_reports.queueing())),
     ]
 }
 

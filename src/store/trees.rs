@@ -75,6 +75,8 @@ pub enum Tree {
     Suppressions,
     /// What partners were sent and answered, where that is kept.
     Transcripts,
+    /// What is counted for reports, and how far.
+    Reports,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -124,7 +126,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 34] = [
+pub const TREES: [TreeRow; 35] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -194,6 +196,9 @@ pub const TREES: [TreeRow; 34] = [
         key: "name of the list, zero byte, id of a part (16 bytes) or nothing", value: "sha-256s (32 bytes each); the list (JSON)" },
     TreeRow { tree: Tree::Transcripts, prefix: b'T', name: "transcripts", seal: Seal::Lead, kept: Kept::Base,
         key: "rate table uuid, seat (u16), when it was written in ms (i64)", value: "id of a term's key (u64), and sealed with that the calls of an ask" },
+    TreeRow { tree: Tree::Reports, prefix: b'R', name: "reports", seal: Seal::Own, kept: Kept::Base,
+        key: "what it is, time zone, zero byte, which count of it (u32); of names: company uuid, dimension, number of the first (u32); of blocks: company uuid, test, grain, dimensions, day (u32), part (u32)",
+        value: "how far is counted; names; blocks of cells" },
 ];
 
 impl Tree {
@@ -265,7 +270,7 @@ mod tests {
         assert_eq!(sealed(Seal::Lead), by_lead);
         assert_eq!(
             sealed(Seal::Own),
-            [Tree::PartnerKeys, Tree::Sessions, Tree::LoanReports, Tree::Suppressions]
+            [Tree::PartnerKeys, Tree::Sessions, Tree::LoanReports, Tree::Suppressions, Tree::Reports]
         );
         assert_eq!(sealed(Seal::Passing), [Tree::Prefills]);
     }

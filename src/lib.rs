@@ -52,8 +52,10 @@
 //! | journal | where a group is durable first, until the files of the volumes are synced |
 //! | lead | a person and what they look for, as a client submits it |
 //! | offer page | what shows a person the offers of one rate table, by an address that is the whole right to see them |
+//! | outbox | what is outstanding of a subscription to events, and which of it is due |
 //! | outcome | what became of a seat at a table: offers, no offers, a failure, or no answer in time; also of one that was not asked after all |
 //! | permit | the right of new work to be in flight |
+//! | postback | an event of a lead that is pushed to its company, by a file that is a subscription |
 //! | quote | the part of an offer that depends on the lead |
 //! | rate table | the offers for one lead, complete when no ask is pending |
 //! | reason | why a seat has, or has not, offers at a rate table |
@@ -76,7 +78,7 @@
 //!                      └→ admin ─┼→ persons, transfer ───┘
 //!                                └→ web → model
 //!      who names a room may name those below it: http and admin also matching, records and store; analytics names store, reference partners
-//!      http names analytics and reference, admin persons, cli persons, transfer and hindsight; persons and transfer also name conversions
+//!      http names analytics and reference, admin and daemon persons, cli persons, transfer and hindsight; persons and transfer also name conversions
 //!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer
 //!      admin and daemon also name run_file → private_file, and reload → config, partners: how commands find a daemon, and what a reload says
 //!      reports: for admin, daemon and cli, names config, records and what is below it
@@ -85,6 +87,7 @@
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret
+//!      postbacks: for daemon, admin and cli, names analytics, records, wire, store and what these name; partners for what a name may be
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
 //!      sandbox: for cli only, names partners, for the shape of a case, and declaration; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
 //!      bootstrap: for daemon, names store and run_file: the first start; planted: a leaf, the bugs that tests plant
@@ -101,13 +104,14 @@
 //! | [`matching`] | what is live: seating, actors, budgets, recovery |
 //! | [`records`] | what is written of leads and rate tables, and how it is read again |
 //! | [`conversions`] | clicks, and what partners report |
-//! | [`persons`] | what is done for a person: a dossier of what is held, erasure |
+//! | [`persons`] | what is done for a person: by which contacts their leads are found, a dossier of what is held, erasure |
 //! | [`transfer`] | a whole store as lines of JSON, out and in |
 //! | [`prefills`] | data of leads that are given in one place and taken up in another, for some minutes |
 //! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |
 //! | [`reports`] | what became of leads by day, company, product, partner, tag, rating and state: counted as records arrive, summed up when it is asked for |
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions; what stands in the place of sample partners |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
+//! | [`postbacks`] | pushing events of leads to their companies, in order and until they are acknowledged |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics and what commands ask for, on a thread of its own, or over a stopped daemon's store in the process of the command; [`admin::console`] what an operator looks at in a browser |
@@ -207,6 +211,7 @@ pub mod planted;
 #[cfg(test)]
 #[path = "../tests/it/kit/planted_runs.rs"]
 mod planted_runs;
+pub mod postbacks;
 pub mod prefills;
 pub mod private_file;
 pub mod rate_table;

@@ -3,6 +3,10 @@
 
 use hyper::HeaderMap;
 
+use super::App;
+use crate::store::users::Role;
+use crate::web::Context;
+
 /// Where the command line says who runs it. Whoever has the admin key is believed: the key stands in a file that only the
 /// daemon's own user may read.
 pub const OPERATOR: &str = "offerd-operator";
@@ -16,6 +20,24 @@ pub fn operator(headers: &HeaderMap) -> String {
     let name: String = name.chars().filter(is_of_a_name).take(NAME_CHARS).collect();
     let name = name.trim().to_owned();
     if name.is_empty() { "admin key".to_owned() } else { name }
+}
+
+/// Somebody who acts, as the audit names them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Actor {
+    /// Who: `user alice`, or by what right.
+    pub(super) who: String,
+    /// In which role; nothing of who has the machine itself.
+    pub(super) role: Option<Role>,
+    /// Where from: `command`, or the console and an address.
+    pub(super) from: String,
+}
+
+impl Actor {
+    /// Who gives a command.
+    pub(super) fn of_command(context: &Context<App>) -> Self {
+        Self { who: operator(&context.request.headers), role: None, from: "command".to_owned() }
+    }
 }
 
 /// What `root (uid 0)` and `alice@example.com (uid 1000)` are made of: nothing that ends a field of the log, or begins one.

@@ -19,7 +19,7 @@ pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
     let engine = Arc::clone(&context.app.engine);
     let runtime = Handle::current();
     let erasure = found(lead, move || runtime.block_on(erasure::erase(&engine, lead))).await?;
-    audit!(context, "lead.erase", %lead, "personal data of a lead");
+    audit!(context, "lead.erase", %lead, "personal data of a lead erased");
     Reply::json(&erasure)
 }
 
@@ -27,7 +27,7 @@ pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
     let engine = Arc::clone(&context.app.engine);
     let dossier = found(lead, move || dossier::dossier(&engine, lead)).await?;
-    audit!(context, "lead.export", %lead, "personal data of a lead");
+    audit!(context, "lead.export", %lead, "personal data of a lead exported");
     Reply::json(&dossier)
 }
 

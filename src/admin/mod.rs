@@ -7,7 +7,9 @@
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET /console` and what is below it is for people with a browser, who sign in
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
-//!   `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
+//!   `POST /persons/find`, `/persons/export` and `/persons/erase`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
+//!   `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
+//!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`,
 //!   `POST /replay`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
 //!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
 
@@ -23,7 +25,10 @@ pub mod master_key;
 pub mod partner_events;
 mod partners;
 pub mod password;
+mod password_hash;
 mod pausing;
+pub mod persons;
+pub mod postbacks;
 mod reload;
 pub mod replay;
 pub mod reports;
@@ -33,6 +38,7 @@ pub mod suppressions;
 pub mod tokens;
 pub mod transcripts;
 mod unwritten;
+pub mod users;
 
 use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
@@ -46,11 +52,13 @@ pub use health::Health;
 pub use stopped::StoppedAdmin;
 
 use self::chronicle::Chronicle;
-use self::console::Console;
+use self::console::{Console, SessionRules};
 use self::key_ring::KeyRing;
 use self::password::Password;
+use self::password_hash::PasswordHashes;
 use crate::config::Settings;
 use crate::matching::Engine;
+use crate::postbacks::Subscriptions;
 use crate::reload::Reloader;
 use crate::reports::Reports;
 use crate::run_file::RunFile;
@@ -78,6 +86,8 @@ pub struct Parts {
     pub run_file: RunFile,
     /// The settings in force, whatever is reloaded.
     pub settings: watch::Receiver<Arc<Settings>>,
+    /// Which events are pushed to whom, whatever is reloaded.
+    pub subscriptions: watch::Receiver<Arc<Subscriptions>>,
     /// The last lines of the log.
     pub tail: Tail,
     /// What was made to sign in to the console with, if it was.
@@ -93,6 +103,7 @@ pub struct App {
     health: Arc<Health>,
     metrics: metrics::Handle,
     key_ring: KeyRing,
+    password_hashes: PasswordHashes,
     store: Store,
     /// Made when it is asked for: of a stopped daemon's store not every command needs it.
     engine: LazyLock<Arc<Engine>, Box<dyn FnOnce() -> Arc<Engine> + Send>>,
@@ -106,6 +117,7 @@ pub struct App {
     index: String,
     /// The settings in force, whatever is reloaded.
     settings: watch::Receiver<Arc<Settings>>,
+    subscriptions: watch::Receiver<Arc<Subscriptions>>,
     tail: Tail,
     chronicle: Chronicle,
     console: Console,
@@ -126,18 +138,20 @@ impl App {
             reloader,
             run_file,
             settings,
+            subscriptions,
             tail,
             secret,
             password,
             elsewhere,
         } = parts;
-        let asks = settings.borrow().console_asks_to_sign_in();
+        let sessions = SessionRules::of(&settings.borrow(), secret, password);
         Self {
             key_ring: KeyRing::of(engine.records.store.clone()),
+            password_hashes: PasswordHashes::default(),
             store: engine.records.store.clone(),
             replays: Arc::new(Semaphore::new(1)),
             index: index_page(&run_file),
-            console: Console::new(asks, secret, password),
+            console: Console::new(sessions),
             chronicle: Chronicle::default(),
             health,
             metrics,
@@ -146,20 +160,27 @@ impl App {
             reloader,
             run_file,
             settings,
+            subscriptions,
             tail,
             rests: true,
             elsewhere,
         }
     }
 
-    /// A link that signs in to the console once, for somebody who is named in the audit log.
-    pub fn console_link(&self, who: &str) -> String {
-        console::sign_in::link_of(self, who.to_owned()).url
+    /// A link that signs in to the console once, for whoever makes the first start: the first administrator, who is asked for a
+    /// name and a password.
+    pub fn first_link(&self) -> String {
+        console::sign_in::first_link(self)
     }
 
     /// The settings as of now.
     fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.borrow())
+    }
+
+    /// The subscriptions as of now.
+    fn subscriptions(&self) -> Arc<Subscriptions> {
+        Arc::clone(&self.subscriptions.borrow())
     }
 
     /// Every metric as of now, in the Prometheus text format.
@@ -201,6 +222,16 @@ const ROUTES: &[Row] = &[
         "Tells it whole, and writes down why.",
         handler!(transcripts::reveal),
     ),
+    command(Method::GET, "/users", "Lists the users of the console.", handler!(users::list)),
+    command(Method::POST, "/users", "Adds a user.", handler!(users::create)),
+    command(
+        Method::POST,
+        "/users/{name}",
+        "Changes role, password or standing of a user.",
+        handler!(users::update),
+    ),
+    command(Method::DELETE, "/users/{name}", "Removes a user.", handler!(users::delete)),
+    command(Method::POST, "/users/{name}/invitation", "Makes a link for a user.", handler!(users::invite)),
     command(Method::GET, "/partners", "Tells who is asked, and how often.", handler!(partners::list)),
     command(Method::GET, "/partners/timing", "Tells how long partners took.", handler!(partners::timing)),
     command(Method::POST, "/partners/pause", "Pauses a partner.", handler!(partners::pause)),
@@ -219,8 +250,20 @@ const ROUTES: &[Row] = &[
         "Removes a suppression list.",
         handler!(suppressions::remove),
     ),
+    command(Method::GET, "/postbacks", "Tells how postbacks stand.", handler!(postbacks::list)),
+    command(Method::GET, "/postbacks/{name}/dead", "Lists dead letters.", handler!(postbacks::dead)),
+    command(Method::POST, "/postbacks/{name}/retry", "Sends dead letters again.", handler!(postbacks::retry)),
+    command(Method::POST, "/postbacks/{name}/test", "Sends a test event.", handler!(postbacks::test)),
     command(Method::GET, "/leads/{uuid}", "Tells all that is held on a person.", handler!(leads::export)),
     command(Method::DELETE, "/leads/{uuid}", "Erases a person.", handler!(leads::erase)),
+    command(Method::POST, "/persons/find", "Finds the leads of a person.", handler!(persons::find)),
+    command(
+        Method::POST,
+        "/persons/export",
+        "Tells all that is held on a person.",
+        handler!(persons::export),
+    ),
+    command(Method::POST, "/persons/erase", "Erases all leads of a person.", handler!(persons::erase)),
     command(
         Method::GET,
         "/masterKey",
@@ -249,7 +292,11 @@ const ROUTES: &[Row] = &[
 
 /// Every path with its method, those of the console too.
 pub fn paths() -> impl Iterator<Item = (Method, &'static str)> {
-    ROUTES.iter().chain(console::ROUTES).map(|route| (route.method.clone(), route.path))
+    routes().map(|route| (route.method.clone(), route.path))
+}
+
+fn routes() -> impl Iterator<Item = &'static Row> {
+    ROUTES.iter().chain(console::ROUTES.iter().map(|row| &row.route))
 }
 
 type Row = Route<Handler<App>>;
@@ -271,7 +318,7 @@ fn surface(app: Arc<App>) -> Surface<App> {
         meter: AnswerMeter::of("admin"),
         elsewhere: Arc::clone(&app.elsewhere),
         app,
-        router: Router::new(&[ROUTES, console::ROUTES].concat()),
+        router: Router::new(&routes().cloned().collect::<Vec<_>>()),
         gate: Arc::new(Gate::open()),
         welcome: watch::channel(Arc::new(nobody)).1,
     }

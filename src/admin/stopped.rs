@@ -9,14 +9,16 @@ use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
 use super::chronicle::Chronicle;
-use super::console::Console;
+use super::console::{Console, SessionRules};
 use super::key_ring::KeyRing;
+use super::password_hash::PasswordHashes;
 use super::{App, Health, surface};
 use crate::config::Settings;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Engine, Rules};
 use crate::model::BaseUrl;
 use crate::partners::Book;
+use crate::postbacks::Subscriptions;
 use crate::records::Records;
 use crate::reload;
 use crate::reports::Reports;
@@ -63,12 +65,17 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
     };
     let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_default());
     let (clients, rules) = (PartnerClients::new(settings.wire), Rules::from(&settings));
-    let (of_engine, of_reports) = (store.clone(), store.clone());
+    // What is wrong with the files is told by the commands that ask for them, and keeps no other from its work.
+    let none = |_| Subscriptions::none(&settings.postbacks);
+    let subscriptions = Subscriptions::load(&settings.postbacks).unwrap_or_else(none);
+    let of_reports = store.clone();
     let rules_of_reports = settings.reports.clone();
+    let (of_engine, sessions) = (store.clone(), SessionRules::of(&settings, None, None));
     App {
         health: Arc::new(Health::new(store.clone())),
         metrics: metrics::unrecorded(),
         key_ring: KeyRing::of(store.clone()),
+        password_hashes: PasswordHashes::default(),
         engine: LazyLock::new(Box::new(move || {
             Arc::new(Engine::new(Records::of(of_engine), book, clients, rules, base_url))
         })),
@@ -82,10 +89,11 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         replays: Arc::new(Semaphore::new(1)),
         run_file,
         index: String::new(),
+        subscriptions: watch::channel(Arc::new(subscriptions)).1,
         settings: watch::channel(Arc::new(settings)).1,
         tail: Tail::default(),
         chronicle: Chronicle::default(),
-        console: Console::new(true, None, None),
+        console: Console::new(sessions),
         rests: false,
         elsewhere: Arc::default(),
     }

@@ -21,9 +21,9 @@ Examples:
   offerd console --new-secret                       another secret, when the one of the first start was lost
   xdg-open \"$(offerd console)\"                     open it
 
-The console is part of the admin listener. One has to sign in: with the link that this command prints (good for one use,
-within ten minutes), with the secret that the first start has printed, or with the password of `console.password_file`. Only
-the user that the daemon runs as, and root, can make links and secrets.")]
+The console is part of the admin listener. One has to sign in: as a user with a password (`offerd user add`), with the link that
+this command prints (good for one use, within ten minutes, as an administrator), with the secret that the first start has printed,
+or with the password of `console.password_file`. Only the user that the daemon runs as, and root, can make links and secrets.")]
 pub struct Arguments {
     /// How browsers reach the admin listener, where that is not its own address
     #[arg(long, value_name = "URL", value_parser = values::address)]
@@ -73,9 +73,5 @@ async fn link(settings: &Settings, arguments: &Arguments) -> Result<ConsoleLink,
         return Err(format!("no daemon is running on the store `{store}`; start one with `offerd serve`"));
     };
     let link: ConsoleLink = daemon.ask(Method::POST, "/console/links").await?;
-    let url = match &arguments.at {
-        Some(at) => link.url.replacen(&daemon.url(""), at, 1),
-        None => link.url,
-    };
-    Ok(ConsoleLink { url, ..link })
+    Ok(link.reached_at(&daemon.url(""), arguments.at.as_deref()))
 }

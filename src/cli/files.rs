@@ -1,9 +1,13 @@
 //! Files that commands make.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{Error, ErrorKind, Result};
+use std::io::{Error, ErrorKind, Result, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use serde_json::value::RawValue;
+
+use super::page;
 
 /// A file in the making: it has its name when it is whole. Dropped before, it leaves none.
 pub struct Making {
@@ -53,6 +57,25 @@ impl Drop for Making {
         // Once it has its name there is none.
         let _ = fs::remove_file(&self.part);
     }
+}
+
+/// Prints a document, or writes it into a file that only its owner reads; `what` is in it.
+///
+/// # Errors
+/// Why the file could not be made.
+pub fn give(file: Option<&Path>, document: &RawValue, what: &str) -> std::result::Result<(), String> {
+    let Some(file) = file else {
+        page::print(document);
+        return Ok(());
+    };
+    let written = || {
+        let mut made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+        made.write_all(document.get().as_bytes())?;
+        made.write_all(b"\n")
+    };
+    written().map_err(|error| cannot_make(file, &error))?;
+    eprintln!("{what} is in {}", file.display());
+    Ok(())
 }
 
 /// Why a file could not be made, and what to do.

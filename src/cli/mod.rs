@@ -17,6 +17,8 @@ mod operator;
 mod packaged;
 mod page;
 mod partners;
+mod person;
+mod postbacks;
 mod progress;
 mod reload;
 mod replay;
@@ -33,6 +35,7 @@ mod transcript;
 mod transfer;
 mod trouble;
 mod usage;
+mod user;
 mod values;
 
 use std::io;
@@ -95,6 +98,15 @@ Examples:
   offerd token create --company Acme --kind publishable
   offerd token list")]
     Token(token::Command),
+    /// Add, list, change and remove users of the console, of a running daemon or of a stopped one's store
+    #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd user add alice --role operator
+  offerd user list
+  offerd user role alice administrator
+  offerd user disable alice")]
+    User(user::Command),
     /// Submit leads to a running daemon; erase or export what is held on a person
     #[command(subcommand)]
     #[command(after_help = "\
@@ -123,6 +135,9 @@ Examples:
   offerd partners timing --since 7d
   offerd partners pause tidelark_savings")]
     Partners(partners::Command),
+    /// Do what a person asks for, by their email address or phone number: find, export or erase all of their leads
+    #[command(subcommand)]
+    Person(person::Command),
     /// Keep lists of whom partners are not to be asked about, of a running daemon or of a stopped one's store
     #[command(subcommand)]
     #[command(after_help = "\
@@ -131,6 +146,14 @@ Examples:
   offerd suppressions list
   offerd suppressions remove do_not_contact")]
     Suppressions(suppressions::Command),
+    /// Look after what is pushed to companies, of a running daemon or of a stopped one's store
+    #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd postbacks list
+  offerd postbacks test acme_events
+  offerd postbacks retry acme_events --all")]
+    Postbacks(postbacks::Command),
     /// Have a running daemon take in its settings and partner files anew, all or nothing
     Reload(reload::Arguments),
     /// Show for a lead, partner by partner and offer by offer, what matches and what does not
@@ -176,11 +199,14 @@ pub fn run() -> ExitCode {
         Command::Doctor(arguments) => block_on(doctor::run(config, &arguments)),
         Command::Console(arguments) => block_on(console::run(config, &arguments)),
         Command::Token(command) => block_on(token::run(config, command)),
+        Command::User(command) => block_on(user::run(config, command)),
         Command::Lead(command) => block_on(lead::run(config, command)),
         Command::Key(command) => block_on(key::run(config, command)),
         Command::Events(command) => block_on(events::run(config, command)),
         Command::Partners(command) => block_on(partners::run(config, command)),
+        Command::Person(command) => block_on(person::run(config, command)),
         Command::Suppressions(command) => block_on(suppressions::run(config, command)),
+        Command::Postbacks(command) => block_on(postbacks::run(config, command)),
         Command::Reload(arguments) => block_on(reload::run(config, &arguments)),
         Command::Explain(arguments) => block_on(explain::run(config, &arguments)),
         Command::Transcript(arguments) => block_on(transcript::run(config, &arguments)),

@@ -10,14 +10,14 @@ use ipnet::IpNet;
 
 use super::colour::Colour;
 use super::raw::{
-    OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawLimits, RawLog, RawMatching, RawOfferPages,
-    RawReference, RawReports, RawStore, RawTls, RawTracing,
+    OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawConsole, RawLimits, RawLog, RawMatching, RawOfferPages,
+    RawPostbacks, RawReference, RawReports, RawStore, RawTls, RawTracing,
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting,
     EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings,
-    OfferPageSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings, ReportSettings,
-    Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings,
+    OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, RateSettings, ReferenceSettings,
+    ReportSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings,
     TranscriptSettings, WireSettings,
 };
 use super::web_address;
@@ -45,10 +45,7 @@ pub(super) fn checked(
             tls: tls("integrations.tls", raw.integrations.tls, found),
         },
         admin: ListenerSettings { listen: admin_listen, tls: tls("admin.tls", raw.admin.tls, found) },
-        console: ConsoleSettings {
-            sign_in: raw.console.sign_in,
-            password_file: Some(raw.console.password_file).filter(|path| !path.is_empty()).map(PathBuf::from),
-        },
+        console: console(raw.console, found),
         limits: limits(raw.limits, raw.api.max_body_bytes, found),
         api: api(raw.api, api_listen, found),
         offer_pages: offer_pages(raw.offer_pages, found),
@@ -82,6 +79,7 @@ pub(super) fn checked(
             kept: duration("transcripts.kept", raw.transcripts.kept, MILLISECOND, CENTURY, found),
             call_bytes: count("transcripts.call_bytes", raw.transcripts.call_bytes, 1024, 1_048_576, found),
         },
+        postbacks: postbacks(&raw.postbacks, found),
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
         shutdown: ShutdownSettings {
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
@@ -122,6 +120,22 @@ fn listeners(raw: &Raw, found: &mut Found) -> [SocketAddr; 3] {
         }
     }
     listeners.map(|(_, listen)| listen)
+}
+
+fn console(raw: RawConsole, found: &mut Found) -> ConsoleSettings {
+    let failed = |key: &str, most, found: &mut Found| count(key, most, 1, 10_000, found);
+    ConsoleSettings {
+        sign_in: raw.sign_in,
+        password_file: Some(raw.password_file).filter(|path| !path.is_empty()).map(PathBuf::from),
+        session_life: duration("console.session_life", raw.session_life, MINUTE, 30 * DAY, found),
+        session_idle: duration("console.session_idle", raw.session_idle, MINUTE, 30 * DAY, found),
+        sign_ins_failed_per_name: failed(
+            "console.sign_ins_failed_per_name",
+            raw.sign_ins_failed_per_name,
+            found,
+        ),
+        sign_ins_failed: failed("console.sign_ins_failed", raw.sign_ins_failed, found),
+    }
 }
 
 fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {
@@ -168,6 +182,22 @@ fn reference(raw: RawReference, found: &mut Found) -> ReferenceSettings {
             100_000,
             found,
         ),
+    }
+}
+
+fn postbacks(raw: &RawPostbacks, found: &mut Found) -> PostbackSettings {
+    let first_backoff = duration("postbacks.first_backoff", raw.first_backoff, MILLISECOND, HOUR, found);
+    let longest_backoff = ("postbacks.longest_backoff", raw.longest_backoff);
+    let kept = |key, kept, found: &mut Found| duration(key, kept, MILLISECOND, CENTURY, found);
+    PostbackSettings {
+        path: path("postbacks.path", &raw.path, found),
+        concurrency: count("postbacks.concurrency", raw.concurrency, 1, 256, found),
+        outstanding: count("postbacks.outstanding", raw.outstanding, 1, 1_000_000, found),
+        first_backoff,
+        longest_backoff: duration(longest_backoff.0, longest_backoff.1, first_backoff, DAY, found),
+        dead_letters: count("postbacks.dead_letters", raw.dead_letters, 0, 1_000_000, found),
+        dead_letters_kept: kept("postbacks.dead_letters_kept", raw.dead_letters_kept, found),
+        vanished_kept: kept("postbacks.vanished_kept", raw.vanished_kept, found),
     }
 }
 

@@ -19,6 +19,6 @@ pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
     ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting, IntegrationsSettings,
     LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings,
-    PrefillSettings, RateSettings, ReferenceSettings, ReportSettings, Settings, ShutdownSettings, SignIn,
-    StoreSettings, TlsSettings, TokenSettings, TranscriptSettings, WireSettings,
+    PostbackSettings, PrefillSettings, RateSettings, ReferenceSettings, ReportSettings, Settings,
+    ShutdownSettings, SignIn, StoreSettings, TlsSettings, TokenSettings, TranscriptSettings, WireSettings,
 };

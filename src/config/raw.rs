@@ -28,6 +28,7 @@ pub(super) struct Raw {
     pub reference: RawReference,
     pub approval: RawApproval,
     pub transcripts: RawTranscripts,
+    pub postbacks: RawPostbacks,
     pub tokens: RawTokens,
     pub shutdown: RawShutdown,
     pub log: RawLog,
@@ -100,6 +101,10 @@ pub(super) struct RawListener {
 pub(super) struct RawConsole {
     pub sign_in: SignIn,
     pub password_file: String,
+    pub session_life: HumanDuration,
+    pub session_idle: HumanDuration,
+    pub sign_ins_failed_per_name: i64,
+    pub sign_ins_failed: i64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -225,6 +230,19 @@ pub(super) struct RawApproval {
 pub(super) struct RawTranscripts {
     pub kept: HumanDuration,
     pub call_bytes: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPostbacks {
+    pub path: String,
+    pub concurrency: i64,
+    pub outstanding: i64,
+    pub first_backoff: HumanDuration,
+    pub longest_backoff: HumanDuration,
+    pub dead_letters: i64,
+    pub dead_letters_kept: HumanDuration,
+    pub vanished_kept: HumanDuration,
 }
 
 #[derive(Debug, Deserialize)]

@@ -55,6 +55,8 @@ pub struct Settings {
     pub approval: ApprovalSettings,
     /// `[transcripts]`
     pub transcripts: TranscriptSettings,
+    /// `[postbacks]`
+    pub postbacks: PostbackSettings,
     /// `[tokens]`
     pub tokens: TokenSettings,
     /// `[shutdown]`
@@ -164,6 +166,14 @@ pub struct ConsoleSettings {
     pub sign_in: SignIn,
     /// File with a password to sign in with, if one is named.
     pub password_file: Option<PathBuf>,
+    /// How long a session lasts at most.
+    pub session_life: Duration,
+    /// How long one lasts in which nothing is done.
+    pub session_idle: Duration,
+    /// How many attempts to sign in with one name may fail within a minute.
+    pub sign_ins_failed_per_name: usize,
+    /// How many may in all.
+    pub sign_ins_failed: usize,
 }
 
 /// Who has to sign in to the console.
@@ -395,6 +405,27 @@ pub struct TranscriptSettings {
     pub kept: Duration,
     /// Bytes of the bodies of one call.
     pub call_bytes: usize,
+}
+
+/// `[postbacks]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostbackSettings {
+    /// Where the files are.
+    pub path: PathBuf,
+    /// Calls of one subscription that are under way at a time.
+    pub concurrency: usize,
+    /// Events of one that were taken from the feed and not acknowledged.
+    pub outstanding: usize,
+    /// How long an event waits after its first failure.
+    pub first_backoff: Duration,
+    /// How long it waits at most.
+    pub longest_backoff: Duration,
+    /// Dead letters of one subscription.
+    pub dead_letters: usize,
+    /// How long they are kept.
+    pub dead_letters_kept: Duration,
+    /// How long the place of a subscription is kept whose file is gone.
+    pub vanished_kept: Duration,
 }
 
 /// `[tokens]`

@@ -256,7 +256,8 @@ impl Refused {
             if let Some((found, wanted)) =
                 text.strip_prefix(opening).and_then(|rest| rest.rsplit_once(", expected "))
             {
-                let got = if kept { String::new() } else { format!(", got {found}") };
+                let counted = if opening == "invalid length " { "an array of " } else { "" };
+                let got = if kept { String::new() } else { format!(", got {counted}{found}") };
                 return told(format!("must be {}{got}", plain(wanted)));
             }
         }

@@ -17,7 +17,7 @@ use super::sent_once::SENT_BEFORE;
 use super::transcripts::Recorder;
 use crate::model::RejectReason;
 use crate::partners::http::{Awaited, Exchange, HttpSource, Post};
-use crate::rate_table::bids::{Place, in_words};
+use crate::rate_table::bids::{Place, in_words, price};
 use crate::rate_table::call_record::Heard;
 use crate::rate_table::outcome::NoOfferReason;
 use crate::rate_table::transcript::CalledBy;
@@ -200,7 +200,7 @@ impl Calls {
         self.go_on_unless_paused()?;
         let its_bid = in_words(bid);
         if bid < floor {
-            let cause = format!("{its_bid} is below its floor of ${floor:.2}");
+            let cause = format!("{its_bid} is below its floor of {}", price(floor));
             return Err(Trouble::NotSent(NoOfferReason::BelowFloor, cause));
         }
         let Some(bidder) = self.bidder.take() else { return Ok(()) };

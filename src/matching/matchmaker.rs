@@ -34,7 +34,7 @@ use crate::rate_table::table::Table;
 use crate::records::identity::identity_of;
 use crate::records::offer_ids::table_uuid;
 use crate::records::writing::{IdentityLookBack, LeadCommit};
-use crate::records::{Unavailable, reading, writing};
+use crate::records::{Unavailable, contacts, reading, writing};
 use crate::store::entities::LeadRecord;
 use crate::store::{Commit, CommitError, Health, Tree, Turn};
 use crate::telemetry::metrics::SUBMITS_REFUSED;
@@ -165,7 +165,8 @@ impl Matchmaker {
         let _turn = turn.map_err(|failure| Refused::by(&earlier, failure))?;
         for _ in 0..Turn::TRIES {
             let Some((earlier, grown)) = self.merged(growth)? else { return Ok(None) };
-            match self.engine.commit(writing::grown_lead(&earlier, &grown)).await {
+            let commit = contacts::grown(&self.engine.records.store, (&earlier, &grown));
+            match self.engine.commit(commit).await {
                 Ok(()) => return Ok(Some(grown)),
                 Err(CommitError::Guard { .. }) => {}
                 Err(CommitError::Erased) => return Ok(None),

@@ -3,6 +3,7 @@
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use unicode_normalization::UnicodeNormalization;
 
 use super::email::Email;
 use super::lead::Lead;
@@ -19,7 +20,7 @@ pub enum SuppressionKind {
     Email,
     /// Telephone numbers, as their ten digits.
     Phone,
-    /// First name, last name and day of birth: `ada|lovelace|1815-12-10`.
+    /// First name, last name and day of birth, composed (Unicode NFC): `ada|lovelace|1815-12-10`.
     Person,
 }
 
@@ -61,6 +62,16 @@ impl SuppressionKind {
     /// The digests by which a list may name whom a lead is about: the applicant and, of persons, the co-applicant. Of a phone
     /// number those with the code of the country too, since others hash it so.
     pub fn of_lead(self, lead: &Lead) -> Vec<SuppressionDigest> {
+        let with_country =
+            |number: &String| ["", "1", "+1"].map(|country| digest(&format!("{country}{number}")));
+        match self {
+            Self::Phone => phones(lead).iter().flat_map(with_country).collect(),
+            Self::Email | Self::Person => self.normal_of_lead(lead),
+        }
+    }
+
+    /// Those of the normal form alone, as [lines in plain](Self::of_line) have them.
+    pub fn normal_of_lead(self, lead: &Lead) -> Vec<SuppressionDigest> {
         let normal = match self {
             Self::Email => emails(lead),
             Self::Phone => phones(lead),
@@ -78,7 +89,7 @@ fn emails(lead: &Lead) -> Vec<String> {
 fn phones(lead: &Lead) -> Vec<String> {
     let person = lead.personal_information.as_ref();
     let given = person.into_iter().flat_map(|person| [&person.primary_phone, &person.work_phone]).flatten();
-    given.flat_map(|phone| ["", "1", "+1"].map(|country| format!("{country}{}", phone.as_str()))).collect()
+    given.map(|phone| phone.as_str().to_owned()).collect()
 }
 
 fn persons(lead: &Lead) -> Vec<String> {
@@ -98,7 +109,10 @@ fn email(email: &Email) -> String {
 }
 
 fn person(first: &str, last: &str, born: NaiveDate) -> Option<String> {
-    let name = |name: &str| name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let name = |name: &str| {
+        let words = name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        words.nfc().collect::<String>()
+    };
     let (first, last) = (name(first), name(last));
     (!first.is_empty() && !last.is_empty()).then(|| format!("{first}|{last}|{born}"))
 }
@@ -134,6 +148,9 @@ mod tests {
             let digest = kind.of_line(line).unwrap();
             assert!(kind.of_lead(&lead()).contains(&digest), "{line}");
         }
+        let composed_or_not = ["Zo\u{eb},King,1985-02-21", "Zoe\u{308},King,1985-02-21"];
+        let [one, other] = composed_or_not.map(|line| SuppressionKind::Person.of_line(line));
+        assert_eq!(one, other);
         let other = SuppressionKind::Email.of_line("other@example.com").unwrap();
         assert!(!SuppressionKind::Email.of_lead(&lead()).contains(&other));
     }

@@ -473,7 +473,7 @@ pub struct Eligibility {
 
 /// One condition on one attribute.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as `{ in = [\"CA\"] }` or `{ min = 2000 }`")]
 pub struct Condition {
     /// The value is one of these.
     pub r#in: Option<Vec<String>>,

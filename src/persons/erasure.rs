@@ -14,6 +14,7 @@ use crate::matching::engine::Engine;
 use crate::matching::messages::Leave;
 use crate::model::{Timestamp, Viewer};
 use crate::prefills::prefills_of;
+use crate::records::contacts::contacts_of;
 use crate::records::identity::identity_of;
 use crate::records::{Unavailable, reading};
 use crate::store::entities::{Happening, LeadRecord, Payout};
@@ -42,8 +43,10 @@ pub struct Erasure {
 pub struct Destroyed {
     /// The lead as it was sent.
     pub leads: u64,
-    /// What partners were sent and answered.
+    /// What partners answered, and how far calls to them had come.
     pub answers: u64,
+    /// Transcripts of what partners were sent and answered.
+    pub transcripts: u64,
     /// What was done with it since.
     pub lead_actions: u64,
     /// What partners reported.
@@ -52,7 +55,7 @@ pub struct Destroyed {
     pub client_tags: u64,
     /// Offers of its that were seen.
     pub offer_displays: u64,
-    /// Hashes by which duplicates and repeated submits of it were known.
+    /// Hashes by which it was found, and duplicates and repeated submits of it were known.
     pub hashes: u64,
 }
 
@@ -86,9 +89,11 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
     // What a hash of the person can be told by goes first: the lead is still there to find it, should this be cut short.
     let identity = identity_of(store, &record);
     let identities = store.forget_identity(lead, record.company, identity).await;
-    let identities = identities.map_err(|failure| failed(&failure))?;
+    let contacts = store.forget_contacts(&contacts_of(store, &record)).await;
+    let hashes =
+        identities.map_err(|failure| failed(&failure))? + contacts.map_err(|failure| failed(&failure))?;
     let sealed = sealed(engine, &record, &tables);
-    let destroyed = Destroyed::of(&sealed, identities);
+    let destroyed = Destroyed::of(&sealed, hashes);
     let remaining = remaining(engine, &record, &tables);
     let erased_at = Utc::now();
     let commit = Commit::new().erase(lead, erased_at.timestamp_millis());
@@ -135,16 +140,17 @@ fn sealed(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<RecordKe
 }
 
 impl Destroyed {
-    fn of(sealed: &[RecordKey], identities: u64) -> Self {
+    fn of(sealed: &[RecordKey], hashes: u64) -> Self {
         let count = |tree| sealed.iter().filter(|(of, _)| *of == tree).count() as u64;
         Self {
             leads: count(Tree::Leads),
-            answers: count(Tree::Answers) + count(Tree::Calls) + count(Tree::Transcripts),
+            answers: count(Tree::Answers) + count(Tree::Calls),
+            transcripts: count(Tree::Transcripts),
             lead_actions: count(Tree::LeadActions),
             partner_reports: count(Tree::PartnerEvents),
             client_tags: count(Tree::LeadClientTags),
             offer_displays: count(Tree::OfferDisplays),
-            hashes: identities + count(Tree::Repeats),
+            hashes: hashes + count(Tree::Repeats),
         }
     }
 }

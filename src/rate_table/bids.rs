@@ -55,7 +55,17 @@ impl Place {
 
 /// A bid of so many dollars in words; who only says that it wants the lead names no price.
 pub fn in_words(dollars: f64) -> String {
-    if dollars == 0.0 { "its bid, without a price,".to_owned() } else { format!("its bid of ${dollars:.2}") }
+    if dollars == 0.0 {
+        "its bid, without a price,".to_owned()
+    } else {
+        format!("its bid of {}", price(dollars))
+    }
+}
+
+/// So many dollars, in cents, or in all figures where that would be another number.
+pub fn price(dollars: f64) -> String {
+    let cents = format!("{dollars:.2}");
+    if cents.parse() == Ok(dollars) { format!("${cents}") } else { format!("${dollars}") }
 }
 
 #[cfg(test)]
@@ -63,6 +73,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_price_reads_as_the_number_that_it_is() {
+        assert_eq!([5.0, 4.99, 4.999_999, 0.1].map(price), ["$5.00", "$4.99", "$4.999999", "$0.10"]);
+    }
 
     proptest! {
         #[test]

@@ -96,11 +96,11 @@ impl<'a> Group<'a> {
                     sequence += 1;
                 }
                 Write::Identify { company, identity, at_ms, look_back_ms } => {
+                    let lead = commit.about.unwrap_or_default();
                     let key = match self.below.sealing().identity_key(*company, *at_ms, *look_back_ms) {
-                        Ok(key) => key.place(identity),
+                        Ok(key) => key.place_of(identity, lead),
                         Err(error) => return Ok(Err(CommitError::Failed(error.to_string()))),
                     };
-                    let lead = commit.about.unwrap_or_default();
                     let payload = [&at_ms.to_be_bytes()[..], lead.as_bytes(), identity].concat();
                     let payload = self.sealed(&about, Tree::Identities, &key, &payload);
                     self.put(Tree::Identities, &key, &payload)?;

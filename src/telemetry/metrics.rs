@@ -159,6 +159,14 @@ pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
 pub const STORE_CHECKPOINT_SECONDS: &str = "offerd_store_checkpoint_seconds";
 /// What was kept of what partners were sent and answered.
 pub const TRANSCRIPTS: &str = "offerd_transcripts_total";
+/// Events that were pushed to companies.
+pub const POSTBACKS: &str = "offerd_postbacks_total";
+/// Those that were not acknowledged yet.
+pub const POSTBACKS_OUTSTANDING: &str = "offerd_postbacks_outstanding";
+/// Those that were given up.
+pub const POSTBACKS_DEAD: &str = "offerd_postbacks_dead";
+/// How long the oldest waits that was not acknowledged.
+pub const POSTBACK_LAG: &str = "offerd_postback_lag_seconds";
 /// Spans that a collector took.
 pub const TRACE_SPANS: &str = "offerd_trace_spans_total";
 /// Spans that none took.
@@ -251,6 +259,10 @@ pub const METRICS: &[Metric] = &[
     counter(RELOADS, &["result"], "Reloads of settings and partner files: ok, refused, failed."),
     gauge(RELOADED_AT, &[], "When settings and partner files were last taken in, at the start or by a reload, Unix seconds."),
     gauge(BOOK_FINGERPRINT, &[], "A number that is the same for the same partner files: 48 bits of a digest."),
+    counter(POSTBACKS, &["subscription", "result"], "Events that were pushed to companies, and events given up: ok, failed (and tried again), dead (the subscription's give_up_after), gone (no longer in the feed, or client tags of an erased lead), dropped (dead letters beyond postbacks.dead_letters and postbacks.dead_letters_kept)."),
+    gauge(POSTBACKS_OUTSTANDING, &["subscription"], "Events that were taken from the feed and not acknowledged; the limit is postbacks.outstanding, beyond which they wait in the feed."),
+    gauge(POSTBACKS_DEAD, &["subscription"], "Events that were given up and are kept; the limit is postbacks.dead_letters."),
+    gauge(POSTBACK_LAG, &["subscription"], "How long the event waits that was taken from the feed first and not acknowledged."),
     counter(TRACE_SPANS, &[], "Spans that the collector of traces took."),
     counter(TRACE_SPANS_DROPPED, &["reason"], "Spans that were dropped: queue_full, not_delivered."),
     counter(FEED_PAGES_CUT, &["feed"], "Feed pages that ended early because of analytics.page_records_max."),

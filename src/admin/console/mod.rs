@@ -8,11 +8,13 @@
 //! 2. Its template stands in `templates/`, is listed in `templates`, and makes the inside of `<main>`; `layout.html` is
 //!    around it. An element that changes by itself has an `id` and the attribute `data-live`.
 //! 3. An `async fn(Arc<Visit>) -> Result<View, Failure>` gathers the struct and gives `visit.view(&page)`. A row of
-//!    `ROUTES` puts it under its path with `page!`. What changes something is an `async fn(Arc<Visit>) ->
-//!    Result<Reply, Failure>` under `act!`, its row a `POST`; it ends with `view::see`.
+//!    `ROUTES` puts it under its path with `page!`, and the least role that may look at it. What changes something is an
+//!    `async fn(Arc<Visit>) -> Result<Reply, Failure>` under `act!`, its row a `POST`; it ends with `view::see`. A form, or a
+//!    link, that not every reader of the page may use stands in its template under `{% if may.operator %}` or the like.
 //!
 //! # What every page gets
-//! `visit::enter` lets in who is signed in, where that is asked for, and holds every form against forgery. `view` sets the
+//! `visit::enter` lets in who is signed in, where that is asked for, and has the role that the row wants, and holds every form
+//! against forgery. `view` sets the
 //! headers: nothing is loaded from elsewhere, framed, or kept. Who asks for a page with `Accept: text/event-stream` gets it anew
 //! every few seconds (`live`); without that, or without a script, it is whole as it is.
 //!
@@ -21,6 +23,7 @@
 //! Personal data are masked until they are revealed, which is a form that `Visit::reveal` answers and audits; of what partners were
 //! sent, `rate_tables/transcript.rs` does.
 
+mod account;
 mod assets;
 mod catalogue;
 mod chart;
@@ -37,7 +40,9 @@ mod now;
 mod nowhere;
 mod partner;
 mod partners;
+mod postbacks;
 mod rate_tables;
+mod reports;
 pub mod secret;
 mod section;
 mod session;
@@ -58,58 +63,101 @@ use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
 use self::rate_tables::transcript;
+pub(super) use self::session::SessionRules;
 use self::session::Sessions;
 use self::visit::{act, page};
-use super::password::Password;
 use super::{App, command, open};
+use crate::store::users::Role;
 use crate::web::{Handler, Route, handler};
 
-/// Every path of the console.
-pub(super) const ROUTES: &[Route<Handler<App>>] = &[
-    get("/console", "What happens now.", page!(now::show)),
-    get("/console/", "Leads to what happens now.", page!(nowhere::begin)),
-    get("/console/{page}", "There is no such page.", page!(nowhere::show)),
-    get("/console/{page}/{part}", "There is no such page.", page!(nowhere::show)),
-    get("/console/{page}/{part}/{more}", "There is no such page.", page!(nowhere::show)),
-    get("/console/rateTables", "Finds rate tables.", page!(rate_tables::list)),
-    get("/console/rateTables/{uuid}", "Tells of a rate table.", page!(rate_tables::show)),
-    get("/console/rateTables/{uuid}/reveal", "Leads back to the rate table.", page!(rate_tables::masked)),
-    post("/console/rateTables/{uuid}/reveal", "Reveals what a lead says.", page!(rate_tables::reveal)),
-    get("/console/rateTables/{uuid}/transcript", "What partners were sent.", page!(transcript::show)),
-    post("/console/rateTables/{uuid}/transcript", "The same, whole.", page!(transcript::reveal)),
-    get("/console/partners", "Who is asked.", page!(partners::show)),
-    get("/console/partners/{partner}", "How a partner answers.", page!(partner::show)),
-    get("/console/partners/{partner}/timeouts", "What other timeouts would mean.", page!(timeouts::show)),
-    get("/console/partners/{partner}/pause", "Leads back to the partner.", page!(partner::back)),
-    post("/console/partners/{partner}/pause", "Takes a partner out.", act!(partner::pause)),
-    get("/console/partners/{partner}/resume", "Leads back to the partner.", page!(partner::back)),
-    post("/console/partners/{partner}/resume", "Ends a pause.", act!(partner::resume)),
-    get("/console/funnel", "How many leads get how far.", page!(funnel::show)),
-    get("/console/catalogue", "What is on offer.", page!(catalogue::show)),
-    get("/console/catalogue/try", "Asks for a lead to try.", page!(catalogue::trial::ask)),
-    post("/console/catalogue/try", "Tells what matches a lead.", page!(catalogue::trial::show)),
-    get("/console/system", "The daemon itself.", page!(system::show)),
-    get("/console/system/reload", "Leads back to the daemon.", page!(system::back)),
-    post("/console/system/reload", "Takes in settings and partner files anew.", page!(system::reload)),
-    get("/console/system/check", "Leads back to the daemon.", page!(system::back)),
-    post("/console/system/check", "Reads every record of the store.", act!(system::check)),
-    get("/console/handbook", "How to do all this.", page!(handbook::begin)),
-    get("/console/handbook/{chapter}", "A chapter of the handbook.", page!(handbook::show)),
-    get("/console/signIn", "Where one signs in.", handler!(sign_in::show)),
-    post("/console/signIn", "Signs in.", handler!(sign_in::sign_in)),
-    get("/console/signOut", "Leads to what happens now.", page!(nowhere::begin)),
-    post("/console/signOut", "Signs out.", act!(sign_in::sign_out)),
-    command(Method::POST, "/console/links", "Makes a link to sign in with.", handler!(sign_in::link)),
-    command(Method::POST, "/console/secret", "Makes a new secret to sign in with.", handler!(secret::renew)),
-    get("/console/assets/{file}", "What pages are drawn with.", handler!(assets::show)),
+/// Every path of the console, each with the role that it wants.
+#[rustfmt::skip]
+pub(super) const ROUTES: &[Row] = &[
+    get("/console", "What happens now.", page!(Viewer, now::show)),
+    get("/console/", "Leads to what happens now.", page!(Viewer, nowhere::begin)),
+    get("/console/{page}", "There is no such page.", page!(Viewer, nowhere::show)),
+    get("/console/{page}/{part}", "There is no such page.", page!(Viewer, nowhere::show)),
+    get("/console/{page}/{part}/{more}", "There is no such page.", page!(Viewer, nowhere::show)),
+    get("/console/rateTables", "Finds rate tables.", page!(Operator, rate_tables::list)),
+    get("/console/rateTables/{uuid}", "Tells of a rate table.", page!(Operator, rate_tables::show)),
+    get("/console/rateTables/{uuid}/reveal", "Leads back to the rate table.", page!(Operator, rate_tables::masked)),
+    post("/console/rateTables/{uuid}/reveal", "Reveals what a lead says.", page!(Operator, rate_tables::reveal)),
+    get("/console/rateTables/{uuid}/transcript", "What partners were sent.", page!(Operator, transcript::show)),
+    post("/console/rateTables/{uuid}/transcript", "The same, whole.", page!(Operator, transcript::reveal)),
+    get("/console/partners", "Who is asked.", page!(Viewer, partners::show)),
+    get("/console/partners/{partner}", "How a partner answers.", page!(Viewer, partner::show)),
+    get("/console/partners/{partner}/timeouts", "What other timeouts would mean.", page!(Analyst, timeouts::show)),
+    get("/console/partners/{partner}/pause", "Leads back to the partner.", page!(Viewer, partner::back)),
+    post("/console/partners/{partner}/pause", "Takes a partner out.", act!(Operator, partner::pause)),
+    get("/console/partners/{partner}/resume", "Leads back to the partner.", page!(Viewer, partner::back)),
+    post("/console/partners/{partner}/resume", "Ends a pause.", act!(Operator, partner::resume)),
+    get("/console/funnel", "How many leads get how far.", page!(Analyst, funnel::show)),
+    get("/console/reports", "What became of leads, by what one chooses.", page!(Analyst, reports::show)),
+    get("/console/reports/download", "The same as a file.", act!(Analyst, reports::download)),
+    get("/console/postbacks", "What is pushed to companies.", page!(Operator, postbacks::show)),
+    get("/console/postbacks/{name}/test", "Leads back to postbacks.", page!(Operator, postbacks::back)),
+    post("/console/postbacks/{name}/test", "Sends a test event.", page!(Operator, postbacks::test)),
+    get("/console/postbacks/{name}/retry", "Leads back to postbacks.", page!(Operator, postbacks::back)),
+    post("/console/postbacks/{name}/retry", "Sends again what was given up.", act!(Operator, postbacks::retry)),
+    get("/console/catalogue", "What is on offer.", page!(Viewer, catalogue::show)),
+    get("/console/catalogue/try", "Asks for a lead to try.", page!(Viewer, catalogue::trial::ask)),
+    post("/console/catalogue/try", "Tells what matches a lead.", page!(Viewer, catalogue::trial::show)),
+    get("/console/system", "The daemon itself.", page!(Operator, system::show)),
+    get("/console/system/reload", "Leads back to the daemon.", page!(Operator, system::back)),
+    post("/console/system/reload", "Takes in settings and partner files anew.", page!(Operator, system::reload)),
+    get("/console/system/check", "Leads back to the daemon.", page!(Operator, system::back)),
+    post("/console/system/check", "Reads every record of the store.", act!(Operator, system::check)),
+    get("/console/handbook", "How to do all this.", page!(Viewer, handbook::begin)),
+    get("/console/handbook/{chapter}", "A chapter of the handbook.", page!(Viewer, handbook::show)),
+    get("/console/account", "Who one is.", page!(Viewer, account::show)),
+    post("/console/account", "Sets a password, or makes a user of oneself.", act!(Viewer, account::set)),
+    get("/console/signIn", "Where one signs in.", open_to_all(handler!(sign_in::show))),
+    post("/console/signIn", "Signs in.", open_to_all(handler!(sign_in::sign_in))),
+    get("/console/signOut", "Leads to what happens now.", page!(Viewer, nowhere::begin)),
+    post("/console/signOut", "Signs out.", act!(Viewer, sign_in::sign_out)),
+    by_command("/console/links", "Makes a link to sign in with.", handler!(sign_in::link)),
+    by_command("/console/secret", "Makes a new secret to sign in with.", handler!(secret::renew)),
+    get("/console/assets/{file}", "What pages are drawn with.", open_to_all(handler!(assets::show))),
 ];
 
-const fn get(path: &'static str, about: &'static str, handler: Handler<App>) -> Route<Handler<App>> {
-    open(Method::GET, path, about, handler)
+/// A path of the console.
+pub(super) struct Row {
+    /// What answers.
+    pub(super) route: Route<Handler<App>>,
+    /// The least role that may; nothing where nobody has to sign in for it.
+    pub(super) role: Option<Role>,
 }
 
-const fn post(path: &'static str, about: &'static str, handler: Handler<App>) -> Route<Handler<App>> {
-    open(Method::POST, path, about, handler)
+/// What answers, and the least role that may ask; `page!` and `act!` make one.
+type Guarded = (Option<Role>, Handler<App>);
+
+const fn get(path: &'static str, about: &'static str, (role, handler): Guarded) -> Row {
+    Row { route: open(Method::GET, path, about, handler), role }
+}
+
+const fn post(path: &'static str, about: &'static str, (role, handler): Guarded) -> Row {
+    Row { route: open(Method::POST, path, about, handler), role }
+}
+
+/// For who has not signed in too.
+const fn open_to_all(handler: Handler<App>) -> Guarded {
+    (None, handler)
+}
+
+/// For the command line, with the key of the run file.
+const fn by_command(path: &'static str, about: &'static str, handler: Handler<App>) -> Row {
+    Row { route: command(Method::POST, path, about, handler), role: None }
+}
+
+/// The least role that may look at a path.
+fn role_for(path: &str) -> Option<Role> {
+    let shown = |row: &&Row| row.route.path == path && row.route.method == Method::GET;
+    ROUTES.iter().find(shown).and_then(|row| row.role)
+}
+
+/// Every path of the console with its method, and the least role that may ask; nothing where no role is asked for.
+pub fn roles() -> impl Iterator<Item = (Method, &'static str, Option<Role>)> {
+    ROUTES.iter().map(|row| (row.route.method.clone(), row.route.path, row.role))
 }
 
 /// What the console keeps in memory.
@@ -129,9 +177,9 @@ pub(super) struct Console {
 
 impl Console {
     /// A console that has shown nothing yet.
-    pub(super) fn new(asks_to_sign_in: bool, secret: Option<Password>, password: Option<Password>) -> Self {
+    pub(super) fn new(rules: SessionRules) -> Self {
         Self {
-            sessions: Sessions::new(asks_to_sign_in, secret, password),
+            sessions: Sessions::new(rules),
             begun: Instant::now(),
             csrf: Uuid::new_v4().to_string(),
             history: history::History::default(),
@@ -139,6 +187,11 @@ impl Console {
             scans: Arc::new(Semaphore::new(1)),
             stop: watch::channel(false).0,
         }
+    }
+
+    /// Ends what a user has begun, whose right has changed.
+    pub(super) fn end_sessions_of(&self, user: &str) {
+        self.sessions.end_of(user);
     }
 
     /// Ends what keeps pages open.

@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use super::role_for;
+use crate::store::users::Role;
+
 /// A section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
@@ -13,6 +16,10 @@ pub(super) enum Section {
     RateTables,
     /// How many leads get how far.
     Funnel,
+    /// What became of them, by what one chooses.
+    Reports,
+    /// What is pushed to companies.
+    Postbacks,
     /// What is on offer.
     Catalogue,
     /// The daemon itself.
@@ -31,11 +38,13 @@ pub(super) struct Entry {
 
 impl Section {
     /// Every section.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Now,
         Self::Partners,
         Self::RateTables,
         Self::Funnel,
+        Self::Reports,
+        Self::Postbacks,
         Self::Catalogue,
         Self::System,
         Self::Handbook,
@@ -48,6 +57,8 @@ impl Section {
             Self::Partners => "Partners",
             Self::RateTables => "Rate tables",
             Self::Funnel => "Funnel",
+            Self::Reports => "Reports",
+            Self::Postbacks => "Postbacks",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
             Self::Handbook => "Handbook",
@@ -61,19 +72,22 @@ impl Section {
             Self::Partners => "/console/partners",
             Self::RateTables => "/console/rateTables",
             Self::Funnel => "/console/funnel",
+            Self::Reports => "/console/reports",
+            Self::Postbacks => "/console/postbacks",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",
             Self::Handbook => "/console/handbook",
         }
     }
 
-    /// The navigation, seen from a section or from none.
-    pub(super) fn entries(current: Option<Self>) -> Vec<Entry> {
+    /// The navigation, seen from a section or from none: of those that a role may see.
+    pub(super) fn entries(current: Option<Self>, role: Role) -> Vec<Entry> {
+        let is_seen = |section: &Self| role_for(section.path()).is_none_or(|least| least <= role);
         let entry = |section: Self| Entry {
             title: section.title(),
             path: section.path(),
             current: Some(section) == current,
         };
-        Self::ALL.into_iter().map(entry).collect()
+        Self::ALL.into_iter().filter(is_seen).map(entry).collect()
     }
 }

@@ -1,72 +1,136 @@
-//! Who is signed in: sessions, and the links, the secret and the password that begin them. All of it in memory, and bounded.
+//! Who is signed in: sessions, and the links, the secret and the passwords that begin them. All of it in memory, and bounded: a
+//! session ends with the daemon at the latest.
 
-use std::collections::{HashMap, VecDeque};
+mod attempts;
+
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use self::attempts::Attempts;
+pub(super) use self::attempts::{Attempt, AttemptRules};
 use super::super::password::Password;
+use crate::config::Settings;
+use crate::store::users::{Role, UserRecord};
 
 /// Sessions at once; one more ends the oldest.
-const SESSIONS: usize = 64;
-
-/// How long a session lasts at most.
-pub(super) const LIFE: Duration = Duration::from_secs(12 * 60 * 60);
+const SESSIONS: usize = 256;
 
 /// Links that may be open at once; one more ends the oldest.
-const LINKS: usize = 16;
+const LINKS: usize = 64;
 
-/// How long a link may be used.
-pub(super) const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
+/// How long a link may be used that the command line makes for itself.
+pub(in crate::admin) const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
 
-/// Failed attempts within [`ATTEMPTS_SPAN`] from which on no password is looked at. Counted over all clients: what is guessed here
-/// is one password. A link and the secret are looked at nonetheless, or whoever guesses would keep out those who need not.
-const ATTEMPTS: usize = 10;
-
-/// How far back failed attempts count.
-const ATTEMPTS_SPAN: Duration = Duration::from_secs(60);
+/// How long one may be used that invites a user.
+pub(in crate::admin) const INVITATION_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A secret by its digest, so that the time of a look-up reveals nothing of it.
 type Hash = [u8; 32];
 
-/// Signs in whoever has a link or the password.
-pub(super) struct Sessions {
+/// By what people sign in, and for how long.
+pub(in crate::admin) struct SessionRules {
     /// Whether anybody has to.
+    pub(in crate::admin) required: bool,
+    /// How long a session lasts at most.
+    pub(in crate::admin) life: Duration,
+    /// How long one lasts in which nothing is done.
+    pub(in crate::admin) idle: Duration,
+    /// How many attempts may fail.
+    pub(in crate::admin) attempts: AttemptRules,
+    /// What was made by us to sign in with, if it was.
+    pub(in crate::admin) secret: Option<Password>,
+    /// What the operator has set for everybody to sign in with, if they have.
+    pub(in crate::admin) password: Option<Password>,
+}
+
+impl SessionRules {
+    /// Those of the settings.
+    pub(in crate::admin) fn of(
+        settings: &Settings,
+        secret: Option<Password>,
+        password: Option<Password>,
+    ) -> Self {
+        let console = &settings.console;
+        Self {
+            required: settings.console_asks_to_sign_in(),
+            life: console.session_life,
+            idle: console.session_idle,
+            attempts: AttemptRules {
+                per_name: console.sign_ins_failed_per_name,
+                in_all: console.sign_ins_failed,
+            },
+            secret,
+            password,
+        }
+    }
+}
+
+/// Signs in whoever has a link or a password.
+pub(super) struct Sessions {
     required: bool,
+    life: Duration,
+    idle: Duration,
     password: Option<Password>,
+    attempts: Attempts,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// What was made by us to sign in with, if it was.
     secret: Option<Password>,
     sessions: HashMap<Hash, Arc<Session>>,
     links: HashMap<Hash, Link>,
-    failures: VecDeque<Instant>,
+}
+
+/// Somebody who may look at the console, and in what right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::admin) struct Person {
+    /// For the audit: `user alice`, or how it was begun: `link of alice (uid 1000)`, `secret`, `password`.
+    pub(in crate::admin) who: String,
+    /// The user's name, where it is a user.
+    pub(in crate::admin) user: Option<String>,
+    /// What they may.
+    pub(in crate::admin) role: Role,
+}
+
+impl Person {
+    /// A user.
+    pub(in crate::admin) fn of(user: &UserRecord) -> Self {
+        Self { who: format!("user {}", user.name), user: Some(user.name.clone()), role: user.role }
+    }
+
+    /// Whoever has what opens the machine itself.
+    pub(in crate::admin) fn of_machine(who: String) -> Self {
+        Self { who, user: None, role: Role::Administrator }
+    }
 }
 
 /// Somebody who is signed in.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// How it was begun, for the audit log: `link of alice (uid 1000)`, `secret`, or `password`.
-    pub(super) who: String,
+    pub(super) person: Person,
     /// What stands in every form of theirs.
     pub(super) csrf: String,
+    /// Whether they came with a link that invites them to set a password, so that none is asked for.
+    pub(super) invited: bool,
     hash: Hash,
     since: Instant,
+    used: Mutex<Instant>,
 }
 
 /// A link that nobody has used yet.
 struct Link {
-    /// Who asked for it.
-    who: String,
+    person: Person,
+    invites: bool,
+    life: Duration,
     since: Instant,
 }
 
-/// What somebody signs in with.
+/// What somebody signs in with who names nobody.
 pub(super) enum Proof<'p> {
     /// The code of a link.
     Code(&'p str),
@@ -95,8 +159,10 @@ impl NotSignedIn {
 
 impl Sessions {
     /// Nobody is signed in yet.
-    pub(super) fn new(required: bool, secret: Option<Password>, password: Option<Password>) -> Self {
-        Self { required, password, state: Mutex::new(State { secret, ..State::default() }) }
+    pub(super) fn new(rules: SessionRules) -> Self {
+        let SessionRules { required, life, idle, attempts, secret, password } = rules;
+        let state = Mutex::new(State { secret, ..State::default() });
+        Self { required, life, idle, password, attempts: Attempts::new(attempts), state }
     }
 
     /// Whether anybody has to sign in.
@@ -104,7 +170,12 @@ impl Sessions {
         self.required
     }
 
-    /// Whether there is anything that can be typed to sign in with: a password, or the secret.
+    /// How long a session lasts at most.
+    pub(super) fn life(&self) -> Duration {
+        self.life
+    }
+
+    /// Whether there is anything that can be typed without a name: a password, or the secret.
     pub(super) fn takes_typed(&self) -> bool {
         self.password.is_some() || self.state().secret.is_some()
     }
@@ -118,67 +189,105 @@ impl Sessions {
     }
 
     /// The code of a new link for somebody, good for one use.
-    pub(super) fn link(&self, who: String) -> String {
+    pub(super) fn link(&self, person: Person, invites: bool, life: Duration) -> String {
         let code = secret();
         let mut state = self.state();
-        state.links.retain(|_, link| link.since.elapsed() < LINK_LIFE);
+        state.links.retain(|_, link| link.since.elapsed() < link.life);
         if state.links.len() >= LINKS
             && let Some(oldest) = state.links.iter().min_by_key(|(_, link)| link.since).map(|(hash, _)| *hash)
         {
             state.links.remove(&oldest);
         }
-        state.links.insert(hash(&code), Link { who, since: Instant::now() });
+        state.links.insert(hash(&code), Link { person, invites, life, since: Instant::now() });
         code
     }
 
-    /// Begins a session, and gives what its cookie holds.
+    /// Begins a session of somebody who names nobody, and gives what its cookie holds.
     pub(super) fn sign_in(&self, proof: &Proof<'_>) -> Result<(String, Arc<Session>), NotSignedIn> {
+        // A link and the secret are looked at however many have failed: whoever guesses keeps nobody out who has one.
+        let attempt = self.attempts.begin("");
+        let Some((person, invited)) = self.proved(proof, attempt.is_ok()) else {
+            return Err(attempt.err().unwrap_or(NotSignedIn::Wrong));
+        };
+        if let Ok(attempt) = attempt {
+            self.attempts.succeeded(attempt);
+        }
+        Ok(self.begin(person, invited))
+    }
+
+    fn proved(&self, proof: &Proof<'_>, passwords_too: bool) -> Option<(Person, bool)> {
         let mut state = self.state();
-        state.failures.retain(|failure| failure.elapsed() < ATTEMPTS_SPAN);
-        let too_many = state.failures.len() >= ATTEMPTS;
         let is = |known: Option<&Password>, given| known.is_some_and(|known| known.is(given));
-        let who = match proof {
+        match proof {
             Proof::Code(code) => {
-                let link = state.links.remove(&hash(code)).filter(|link| link.since.elapsed() < LINK_LIFE);
-                link.map(|link| format!("link of {}", link.who))
+                let link = state.links.remove(&hash(code)).filter(|link| link.since.elapsed() < link.life)?;
+                Some((link.person, link.invites))
             }
-            Proof::Typed(given) if is(state.secret.as_ref(), given) => Some("secret".to_owned()),
-            Proof::Typed(_) if too_many => None,
-            Proof::Typed(given) => is(self.password.as_ref(), given).then(|| "password".to_owned()),
-        };
-        let Some(who) = who else {
-            if too_many {
-                return Err(NotSignedIn::TooMany);
+            Proof::Typed(given) if is(state.secret.as_ref(), given) => {
+                Some((Person::of_machine("secret".to_owned()), false))
             }
-            state.failures.push_back(Instant::now());
-            return Err(NotSignedIn::Wrong);
-        };
-        state.sessions.retain(|_, session| session.lasts());
+            Proof::Typed(given) => (passwords_too && is(self.password.as_ref(), given))
+                .then(|| (Person::of_machine("password".to_owned()), false)),
+        }
+    }
+
+    /// Leave to look at a password of somebody. It counts as failed until it has [succeeded](Self::succeeded), so that no number
+    /// of attempts at once gets round the limit.
+    ///
+    /// # Errors
+    /// That too many have failed.
+    pub(super) fn attempt(&self, name: &str) -> Result<Attempt, NotSignedIn> {
+        self.attempts.begin(name)
+    }
+
+    /// The attempt has not failed.
+    pub(super) fn succeeded(&self, attempt: Attempt) {
+        self.attempts.succeeded(attempt);
+    }
+
+    /// Begins a session, and gives what its cookie holds.
+    pub(super) fn begin(&self, person: Person, invited: bool) -> (String, Arc<Session>) {
+        let cookie = secret();
+        let (hash, since) = (hash(&cookie), Instant::now());
+        let session =
+            Arc::new(Session { person, csrf: secret(), invited, hash, since, used: Mutex::new(since) });
+        let mut state = self.state();
+        state.sessions.retain(|_, session| self.lasts(session));
         if state.sessions.len() >= SESSIONS
             && let Some(oldest) =
                 state.sessions.values().min_by_key(|session| session.since).map(|session| session.hash)
         {
             state.sessions.remove(&oldest);
         }
-        let cookie = secret();
-        let session = Arc::new(Session { who, csrf: secret(), hash: hash(&cookie), since: Instant::now() });
-        state.sessions.insert(session.hash, Arc::clone(&session));
-        Ok((cookie, session))
+        state.sessions.insert(hash, Arc::clone(&session));
+        (cookie, session)
     }
 
     /// The session of a cookie, while it lasts.
     pub(super) fn of(&self, cookie: &str) -> Option<Arc<Session>> {
-        self.state().sessions.get(&hash(cookie)).filter(|session| session.lasts()).cloned()
+        self.state().sessions.get(&hash(cookie)).filter(|session| self.lasts(session)).cloned()
     }
 
     /// Whether a session has neither ended nor been ended.
     pub(super) fn holds(&self, session: &Session) -> bool {
-        session.lasts() && self.state().sessions.contains_key(&session.hash)
+        self.lasts(session) && self.state().sessions.contains_key(&session.hash)
     }
 
     /// Ends a session.
     pub(super) fn sign_out(&self, session: &Session) {
         self.state().sessions.remove(&session.hash);
+    }
+
+    /// Ends all sessions and links of a user, whose right has changed.
+    pub(super) fn end_of(&self, user: &str) {
+        let mut state = self.state();
+        let is_theirs = |person: &Person| person.user.as_deref() == Some(user);
+        state.sessions.retain(|_, session| !is_theirs(&session.person));
+        state.links.retain(|_, link| !is_theirs(&link.person));
+    }
+
+    fn lasts(&self, session: &Session) -> bool {
+        session.since.elapsed() < self.life && session.last_used().elapsed() < self.idle
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -187,23 +296,18 @@ impl Sessions {
 }
 
 impl Session {
-    /// Who acts within it, for the audit log.
-    pub(super) fn audited(&self) -> String {
-        audited(&self.who)
+    /// Notes that something is done in it.
+    pub(super) fn touch(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    fn lasts(&self) -> bool {
-        self.since.elapsed() < LIFE
+    fn last_used(&self) -> Instant {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The console, and how it was opened, for the audit log.
-pub(super) fn audited(how: &str) -> String {
-    format!("console, {how}")
 }
 
 /// A text that nobody guesses.
-fn secret() -> String {
+pub(super) fn secret() -> String {
     format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
 }
 
@@ -212,79 +316,4 @@ fn hash(text: &str) -> Hash {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sessions() -> Sessions {
-        let secret = Password::of_secret("made by us");
-        Sessions::new(true, Some(secret), Some(Password::new("correct horse battery").unwrap()))
-    }
-
-    #[test]
-    fn a_link_is_good_for_one_use() {
-        let sessions = sessions();
-        let code = sessions.link("alice".to_owned());
-        let (cookie, session) = sessions.sign_in(&Proof::Code(&code)).unwrap();
-        assert_eq!(session.who, "link of alice");
-        assert!(sessions.of(&cookie).is_some() && sessions.holds(&session));
-        assert_eq!(sessions.sign_in(&Proof::Code(&code)).err(), Some(NotSignedIn::Wrong));
-        sessions.sign_out(&session);
-        assert!(sessions.of(&cookie).is_none() && !sessions.holds(&session));
-    }
-
-    #[test]
-    fn guessing_is_bounded() {
-        let sessions = sessions();
-        assert!(sessions.sign_in(&Proof::Typed("correct horse battery")).is_ok());
-        for _ in 0..ATTEMPTS {
-            assert_eq!(sessions.sign_in(&Proof::Typed("guess")).err(), Some(NotSignedIn::Wrong));
-        }
-        let right = sessions.sign_in(&Proof::Typed("correct horse battery"));
-        assert_eq!(right.err(), Some(NotSignedIn::TooMany));
-        assert_eq!(sessions.sign_in(&Proof::Code("guess")).err(), Some(NotSignedIn::TooMany));
-        assert!(sessions.state().failures.len() <= ATTEMPTS, "nor does it cost memory");
-    }
-
-    #[test]
-    fn who_guesses_keeps_nobody_out_who_has_a_link_or_the_secret() {
-        let sessions = sessions();
-        for _ in 0..2 * ATTEMPTS {
-            assert!(sessions.sign_in(&Proof::Typed("guess")).is_err());
-        }
-        assert_eq!(sessions.sign_in(&Proof::Typed("made by us")).unwrap().1.who, "secret");
-        let code = sessions.link("alice".to_owned());
-        assert!(sessions.sign_in(&Proof::Code(&code)).is_ok());
-    }
-
-    #[test]
-    fn another_secret_ends_all_that_was_begun_before() {
-        let sessions = sessions();
-        let (cookie, _) = sessions.sign_in(&Proof::Typed("made by us")).unwrap();
-        let code = sessions.link("alice".to_owned());
-        sessions.replace_secret(Password::of_secret("another"));
-        assert!(sessions.of(&cookie).is_none());
-        assert!(sessions.sign_in(&Proof::Code(&code)).is_err());
-        assert!(sessions.sign_in(&Proof::Typed("made by us")).is_err());
-        assert!(sessions.sign_in(&Proof::Typed("another")).is_ok());
-    }
-
-    #[test]
-    fn sessions_and_links_are_bounded() {
-        let sessions = sessions();
-        let first = sessions.link("first".to_owned());
-        let codes: Vec<String> = (0..LINKS).map(|_| sessions.link("next".to_owned())).collect();
-        assert_eq!(sessions.sign_in(&Proof::Code(&first)).err(), Some(NotSignedIn::Wrong));
-        let (oldest, _) = sessions.sign_in(&Proof::Code(&codes[0])).unwrap();
-        for _ in 0..SESSIONS {
-            assert!(sessions.sign_in(&Proof::Typed("correct horse battery")).is_ok());
-        }
-        assert!(sessions.of(&oldest).is_none());
-        assert_eq!(sessions.state().sessions.len(), SESSIONS);
-    }
-
-    #[test]
-    fn without_a_password_or_a_secret_none_is_right() {
-        let sessions = Sessions::new(true, None, None);
-        assert_eq!(sessions.sign_in(&Proof::Typed("")).err(), Some(NotSignedIn::Wrong));
-    }
-}
+mod tests;

@@ -1,5 +1,8 @@
 //! `GET` and `POST /console/signIn`, `POST /console/signOut`, and `POST /console/links`, which is for `offerd console`.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, SET_COOKIE};
 use metrics::counter;
@@ -9,15 +12,18 @@ use tracing::{error, info};
 
 use super::super::App;
 use super::super::audit::{audit, operator};
-use super::session::{LIFE, LINK_LIFE, NotSignedIn, Proof};
+use super::super::users;
+use super::account;
+use super::session::{INVITATION_LIFE, LINK_LIFE, NotSignedIn, Person, Proof, Session};
 use super::view::{View, see};
-use super::visit::{COOKIE_NAME, Visit, enter_unasked};
+use super::visit::{COOKIE_NAME, Visit, audited, enter_unasked};
+use crate::store::users::{UserRecord, Users};
 use crate::telemetry::logging::AUDIT;
 use crate::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
 use crate::web::{Context, Failure, Reply};
 
 /// Where the console begins.
-const HOME: &str = "/console";
+pub(super) const HOME: &str = "/console";
 
 /// Where to sign in.
 pub(super) const PATH: &str = "/console/signIn";
@@ -35,6 +41,14 @@ pub struct ConsoleLink {
     pub expires_in_s: Option<u64>,
 }
 
+impl ConsoleLink {
+    /// The same as it is reached from elsewhere, where that is not the address of the listener itself.
+    pub fn reached_at(self, own: &str, at: Option<&str>) -> Self {
+        let url = at.map_or_else(|| self.url.clone(), |at| self.url.replacen(own, at, 1));
+        Self { url, ..self }
+    }
+}
+
 /// The page to sign in on; the code of a link stands in its form already.
 pub(super) async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let visit = match enter_unasked(context).await {
@@ -50,67 +64,126 @@ pub(super) async fn sign_in(context: Context<App>) -> Result<Reply, Failure> {
         Ok(visit) => visit,
         Err(turned_away) => return turned_away,
     };
-    let proof = match (visit.field("code"), visit.field("password")) {
-        (Some(code), _) => Proof::Code(code),
-        (None, typed) => Proof::Typed(typed.unwrap_or_default()),
-    };
-    match visit.app.console.sessions.sign_in(&proof) {
+    match begun(&visit).await? {
         Ok((cookie, session)) => {
-            info!(target: AUDIT, who = session.audited(), action = "console.sign_in", "signed in to the console");
-            let next = visit.field("next").filter(|next| is_within(next)).unwrap_or(HOME);
-            Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, LIFE.as_secs(), visit.is_secure())?))
+            let who = audited(&session.person.who);
+            info!(target: AUDIT, who, action = "console.sign_in", "signed in to the console");
+            let next = visit.field("next").filter(|next| is_within(next));
+            // Whoever was invited sets a password first.
+            let next = if session.invited { account::PATH } else { next.unwrap_or(HOME) };
+            signed_in(&visit, (cookie, session), next)
         }
-        Err(refused) => {
-            counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => refused.reason()).increment(1);
-            match refused {
-                NotSignedIn::Wrong => {
-                    // Those that are too many are only counted: nobody is to fill the log by guessing.
-                    info!(target: AUDIT, action = "console.sign_in_refused", "nobody was signed in to the console");
-                    form(
-                        &visit,
-                        StatusCode::FORBIDDEN,
-                        Some("That is wrong, was used before, or is too old."),
-                    )
-                }
-                NotSignedIn::TooMany => form(
-                    &visit,
-                    StatusCode::TOO_MANY_REQUESTS,
-                    Some("Too many attempts have failed. Wait a minute, then try again."),
-                ),
-            }
+        Err(refused) => refuse(&visit, refused),
+    }
+}
+
+/// The session of who shows a link, the secret, or a password.
+async fn begun(visit: &Visit) -> Result<Result<(String, Arc<Session>), NotSignedIn>, Failure> {
+    let sessions = &visit.app.console.sessions;
+    let typed = visit.field("password").unwrap_or_default();
+    match (visit.field("code"), visit.field("name").map(str::trim)) {
+        (Some(code), _) => Ok(sessions.sign_in(&Proof::Code(code))),
+        (None, None) => Ok(sessions.sign_in(&Proof::Typed(typed))),
+        (None, Some(name)) => of_user(visit, name, typed).await,
+    }
+}
+
+/// The session of a user who shows their password. Who is not there, is kept out or has none takes as long.
+async fn of_user(
+    visit: &Visit,
+    name: &str,
+    password: &str,
+) -> Result<Result<(String, Arc<Session>), NotSignedIn>, Failure> {
+    let sessions = &visit.app.console.sessions;
+    let attempt = match sessions.attempt(name) {
+        Ok(attempt) => attempt,
+        Err(too_many) => return Ok(Err(too_many)),
+    };
+    let found = users::find(&visit.app, name)?;
+    let hash = found.as_ref().and_then(|user| user.password.clone());
+    let is_right = visit.app.password_hashes.is(hash, password).await?;
+    let Some(user) = found.filter(|user| is_right && !user.disabled) else {
+        return Ok(Err(NotSignedIn::Wrong));
+    };
+    sessions.succeeded(attempt);
+    let begun = sessions.begin(Person::of(&user), false);
+    // Whoever has changed the user meanwhile has ended this session, or is seen now.
+    if users::find(&visit.app, name)?.as_ref() != Some(&user) {
+        sessions.sign_out(&begun.1);
+        return Ok(Err(NotSignedIn::Wrong));
+    }
+    Ok(Ok(begun))
+}
+
+/// Leads on with the cookie of a session that was just begun.
+///
+/// # Errors
+/// Our fault.
+pub(super) fn signed_in(
+    visit: &Visit,
+    (cookie, _): (String, Arc<Session>),
+    next: &str,
+) -> Result<Reply, Failure> {
+    let seconds = visit.app.console.sessions.life().as_secs();
+    Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, seconds, visit.is_secure())?))
+}
+
+fn refuse(visit: &Visit, refused: NotSignedIn) -> Result<Reply, Failure> {
+    counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => refused.reason()).increment(1);
+    match refused {
+        NotSignedIn::Wrong => {
+            // Those that are too many are only counted: nobody is to fill the log by guessing.
+            info!(target: AUDIT, action = "console.sign_in_refused", "nobody was signed in to the console");
+            form(visit, StatusCode::FORBIDDEN, Some("That is wrong, was used before, or is too old."))
         }
+        NotSignedIn::TooMany => form(
+            visit,
+            StatusCode::TOO_MANY_REQUESTS,
+            Some("Too many attempts have failed. Wait a minute, then try again."),
+        ),
     }
 }
 
 /// Signs out.
-pub(super) async fn sign_out(visit: std::sync::Arc<Visit>) -> Result<Reply, Failure> {
+pub(super) async fn sign_out(visit: Arc<Visit>) -> Result<Reply, Failure> {
     if let Some(session) = visit.session() {
         visit.app.console.sessions.sign_out(session);
-        info!(target: AUDIT, who = session.audited(), action = "console.sign_out", "signed out of the console");
+        info!(target: AUDIT, who = visit.who(), action = "console.sign_out", "signed out of the console");
     }
     Ok(see(PATH)?.header(SET_COOKIE, cookie_of("", 0, visit.is_secure())?))
 }
 
 /// Answers where the console is, with a link to sign in where that is asked for.
 pub(super) async fn link(context: Context<App>) -> Result<Reply, Failure> {
-    let link = link_of(&context.app, operator(&context.request.headers));
+    let person = Person::of_machine(format!("link of {}", operator(&context.request.headers)));
+    let link = link_of(&context.app, person, false, LINK_LIFE);
     if link.sign_in {
         audit!(context, "console.link", "link to the console made");
     }
     Reply::json(&link)
 }
 
+/// The link of a first start: to become the first administrator with.
+pub(in crate::admin) fn first_link(app: &App) -> String {
+    link_of(app, Person::of_machine("link of the first start".to_owned()), true, LINK_LIFE).url
+}
+
+/// A link that signs a user in once, and has them set a password.
+pub(in crate::admin) fn invitation(app: &App, user: &UserRecord) -> ConsoleLink {
+    link_of(app, Person::of(user), true, INVITATION_LIFE)
+}
+
 /// Where the console is, with a link to sign in once where that is asked for.
-pub(in crate::admin) fn link_of(app: &App, who: String) -> ConsoleLink {
+fn link_of(app: &App, person: Person, invites: bool, life: Duration) -> ConsoleLink {
     let base = &app.run_file.admin;
     if !app.console.sessions.required() {
         return ConsoleLink { url: format!("{base}{HOME}"), sign_in: false, expires_in_s: None };
     }
-    let code = app.console.sessions.link(who);
+    let code = app.console.sessions.link(person, invites, life);
     ConsoleLink {
         url: format!("{base}{PATH}?code={code}"),
         sign_in: true,
-        expires_in_s: Some(LINK_LIFE.as_secs()),
+        expires_in_s: Some(life.as_secs()),
     }
 }
 
@@ -119,7 +192,9 @@ fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<Repl
     let fields = context! {
         csrf => visit.csrf(),
         code => visit.query_value("code"),
+        name => visit.field("name"),
         next,
+        users => Users::of(visit.app.store.clone()).are_any(),
         typed => visit.app.console.sessions.takes_typed(),
         required => visit.app.console.sessions.required(),
         trouble,

@@ -23,7 +23,7 @@ use crate::web::{Failure, Reply};
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// What stands on a page. Its template is given the fields, and `csrf` for its forms.
+/// What stands on a page. Its template is given the fields, `csrf` for its forms, and what its reader `may`.
 pub(super) trait Page: Serialize {
     /// Where it belongs.
     const SECTION: Section;
@@ -59,7 +59,7 @@ pub(super) struct View {
 impl View {
     /// A page rendered for a visit.
     pub(super) fn of<P: Page>(visit: &Visit, page: &P) -> Result<Self, Failure> {
-        let fields = context! { csrf => visit.csrf(), ..Value::from(Serde(page)) };
+        let fields = context! { csrf => visit.csrf(), may => visit.may(), ..Value::from(Serde(page)) };
         let main = render(P::TEMPLATE, &fields)?;
         let (title, section) = (page.title(), Some(P::SECTION));
         Ok(Self { title, section, status: StatusCode::OK, fresh: page.fresh(), main, elsewhere: None })
@@ -116,13 +116,16 @@ impl View {
         }
         let fields = context! {
             title,
-            sections => visit.sees_all().then(|| Serde(Section::entries(section))),
+            sections => visit.role().map(|role| Serde(Section::entries(section, role))),
             main => Value::from_safe_string(main),
             // What shows a failure, or asks to sign in, is not kept open.
             beat => section.map(|_| live::BEAT.as_secs()),
             live => fresh.is_some(),
             standing => Value::from_safe_string(visit.standing()?),
             who => visit.signed_in(),
+            user => visit.user(),
+            // Said on every page: nobody else would be told.
+            unguarded => visit.is_unguarded(),
             csrf => visit.csrf(),
             version => env!("CARGO_PKG_VERSION"),
         };

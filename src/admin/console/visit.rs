@@ -9,15 +9,19 @@ use futures_util::future::BoxFuture;
 use hyper::header::{ACCEPT, COOKIE, HOST, HeaderName, ORIGIN};
 use hyper::{HeaderMap, Method, StatusCode};
 use minijinja::context;
+use minijinja::value::{Serde, Value};
+use serde::Serialize;
 use tracing::error;
 use uuid::Uuid;
 
 use super::super::App;
-use super::session::{Session, audited};
+use super::super::audit::Actor;
+use super::session::{Person, Session};
 use super::templates::render;
 use super::view::{Page, View, sealed, see};
 use super::{live, sign_in};
 use crate::model::Attribute;
+use crate::store::users::Role;
 use crate::web::{Context, Failure, Params, Reply};
 
 /// Longest body of a form.
@@ -38,23 +42,25 @@ pub(super) type Show = fn(Arc<Visit>) -> BoxFuture<'static, Result<View, Failure
 /// Does what a form says; `act!` makes one of an `async fn`.
 pub(super) type Act = fn(Arc<Visit>) -> BoxFuture<'static, Result<Reply, Failure>>;
 
-/// Puts an `async fn(Arc<Visit>) -> Result<View, Failure>` into the route table.
+/// Puts an `async fn(Arc<Visit>) -> Result<View, Failure>` into the route table, for those who have at least a role.
 macro_rules! page {
-    ($show:path) => {
-        |context| {
+    ($least:ident, $show:path) => {
+        (Some($crate::store::users::Role::$least), |context| {
             let show: $crate::admin::console::visit::Show = |visit| ::std::boxed::Box::pin($show(visit));
-            ::std::boxed::Box::pin($crate::admin::console::visit::showing(context, show))
-        }
+            let least = $crate::store::users::Role::$least;
+            ::std::boxed::Box::pin($crate::admin::console::visit::showing(context, least, show))
+        })
     };
 }
 
-/// Puts an `async fn(Arc<Visit>) -> Result<Reply, Failure>` into the route table.
+/// Puts an `async fn(Arc<Visit>) -> Result<Reply, Failure>` into the route table, for those who have at least a role.
 macro_rules! act {
-    ($act:path) => {
-        |context| {
+    ($least:ident, $act:path) => {
+        (Some($crate::store::users::Role::$least), |context| {
             let act: $crate::admin::console::visit::Act = |visit| ::std::boxed::Box::pin($act(visit));
-            ::std::boxed::Box::pin($crate::admin::console::visit::acting(context, act))
-        }
+            let least = $crate::store::users::Role::$least;
+            ::std::boxed::Box::pin($crate::admin::console::visit::acting(context, least, act))
+        })
     };
 }
 
@@ -72,6 +78,16 @@ pub(super) struct Visit {
     form: Option<Vec<(String, String)>>,
     /// Who is signed in.
     session: Option<Arc<Session>>,
+    /// From which address they look, where that is known.
+    address: Option<IpAddr>,
+}
+
+/// What a page may offer its reader.
+#[derive(Debug, Serialize)]
+pub(super) struct May {
+    analyst: bool,
+    operator: bool,
+    administrator: bool,
 }
 
 impl Visit {
@@ -107,9 +123,38 @@ impl Visit {
         self.session.as_ref().map_or(&self.app.console.csrf, |session| &session.csrf)
     }
 
-    /// Who is signed in; nobody where nobody has to.
+    /// By what right somebody is signed in; nobody where nobody has to.
     pub(super) fn signed_in(&self) -> Option<&str> {
-        self.session().map(|session| session.who.as_str())
+        self.person().map(|person| person.who.as_str())
+    }
+
+    /// Who is signed in.
+    pub(super) fn person(&self) -> Option<&Person> {
+        self.session().map(|session| &session.person)
+    }
+
+    /// The user who is signed in, by name.
+    pub(super) fn user(&self) -> Option<&str> {
+        self.person()?.user.as_deref()
+    }
+
+    /// What they may. Where nobody has to sign in everybody is an operator; nothing may who has to and has not.
+    pub(super) fn role(&self) -> Option<Role> {
+        let unguarded = self.is_unguarded().then_some(Role::Operator);
+        self.person().map(|person| person.role).or(unguarded)
+    }
+
+    /// What that is, for templates.
+    pub(super) fn may(&self) -> Value {
+        let may = |least| self.role() >= Some(least);
+        let [analyst, operator, administrator] =
+            [Role::Analyst, Role::Operator, Role::Administrator].map(may);
+        Value::from(Serde(May { analyst, operator, administrator }))
+    }
+
+    /// Whether nobody has to sign in.
+    pub(super) fn is_unguarded(&self) -> bool {
+        !self.app.console.sessions.required()
     }
 
     /// The session that this is part of.
@@ -117,19 +162,24 @@ impl Visit {
         self.session.as_deref()
     }
 
-    /// Whether all pages may be seen: by who is signed in, or by everybody.
-    pub(super) fn sees_all(&self) -> bool {
-        self.session.is_some() || !self.app.console.sessions.required()
-    }
-
     /// Whether what is sent is encrypted on its way.
     pub(super) fn is_secure(&self) -> bool {
         self.app.run_file.admin.starts_with("https:")
     }
 
-    /// Who acts, for the audit log: the console, and how it was opened.
+    /// Who acts, for the audit: the console, and how it was opened.
     pub(super) fn who(&self) -> String {
         audited(self.signed_in().unwrap_or("open on loopback"))
+    }
+
+    /// The same with all that the audit keeps of it.
+    pub(super) fn actor(&self) -> Actor {
+        Actor { who: self.who(), role: self.role(), from: self.from() }
+    }
+
+    /// Where they look from, for the audit.
+    pub(super) fn from(&self) -> String {
+        self.address.map_or_else(|| "console".to_owned(), |address| format!("console {address}"))
     }
 
     /// Whether a page that is kept open may still be shown.
@@ -187,10 +237,15 @@ macro_rules! audit {
 
 pub(super) use audit;
 
+/// The console, and how it was opened, for the audit.
+pub(super) fn audited(how: &str) -> String {
+    format!("console, {how}")
+}
+
 /// Answers with a page or, where it is asked for, with the page anew every few seconds.
-pub(super) async fn showing(context: Context<App>, show: Show) -> Result<Reply, Failure> {
+pub(super) async fn showing(context: Context<App>, least: Role, show: Show) -> Result<Reply, Failure> {
     let wants_stream = wants_stream(&context.request.method, &context.request.headers);
-    let visit = match enter(context).await {
+    let visit = match enter(context, least).await {
         Ok(visit) => Arc::new(visit),
         Err(turned_away) => return turned_away,
     };
@@ -204,8 +259,8 @@ pub(super) async fn showing(context: Context<App>, show: Show) -> Result<Reply, 
 }
 
 /// Does what a form says.
-pub(super) async fn acting(context: Context<App>, act: Act) -> Result<Reply, Failure> {
-    let visit = match enter(context).await {
+pub(super) async fn acting(context: Context<App>, least: Role, act: Act) -> Result<Reply, Failure> {
+    let visit = match enter(context, least).await {
         Ok(visit) => Arc::new(visit),
         Err(turned_away) => return turned_away,
     };
@@ -215,13 +270,19 @@ pub(super) async fn acting(context: Context<App>, act: Act) -> Result<Reply, Fai
     }
 }
 
-/// Lets a request in, or gives what it is answered instead: who has to sign in is sent to where that is done.
-async fn enter(context: Context<App>) -> Result<Visit, Result<Reply, Failure>> {
+/// Lets a request in, or gives what it is answered instead: who has to sign in is sent to where that is done, who has too little
+/// a role is told which one is wanted.
+async fn enter(context: Context<App>, least: Role) -> Result<Visit, Result<Reply, Failure>> {
     let wanted = context.request.uri.path().to_owned();
     let wants_stream = wants_stream(&context.request.method, &context.request.headers);
     let visit = enter_unasked(context).await?;
-    if visit.sees_all() {
-        return Ok(visit);
+    match visit.role() {
+        Some(role) if role >= least => return Ok(visit),
+        Some(role) => {
+            let failure = not_for(role, least);
+            return Err(View::failure(None, &failure).and_then(|view| view.reply(&visit)));
+        }
+        None => {}
     }
     if wants_stream {
         // A redirection would not reach who reads a stream.
@@ -229,6 +290,17 @@ async fn enter(context: Context<App>) -> Result<Visit, Result<Reply, Failure>> {
     }
     let next: String = form_urlencoded::byte_serialize(wanted.as_bytes()).collect();
     Err(see(&format!("{}?next={next}", sign_in::PATH)))
+}
+
+fn not_for(role: Role, least: Role) -> Failure {
+    let (is, wanted) = (role.word(), least.word());
+    let more = if least < Role::Administrator { " or one who may more" } else { "" };
+    let article = |word: &str| if word.starts_with(['a', 'o']) { "an" } else { "a" };
+    Failure::forbidden(&format!(
+        "this is for {} {wanted}{more}, and you are signed in as {} {is}; an administrator can change your role",
+        article(wanted),
+        article(is)
+    ))
 }
 
 /// Like [`enter`], for pages that nobody has to sign in for.
@@ -240,8 +312,13 @@ pub(super) async fn enter_unasked(mut context: Context<App>) -> Result<Visit, Re
     }
     let Context { app, mut request, params, .. } = context;
     let session = cookie(&request.headers).and_then(|cookie| app.console.sessions.of(cookie));
+    // A page that refreshes itself is nobody who does something.
+    if let Some(session) = session.as_ref().filter(|_| !wants_stream(&request.method, &request.headers)) {
+        session.touch();
+    }
     let query = std::mem::take(&mut request.query);
-    let visit = Visit { app, query, params, form, session };
+    let address = request.client(&app.settings().limits.trusted_proxies);
+    let visit = Visit { app, query, params, form, session, address };
     if !visit.app.console.sessions.required() && !is_local(&request.headers) {
         let failure = Failure::forbidden(
             "the console is open on loopback only by the names of loopback; \

@@ -51,11 +51,12 @@ lead {lead_uuid} is erased: its key is destroyed, and what was sealed with it ca
 destroyed
   {:>6}  lead as it was sent
   {:>6}  answers of partners
+  {:>6}  transcripts of calls to partners
   {:>6}  actions
   {:>6}  reports of partners
   {:>6}  client tags
   {:>6}  displays of offers
-  {:>6}  hashes for duplicates and repeated submits
+  {:>6}  hashes by which it was found, for duplicates and repeated submits
 
 remaining, without anything that names the person
   {:>6}  rate tables: who was asked when, and the amount of the loan
@@ -65,6 +66,7 @@ remaining, without anything that names the person
 Backups of the store that were made before, with the keys of that time, still hold it until they are destroyed.",
         destroyed.leads,
         destroyed.answers,
+        destroyed.transcripts,
         destroyed.lead_actions,
         destroyed.partner_reports,
         destroyed.client_tags,

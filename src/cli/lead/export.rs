@@ -1,9 +1,6 @@
 //! `offerd lead export UUID`
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use hyper::Method;
@@ -12,9 +9,8 @@ use uuid::Uuid;
 
 use super::unknown;
 use crate::cli::admin_client::AdminClient;
-use crate::cli::files::cannot_make;
 use crate::cli::trouble::Trouble;
-use crate::cli::{page, progress, values};
+use crate::cli::{files, progress, values};
 use crate::config::Settings;
 
 /// `lead export`
@@ -39,18 +35,6 @@ pub async fn run(settings: &Settings, arguments: &Export) -> Result<(), Trouble>
     let held: Option<Box<RawValue>> = admin.find_one(Method::GET, &format!("/leads/{lead}")).await?;
     let dossier = held.ok_or_else(|| unknown(lead))?;
     drop(waiting);
-    match &arguments.out {
-        None => page::print(&dossier),
-        Some(file) => {
-            write(file, &dossier).map_err(|error| cannot_make(file, &error))?;
-            eprintln!("all that is held on lead {lead} is in {}", file.display());
-        }
-    }
+    files::give(arguments.out.as_deref(), &dossier, &format!("all that is held on lead {lead}"))?;
     Ok(admin.close()?)
-}
-
-fn write(file: &Path, dossier: &RawValue) -> io::Result<()> {
-    let mut made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
-    made.write_all(dossier.get().as_bytes())?;
-    made.write_all(b"\n")
 }

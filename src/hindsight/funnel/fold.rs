@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, NaiveDate};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tracing::{error, warn};
+use tracing::error;
 use uuid::Uuid;
 
 use super::key::{self, TallyKey};
@@ -18,20 +18,14 @@ use crate::matching::engine::Engine;
 use crate::model::{EventType, ProductType};
 use crate::rate_table::denied::Denied;
 use crate::rate_table::record::TableHead;
+use crate::records::following::{LOOK_AGAIN, Step, companies, next, rest};
 use crate::records::{Records, reading};
-use crate::store::codec::{self, CodecError};
+use crate::store::codec;
 use crate::store::entities::{Happening, PayoutRecord};
 use crate::store::{Commit, CommitError, FeedKey, Store, Tree};
 
 /// Records of a feed, and tables, that a step counts at most: a few milliseconds, in which leads do without a core.
 const STEP: usize = 64;
-
-/// Between two looks at the feeds when everything is counted.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
-/// How long new work may queue before the fold makes room, and how often as long as a step took it rests then.
-const BUSY: Duration = Duration::from_millis(1);
-const REST_WHEN_BUSY: u32 = 19;
 
 /// How far the feeds of a company are counted: the arrival of the first record that is not, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,33 +34,12 @@ struct Cursor {
     payouts_us: u64,
 }
 
-/// What a step has done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// Nothing was to be done, until something arrives or a table completes.
-    Nothing,
-    /// It has counted all that there was.
-    CaughtUp,
-    /// There may be more.
-    More,
-}
-
 /// Counts the feeds of a store. There may be several; of steps that are taken at once, one counts.
 #[derive(Debug, Clone)]
 pub struct Fold {
     records: Records,
     /// Records that a step counts at most.
     most: usize,
-}
-
-/// The next records of a feed.
-struct Next<T> {
-    /// Those that can be read.
-    lists: Vec<T>,
-    /// How many there are.
-    records: usize,
-    /// Where to go on behind them.
-    next_us: u64,
 }
 
 /// A step that is not written yet.
@@ -91,15 +64,6 @@ pub async fn keep(engine: Arc<Engine>, queueing: impl Fn() -> Duration) {
             }
         };
         tokio::time::sleep(pause).await;
-    }
-}
-
-/// How long to rest after a step that took so long.
-fn rest(step: Step, took: Duration, queueing: Duration) -> Duration {
-    match step {
-        Step::More if queueing > BUSY => (took * REST_WHEN_BUSY).min(LOOK_AGAIN),
-        Step::More => took,
-        Step::CaughtUp | Step::Nothing => LOOK_AGAIN,
     }
 }
 
@@ -153,11 +117,21 @@ impl Fold {
         let mut sums = Sums::default();
         let mut marks = Marks::default();
 
-        let events = self.next(Tree::LeadEvents, company, before.events_us, codec::decode::<Vec<Happening>>);
+        let events = next(
+            &self.records.store,
+            (Tree::LeadEvents, company, before.events_us),
+            self.most,
+            codec::decode::<Vec<Happening>>,
+        );
         for happening in events.lists.iter().flatten() {
             self.count(company, happening, &mut sums, &mut marks);
         }
-        let payouts = self.next(Tree::LeadPayouts, company, before.payouts_us, PayoutRecord::read);
+        let payouts = next(
+            &self.records.store,
+            (Tree::LeadPayouts, company, before.payouts_us),
+            self.most,
+            PayoutRecord::read,
+        );
         for (payout, product_type) in payouts.lists.into_iter().flat_map(PayoutRecord::each) {
             let whose = Whose { company, test: false, day: day_of(payout.booked_at_ms) };
             sums.add(whose, product_type, Tally::of_payout(payout.cents));
@@ -176,29 +150,6 @@ impl Fold {
         let commit = marks.write(commit, company);
         let commit = commit.put(Tree::Funnel, key::cursor(company), codec::encode(&after));
         Ok(Some(Draft { commit: sums.write(commit, &self.records.store)?, more }))
-    }
-
-    /// The next lists of a feed. What cannot be read is reported, and counts nothing.
-    fn next<T>(
-        &self,
-        feed: Tree,
-        company: Uuid,
-        from_us: u64,
-        decode: fn(&[u8]) -> Result<T, CodecError>,
-    ) -> Next<T> {
-        let mut next = Next { lists: Vec::new(), records: 0, next_us: from_us };
-        let start = FeedKey::first_at(company, from_us).to_bytes();
-        for record in self.records.store.scan_from(feed, start, company).take(self.most) {
-            let Ok((key, bytes)) = record else { break };
-            next.records += 1;
-            // No two records share an arrival.
-            next.next_us = FeedKey::parse(&key).map_or(next.next_us, |key| key.arrival_us + 1);
-            match decode(&bytes) {
-                Ok(list) => next.lists.push(list),
-                Err(error) => warn!(feed = feed.name(), %error, "a record of a feed cannot be counted"),
-            }
-        }
-        next
     }
 
     /// Counts what happened to a lead.
@@ -377,25 +328,6 @@ impl Marks {
     }
 }
 
-/// The companies that have a feed, each found by one look behind the one before.
-pub fn companies(store: &Store) -> Vec<Uuid> {
-    let mut found = BTreeSet::new();
-    for feed in [Tree::LeadEvents, Tree::LeadPayouts] {
-        let mut start = Uuid::nil();
-        while let Some(company) = first_company(store, feed, start) {
-            found.insert(company);
-            let Some(next) = company.as_u128().checked_add(1) else { break };
-            start = Uuid::from_u128(next);
-        }
-    }
-    found.into_iter().collect()
-}
-
-fn first_company(store: &Store, feed: Tree, start: Uuid) -> Option<Uuid> {
-    let (key, _) = store.scan_from(feed, start, []).next()?.ok()?;
-    FeedKey::parse(&key).map(|key| key.company)
-}
-
 /// The arrival of the first record of a company that is not counted yet, in microseconds.
 pub fn behind(store: &Store, company: Uuid) -> Option<u64> {
     let Cursor { events_us, payouts_us } = cursor(store, company).unwrap_or_default();
@@ -429,21 +361,4 @@ fn day_of(millis: i64) -> NaiveDate {
 /// Reads on a thread that may block.
 async fn blocking<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Result<T, CommitError> {
     tokio::task::spawn_blocking(read).await.map_err(|error| CommitError::Failed(error.to_string()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: Duration = Duration::from_millis(1);
-
-    #[test]
-    fn it_catches_up_with_half_a_core_unless_the_process_is_late() {
-        assert_eq!(rest(Step::More, 7 * MS, BUSY), 7 * MS);
-        assert_eq!(rest(Step::More, 7 * MS, BUSY + MS), 133 * MS, "the leads of the moment come first");
-        assert_eq!(rest(Step::More, 70 * MS, BUSY + MS), LOOK_AGAIN, "but never is it put off for longer");
-        for step in [Step::CaughtUp, Step::Nothing] {
-            assert_eq!(rest(step, 7 * MS, Duration::ZERO), LOOK_AGAIN);
-        }
-    }
 }

@@ -32,10 +32,11 @@ mod tally;
 use chrono::{Datelike, Days, Months, NaiveDate};
 use uuid::Uuid;
 
-pub use self::fold::{Fold, Step, keep};
+pub use self::fold::{Fold, keep};
 use self::key::TallyKey;
 pub use self::tally::Tally;
 use crate::model::{ProductType, Timestamp};
+use crate::records::following::companies;
 use crate::store::{Store, Tree};
 
 /// How finely a time is divided.
@@ -116,7 +117,6 @@ pub fn total(store: &Store, scope: Scope, span: Span) -> Tally {
 
 /// The arrival of the earliest record that is not counted yet; `None` when all are. Open tables are no such records.
 pub fn behind(store: &Store) -> Option<Timestamp> {
-    let earliest =
-        fold::companies(store).into_iter().filter_map(|company| fold::behind(store, company)).min();
+    let earliest = companies(store).into_iter().filter_map(|company| fold::behind(store, company)).min();
     earliest.and_then(|micros| Timestamp::from_millis(i64::try_from(micros / 1000).ok()?))
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hyper::http::uri::Authority;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -343,8 +344,16 @@ impl Checker<'_> {
 /// answered with, or the line of a log.
 pub fn is_absolute_url(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
-    !host.is_empty() && !url.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+    let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    is_authority(authority) && !url.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+}
+
+/// A host, with or without a port, and without a user, whose password would stand where everybody reads it.
+fn is_authority(text: &str) -> bool {
+    let port = text.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.ends_with(']'));
+    !text.contains('@')
+        && port.is_none_or(|port| port.parse::<u16>().is_ok())
+        && Authority::try_from(text).is_ok_and(|authority| !authority.host().is_empty())
 }
 
 /// Whether a name can stand in a file name, a metric and a path.
@@ -354,4 +363,31 @@ pub fn is_key(name: &str) -> bool {
         && name
             .chars()
             .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_has_a_host_that_can_be_called_and_no_password() {
+        for url in ["https://a.example", "http://127.0.0.1:8080/x?y#z", "https://[::1]:443/", "http://[::1]"]
+        {
+            assert!(is_absolute_url(url), "{url}");
+        }
+        for url in [
+            "a.example",
+            "ftp://a.example",
+            "https://",
+            "https:///x",
+            "http://[::1",
+            "http://a.example:1809000/",
+            "http://a.example:/",
+            "http://:80/",
+            "https://me:secret@a.example/",
+            "https://a.example/a b",
+        ] {
+            assert!(!is_absolute_url(url), "{url}");
+        }
+    }
 }

@@ -137,6 +137,12 @@ fn post(http: &Http, check: &mut Checker) -> Option<Post> {
     if wait.is_some() && best.is_none() {
         check.at("post.wait", "stands without `best`: nobody else's bids are waited for");
     }
+    if wait.is_some() && when_shown {
+        check.at(
+            "post.wait",
+            "stands beside `when = \"shown\"`: who is shown is known when the table is complete",
+        );
+    }
     check.between("post.floor", *floor, 0.0, BID_MAX);
     check.between("post.best", best.map(|best| best as f64), 1.0, 1000.0);
     let wait = wait.map(|wait| check.duration("post.wait", wait));

@@ -1,5 +1,6 @@
 //! The figures of answered offers as a file maps them, and by what it judges them.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::answer_mapping::FigureMapping;
@@ -52,12 +53,13 @@ impl Mappings<'_, '_> {
         for (name, range) in &declared.bounds {
             let key = format!("answer.bounds.{}", quoted(name));
             let (least, most) = (range.min.unwrap_or(f64::NEG_INFINITY), range.max.unwrap_or(f64::INFINITY));
+            let is_empty = !matches!(least.partial_cmp(&most), Some(Ordering::Less | Ordering::Equal));
             match Figure::named(name, product_type) {
                 None => self.check.at(&key, no_figure(name, product_type)),
                 Some(figure) if !figure.is_number() => {
                     self.check.at(&key, "is no number, which bounds can be set to")
                 }
-                Some(_) if least > most => self.check.at(&key, format!("is empty: from {least} to {most}")),
+                Some(_) if is_empty => self.check.at(&key, format!("is empty: from {least} to {most}")),
                 Some(_) => drop(bounds.insert(name.clone(), (least, most))),
             }
         }

@@ -166,6 +166,11 @@ impl Mappings<'_, '_> {
             self.check
                 .at("url", "stands without `pending`, which says when no call of the partner is waited for");
         }
+        if declared.url.is_none() {
+            request_keys(declared).for_each(|key| {
+                self.check.at(key, "is of a request, and without `url` there is none: the partner calls us");
+            });
+        }
         if !self.sends_callback {
             self.check.remark(
                 "callback",
@@ -180,6 +185,12 @@ impl Mappings<'_, '_> {
         }
         let verify = declared.verify.as_ref();
         let verify = verify.and_then(|verify| self.expression("verify", verify, Stage::Callback));
+        if verify.as_ref().is_some_and(|verify| !verify.uses("secret")) {
+            self.check.remark(
+                "verify",
+                "uses no `secret`, so whoever knows the address and the file's rule can answer for the partner",
+            );
+        }
         Some(CallbackRule { verify })
     }
 
@@ -471,4 +482,18 @@ fn without_expressions(template: &str) -> String {
         text.push_str(part.split_once("}}").map_or("", |(_, rest)| rest));
     }
     text
+}
+
+/// What is declared of a request.
+fn request_keys(declared: &declared::Step) -> impl Iterator<Item = &'static str> {
+    let given = [
+        ("method", declared.method.is_some()),
+        ("sandbox_url", declared.sandbox_url.is_some()),
+        ("query", !declared.query.is_empty()),
+        ("headers", !declared.headers.is_empty()),
+        ("json", declared.json.is_some()),
+        ("form", declared.form.is_some()),
+        ("xml", declared.xml.is_some()),
+    ];
+    given.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key)
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
-use hyper::{HeaderMap, Method};
+use hyper::{HeaderMap, Method, Uri};
 use minijinja::value::Value as Mapped;
 use uuid::Uuid;
 
@@ -67,6 +67,9 @@ impl Step {
         if !query.is_empty() {
             url.push(if url.contains('?') { '&' } else { '?' });
             url.push_str(&encoded(&query));
+        }
+        if Uri::try_from(&url).is_err() {
+            return Err(MappingError::new(key, "makes no URL; `|urlencode` makes a part of one of any text"));
         }
 
         let (content_type, body) = match &self.body {

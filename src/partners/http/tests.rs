@@ -155,6 +155,8 @@ fn what_cannot_work_is_a_fault() {
         ("xml = '<a><b></a>'".to_owned(), "`products.mortgage.http.xml` makes no XML"),
         ("xml = '<a>{% if test %}<b>{% endif %}</a>'".to_owned(), "makes no XML"),
         ("json = { a = \"now|date('%Q')\" }".to_owned(), "no date can be written in"),
+        ("json = { a = \"lead_uuid|hmac|hex\" }".to_owned(), "fewer or more arguments than it takes"),
+        (answer("bounds = { interest_rate = { min = nan } }, offer = { key = \"'thirty'\", interest_rate = 'offer.Note' }"), "is empty: from NaN"),
         (
             "headers = { authorization = \"'a'\" }\nauth = { basic = { user = \"'a'\", password = \"'b'\" } }".to_owned(),
             "`products.mortgage.http.headers.authorization` stands beside `auth`",
@@ -208,7 +210,7 @@ fn a_bad_offer_costs_no_other() {
     assert_eq!(quotes(&reading), 1);
     let told: Vec<(usize, &str, &str)> =
         reading.dropped.iter().map(|one| (one.position, one.reason.as_str(), one.detail.as_str())).collect();
-    let bad_rate = "`answer.offer.interest_rate`: must be a number from 0 to 400";
+    let bad_rate = "`answer.offer.interest_rate`: must be a number from 0 to 400, got a text";
     let not_for_it = "`refinance` is not for the lead: its conditions do not hold";
     assert_eq!(
         told,

@@ -70,8 +70,8 @@ impl Store {
                 }
             }
         }
-        for (key, place) in &named {
-            self.hash_anew(key, Some(place)).await?;
+        for (key, _) in &named {
+            self.hash_anew(key, Some(lead)).await?;
         }
         Ok(named.len() as u64)
     }
@@ -96,8 +96,12 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// Hashes what a key has hashed with another one, one record aside, and destroys it.
-    async fn hash_anew(&self, key: &IdentityKey, aside: Option<&[u8]>) -> Result<(), RetentionError> {
+    /// Hashes what a key has hashed with another one, but for a lead, and destroys it.
+    pub(super) async fn hash_anew(
+        &self,
+        key: &IdentityKey,
+        without: Option<Uuid>,
+    ) -> Result<(), RetentionError> {
         if !key.retiring {
             self.shared.records.sealing().retire_identities(key.id)?;
         }
@@ -109,7 +113,7 @@ impl Store {
                 .into_iter()
                 .map(|(place, known)| {
                     let moved = Commit::new().remove(Tree::Identities, &place);
-                    match known.filter(|_| aside != Some(&place[..])) {
+                    match known.filter(|known| without != Some(known.lead)) {
                         Some(Known { at_ms, lead, identity }) => {
                             let look_back_ms = key.until_ms.saturating_sub(key.ends_ms);
                             moved.about(lead).identify(key.company, identity, at_ms, look_back_ms)
@@ -153,7 +157,10 @@ impl Store {
     }
 
     /// Where what a key has hashed is kept.
-    fn walk_hashed(&self, key: &IdentityKey) -> impl Iterator<Item = Result<Vec<u8>, ReadError>> + use<> {
+    pub(super) fn walk_hashed(
+        &self,
+        key: &IdentityKey,
+    ) -> impl Iterator<Item = Result<Vec<u8>, ReadError>> + use<> {
         let prefix = Tree::Identities.sled_key(&key.prefix());
         let places = self.shared.records.walk_base_from(&prefix);
         let places = places.map(|entry| Ok(entry.map_err(ReadError::from)?.0));
@@ -165,7 +172,7 @@ impl Store {
     }
 
     /// Whether an identity is kept there that is a lead's. It is not opened.
-    fn is_about(&self, place: &[u8], lead: Uuid) -> bool {
+    pub(super) fn is_about(&self, place: &[u8], lead: Uuid) -> bool {
         let stored = read_clear(&*self.shared.records, Tree::Identities, place);
         matches!(stored, Ok(Ok(Some(stored))) if owner(&stored) == Some(lead))
     }

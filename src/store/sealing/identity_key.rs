@@ -15,6 +15,12 @@ use super::key::{KEY_LEN, Key};
 /// The company of the keys that hash no identities, and seal what is kept for a time of its own (`registry::terms`).
 pub(in crate::store) const TERMS: Uuid = Uuid::max();
 
+/// The company of the keys by whose hashes leads are found by a contact of whom they are about (`registry::contacts`).
+pub(in crate::store) const CONTACTS: Uuid = Uuid::from_u128(u128::MAX - 1);
+
+/// The time of one of those. What an erasure hashes anew is of so long.
+const CONTACTS_SPAN_MS: i64 = 24 * 3_600_000;
+
 /// Length of a key with what is known of it.
 pub(super) const ENTRY: usize = 16 + 8 + 3 * 8 + 1 + KEY_LEN;
 
@@ -46,7 +52,10 @@ pub(in crate::store) struct IdentityKey {
 impl IdentityKey {
     /// A new key of a company, from a time on, for a look-back of so long.
     pub(super) fn new(company: Uuid, id: u64, at_ms: i64, look_back_ms: i64) -> Self {
-        let span_ms = (look_back_ms / SHARE).clamp(*SPAN_MS.start(), *SPAN_MS.end());
+        let span_ms = match company {
+            CONTACTS => CONTACTS_SPAN_MS,
+            _ => (look_back_ms / SHARE).clamp(*SPAN_MS.start(), *SPAN_MS.end()),
+        };
         let ends_ms = at_ms.saturating_add(span_ms);
         let until_ms = ends_ms.saturating_add(look_back_ms);
         Self { company, id, begins_ms: at_ms, ends_ms, until_ms, retiring: false, key: Key::random() }
@@ -61,6 +70,15 @@ impl IdentityKey {
     pub(in crate::store) fn place(&self, identity: &[u8; 32]) -> Vec<u8> {
         let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, self.key.bytes());
         [&self.prefix()[..], ring::hmac::sign(&key, identity).as_ref()].concat()
+    }
+
+    /// Under which that of a lead is kept: of contacts beside those of others who have the same.
+    pub(in crate::store) fn place_of(&self, identity: &[u8; 32], lead: Uuid) -> Vec<u8> {
+        let mut place = self.place(identity);
+        if self.company == CONTACTS {
+            place.extend_from_slice(lead.as_bytes());
+        }
+        place
     }
 
     /// Adds it to bytes that are to be sealed.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::store::contacts::ContactsOf;
 use crate::store::sealing::{data_key, key_file::KeyFile, key_ring::KeyRing};
 
 const COMPANY: Uuid = Uuid::from_u128(0xC0);
@@ -134,4 +135,50 @@ async fn a_crash_between_two_keys_is_made_good_later() {
     assert!((1..21).all(known));
     let left = store.shared.records.sealing().all_identity_keys();
     assert!(left.len() == 1 && left[0].id != key.id);
+}
+
+const SHARED: [u8; 32] = [200; 32];
+
+/// A lead that is found by a contact of its own and by one that many share.
+fn found_by(nth: u8, at_ms: i64) -> Commit {
+    let commit = Commit::new().about(lead(nth)).put(Tree::Leads, lead(nth), [nth; 40]);
+    commit.found_by([nth; 32], at_ms).found_by(SHARED, at_ms)
+}
+
+fn contacts(nth: u8, from_ms: i64, until_ms: i64) -> ContactsOf {
+    ContactsOf { lead: lead(nth), contacts: vec![[nth; 32], SHARED], from_ms, until_ms }
+}
+
+#[tokio::test]
+async fn leads_are_found_by_their_contacts_and_of_who_is_erased_no_byte_tells_anything() {
+    let directory = directory();
+    let store = inline(&directory);
+    // Over three days, each with a key of its own.
+    let at_ms = |nth: u8| i64::from(nth) * 2 * HOUR_MS;
+    for nth in 1..36 {
+        store.commit_now(found_by(nth, at_ms(nth))).unwrap();
+        // Of a step that was taken again.
+        store.commit_now(Commit::new().about(lead(nth)).found_by([nth; 32], at_ms(nth))).unwrap();
+    }
+    assert_eq!(store.found_by(&[9; 32]).unwrap(), [lead(9)]);
+    assert_eq!(store.found_by(&SHARED).unwrap(), (1..36).map(lead).collect::<Vec<_>>());
+    let before = copied(&directory);
+    let of = |nth: u8| contacts(nth, at_ms(nth), at_ms(nth));
+    assert_eq!(store.forget_contacts(&of(9)).await.unwrap(), 2);
+    // One that has grown since had another address before.
+    let grown = ContactsOf { contacts: vec![SHARED], ..contacts(20, at_ms(20), at_ms(30)) };
+    assert_eq!(store.forget_contacts(&grown).await.unwrap(), 2);
+    assert_eq!(store.forget_contacts(&of(9)).await.unwrap(), 0);
+    for nth in [9, 20] {
+        store.commit_now(Commit::new().erase(lead(nth), 50)).unwrap();
+    }
+    let thief = Thief::of(&[&before, &copied(&directory)]);
+    assert!(!thief.finds(9) && !thief.finds(20));
+    assert!(thief.finds(10) && thief.finds(35), "who is not erased is found, so the search finds");
+    let others = (1..36).filter(|nth| ![9, 20].contains(nth)).map(lead);
+    assert_eq!(store.found_by(&SHARED).unwrap(), others.collect::<Vec<_>>());
+    assert!(store.found_by(&[9; 32]).unwrap().is_empty());
+    let store = killed(store, &directory);
+    assert_eq!(store.found_by(&[10; 32]).unwrap(), [lead(10)]);
+    assert!(store.check().unwrap().is_sound());
 }

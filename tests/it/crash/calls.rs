@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
 use hyper::Method;
 use offerd::analytics::Payouts;
 use serde_json::{Value, json};
@@ -22,6 +23,9 @@ const KILLS: usize = 6;
 
 /// Clients at once.
 const CLIENTS: usize = 4;
+
+/// Tables that are looked at together when all kills are done: fewer than a daemon takes connections.
+const LOOKS_AT_ONCE: usize = 64;
 
 /// Longest time under load before a kill.
 const LONGEST_LOAD: Duration = Duration::from_millis(400);
@@ -196,7 +200,8 @@ async fn campaign(kills: usize, seed: u64) {
     let (done, is_done) = watch::channel(false);
     let tables = afar.seen.facts().tables.clone();
     let completed = async {
-        let tables = join_all(tables.iter().map(|table| daemon.complete(table))).await;
+        let looks = tables.iter().map(|table| daemon.complete(table));
+        let tables: Vec<Value> = stream::iter(looks).buffered(LOOKS_AT_ONCE).collect().await;
         done.send_replace(true);
         tables
     };

@@ -56,14 +56,15 @@ impl Kind {
     pub(super) fn read(&self, value: &Value) -> Refused<toml::Value> {
         match self {
             Self::Number(least, most) => {
-                let wanted = || format!("must be a number from {least} to {most}");
+                let wanted = || format!("must be a number from {least} to {most}, got {}", found(value));
                 let number = number(value).filter(|number| (least..=most).contains(&number));
                 number.map(toml::Value::Float).ok_or_else(|| wanted().into())
             }
             Self::Whole(least, most) => {
                 let whole = number(value).filter(|number| number.fract() == 0.0).map(|number| number as i64);
                 let whole = whole.filter(|whole| (least..=most).contains(&whole));
-                let wanted = || format!("must be a whole number from {least} to {most}");
+                let wanted =
+                    || format!("must be a whole number from {least} to {most}, got {}", found(value));
                 whole.map(toml::Value::Integer).ok_or_else(|| wanted().into())
             }
             Self::Flag => flag(value).map(toml::Value::Boolean).ok_or_else(|| "must be true or false".into()),
@@ -90,6 +91,21 @@ impl Kind {
             }
             Self::Free => Err("must be an object".into()),
         }
+    }
+}
+
+/// What was found, without what may be somebody's: figures that no account has, and else what kind of value it is.
+fn found(value: &Value) -> String {
+    match value {
+        Value::Number(number) if number.as_f64().is_some_and(|number| number.abs() < 1e6) => {
+            number.to_string()
+        }
+        Value::Number(_) => "a number of more than six digits".to_owned(),
+        Value::String(_) => "a text".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        Value::Null => "null".to_owned(),
     }
 }
 

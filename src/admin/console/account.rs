@@ -1,0 +1,121 @@
+//! `GET`, `POST /console/account`: who one is, and the password that one signs in with.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use minijinja::context;
+use minijinja::value::{Serde, Value};
+use serde::Serialize;
+
+use super::super::users::{self, NewUser, UserChange};
+use super::session::Person;
+use super::sign_in::{HOME, signed_in};
+use super::view::View;
+use super::visit::Visit;
+use crate::store::users::Role;
+use crate::web::{Failure, Reply};
+
+/// Where the page is.
+pub(super) const PATH: &str = "/console/account";
+
+#[derive(Debug, Serialize)]
+struct Account {
+    /// The user's name; nothing of who has signed in otherwise.
+    user: Option<String>,
+    /// By what right one looks at the console.
+    who: String,
+    role: &'static str,
+    /// Whether the password of before is asked for.
+    asks: bool,
+    /// Whether one may make a user of oneself.
+    may_begin: bool,
+    /// What was wrong with what was sent.
+    trouble: Option<String>,
+}
+
+/// Shows the page.
+pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+    Account::of(&visit, None)?.view(&visit, StatusCode::OK)
+}
+
+/// Sets the user's password, or adds whoever has signed in without a name as an administrator. Both end what was begun before, this
+/// session too, for which there is another one.
+pub(super) async fn set(visit: Arc<Visit>) -> Result<Reply, Failure> {
+    match changed(&visit).await {
+        Ok(person) => {
+            if let Some(session) = visit.session() {
+                visit.app.console.sessions.sign_out(session);
+            }
+            signed_in(&visit, visit.app.console.sessions.begin(person, false), HOME)
+        }
+        Err(failure) => {
+            let trouble = failure.errors.iter().find_map(|error| error.message.clone());
+            let trouble = trouble.unwrap_or_else(|| "that cannot be done".to_owned());
+            Account::of(&visit, Some(trouble))?.view(&visit, failure.status)?.reply(&visit)
+        }
+    }
+}
+
+async fn changed(visit: &Visit) -> Result<Person, Failure> {
+    let password = visit.field("password").unwrap_or_default().to_owned();
+    if visit.field("again") != Some(password.as_str()) {
+        return Err(Failure::bad_attribute("again", "the two passwords are not the same"));
+    }
+    let (actor, password) = (visit.actor(), Some(password));
+    match (visit.user(), visit.role()) {
+        (Some(user), _) => {
+            let user = user.to_owned();
+            is_them(visit, &user).await?;
+            let change = UserChange { password, ..UserChange::default() };
+            Ok(Person::of(&users::change(&visit.app, &actor, &user, change).await?))
+        }
+        (None, Some(Role::Administrator)) => {
+            let name = visit.field("name").unwrap_or_default().to_owned();
+            let new = NewUser { name, role: Role::Administrator, password };
+            Ok(Person::of(&users::add(&visit.app, &actor, new).await?))
+        }
+        (None, _) => Err(Failure::forbidden("only an administrator can add a user")),
+    }
+}
+
+/// Whoever finds a browser open shall not take it over: the password of before is asked for, but of who was invited to set one.
+async fn is_them(visit: &Visit, user: &str) -> Result<(), Failure> {
+    if !asks(visit)? {
+        return Ok(());
+    }
+    let attempt = visit.app.console.sessions.attempt(user);
+    let attempt = attempt.map_err(|_| Failure::forbidden("too many attempts have failed; wait a minute"))?;
+    let known = users::known(&visit.app, user)?;
+    let current = visit.field("current").unwrap_or_default();
+    if !visit.app.password_hashes.is(known.password, current).await? {
+        return Err(Failure::bad_attribute("current", "that is not your password"));
+    }
+    visit.app.console.sessions.succeeded(attempt);
+    Ok(())
+}
+
+/// Whether the password of before is asked for.
+fn asks(visit: &Visit) -> Result<bool, Failure> {
+    let Some(user) = visit.user() else { return Ok(false) };
+    let invited = visit.session().is_some_and(|session| session.invited);
+    Ok(!invited && users::known(&visit.app, user)?.password.is_some())
+}
+
+impl Account {
+    fn of(visit: &Visit, trouble: Option<String>) -> Result<Self, Failure> {
+        let role = visit.role().unwrap_or(Role::Viewer);
+        Ok(Self {
+            user: visit.user().map(str::to_owned),
+            who: visit.signed_in().unwrap_or("nobody: nobody has to sign in").to_owned(),
+            role: role.word(),
+            asks: asks(visit)?,
+            may_begin: visit.user().is_none() && role == Role::Administrator,
+            trouble,
+        })
+    }
+
+    fn view(&self, visit: &Visit, status: StatusCode) -> Result<View, Failure> {
+        let fields = context! { csrf => visit.csrf(), ..Value::from(Serde(self)) };
+        View::bare("Account", "account.html", status, &fields)
+    }
+}

@@ -1,0 +1,72 @@
+//! How many attempts to sign in have failed lately: with one name, and in all.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Hash, NotSignedIn, hash};
+
+/// How far back failed attempts count.
+const SPAN: Duration = Duration::from_secs(60);
+
+/// How many attempts may fail within a minute; of more no password is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::admin) struct AttemptRules {
+    /// With one name.
+    pub(in crate::admin) per_name: usize,
+    /// With any.
+    pub(in crate::admin) in_all: usize,
+}
+
+/// The attempts that have failed, or may yet. No more are kept than may fail.
+pub(super) struct Attempts {
+    rules: AttemptRules,
+    failed: Mutex<VecDeque<Failed>>,
+}
+
+/// Leave to try once.
+#[must_use = "it counts as failed until it has succeeded"]
+pub(in crate::admin::console) struct Attempt(Failed);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Failed {
+    name: Hash,
+    at: Instant,
+}
+
+impl Attempts {
+    pub(super) fn new(rules: AttemptRules) -> Self {
+        Self { rules, failed: Mutex::default() }
+    }
+
+    /// Counts an attempt as failed.
+    ///
+    /// # Errors
+    /// That too many have.
+    pub(super) fn begin(&self, name: &str) -> Result<Attempt, NotSignedIn> {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.retain(|failed| failed.at.elapsed() < SPAN);
+        let name = hash(&name.to_ascii_lowercase());
+        let with_name = failed.iter().filter(|failed| failed.name == name).count();
+        if failed.len() >= self.rules.in_all || with_name >= self.rules.per_name {
+            return Err(NotSignedIn::TooMany);
+        }
+        let attempt = Failed { name, at: Instant::now() };
+        failed.push_back(attempt);
+        Ok(Attempt(attempt))
+    }
+
+    /// It has not failed.
+    pub(super) fn succeeded(&self, Attempt(attempt): Attempt) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(nth) = failed.iter().position(|failed| *failed == attempt) {
+            failed.remove(nth);
+        }
+    }
+
+    /// How many are kept.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}

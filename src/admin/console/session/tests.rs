@@ -1,0 +1,139 @@
+use super::*;
+
+const RULES: AttemptRules = AttemptRules { per_name: 10, in_all: 30 };
+
+fn sessions_lasting(life: Duration, idle: Duration) -> Sessions {
+    Sessions::new(SessionRules {
+        required: true,
+        life,
+        idle,
+        attempts: RULES,
+        secret: Some(Password::of_secret("made by us")),
+        password: Some(Password::new("correct horse battery").unwrap()),
+    })
+}
+
+fn sessions() -> Sessions {
+    sessions_lasting(Duration::from_secs(3600), Duration::from_secs(3600))
+}
+
+fn link(sessions: &Sessions, who: &str) -> String {
+    sessions.link(Person::of_machine(format!("link of {who}")), false, LINK_LIFE)
+}
+
+fn alice() -> Person {
+    Person::of(&UserRecord::new("alice", Role::Analyst, None))
+}
+
+#[test]
+fn a_link_is_good_for_one_use() {
+    let sessions = sessions();
+    let code = link(&sessions, "alice");
+    let (cookie, session) = sessions.sign_in(&Proof::Code(&code)).unwrap();
+    assert_eq!((session.person.who.as_str(), session.person.role), ("link of alice", Role::Administrator));
+    assert!(sessions.of(&cookie).is_some() && sessions.holds(&session));
+    assert_eq!(sessions.sign_in(&Proof::Code(&code)).err(), Some(NotSignedIn::Wrong));
+    sessions.sign_out(&session);
+    assert!(sessions.of(&cookie).is_none() && !sessions.holds(&session));
+}
+
+#[test]
+fn guessing_is_bounded() {
+    let sessions = sessions();
+    assert!(sessions.sign_in(&Proof::Typed("correct horse battery")).is_ok());
+    for _ in 0..RULES.per_name {
+        assert_eq!(sessions.sign_in(&Proof::Typed("guess")).err(), Some(NotSignedIn::Wrong));
+    }
+    let right = sessions.sign_in(&Proof::Typed("correct horse battery"));
+    assert_eq!(right.err(), Some(NotSignedIn::TooMany));
+    assert_eq!(sessions.sign_in(&Proof::Code("guess")).err(), Some(NotSignedIn::TooMany));
+    assert_eq!(sessions.attempts.kept(), RULES.per_name, "nor does it cost memory");
+}
+
+#[test]
+fn who_guesses_one_name_keeps_no_other_out_and_many_names_do_not_help() {
+    let sessions = sessions();
+    let attempts_at_once: Vec<_> = (0..RULES.per_name).map(|_| sessions.attempt("alice")).collect();
+    assert!(attempts_at_once.iter().all(Result::is_ok));
+    assert!(sessions.attempt("Alice").is_err() && sessions.attempt("bob").is_ok());
+    let others = (0..RULES.in_all).filter(|nth| sessions.attempt(&format!("guess {nth}")).is_ok()).count();
+    assert_eq!(others, RULES.in_all - RULES.per_name - 1);
+    assert!(sessions.attempt("carol").is_err());
+    assert_eq!(sessions.attempts.kept(), RULES.in_all);
+}
+
+#[test]
+fn who_is_right_has_not_failed() {
+    let sessions = sessions();
+    for _ in 0..2 * RULES.per_name {
+        let attempt = sessions.attempt("alice").ok().expect("none has failed");
+        sessions.succeeded(attempt);
+    }
+    assert_eq!(sessions.attempts.kept(), 0);
+}
+
+#[test]
+fn who_guesses_keeps_nobody_out_who_has_a_link_or_the_secret() {
+    let sessions = sessions();
+    for _ in 0..2 * RULES.in_all {
+        assert!(sessions.sign_in(&Proof::Typed("guess")).is_err());
+    }
+    assert_eq!(sessions.sign_in(&Proof::Typed("made by us")).unwrap().1.person.who, "secret");
+    let code = link(&sessions, "alice");
+    assert!(sessions.sign_in(&Proof::Code(&code)).is_ok());
+}
+
+#[test]
+fn another_secret_ends_all_that_was_begun_before() {
+    let sessions = sessions();
+    let (cookie, _) = sessions.sign_in(&Proof::Typed("made by us")).unwrap();
+    let code = link(&sessions, "alice");
+    sessions.replace_secret(Password::of_secret("another"));
+    assert!(sessions.of(&cookie).is_none());
+    assert!(sessions.sign_in(&Proof::Code(&code)).is_err());
+    assert!(sessions.sign_in(&Proof::Typed("made by us")).is_err());
+    assert!(sessions.sign_in(&Proof::Typed("another")).is_ok());
+}
+
+#[test]
+fn sessions_and_links_are_bounded() {
+    let sessions = sessions();
+    let first = link(&sessions, "first");
+    let codes: Vec<String> = (0..LINKS).map(|_| link(&sessions, "next")).collect();
+    assert_eq!(sessions.sign_in(&Proof::Code(&first)).err(), Some(NotSignedIn::Wrong));
+    let (oldest, _) = sessions.sign_in(&Proof::Code(&codes[0])).unwrap();
+    for _ in 0..SESSIONS {
+        assert!(sessions.sign_in(&Proof::Typed("correct horse battery")).is_ok());
+    }
+    assert!(sessions.of(&oldest).is_none());
+    assert_eq!(sessions.state().sessions.len(), SESSIONS);
+}
+
+#[test]
+fn without_a_password_or_a_secret_none_is_right() {
+    let none = Sessions { password: None, ..sessions() };
+    none.state().secret = None;
+    assert_eq!(none.sign_in(&Proof::Typed("")).err(), Some(NotSignedIn::Wrong));
+}
+
+#[test]
+fn a_user_whose_right_has_changed_is_signed_out_and_nobody_else() {
+    let sessions = sessions();
+    let (theirs, _) = sessions.begin(alice(), false);
+    let invitation = sessions.link(alice(), true, INVITATION_LIFE);
+    let (others, _) = sessions.begin(Person::of(&UserRecord::new("bob", Role::Viewer, None)), false);
+    sessions.end_of("alice");
+    assert!(sessions.of(&theirs).is_none() && sessions.of(&others).is_some());
+    assert!(sessions.sign_in(&Proof::Code(&invitation)).is_err());
+}
+
+#[test]
+fn a_session_ends_with_its_time_and_when_nothing_is_done_in_it() {
+    let long = Duration::from_secs(3600);
+    for (life, idle) in [(Duration::ZERO, long), (long, Duration::ZERO)] {
+        let sessions = sessions_lasting(life, idle);
+        let (cookie, session) = sessions.begin(alice(), false);
+        session.touch();
+        assert!(sessions.of(&cookie).is_none() && !sessions.holds(&session));
+    }
+}

@@ -1,0 +1,228 @@
+//! `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`: what `offerd user` calls; and what
+//! is done about users, for the console too.
+
+use serde::{Deserialize, Serialize};
+use tracing::error;
+
+use super::App;
+use super::audit::{Actor, audit_by};
+use super::command::{ORDER_BYTES, order};
+use super::console::sign_in::{ConsoleLink, invitation};
+use super::unwritten::unwritten;
+use crate::store::users::{Role, USERS, UserRecord, Users};
+use crate::store::{CommitError, ReadError};
+use crate::web::{Context, Failure, Reply};
+
+/// Seconds after which a record may be asked for again that could not be read.
+const RETRY_AFTER_S: u32 = 5;
+
+/// A user who is to be added.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewUser {
+    /// Their name.
+    pub name: String,
+    /// What they may.
+    pub role: Role,
+    /// Their password; nothing where an invitation has them set one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+}
+
+/// What is to be changed of a user.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserChange {
+    /// What they may from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// Their password from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// Whether they are kept out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<bool>,
+}
+
+/// A user as they are listed.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedUser {
+    /// Their name.
+    pub name: String,
+    /// What they may.
+    pub role: Role,
+    /// Whether they have set a password.
+    pub has_password: bool,
+    /// Whether they are kept out.
+    pub disabled: bool,
+    /// When they were added, Unix milliseconds.
+    pub created_at: i64,
+    /// When any of this was changed last, Unix milliseconds.
+    pub changed_at: i64,
+}
+
+/// Whether there was a user to remove.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RemovedUser {
+    /// Whether there was one.
+    pub found: bool,
+}
+
+impl From<UserRecord> for ListedUser {
+    fn from(user: UserRecord) -> Self {
+        let UserRecord { name, role, password, disabled, created_at, changed_at } = user;
+        Self { name, role, has_password: password.is_some(), disabled, created_at, changed_at }
+    }
+}
+
+pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+    Reply::json(&all(&context.app))
+}
+
+pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> {
+    let new: NewUser = order(&mut context, ORDER_BYTES).await?;
+    Reply::json(&ListedUser::from(add(&context.app, &Actor::of_command(&context), new).await?))
+}
+
+pub(super) async fn update(mut context: Context<App>) -> Result<Reply, Failure> {
+    let what: UserChange = order(&mut context, ORDER_BYTES).await?;
+    let (actor, name) = (Actor::of_command(&context), context.params.get("name").unwrap_or_default());
+    Reply::json(&ListedUser::from(change(&context.app, &actor, name, what).await?))
+}
+
+pub(super) async fn delete(context: Context<App>) -> Result<Reply, Failure> {
+    let (actor, name) = (Actor::of_command(&context), context.params.get("name").unwrap_or_default());
+    Reply::json(&RemovedUser { found: remove(&context.app, &actor, name).await? })
+}
+
+pub(super) async fn invite(context: Context<App>) -> Result<Reply, Failure> {
+    let (actor, name) = (Actor::of_command(&context), context.params.get("name").unwrap_or_default());
+    Reply::json(&invited(&context.app, &actor, name)?)
+}
+
+/// Every user, by name.
+pub(super) fn all(app: &App) -> Vec<ListedUser> {
+    Users::of(app.store.clone()).list().into_iter().map(ListedUser::from).collect()
+}
+
+/// Adds a user.
+///
+/// # Errors
+/// That there is one of this name, what is wrong with name or password, or our fault.
+pub(super) async fn add(app: &App, actor: &Actor, new: NewUser) -> Result<UserRecord, Failure> {
+    let NewUser { name, role, password } = new;
+    if let Some(fault) = Users::fault(&name) {
+        return Err(Failure::bad_attribute("name", fault));
+    }
+    if Users::of(app.store.clone()).list().len() >= USERS {
+        return Err(Failure::bad_attribute(
+            "name",
+            format!("there are {USERS} users already; remove one first"),
+        ));
+    }
+    let password = match password {
+        Some(password) => Some(app.password_hashes.make(&password).await?),
+        None => None,
+    };
+    let user = UserRecord::new(&name, role, password);
+    app.store.commit(user.added()).await.map_err(|failure| match failure {
+        CommitError::Guard { .. } => {
+            Failure::bad_attribute("name", format!("there is a user `{}` already", user.name))
+        }
+        failure => unwritten("the user", &failure),
+    })?;
+    audit_by!(&actor.who, "user.add", user = user.name, role = role.word(), "user added");
+    Ok(user)
+}
+
+/// Changes a user, and ends their sessions: once this returns what they could do before they cannot.
+///
+/// # Errors
+/// That there is none, what is wrong with the password, or our fault.
+pub(super) async fn change(
+    app: &App,
+    actor: &Actor,
+    name: &str,
+    what: UserChange,
+) -> Result<UserRecord, Failure> {
+    let known = known(app, name)?;
+    let mut user = known.clone();
+    user.role = what.role.unwrap_or(user.role);
+    user.disabled = what.disabled.unwrap_or(user.disabled);
+    if let Some(password) = &what.password {
+        user.password = Some(app.password_hashes.make(password).await?);
+    }
+    user.changed_at = chrono::Utc::now().timestamp_millis();
+    app.store.commit(user.replaces(&known)).await.map_err(changed_meanwhile)?;
+    app.console.end_sessions_of(&user.name);
+    let action = match what {
+        UserChange { password: Some(_), .. } => "user.password",
+        UserChange { disabled: Some(true), .. } => "user.disable",
+        UserChange { disabled: Some(false), .. } => "user.enable",
+        UserChange { .. } => "user.role",
+    };
+    audit_by!(&actor.who, action, user = user.name, role = user.role.word(), "user changed");
+    Ok(user)
+}
+
+/// Removes a user, and ends their sessions. True if there was one.
+///
+/// # Errors
+/// Our fault.
+pub(super) async fn remove(app: &App, actor: &Actor, name: &str) -> Result<bool, Failure> {
+    let Some(known) = find(app, name)? else { return Ok(false) };
+    app.store.commit(known.removed()).await.map_err(changed_meanwhile)?;
+    app.console.end_sessions_of(&known.name);
+    audit_by!(&actor.who, "user.remove", user = known.name, "user removed");
+    Ok(true)
+}
+
+/// A link that signs a user in once, and has them set a password.
+///
+/// # Errors
+/// That there is no such user, or that they are kept out.
+pub(super) fn invited(app: &App, actor: &Actor, name: &str) -> Result<ConsoleLink, Failure> {
+    let user = known(app, name)?;
+    if user.disabled {
+        let message =
+            format!("`{}` is disabled; `offerd user enable {}` lets them in again", user.name, user.name);
+        return Err(Failure::bad_attribute("name", message));
+    }
+    audit_by!(&actor.who, "user.invite", user = user.name, "link for a user made");
+    Ok(invitation(app, &user))
+}
+
+/// A user that there is.
+///
+/// # Errors
+/// That there is none, or our fault.
+pub(super) fn known(app: &App, name: &str) -> Result<UserRecord, Failure> {
+    find(app, name)?.ok_or_else(|| Failure::unknown(&format!("There is no user `{}`", printable(name))))
+}
+
+/// A user, if there is one.
+///
+/// # Errors
+/// Our fault: the record cannot be read.
+pub(super) fn find(app: &App, name: &str) -> Result<Option<UserRecord>, Failure> {
+    Users::of(app.store.clone()).find(name).map_err(|failure: ReadError| {
+        error!(%failure, "a user could not be read");
+        Failure::unreadable(RETRY_AFTER_S)
+    })
+}
+
+/// What is a name, or nothing of it.
+fn printable(name: &str) -> &str {
+    if Users::fault(name).is_none() { name } else { "" }
+}
+
+fn changed_meanwhile(failure: CommitError) -> Failure {
+    match failure {
+        CommitError::Guard { .. } => Failure::bad_attribute(
+            "name",
+            "somebody else has changed this user just now; look, and do it again",
+        ),
+        failure => unwritten("the user", &failure),
+    }
+}

@@ -1,0 +1,424 @@
+//! The audit: who did what, when and why. Records are only ever added at its end, each with the hash of the one before it, so that a
+//! change of any shows; they go at its beginning only, when they are old, and leave the hash of the last that went.
+//!
+//! Nothing in it tells of a person whom a lead is about: leads are named by their uuids, which are random.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::users::Role;
+use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
+
+/// Where the hash of the last record lies that went.
+const ANCHOR: &[u8] = &[0];
+
+/// How the keys of records begin.
+const RECORDS: &[u8] = &[1];
+
+/// Longest time that one record waits for those before it.
+const TURN: Duration = Duration::from_secs(10);
+
+/// Records that go by one commit.
+const AT_ONCE: usize = 256;
+
+/// The hash before the first record.
+const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// A record. JSON, by its number; its hash is the SHA-256 of that JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditRecord {
+    /// Its number, from 1 on.
+    pub number: u64,
+    /// When it was written, Unix milliseconds.
+    pub at: i64,
+    /// Who: a user of the console, or by what right.
+    pub who: String,
+    /// In which role; nothing of who has the machine itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// Where from: `command`, `signal`, or the console and an address.
+    pub from: String,
+    /// What was done, such as `token.create`.
+    pub action: String,
+    /// What it was done to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
+    /// Why, where that is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The hash of the record before it, as hexadecimal digits.
+    pub previous: String,
+}
+
+/// What is to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// Who.
+    pub who: String,
+    /// In which role.
+    pub role: Option<Role>,
+    /// Where from.
+    pub from: String,
+    /// What was done.
+    pub action: &'static str,
+    /// What to.
+    pub object: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Which records are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Not older than this, Unix milliseconds.
+    pub since: i64,
+    /// Whose name holds this, whatever the size of its letters.
+    pub who: Option<String>,
+    /// Whose action is this, or begins with it and a dot.
+    pub action: Option<String>,
+}
+
+/// The last record: what an auditor may write down elsewhere, so that a cut end shows too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditHead {
+    /// Its number; 0 before the first.
+    pub number: u64,
+    /// Its hash, as hexadecimal digits.
+    pub hash: String,
+}
+
+/// What a walk over the chain has found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditVerdict {
+    /// Records that were read.
+    pub records: u64,
+    /// The last that was read.
+    pub head: AuditHead,
+    /// Where the chain is broken for the first time, and how; nothing where it is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
+}
+
+/// The audit of a store. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct AuditLog {
+    store: Store,
+    /// A number that there was a record of: where the end is looked for.
+    seen: Arc<AtomicU64>,
+}
+
+impl AuditFilter {
+    /// Whether a record is wanted.
+    pub fn wants(&self, record: &AuditRecord) -> bool {
+        let holds = |wanted: &String| record.who.to_lowercase().contains(&wanted.to_lowercase());
+        let is = |wanted: &String| {
+            let rest = record.action.strip_prefix(wanted.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        record.at >= self.since
+            && self.who.as_ref().is_none_or(holds)
+            && self.action.as_ref().is_none_or(is)
+    }
+}
+
+impl AuditLog {
+    /// The audit of a store.
+    pub fn of(store: Store) -> Self {
+        Self { store, seen: Arc::default() }
+    }
+
+    /// Commits something together with the record of it: once this returns both are on the disk, and before neither is.
+    ///
+    /// # Errors
+    /// Why the store did not take it.
+    pub async fn commit(&self, commit: Commit, entry: AuditEntry) -> Result<(), CommitError> {
+        let _turn = self.store.turn(TURN, Tree::Audit, RECORDS).await?;
+        let head = self.head().map_err(|failure| CommitError::Failed(failure.to_string()))?;
+        let AuditEntry { who, role, from, action, object, reason } = entry;
+        let (number, at, action) = (head.number + 1, self.store.now_ms(), action.to_owned());
+        let record =
+            AuditRecord { number, at, who, role, from, action, object, reason, previous: head.hash };
+        let guards = commit.guards.len();
+        let commit = commit.absent(Tree::Audit, key(number));
+        let commit = commit.put(Tree::Audit, key(number), codec::encode_json(&record));
+        match self.store.commit(commit).await {
+            // One that was given up has been written after all.
+            Err(CommitError::Guard { index, .. }) if index == guards => Err(CommitError::Crowded),
+            written => written,
+        }
+    }
+
+    /// The last record. It is looked for in steps that double, from one that was seen before.
+    ///
+    /// # Errors
+    /// That the disk cannot be read.
+    pub fn head(&self) -> Result<AuditHead, ReadError> {
+        let anchor = self.anchor()?;
+        let (mut there, mut step) = (self.seen.load(Ordering::Relaxed).max(anchor.number), 1);
+        while self.is_there(there + step)? {
+            there += step;
+            step *= 2;
+        }
+        while step > 1 {
+            step /= 2;
+            if self.is_there(there + step)? {
+                there += step;
+            }
+        }
+        self.seen.store(there, Ordering::Relaxed);
+        if there == anchor.number {
+            return Ok(anchor);
+        }
+        let hash = match self.store.get(Tree::Audit, key(there)) {
+            Ok(payload) => payload.map_or_else(|| BEGINNING.to_owned(), |payload| hash(&payload)),
+            // The chain is broken there, which a walk will tell; what is done now is recorded nonetheless.
+            Err(ReadError::Broken(_)) => BEGINNING.to_owned(),
+            Err(failure) => return Err(failure),
+        };
+        Ok(AuditHead { number: there, hash })
+    }
+
+    /// Records from behind a number on, the oldest first; at most `most`, and none more are looked at than `looked_at`. With the
+    /// number of the last that was looked at, unless that was the end.
+    pub fn after(
+        &self,
+        number: u64,
+        filter: &AuditFilter,
+        most: usize,
+        looked_at: usize,
+    ) -> (Vec<AuditRecord>, Option<u64>) {
+        let (mut found, mut last) = (Vec::new(), number);
+        for (nth, record) in self.from(number + 1).enumerate() {
+            if nth == looked_at || found.len() == most {
+                return (found, Some(last));
+            }
+            last = record.number;
+            if filter.wants(&record) {
+                found.push(record);
+            }
+        }
+        (found, None)
+    }
+
+    /// Records before a number, or up to the end, the newest first; the rest as with [`after`](Self::after).
+    ///
+    /// # Errors
+    /// That the disk cannot be read.
+    pub fn before(
+        &self,
+        number: Option<u64>,
+        filter: &AuditFilter,
+        most: usize,
+        looked_at: usize,
+    ) -> Result<(Vec<AuditRecord>, Option<u64>), ReadError> {
+        let begin = self.anchor()?.number;
+        let end = self.head()?.number;
+        let mut next = number.map_or(end, |number| end.min(number.saturating_sub(1)));
+        let (mut found, mut looks) = (Vec::new(), 0);
+        while next > begin {
+            if looks == looked_at || found.len() == most {
+                return Ok((found, Some(next + 1)));
+            }
+            looks += 1;
+            let payload = self.store.get(Tree::Audit, key(next)).ok().flatten();
+            let record = payload.and_then(|payload| codec::decode_json::<AuditRecord>(&payload).ok());
+            next -= 1;
+            if record.as_ref().is_some_and(|record| record.at < filter.since) {
+                break;
+            }
+            found.extend(record.filter(|record| filter.wants(record)));
+        }
+        Ok((found, None))
+    }
+
+    /// Walks the chain from its anchor to its end. Reads all of it.
+    ///
+    /// # Errors
+    /// That the disk cannot be read.
+    pub fn verify(&self) -> Result<AuditVerdict, ReadError> {
+        let mut verdict = AuditVerdict { records: 0, head: self.anchor()?, broken: None };
+        for read in self.store.scan(Tree::Audit, RECORDS) {
+            let (place, payload) = read?;
+            let record = codec::decode_json::<AuditRecord>(&payload).ok();
+            let wanted = verdict.head.number + 1;
+            let fault = match record {
+                _ if *place != key(wanted)[..] => Some(format!("record {wanted} is missing or cannot be read")),
+                None => Some(format!("record {wanted} is no record")),
+                Some(record) if record.number != wanted => {
+                    Some(format!("record {wanted} is record {} in another place", record.number))
+                }
+                Some(record) if record.previous != verdict.head.hash => {
+                    Some(format!("record {wanted} does not follow from the one before it, which was changed"))
+                }
+                Some(_) => None,
+            };
+            if fault.is_some() {
+                return Ok(AuditVerdict { broken: fault, ..verdict });
+            }
+            verdict.records += 1;
+            verdict.head = AuditHead { number: wanted, hash: hash(&payload) };
+        }
+        Ok(verdict)
+    }
+
+    /// Removes the records that are older than a time, Unix milliseconds, and keeps the hash of the last of them. Tells how many.
+    ///
+    /// # Errors
+    /// Why the store did not take it.
+    pub async fn prune(&self, before_ms: i64) -> Result<u64, CommitError> {
+        let mut removed = 0;
+        loop {
+            let records = self.store.scan(Tree::Audit, RECORDS).filter_map(Result::ok);
+            let is_old = |payload: &[u8]| {
+                codec::decode_json::<AuditRecord>(payload).is_ok_and(|record| record.at < before_ms)
+            };
+            let old: Vec<_> =
+                records.take(AT_ONCE).take_while(|(_, payload)| is_old(payload)).collect();
+            let Some((last, payload)) = old.last() else { return Ok(removed) };
+            let anchor = AuditHead { number: number(last), hash: hash(payload) };
+            let commit = Commit::new().put(Tree::Audit, ANCHOR, codec::encode_json(&anchor));
+            let commit = old.iter().fold(commit, |commit, (key, _)| commit.remove(Tree::Audit, key));
+            self.store.commit(commit).await?;
+            removed += old.len() as u64;
+        }
+    }
+
+    /// The last record that went.
+    fn anchor(&self) -> Result<AuditHead, ReadError> {
+        let kept = self.store.get(Tree::Audit, ANCHOR)?;
+        let kept = kept.and_then(|payload| codec::decode_json(&payload).ok());
+        Ok(kept.unwrap_or_else(|| AuditHead { number: 0, hash: BEGINNING.to_owned() }))
+    }
+
+    fn from(&self, number: u64) -> impl Iterator<Item = AuditRecord> {
+        let records = self.store.scan_from(Tree::Audit, key(number), RECORDS).filter_map(Result::ok);
+        records.filter_map(|(_, payload)| codec::decode_json(&payload).ok())
+    }
+
+    /// Whether there is a record of this number, even one that cannot be read.
+    fn is_there(&self, number: u64) -> Result<bool, ReadError> {
+        match self.store.get(Tree::Audit, key(number)) {
+            Ok(found) => Ok(found.is_some()),
+            Err(ReadError::Broken(_)) => Ok(true),
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+fn key(number: u64) -> Vec<u8> {
+    [RECORDS, &number.to_be_bytes()].concat()
+}
+
+fn number(key: &[u8]) -> u64 {
+    key.strip_prefix(RECORDS).and_then(|rest| rest.try_into().ok()).map_or(0, u64::from_be_bytes)
+}
+
+fn hash(payload: &[u8]) -> String {
+    Sha256::digest(payload).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreOptions;
+
+    fn entry(action: &'static str, who: &str) -> AuditEntry {
+        let (object, reason) = (Some("it".to_owned()), Some("asked to".to_owned()));
+        AuditEntry { who: who.to_owned(), role: None, from: "command".to_owned(), action, object, reason }
+    }
+
+    async fn audit_of(records: u64) -> (tempfile::TempDir, Store, AuditLog) {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(StoreOptions::new(directory.path())).unwrap();
+        let audit = AuditLog::of(store.clone());
+        for nth in 0..records {
+            let action = if nth % 2 == 0 { "token.create" } else { "tokens" };
+            audit.commit(Commit::new(), entry(action, &format!("user {nth}"))).await.unwrap();
+        }
+        (directory, store, audit)
+    }
+
+    #[tokio::test]
+    async fn records_follow_each_other_whoever_writes_them() {
+        let (_directory, store, audit) = audit_of(0).await;
+        let writers = (0..20).map(|_| AuditLog::of(store.clone()));
+        let written = writers.map(|audit| async move { audit.commit(Commit::new(), entry("reload", "a")).await });
+        assert!(futures_util::future::join_all(written).await.iter().all(Result::is_ok));
+        let verdict = audit.verify().unwrap();
+        assert_eq!((verdict.records, verdict.head.number, verdict.broken), (20, 20, None));
+        assert_eq!(audit.head().unwrap(), verdict.head);
+    }
+
+    #[tokio::test]
+    async fn what_is_recorded_and_its_record_are_one_commit() {
+        let (_directory, store, audit) = audit_of(1).await;
+        let commit = || Commit::new().absent(Tree::Pauses, "p").put(Tree::Pauses, "p", "paused");
+        audit.commit(commit(), entry("partner.pause", "a")).await.unwrap();
+        let twice = audit.commit(commit(), entry("partner.pause", "a")).await;
+        assert!(matches!(twice, Err(CommitError::Guard { index: 0, .. })), "{twice:?}");
+        assert_eq!(audit.verify().unwrap().records, 2, "what did not happen is not recorded");
+        assert!(store.get(Tree::Pauses, "p").unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn any_change_shows() {
+        let changes: [(&str, fn(AuditRecord) -> Commit); 3] = [
+            ("record 5 does not follow", |record| {
+                let other = AuditRecord { who: "somebody else".to_owned(), ..record };
+                Commit::new().put(Tree::Audit, key(4), codec::encode_json(&other))
+            }),
+            ("record 4 is missing", |_| Commit::new().remove(Tree::Audit, key(4))),
+            ("record 1 is missing", |_| (1..4).fold(Commit::new(), |commit, nth| commit.remove(Tree::Audit, key(nth)))),
+        ];
+        for (told, change) in changes {
+            let (_directory, store, audit) = audit_of(9).await;
+            let (records, _) = audit.after(3, &AuditFilter::default(), 1, 10);
+            store.commit(change(records[0].clone())).await.unwrap();
+            let broken = audit.verify().unwrap().broken.expect("it shows");
+            assert!(broken.starts_with(told), "{broken}");
+        }
+    }
+
+    #[tokio::test]
+    async fn old_records_go_and_leave_a_chain_that_is_whole() {
+        let (_directory, _store, audit) = audit_of(600).await;
+        let cut = audit.after(300, &AuditFilter::default(), 1, 1).0[0].at;
+        let old = audit.after(0, &AuditFilter::default(), 600, 600).0.iter().filter(|record| record.at < cut).count();
+        assert_eq!(audit.prune(cut).await.unwrap(), old as u64);
+        let verdict = audit.verify().unwrap();
+        assert_eq!((verdict.records, verdict.head.number, verdict.broken), (600 - old as u64, 600, None));
+        assert_eq!(audit.prune(i64::MAX).await.unwrap(), verdict.records);
+        audit.commit(Commit::new(), entry("reload", "a")).await.unwrap();
+        let verdict = audit.verify().unwrap();
+        assert_eq!((verdict.records, verdict.head.number, verdict.broken), (1, 601, None));
+    }
+
+    #[tokio::test]
+    async fn pages_from_either_end_have_each_record_that_is_wanted_once() {
+        let (_directory, _store, audit) = audit_of(25).await;
+        let wanted = AuditFilter { action: Some("token".to_owned()), ..AuditFilter::default() };
+        let (mut forwards, mut next) = (Vec::new(), Some(0));
+        while let Some(after) = next {
+            let page = audit.after(after, &wanted, 4, 7);
+            forwards.extend(page.0.iter().map(|record| record.number));
+            next = page.1;
+        }
+        let (mut backwards, mut next) = (Vec::new(), Some(None));
+        while let Some(before) = next {
+            let page = audit.before(before, &wanted, 4, 7).unwrap();
+            backwards.extend(page.0.iter().map(|record| record.number));
+            next = page.1.map(Some);
+        }
+        backwards.reverse();
+        assert_eq!(forwards, (1..=25).step_by(2).collect::<Vec<u64>>(), "`token` is not `tokens`");
+        assert_eq!(backwards, forwards);
+        let whose = AuditFilter { who: Some("USER 2".to_owned()), ..AuditFilter::default() };
+        assert_eq!(audit.after(0, &whose, 50, 50).0.len(), 6);
+    }
+}

@@ -1,0 +1,99 @@
+//! Contacts: by which mail address or telephone number a lead is found.
+//!
+//! Each is kept as identities are: hashed under a [key](crate::store::sealing::identity_key) that is destroyed with the erasure of a lead that
+//! it has hashed, when the others of its day are hashed anew. So nobody who has the store finds anybody in it, and who is erased has
+//! never been here.
+
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
+use crate::store::{
+    Store,
+    broken::ReadError,
+    commit::Commit,
+    retention::RetentionError,
+    sealing::identity_key::{CONTACTS, IdentityKey},
+    trees::Tree,
+};
+
+/// No look-back ends what leads are found by: it goes with them.
+const WITH_THE_LEAD: i64 = i64::MAX / 2;
+
+/// Length of what stands before the lead where a contact is kept: the company, the id of the key, and the hash.
+const BEFORE_LEAD: usize = 16 + 8 + 32;
+
+/// The contacts of a lead, as far as they are known to who erases it.
+#[derive(Debug, Clone)]
+pub struct ContactsOf {
+    /// The lead.
+    pub lead: Uuid,
+    /// What it is found by now.
+    pub contacts: Vec<[u8; 32]>,
+    /// When it was made, and changed last, Unix milliseconds. One that has changed may have had others.
+    pub from_ms: i64,
+    /// See above.
+    pub until_ms: i64,
+}
+
+impl Commit {
+    /// Has the lead that it is [about](Self::about) be found by a contact, which came at this time, Unix milliseconds. Done again it
+    /// changes nothing.
+    pub fn found_by(self, contact: [u8; 32], at_ms: i64) -> Self {
+        self.identify(CONTACTS, contact, at_ms, WITH_THE_LEAD)
+    }
+}
+
+impl Store {
+    /// The leads that are found by a contact, in the order of their uuids.
+    ///
+    /// # Errors
+    /// That an index or a file could not be read.
+    pub fn found_by(&self, contact: &[u8; 32]) -> Result<Vec<Uuid>, ReadError> {
+        let mut leads = BTreeSet::new();
+        for key in self.contact_keys() {
+            for found in self.scan(Tree::Identities, key.place(contact)) {
+                let (place, _) = found?;
+                leads.extend(place.get(BEFORE_LEAD..).and_then(|lead| Uuid::from_slice(lead).ok()));
+            }
+        }
+        Ok(leads.into_iter().collect())
+    }
+
+    /// Destroys the keys that the contacts of a lead were hashed with, when the others that they have hashed are hashed anew; gives how
+    /// many records there were. Once this returns, no copy of the disk made from now on shows that they were here.
+    ///
+    /// # Errors
+    /// Why it could not be done whole. Trying again goes on with it.
+    pub async fn forget_contacts(&self, of: &ContactsOf) -> Result<u64, RetentionError> {
+        let mut forgotten = 0;
+        for key in self.contact_keys() {
+            let kept = self.kept_of(&key, of)?;
+            if kept > 0 {
+                self.hash_anew(&key, Some(of.lead)).await?;
+                forgotten += kept;
+            }
+        }
+        Ok(forgotten)
+    }
+
+    /// How many contacts of a lead a key has hashed.
+    fn kept_of(&self, key: &IdentityKey, of: &ContactsOf) -> Result<u64, RetentionError> {
+        if key.begins_ms > of.until_ms || key.ends_ms <= of.from_ms {
+            return Ok(0);
+        }
+        if of.from_ms == of.until_ms {
+            let places = of.contacts.iter().map(|contact| key.place_of(contact, of.lead));
+            return Ok(places.filter(|place| self.is_about(place, of.lead)).count() as u64);
+        }
+        let mut kept = 0;
+        for place in self.walk_hashed(key) {
+            kept += u64::from(place?.ends_with(of.lead.as_bytes()));
+        }
+        Ok(kept)
+    }
+
+    fn contact_keys(&self) -> Vec<IdentityKey> {
+        self.shared.records.sealing().identity_keys(CONTACTS, i64::MIN)
+    }
+}

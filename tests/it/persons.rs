@@ -1,0 +1,113 @@
+//! What a person asks for: their leads are found by what they gave, whatever company has them, and are erased at once.
+
+use std::path::Path;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::kit::Daemon;
+use crate::kit::partners::partner;
+
+const EMAIL: &str = "Ottoline@quillfeather.example";
+const PHONE: &str = "(206) 555-0142";
+
+fn lead(email: &str, phone: &str) -> String {
+    json!({
+        "productTypes": ["savings"],
+        "personalInformation": {"firstName": "Ottoline", "email": email, "primaryPhone": phone},
+    })
+    .to_string()
+}
+
+async fn submitted(daemon: &Daemon, body: String) -> String {
+    daemon.submit_blocking(body).await.json()["leadUuid"].as_str().expect("a uuid").to_owned()
+}
+
+fn asked(daemon: &Daemon, command: &[&str]) -> Value {
+    let output = daemon.command(&[&["person"], command].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn found(daemon: &Daemon, by: [&str; 2]) -> Vec<String> {
+    let found = asked(daemon, &["find", by[0], by[1], "--json"]);
+    let uuids =
+        found.as_array().expect("a list").iter().map(|lead| lead["leadUuid"].as_str().unwrap().to_owned());
+    uuids.collect()
+}
+
+async fn daemon() -> Daemon {
+    Daemon::with_partners(vec![partner("bank").savings("")]).start().await
+}
+
+#[tokio::test]
+async fn leads_are_found_by_any_contact_however_it_is_written_and_over_a_restart() {
+    let daemon = daemon().await;
+    let first = submitted(&daemon, lead(EMAIL, PHONE)).await;
+    let second = submitted(&daemon, lead("other@quillfeather.example", PHONE)).await;
+    submitted(&daemon, lead("else@quillfeather.example", "206-555-0199")).await;
+    assert_eq!(found(&daemon, ["--email", "ottoline@QUILLFEATHER.example"]), [first.clone()]);
+    assert_eq!(found(&daemon, ["--phone", "+1 206 555 0142"]), [first.clone(), second.clone()]);
+    let daemon = daemon.kill().start().await;
+    assert_eq!(found(&daemon, ["--phone", PHONE]), [first, second]);
+    assert_eq!(found(&daemon, ["--email", "nobody@quillfeather.example"]), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_lead_that_has_grown_is_found_by_what_it_had_and_by_what_it_has() {
+    let daemon = daemon().await;
+    let uuid = submitted(&daemon, lead(EMAIL, PHONE)).await;
+    assert_eq!(found(&daemon, ["--email", EMAIL]), [uuid.clone()]);
+    let later = json!({"personalInformation": {"email": "new@quillfeather.example"}}).to_string();
+    let url = format!("{}/leads/{uuid}", daemon.api);
+    let grown = daemon.request(Method::PATCH, &url, &daemon.confidential, &later).await;
+    assert!(grown.status < 300, "{}", grown.status);
+    for email in [EMAIL, "new@quillfeather.example"] {
+        assert_eq!(found(&daemon, ["--email", email]), [uuid.clone()], "{email}");
+    }
+    asked(&daemon, &["erase", "--phone", PHONE, "--json"]);
+    for email in [EMAIL, "new@quillfeather.example"] {
+        assert_eq!(found(&daemon, ["--email", email]), [""; 0], "{email}");
+    }
+}
+
+#[tokio::test]
+async fn all_leads_of_a_person_are_copied_and_erased_at_once_with_a_receipt() {
+    let daemon = daemon().await;
+    let mut uuids = Vec::new();
+    for _ in 0..3 {
+        uuids.push(submitted(&daemon, lead(EMAIL, PHONE)).await);
+    }
+    let other = submitted(&daemon, lead("other@quillfeather.example", "206-555-0199")).await;
+    let copy = asked(&daemon, &["export", "--email", EMAIL]);
+    let copied: Vec<&str> =
+        copy["leads"].as_array().unwrap().iter().map(|held| held["lead"]["uuid"].as_str().unwrap()).collect();
+    assert_eq!(copied, uuids);
+    let receipt = asked(&daemon, &["erase", "--email", EMAIL, "--json"]);
+    let erased: Vec<&str> =
+        receipt["leads"].as_array().unwrap().iter().map(|lead| lead["leadUuid"].as_str().unwrap()).collect();
+    assert_eq!(erased, uuids);
+    assert!(!receipt.to_string().to_lowercase().contains("ottoline"));
+    for uuid in &uuids {
+        assert_eq!(daemon.get(&format!("/leads/{uuid}")).await.status, 404);
+    }
+    assert_eq!(daemon.get(&format!("/leads/{other}")).await.status, 200);
+    assert_eq!(found(&daemon, ["--phone", PHONE]), [""; 0]);
+    assert!(daemon.log().contains("person.erase") && !daemon.log().contains("uillfeather"));
+    let (_, stopped) = daemon.terminate();
+    assert!(stopped.plan.command(&["store", "check"]).output().unwrap().status.success());
+}
+
+#[tokio::test]
+async fn what_names_nobody_is_told_without_repeating_it() {
+    let daemon = daemon().await;
+    for by in [["--email", "ottoline"], ["--phone", "555-0142"]] {
+        let output = daemon.command(&["person", "find", by[0], by[1]]);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && told.contains("must be") && !told.contains(by[1]), "{told}");
+    }
+    let out = daemon.file("copy.json");
+    let file = Path::new(&out).to_str().unwrap();
+    assert!(daemon.command(&["person", "export", "--email", EMAIL, "--out", file]).status.success());
+    assert!(!daemon.command(&["person", "export", "--email", EMAIL, "--out", file]).status.success());
+}

@@ -12,9 +12,9 @@ use super::progress::Bar;
 use super::trouble::Trouble;
 use super::{page, progress};
 use crate::admin::reports::RebuildLine;
-use crate::reports::csv;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::report::Report;
+use crate::reports::spreadsheet;
 use crate::reports::{RebuildProgress, Rebuilt};
 
 /// Rows that a table has where `--limit` does not say.
@@ -145,7 +145,7 @@ impl Arguments {
     fn write(&self, report: &Report) -> Result<(), String> {
         let text = match self.format {
             Format::Table => None,
-            Format::Csv => Some(csv::written(report)?.trim_end().to_owned()),
+            Format::Csv => Some(spreadsheet::written(report)?.trim_end().to_owned()),
             Format::Json => Some(serde_json::to_string_pretty(report).map_err(|error| error.to_string())?),
         };
         match (&self.output, text) {

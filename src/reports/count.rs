@@ -150,11 +150,20 @@ impl Count {
         }
         set(Slot::RATING, self.ids(company, Slot::RATING, person.rating().into_iter(), lead));
         set(Slot::STATE, self.ids(company, Slot::STATE, person.state().into_iter(), lead));
-        for (nth, tag) in self.state.tags.clone().iter().enumerate() {
+        // One that is not to be counted any more keeps its number, and what was counted.
+        let rules = Arc::clone(&self.rules);
+        for tag in &rules.tags {
+            let Some(nth) = self.state.tags.iter().position(|known| known == tag) else { continue };
             let slot = Slot::tag(nth);
             set(slot, self.ids(company, slot, person.tag(tag).into_iter(), lead));
         }
         Values(slots)
+    }
+
+    /// The number of a value of a dimension at a company.
+    pub fn id(&mut self, company: Uuid, slot: Slot, value: &str) -> u32 {
+        let most = if slot >= Slot::TAG { self.rules.tag_values } else { VALUES_MAX };
+        self.names.entry((company, slot)).or_default().id(value, most)
     }
 
     /// The numbers of values, each once; `instead` where there is none.
@@ -165,11 +174,8 @@ impl Count {
         values: impl Iterator<Item = &'v str>,
         instead: u32,
     ) -> Vec<u32> {
-        let is_tag = slot >= Slot::TAG;
-        let most = if is_tag { self.rules.tag_values } else { VALUES_MAX };
-        let names = self.names.entry((company, slot)).or_default();
-        let mut ids: Vec<u32> = values.map(|value| names.id(value, most)).collect();
-        if is_tag && ids.contains(&OTHER) {
+        let mut ids: Vec<u32> = values.map(|value| self.id(company, slot, value)).collect();
+        if slot >= Slot::TAG && ids.contains(&OTHER) {
             let tag = self.state.tags[usize::from(slot.0 - Slot::TAG.0)].clone();
             counter!(REPORT_TAGS_BEYOND, "tag" => tag).increment(1);
         }

@@ -7,6 +7,7 @@ use chrono::{DateTime, NaiveDate};
 use chrono_tz::Tz;
 use metrics::{counter, gauge};
 use tokio::time::Instant;
+use tracing::warn;
 use uuid::Uuid;
 
 use super::SLOTS_MAX;
@@ -74,7 +75,18 @@ impl Count {
     pub fn load(store: &Store, zone: Tz, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
         let found = store.get(Tree::Reports, key::in_force(zone)).map_err(unreadable)?;
         let generation = found.map(|bytes| codec::decode(&bytes).map_err(unreadable)).transpose()?;
-        Self::of(store, Space { zone, generation: generation.unwrap_or(0) }, rules)
+        let space = Space { zone, generation: generation.unwrap_or(0) };
+        let count = Self::of(store, space, Arc::clone(&rules))?;
+        let is_lost = count.stored.is_none() && store.scan(Tree::Reports, space.blocks()).next().is_some();
+        if !is_lost {
+            return Ok(count);
+        }
+        // Nobody knows how far it had come: what is counted of it would count twice.
+        warn!(
+            zone = zone.name(),
+            "the count for reports is damaged, and made anew from the records that there are"
+        );
+        Self::of(store, Space { generation: space.generation.wrapping_add(1), ..space }, rules)
     }
 
     /// One of a zone's counts.
@@ -93,8 +105,8 @@ impl Count {
         let mut names: HashMap<(Uuid, Slot), Names> = HashMap::new();
         for record in store.scan(Tree::Reports, space.names()) {
             let (key, bytes) = record.map_err(unreadable)?;
-            let Some(place) = space.names_of(&key) else { continue };
-            names.entry(place).or_default().load(codec::decode(&bytes).map_err(unreadable)?);
+            let Some((place, first)) = space.names_of(&key) else { continue };
+            names.entry(place).or_default().load(first, codec::decode(&bytes).map_err(unreadable)?);
         }
         let (pending, written_at) = (Cells::default(), Instant::now());
         Ok(Self { space, state, rules, stored, names, pending, writing: None, written_at })

@@ -32,6 +32,7 @@
 mod block;
 mod blocks;
 pub mod cells;
+pub mod columnar;
 pub mod count;
 mod cover;
 pub mod dimension;

@@ -80,7 +80,7 @@
 //!      who names a room may name those below it: http and admin also matching, records and store; analytics names store, reference partners
 //!      http names analytics and reference, admin and daemon persons, cli persons, transfer and hindsight; persons and transfer also name conversions
 //!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer
-//!      admin and daemon also name run_file → private_file, and reload → config, partners: how commands find a daemon, and what a reload says
+//!      admin and daemon also name run_file → private_file, and reload → config, partners, postbacks: how commands find a daemon, and what a reload says
 //!      reports: for admin, daemon and cli, names config, records and what is below it
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
 //!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it

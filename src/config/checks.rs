@@ -14,11 +14,11 @@ use super::raw::{
     RawPostbacks, RawReference, RawReports, RawStore, RawTls, RawTracing,
 };
 use super::settings::{
-    AnalyticsSettings, ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting,
-    EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings,
-    OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, RateSettings, ReferenceSettings,
-    ReportSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings,
-    TranscriptSettings, WireSettings,
+    AnalyticsSettings, ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings,
+    DescribedSetting, EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings,
+    MatchingSettings, OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, RateSettings,
+    ReferenceSettings, ReportSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings,
+    TracingSettings, TranscriptSettings, WireSettings,
 };
 use super::web_address;
 use crate::declaration::{HumanDuration, quoted};
@@ -46,6 +46,7 @@ pub(super) fn checked(
         },
         admin: ListenerSettings { listen: admin_listen, tls: tls("admin.tls", raw.admin.tls, found) },
         console: console(raw.console, found),
+        audit: AuditSettings { keep: duration("audit.keep", raw.audit.keep, DAY, CENTURY, found) },
         limits: limits(raw.limits, raw.api.max_body_bytes, found),
         api: api(raw.api, api_listen, found),
         offer_pages: offer_pages(raw.offer_pages, found),
@@ -186,15 +187,13 @@ fn reference(raw: RawReference, found: &mut Found) -> ReferenceSettings {
 }
 
 fn postbacks(raw: &RawPostbacks, found: &mut Found) -> PostbackSettings {
-    let first_backoff = duration("postbacks.first_backoff", raw.first_backoff, MILLISECOND, HOUR, found);
-    let longest_backoff = ("postbacks.longest_backoff", raw.longest_backoff);
     let kept = |key, kept, found: &mut Found| duration(key, kept, MILLISECOND, CENTURY, found);
     PostbackSettings {
         path: path("postbacks.path", &raw.path, found),
         concurrency: count("postbacks.concurrency", raw.concurrency, 1, 256, found),
         outstanding: count("postbacks.outstanding", raw.outstanding, 1, 1_000_000, found),
-        first_backoff,
-        longest_backoff: duration(longest_backoff.0, longest_backoff.1, first_backoff, DAY, found),
+        first_backoff: duration("postbacks.first_backoff", raw.first_backoff, MILLISECOND, HOUR, found),
+        longest_backoff: duration("postbacks.longest_backoff", raw.longest_backoff, MILLISECOND, DAY, found),
         dead_letters: count("postbacks.dead_letters", raw.dead_letters, 0, 1_000_000, found),
         dead_letters_kept: kept("postbacks.dead_letters_kept", raw.dead_letters_kept, found),
         vanished_kept: kept("postbacks.vanished_kept", raw.vanished_kept, found),

@@ -34,8 +34,9 @@ use crate::records::Records;
 use crate::reload::{Requests, channel as reload_requests};
 use crate::reports::{self, Reports};
 use crate::run_file::{RunFile, Written};
-use crate::store::Store;
+use crate::store::audit::{AuditEntry, AuditLog};
 use crate::store::tokens::Tokens;
+use crate::store::{Commit, Store};
 use crate::telemetry::logging::AUDIT;
 use crate::telemetry::traces::{Delivery, Traces};
 use crate::web::{Drained, Elsewhere, Listener};
@@ -144,6 +145,7 @@ impl Started {
                 request = signals.next() => match request {
                     Request::Reload => {
                         info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload asked for");
+                        note_signal(&self.store).await;
                         drop(self.reloading.reload().await);
                     }
                     Request::Stop => return None,
@@ -264,7 +266,11 @@ fn aside(
         tokio::spawn(async move { engine.statistics.failures.keep().await }),
         tokio::spawn(shown_posts::keep(Arc::clone(matchmaker.engine()))),
         tokio::spawn(async move { recovery::recover_when_mended(&recovering).await }),
-        tokio::spawn(retention::retain(Arc::clone(matchmaker.engine()), settings.store.clone())),
+        tokio::spawn(retention::retain(
+            Arc::clone(matchmaker.engine()),
+            settings.store.clone(),
+            settings.audit,
+        )),
         tokio::spawn(async move { prefills.sweep().await }),
         tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
         tokio::spawn(index::keep(Arc::clone(matchmaker.engine()), move || queue.queueing())),
@@ -322,6 +328,14 @@ async fn welcome(
     }
     settings.offer_pages.without_token(&tokens.holders()).iter().for_each(|remark| warn!("{remark}"));
     Ok(())
+}
+
+/// Records that a signal has asked for a reload, which is done in any case: whoever may send one may do more.
+async fn note_signal(store: &Store) {
+    let entry = AuditEntry::of_machine("SIGHUP".to_owned(), "signal", "reload");
+    if let Err(failure) = AuditLog::of(store.clone()).commit(Commit::new(), entry).await {
+        error!(%failure, "a reload could not be recorded in the audit");
+    }
 }
 
 /// Reports that the daemon is ready, and from here on that it lives, where that is watched.

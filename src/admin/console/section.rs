@@ -24,6 +24,8 @@ pub(super) enum Section {
     Catalogue,
     /// The daemon itself.
     System,
+    /// Who did what.
+    Audit,
     /// How to do all this.
     Handbook,
 }
@@ -38,7 +40,7 @@ pub(super) struct Entry {
 
 impl Section {
     /// Every section.
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Now,
         Self::Partners,
         Self::RateTables,
@@ -47,6 +49,7 @@ impl Section {
         Self::Postbacks,
         Self::Catalogue,
         Self::System,
+        Self::Audit,
         Self::Handbook,
     ];
 
@@ -61,6 +64,7 @@ impl Section {
             Self::Postbacks => "Postbacks",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
+            Self::Audit => "Audit",
             Self::Handbook => "Handbook",
         }
     }
@@ -76,6 +80,7 @@ impl Section {
             Self::Postbacks => "/console/postbacks",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",
+            Self::Audit => "/console/audit",
             Self::Handbook => "/console/handbook",
         }
     }

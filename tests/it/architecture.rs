@@ -205,6 +205,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("fastrand", &["hindsight", "postbacks", "sandbox"]),
     ("indicatif", &["cli"]),
     ("listenfd", &["daemon"]),
+    ("parquet", &["reports"]),
     ("plotters", &["admin"]),
     ("sd_notify", &["daemon"]),
     ("tracing_subscriber", &["telemetry"]),

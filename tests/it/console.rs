@@ -71,6 +71,7 @@ const PAGES: &[(&str, &str)] = &[
     ("/console/rateTables", "Rate tables"),
     ("/console/funnel", "Funnel"),
     ("/console/funnel?leads=test&time=year&product=loan", "Funnel"),
+    ("/console/postbacks", "Postbacks"),
     ("/console/catalogue", "Catalogue"),
     ("/console/catalogue?q=loan&page=2", "Catalogue"),
     ("/console/catalogue/try?product=mortgage", "Try a lead"),

@@ -1,11 +1,20 @@
-//! The audit log: who changed what may be done here, and when. One log line each, with the target `audit` and never a secret,
-//! so that a filter such as `audit=info` collects nothing else.
+//! The audit: who changed what may be done here, or saw what is masked, and when. Each is a record in the store ([`AuditLog`](crate::store::audit::AuditLog)) and a line
+//! of the log with the target `audit`, so that a filter such as `audit=info` collects nothing else; never with a secret.
+//!
+//! The record is written in one commit with what it tells, where that is a commit; before it is done, where it shows what is masked,
+//! reloads or erases; and of the rest when it can be, since nobody is to be kept from a sick store by its audit.
+
+use std::fmt::Display;
 
 use hyper::HeaderMap;
+use tracing::error;
 
 use super::App;
+use super::unwritten::unwritten;
+use crate::store::audit::AuditEntry;
 use crate::store::users::Role;
-use crate::web::Context;
+use crate::store::{Commit, CommitError};
+use crate::web::{Context, Failure};
 
 /// Where the command line says who runs it. Whoever has the admin key is believed: the key stands in a file that only the
 /// daemon's own user may read.
@@ -37,6 +46,66 @@ impl Actor {
     /// Who gives a command.
     pub(super) fn of_command(context: &Context<App>) -> Self {
         Self { who: operator(&context.request.headers), role: None, from: "command".to_owned() }
+    }
+
+    fn entry(&self, note: Note) -> AuditEntry {
+        let Self { who, role, from } = self.clone();
+        let Note { action, object, reason } = note;
+        AuditEntry { who, role, from, action, object, reason }
+    }
+}
+
+/// What is recorded of what somebody does.
+#[derive(Debug)]
+pub(super) struct Note {
+    action: &'static str,
+    object: Option<String>,
+    reason: Option<String>,
+}
+
+impl Note {
+    /// An action.
+    pub(super) fn of(action: &'static str) -> Self {
+        Self { action, object: None, reason: None }
+    }
+
+    /// What it is done to.
+    pub(super) fn about(self, object: impl Display) -> Self {
+        Self { object: Some(object.to_string()), ..self }
+    }
+
+    /// Why.
+    pub(super) fn because(self, reason: &str) -> Self {
+        Self { reason: Some(reason.to_owned()), ..self }
+    }
+}
+
+impl App {
+    /// Records something; what comes after this is done only if it is recorded.
+    ///
+    /// # Errors
+    /// That it could not be.
+    pub(super) async fn note(&self, actor: &Actor, note: Note) -> Result<(), Failure> {
+        let noted = self.commit(actor, note, Commit::new()).await;
+        noted.map_err(|failure| {
+            unwritten("the record in the audit, without which this is not done,", &failure)
+        })
+    }
+
+    /// Records something that is done in any case.
+    pub(super) async fn note_if_can(&self, actor: &Actor, note: Note) {
+        let action = note.action;
+        if let Err(failure) = self.commit(actor, note, Commit::new()).await {
+            error!(%failure, action, "what was done could not be recorded in the audit");
+        }
+    }
+
+    /// Commits something together with the record of it.
+    ///
+    /// # Errors
+    /// Why the store did not take it.
+    pub(super) async fn commit(&self, actor: &Actor, note: Note, commit: Commit) -> Result<(), CommitError> {
+        self.audit.commit(commit, actor.entry(note)).await
     }
 }
 

@@ -11,7 +11,7 @@ use futures_util::stream;
 use tracing::error;
 
 use super::App;
-use super::audit::{audit_by, operator};
+use super::audit::{Actor, Note, audit_by, operator};
 use super::command::{Steps, our_fault};
 use crate::store::backup::{Backup, BackupError};
 use crate::web::{Context, Failure, Reply};
@@ -33,6 +33,7 @@ pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
         BackupError::UnderWay => Failure::overloaded(RETRY_AFTER_S),
         error => our_fault("a backup could not be begun")(error),
     })?;
+    context.app.note_if_can(&Actor::of_command(&context), Note::of("backup")).await;
     told("backup.begin", &who);
     let under_way = UnderWay { backup, steps: Steps::begin(&context.app), who, app: context.app };
     let pieces = stream::unfold(Some(under_way), |under_way| async { go_on(under_way?).await });

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::model::TokenKind;
 use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind, PartnerKeys};
 use crate::store::tokens::{NewToken, Tokens};
-use crate::store::{CommitError, Store};
+use crate::store::{Commit, Store};
 
 /// What is to be made.
 #[derive(Debug, Serialize, Deserialize)]
@@ -91,21 +91,18 @@ impl KeyRing {
         }
     }
 
-    /// Makes a token.
-    ///
-    /// # Errors
-    /// Why the store did not take it.
-    pub async fn create(&self, new: New) -> Result<Created, CommitError> {
+    /// A token that is accepted once its commit is taken.
+    pub fn made(&self, new: New) -> (Created, Commit) {
         match new {
             New::Company(new) => {
                 let holder = Holder::Company(new.company.clone());
-                let (token, record) = self.tokens.create(new).await?;
-                Ok(Created { token, id: record.id, holder })
+                let (token, record, commit) = self.tokens.made(new);
+                (Created { token, id: record.id, holder }, commit)
             }
             New::Partner(new) => {
                 let holder = Holder::Partner(new.partner.clone());
-                let (token, record) = self.partner_keys.create(new).await?;
-                Ok(Created { token, id: record.id, holder })
+                let (token, record, commit) = self.partner_keys.made(new);
+                (Created { token, id: record.id, holder }, commit)
             }
         }
     }
@@ -131,12 +128,9 @@ impl KeyRing {
         tokens.chain(keys).collect()
     }
 
-    /// Ends a token by its id. Returns whether there was one.
-    ///
-    /// # Errors
-    /// Why the store did not take it.
-    pub async fn revoke(&self, id: Uuid) -> Result<bool, CommitError> {
-        Ok(self.tokens.revoke(id).await? || self.partner_keys.revoke(id).await?)
+    /// The commit that ends a token by its id, if there is one.
+    pub fn ended(&self, id: Uuid) -> Option<Commit> {
+        self.tokens.ended(id).or_else(|| self.partner_keys.ended(id))
     }
 }
 

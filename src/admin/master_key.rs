@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::audit::audit;
+use super::audit::{Actor, Note, audit};
 use super::command::{ORDER_BYTES, blocking, order};
 use super::unwritten::unwritten;
 use crate::store::{MasterKey, SealingError, Store};
@@ -52,6 +52,8 @@ pub(super) async fn rotate(mut context: Context<App>) -> Result<Reply, Failure> 
         Ok(rotated) => {
             let Rotated { old_key, new_key } = &rotated;
             if old_key != new_key {
+                let note = Note::of("key.rotate").about(format!("{old_key} by {new_key}"));
+                context.app.note_if_can(&Actor::of_command(&context), note).await;
                 audit!(context, "key.rotate", old_key, new_key, "master key rotated");
             }
             Reply::json(&rotated)

@@ -9,11 +9,12 @@
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
 //!   `POST /persons/find`, `/persons/export` and `/persons/erase`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
 //!   `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
-//!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`,
+//!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`,
 //!   `POST /replay`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
 //!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
 
 pub mod audit;
+pub mod audit_trail;
 pub mod backup;
 mod chronicle;
 mod command;
@@ -61,6 +62,7 @@ use crate::postbacks::Subscriptions;
 use crate::reload::Reloader;
 use crate::run_file::RunFile;
 use crate::store::Store;
+use crate::store::audit::AuditLog;
 use crate::telemetry::metrics;
 use crate::telemetry::tail::Tail;
 use crate::web::{
@@ -100,6 +102,7 @@ pub struct App {
     metrics: metrics::Handle,
     key_ring: KeyRing,
     password_hashes: PasswordHashes,
+    audit: AuditLog,
     store: Store,
     /// Made when it is asked for: of a stopped daemon's store not every command needs it.
     engine: LazyLock<Arc<Engine>, Box<dyn FnOnce() -> Arc<Engine> + Send>>,
@@ -141,6 +144,7 @@ impl App {
         Self {
             key_ring: KeyRing::of(engine.records.store.clone()),
             password_hashes: PasswordHashes::default(),
+            audit: AuditLog::of(engine.records.store.clone()),
             store: engine.records.store.clone(),
             replays: Arc::new(Semaphore::new(1)),
             index: index_page(&run_file),
@@ -224,6 +228,8 @@ const ROUTES: &[Row] = &[
     ),
     command(Method::DELETE, "/users/{name}", "Removes a user.", handler!(users::delete)),
     command(Method::POST, "/users/{name}/invitation", "Makes a link for a user.", handler!(users::invite)),
+    command(Method::GET, "/audit", "Tells who did what, when and why.", handler!(audit_trail::list)),
+    command(Method::GET, "/audit/verdict", "Walks the chain of the audit.", handler!(audit_trail::verdict)),
     command(Method::GET, "/partners", "Tells who is asked, and how often.", handler!(partners::list)),
     command(Method::GET, "/partners/timing", "Tells how long partners took.", handler!(partners::timing)),
     command(Method::POST, "/partners/pause", "Pauses a partner.", handler!(partners::pause)),

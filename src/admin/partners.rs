@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::audit::operator;
+use super::audit::Actor;
 use super::command::{ORDER_BYTES, blocking, order};
 use super::{App, pausing};
 use crate::hindsight::timing::timings;
@@ -32,12 +32,12 @@ pub(super) async fn timing(context: Context<App>) -> Result<Reply, Failure> {
 
 pub(super) async fn pause(mut context: Context<App>) -> Result<Reply, Failure> {
     let what: Pausable = order(&mut context, ORDER_BYTES).await?;
-    let who = operator(&context.request.headers);
-    Reply::json(&pausing::pause(&context.app, &what, &who).await?)
+    let actor = Actor::of_command(&context);
+    Reply::json(&pausing::pause(&context.app, &what, &actor).await?)
 }
 
 pub(super) async fn resume(mut context: Context<App>) -> Result<Reply, Failure> {
     let what: Pausable = order(&mut context, ORDER_BYTES).await?;
-    let who = operator(&context.request.headers);
-    Reply::json(&pausing::resume(&context.app, &what, &who).await?)
+    let actor = Actor::of_command(&context);
+    Reply::json(&pausing::resume(&context.app, &what, &actor).await?)
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
 use super::App;
-use super::audit::audit;
+use super::audit::{Actor, Note, audit};
 use super::command::{ORDER_BYTES, blocking, order, unavailable};
 use super::suppressions::digest;
 use crate::matching::Engine;
@@ -32,6 +32,8 @@ pub(super) async fn find(mut context: Context<App>) -> Result<Reply, Failure> {
         runtime.block_on(request::find(engine, who))
     })
     .await?;
+    let note = Note::of("person.find").about(format!("{} leads", found.len()));
+    context.app.note(&Actor::of_command(&context), note).await?;
     audit!(context, "person.find", leads = found.len(), "leads of a person looked up");
     Reply::json(&found)
 }
@@ -42,17 +44,23 @@ pub(super) async fn export(mut context: Context<App>) -> Result<Reply, Failure> 
         runtime.block_on(request::copy(engine, who))
     })
     .await?;
+    let note = Note::of("person.export").about(format!("{} leads", copy.leads.len()));
+    context.app.note(&Actor::of_command(&context), note).await?;
     audit!(context, "person.export", leads = copy.leads.len(), "personal data of all leads of a person");
     Reply::json(&copy)
 }
 
 pub(super) async fn erase(mut context: Context<App>) -> Result<Reply, Failure> {
     let who = who(&mut context).await?;
+    let actor = Actor::of_command(&context);
+    context.app.note(&actor, Note::of("person.erase")).await?;
     let receipt = carried_out(Arc::clone(&context.app.engine), move |engine, runtime| {
         runtime.block_on(request::erase_all(engine, who))
     })
     .await?;
     let leads = receipt.leads.iter().map(|lead| lead.lead_uuid.to_string()).collect::<Vec<_>>().join(" ");
+    let note = Note::of("person.erased").about(format!("receipt {}: {leads}", receipt.receipt_uuid));
+    context.app.note_if_can(&actor, note).await;
     audit!(context, "person.erase", receipt = %receipt.receipt_uuid, leads, "personal data of all leads of a person");
     Reply::json(&receipt)
 }

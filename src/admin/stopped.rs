@@ -23,6 +23,7 @@ use crate::records::Records;
 use crate::reload;
 use crate::run_file::RunFile;
 use crate::store::Store;
+use crate::store::audit::AuditLog;
 use crate::telemetry::metrics;
 use crate::telemetry::tail::Tail;
 use crate::web::{AnswerBody, InProcess};
@@ -73,6 +74,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         metrics: metrics::unrecorded(),
         key_ring: KeyRing::of(store.clone()),
         password_hashes: PasswordHashes::default(),
+        audit: AuditLog::of(store.clone()),
         engine: LazyLock::new(Box::new(move || {
             Arc::new(Engine::new(Records::of(of_engine), book, clients, rules, base_url))
         })),

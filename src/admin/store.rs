@@ -5,7 +5,8 @@ use tracing::error;
 
 use super::App;
 use super::command::{blocking, unavailable};
-use crate::store::CheckReport;
+use crate::store::audit::AuditLog;
+use crate::store::{CheckReport, ReadError, Store};
 use crate::web::{Context, Failure, Reply};
 
 /// What a walk over every record of the store found.
@@ -57,14 +58,28 @@ pub struct Broken {
 /// Reads on a thread that may block: it takes as long as reading the whole store.
 pub(super) async fn check(context: Context<App>) -> Result<Reply, Failure> {
     let store = context.app.store.clone();
-    let report = blocking("the store could not be checked", move || store.check()).await?;
+    let report = blocking("the store could not be checked", move || StoreReport::of(&store)).await?;
     let report = report.map_err(|error| {
         error!(%error, "the store could not be checked");
         unavailable(format!("The store could not be checked: {error}"))
     })?;
-    let report = StoreReport::from(report);
     context.app.chronicle.check_ended(Ok(&report));
     Reply::json(&report)
+}
+
+impl StoreReport {
+    /// Reads every record, and walks the chain of the audit.
+    ///
+    /// # Errors
+    /// That the disk cannot be read.
+    pub(super) fn of(store: &Store) -> Result<Self, ReadError> {
+        let mut report = Self::from(store.check()?);
+        if let Some(broken) = AuditLog::of(store.clone()).verify()?.broken {
+            report.sound = false;
+            report.damaged.push(format!("the chain of the audit is broken: {broken}"));
+        }
+        Ok(report)
+    }
 }
 
 impl From<CheckReport> for StoreReport {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::audit::audit;
+use super::audit::{Actor, Note, audit};
 use super::command::{ORDER_BYTES, blocking, order};
 use super::unwritten::unwritten;
 use crate::matching::Engine;
@@ -110,6 +110,8 @@ pub(super) async fn add(mut context: Context<App>) -> Result<Reply, Failure> {
     }
     load(Arc::clone(&context.app.engine)).await?;
     let entries = context.app.engine.suppressions.now().entries(&name);
+    let note = Note::of("suppressions.add").about(&name);
+    context.app.note_if_can(&Actor::of_command(&context), note).await;
     audit!(context, "suppressions.add", list = name, entries, "suppression list added to");
     Reply::json(&Added { entries: Some(entries) })
 }
@@ -123,6 +125,8 @@ pub(super) async fn remove(context: Context<App>) -> Result<Reply, Failure> {
     let found = found.map_err(|failure| unwritten("the end of the suppression list", &failure))?;
     if found {
         load(Arc::clone(&context.app.engine)).await?;
+        let note = Note::of("suppressions.remove").about(&name);
+        context.app.note_if_can(&Actor::of_command(&context), note).await;
         audit!(context, "suppressions.remove", list = name, "suppression list removed");
     }
     let partners = naming_partners(&context.app.engine.book(), &name);

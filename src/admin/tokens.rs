@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::audit::audit;
+use super::audit::{Actor, Note, audit};
 use super::command::{ORDER_BYTES, order};
 use super::key_ring::{KeyRing, New};
 use super::unwritten::unwritten;
@@ -25,18 +25,21 @@ pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> 
     if let Some(fault) = KeyRing::fault(&new) {
         return Err(Failure::bad_attribute("company", fault));
     }
-    let created = context.app.key_ring.create(new).await;
-    let created = created.map_err(|failure| unwritten("the token", &failure))?;
+    let (created, commit) = context.app.key_ring.made(new);
+    let (actor, holder) = (Actor::of_command(&context), created.holder.name());
+    let note = Note::of("token.create").about(format!("{} of {holder}", created.id));
+    let committed = context.app.commit(&actor, note, commit).await;
+    committed.map_err(|failure| unwritten("the token", &failure))?;
     audit!(context, "token.create", id = %created.id, holder = created.holder.name(), "token created");
     Reply::json(&created)
 }
 
 pub(super) async fn revoke(context: Context<App>) -> Result<Reply, Failure> {
     let id = context.params.uuid("id")?;
-    let revoked = context.app.key_ring.revoke(id).await;
-    let found = revoked.map_err(|failure| unwritten("the end of the token", &failure))?;
-    if found {
-        audit!(context, "token.revoke", %id, "token revoked");
-    }
-    Reply::json(&Revoked { found })
+    let Some(commit) = context.app.key_ring.ended(id) else { return Reply::json(&Revoked { found: false }) };
+    let note = Note::of("token.revoke").about(id);
+    let revoked = context.app.commit(&Actor::of_command(&context), note, commit).await;
+    revoked.map_err(|failure| unwritten("the end of the token", &failure))?;
+    audit!(context, "token.revoke", %id, "token revoked");
+    Reply::json(&Revoked { found: true })
 }

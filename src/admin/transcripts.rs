@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::App;
-use super::audit::audit;
+use super::audit::{Actor, Note, audit};
 use super::command::{ORDER_BYTES, blocking, order, unavailable};
 use crate::hindsight::transcript::{TableTranscript, of_table};
 use crate::web::{Context, Failure, Reply};
@@ -36,6 +36,8 @@ pub(super) async fn reveal(mut context: Context<App>) -> Result<Reply, Failure> 
     let transcript = found(&context.app, uuid, partner, true).await?;
     let partners = partners_of(&transcript);
     let TableTranscript { rate_table, lead, .. } = transcript;
+    let note = Note::of("transcript.reveal").about(object(&transcript)).because(reason);
+    context.app.note(&Actor::of_command(&context), note).await?;
     audit!(context, "transcript.reveal", %rate_table, %lead, partners, reason, "transcript revealed");
     Reply::json(&transcript)
 }
@@ -51,6 +53,12 @@ pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
         return Err(Failure::bad_attribute("reason", message));
     }
     Ok(reason)
+}
+
+/// What the audit names a transcript by.
+pub(super) fn object(transcript: &TableTranscript) -> String {
+    let TableTranscript { rate_table, lead, .. } = transcript;
+    format!("{} in rate table {rate_table} of lead {lead}", partners_of(transcript))
 }
 
 /// Whose transcripts they are, each once.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tracing::error;
 
 use super::App;
-use super::audit::{Actor, audit_by};
+use super::audit::{Actor, Note, audit_by};
 use super::command::{ORDER_BYTES, order};
 use super::console::sign_in::{ConsoleLink, invitation};
 use super::unwritten::unwritten;
@@ -98,7 +98,7 @@ pub(super) async fn delete(context: Context<App>) -> Result<Reply, Failure> {
 
 pub(super) async fn invite(context: Context<App>) -> Result<Reply, Failure> {
     let (actor, name) = (Actor::of_command(&context), context.params.get("name").unwrap_or_default());
-    Reply::json(&invited(&context.app, &actor, name)?)
+    Reply::json(&invited(&context.app, &actor, name).await?)
 }
 
 /// Every user, by name.
@@ -126,7 +126,8 @@ pub(super) async fn add(app: &App, actor: &Actor, new: NewUser) -> Result<UserRe
         None => None,
     };
     let user = UserRecord::new(&name, role, password);
-    app.store.commit(user.added()).await.map_err(|failure| match failure {
+    let note = Note::of("user.add").about(format!("{} as {}", user.name, role.word()));
+    app.commit(actor, note, user.added()).await.map_err(|failure| match failure {
         CommitError::Guard { .. } => {
             Failure::bad_attribute("name", format!("there is a user `{}` already", user.name))
         }
@@ -154,14 +155,15 @@ pub(super) async fn change(
         user.password = Some(app.password_hashes.make(password).await?);
     }
     user.changed_at = chrono::Utc::now().timestamp_millis();
-    app.store.commit(user.replaces(&known)).await.map_err(changed_meanwhile)?;
-    app.console.end_sessions_of(&user.name);
     let action = match what {
         UserChange { password: Some(_), .. } => "user.password",
         UserChange { disabled: Some(true), .. } => "user.disable",
         UserChange { disabled: Some(false), .. } => "user.enable",
         UserChange { .. } => "user.role",
     };
+    let note = Note::of(action).about(format!("{} as {}", user.name, user.role.word()));
+    app.commit(actor, note, user.replaces(&known)).await.map_err(changed_meanwhile)?;
+    app.console.end_sessions_of(&user.name);
     audit_by!(&actor.who, action, user = user.name, role = user.role.word(), "user changed");
     Ok(user)
 }
@@ -172,7 +174,8 @@ pub(super) async fn change(
 /// Our fault.
 pub(super) async fn remove(app: &App, actor: &Actor, name: &str) -> Result<bool, Failure> {
     let Some(known) = find(app, name)? else { return Ok(false) };
-    app.store.commit(known.removed()).await.map_err(changed_meanwhile)?;
+    let note = Note::of("user.remove").about(&known.name);
+    app.commit(actor, note, known.removed()).await.map_err(changed_meanwhile)?;
     app.console.end_sessions_of(&known.name);
     audit_by!(&actor.who, "user.remove", user = known.name, "user removed");
     Ok(true)
@@ -182,13 +185,14 @@ pub(super) async fn remove(app: &App, actor: &Actor, name: &str) -> Result<bool,
 ///
 /// # Errors
 /// That there is no such user, or that they are kept out.
-pub(super) fn invited(app: &App, actor: &Actor, name: &str) -> Result<ConsoleLink, Failure> {
+pub(super) async fn invited(app: &App, actor: &Actor, name: &str) -> Result<ConsoleLink, Failure> {
     let user = known(app, name)?;
     if user.disabled {
         let message =
             format!("`{}` is disabled; `offerd user enable {}` lets them in again", user.name, user.name);
         return Err(Failure::bad_attribute("name", message));
     }
+    app.note(actor, Note::of("user.invite").about(&user.name)).await?;
     audit_by!(&actor.who, "user.invite", user = user.name, "link for a user made");
     Ok(invitation(app, &user))
 }

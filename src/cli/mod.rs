@@ -1,6 +1,7 @@
 //! The command line. One file a command; each returns the exit code.
 
 mod admin_client;
+mod audit;
 mod backup;
 mod check;
 mod client;
@@ -106,6 +107,13 @@ Examples:
   offerd user role alice administrator
   offerd user disable alice")]
     User(user::Command),
+    /// Show who did what, when and why; and whether nobody has changed that
+    #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd audit list --since 7d
+  offerd audit verify")]
+    Audit(audit::Command),
     /// Submit leads to a running daemon; erase or export what is held on a person
     #[command(subcommand)]
     #[command(after_help = "\
@@ -197,6 +205,7 @@ pub fn run() -> ExitCode {
         Command::Console(arguments) => block_on(console::run(config, &arguments)),
         Command::Token(command) => block_on(token::run(config, command)),
         Command::User(command) => block_on(user::run(config, command)),
+        Command::Audit(command) => block_on(audit::run(config, command)),
         Command::Lead(command) => block_on(lead::run(config, command)),
         Command::Key(command) => block_on(key::run(config, command)),
         Command::Events(command) => block_on(events::run(config, command)),

@@ -19,7 +19,8 @@ use super::operator::operator;
 use super::trouble::Trouble;
 use crate::admin::backup::told;
 use crate::config::Settings;
-use crate::store::{MasterKey, Store, Tree};
+use crate::store::audit::{AuditEntry, AuditLog};
+use crate::store::{Commit, MasterKey, Store, Tree};
 use crate::transfer::{Export, Import};
 
 /// `offerd export`
@@ -65,6 +66,13 @@ const TOLD_EVERY: u64 = 256;
 pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Result<(), Trouble> {
     run(config, async |settings| {
         let store = super::open_store(settings)?;
+        if arguments.personal_data {
+            let entry = AuditEntry::of_machine(operator(), "command", "store.export.personal_data");
+            let noted = AuditLog::of(store.clone()).commit(Commit::new(), entry).await;
+            noted.map_err(|failure| {
+                format!("nothing was exported, since that could not be recorded: {failure}")
+            })?;
+        }
         let (records, unread) = write(&store, arguments)?;
         let broken: Vec<(Tree, u64)> = store.broken().into_iter().collect();
         let damages = store.damages().iter().filter(|damage| damage.costs_records()).count() as u64;

@@ -13,11 +13,11 @@ use super::raw::{
     RawPostbacks, RawReference, RawStore, RawTls, RawTracing,
 };
 use super::settings::{
-    AnalyticsSettings, ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting,
-    EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings,
-    OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, RateSettings, ReferenceSettings,
-    Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings,
-    TranscriptSettings, WireSettings,
+    AnalyticsSettings, ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings,
+    DescribedSetting, EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings,
+    MatchingSettings, OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, RateSettings,
+    ReferenceSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings,
+    TracingSettings, TranscriptSettings, WireSettings,
 };
 use super::web_address;
 use crate::declaration::{HumanDuration, quoted};
@@ -45,6 +45,7 @@ pub(super) fn checked(
         },
         admin: ListenerSettings { listen: admin_listen, tls: tls("admin.tls", raw.admin.tls, found) },
         console: console(raw.console, found),
+        audit: AuditSettings { keep: duration("audit.keep", raw.audit.keep, DAY, CENTURY, found) },
         limits: limits(raw.limits, raw.api.max_body_bytes, found),
         api: api(raw.api, api_listen, found),
         offer_pages: offer_pages(raw.offer_pages, found),

@@ -17,8 +17,8 @@ pub use colour::Colour;
 pub use layers::DEFAULTS;
 pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
-    ApiSettings, ApprovalSettings, BrandSettings, ConsoleSettings, DescribedSetting, IntegrationsSettings,
-    LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings,
-    PostbackSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings, ShutdownSettings, SignIn,
-    StoreSettings, TlsSettings, TokenSettings, TranscriptSettings, WireSettings,
+    ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings, DescribedSetting,
+    IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings,
+    PathSettings, PostbackSettings, PrefillSettings, RateSettings, ReferenceSettings, Settings,
+    ShutdownSettings, SignIn, StoreSettings, TlsSettings, TokenSettings, TranscriptSettings, WireSettings,
 };

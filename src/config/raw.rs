@@ -17,6 +17,7 @@ pub(super) struct Raw {
     pub integrations: RawIntegrations,
     pub admin: RawListener,
     pub console: RawConsole,
+    pub audit: RawAudit,
     pub matching: RawMatching,
     pub limits: RawLimits,
     pub engine: RawEngine,
@@ -104,6 +105,12 @@ pub(super) struct RawConsole {
     pub session_idle: HumanDuration,
     pub sign_ins_failed_per_name: i64,
     pub sign_ins_failed: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawAudit {
+    pub keep: HumanDuration,
 }
 
 #[derive(Debug, Deserialize)]

@@ -32,6 +32,8 @@ pub struct Settings {
     pub admin: ListenerSettings,
     /// `[console]`
     pub console: ConsoleSettings,
+    /// `[audit]`
+    pub audit: AuditSettings,
     /// `[matching]`
     pub matching: MatchingSettings,
     /// `[limits]`
@@ -171,6 +173,13 @@ pub struct ConsoleSettings {
     pub sign_ins_failed_per_name: usize,
     /// How many may in all.
     pub sign_ins_failed: usize,
+}
+
+/// `[audit]`
+#[derive(Debug, Clone, Copy)]
+pub struct AuditSettings {
+    /// How long its records are kept.
+    pub keep: Duration,
 }
 
 /// Who has to sign in to the console.

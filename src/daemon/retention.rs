@@ -6,17 +6,18 @@ use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, info};
 
-use crate::config::StoreSettings;
+use crate::config::{AuditSettings, StoreSettings};
 use crate::matching::Engine;
 use crate::records::transcripts;
 use crate::store::Commit;
+use crate::store::audit::AuditLog;
 use crate::telemetry::metrics::{STORE_BYTES, STORE_VOLUMES_DROPPED, TRANSCRIPTS};
 
 /// How often it is looked for, at least.
 const SELDOM: Duration = Duration::from_secs(60);
 
 /// Drops volumes when it is time, for ever.
-pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings) {
+pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings, audit: AuditSettings) {
     let store = &engine.records.store;
     let mut ticks = interval(settings.volume_age.min(SELDOM));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -30,6 +31,7 @@ pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings) {
             Err(failure) => error!(%failure, "keys of identities could not be destroyed; it is tried again"),
         }
         forget_transcripts(&engine).await;
+        prune_audit(&engine, audit.keep).await;
         if !settings.retention.is_zero() {
             drop_old(&engine, settings.retention).await;
         }
@@ -46,6 +48,17 @@ async fn forget_transcripts(engine: &Engine) {
             info!(removed, "removed what partners were sent and answered longer ago than `transcripts.kept`");
         }
         Err(failure) => error!(%failure, "transcripts could not be removed; it is tried again"),
+    }
+}
+
+async fn prune_audit(engine: &Engine, keep: Duration) {
+    let store = &engine.records.store;
+    // A clock of the future makes nothing old.
+    let before_ms = store.now_ms().saturating_sub_unsigned(keep.as_millis() as u64);
+    match AuditLog::of(store.clone()).prune(before_ms).await {
+        Ok(0) => {}
+        Ok(removed) => info!(removed, "removed records of the audit that are older than `audit.keep`"),
+        Err(failure) => error!(%failure, "old records of the audit could not be removed; it is tried again"),
     }
 }
 

@@ -33,8 +33,9 @@ use crate::postbacks::{self, Keeper, Running, Subscriptions};
 use crate::records::Records;
 use crate::reload::{Requests, channel as reload_requests};
 use crate::run_file::{RunFile, Written};
-use crate::store::Store;
+use crate::store::audit::{AuditEntry, AuditLog};
 use crate::store::tokens::Tokens;
+use crate::store::{Commit, Store};
 use crate::telemetry::logging::AUDIT;
 use crate::telemetry::traces::{Delivery, Traces};
 use crate::web::{Drained, Elsewhere, Listener};
@@ -142,6 +143,7 @@ impl Started {
                 request = signals.next() => match request {
                     Request::Reload => {
                         info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload asked for");
+                        note_signal(&self.store).await;
                         drop(self.reloading.reload().await);
                     }
                     Request::Stop => return None,
@@ -246,7 +248,11 @@ fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<J
         tokio::spawn(async move { engine.statistics.failures.keep().await }),
         tokio::spawn(shown_posts::keep(Arc::clone(matchmaker.engine()))),
         tokio::spawn(async move { recovery::recover_when_mended(&recovering).await }),
-        tokio::spawn(retention::retain(Arc::clone(matchmaker.engine()), settings.store.clone())),
+        tokio::spawn(retention::retain(
+            Arc::clone(matchmaker.engine()),
+            settings.store.clone(),
+            settings.audit,
+        )),
         tokio::spawn(async move { prefills.sweep().await }),
         tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
         tokio::spawn(index::keep(Arc::clone(matchmaker.engine()), move || queue.queueing())),
@@ -303,6 +309,14 @@ async fn welcome(
     }
     settings.offer_pages.without_token(&tokens.holders()).iter().for_each(|remark| warn!("{remark}"));
     Ok(())
+}
+
+/// Records that a signal has asked for a reload, which is done in any case: whoever may send one may do more.
+async fn note_signal(store: &Store) {
+    let entry = AuditEntry::of_machine("SIGHUP".to_owned(), "signal", "reload");
+    if let Err(failure) = AuditLog::of(store.clone()).commit(Commit::new(), entry).await {
+        error!(%failure, "a reload could not be recorded in the audit");
+    }
 }
 
 /// Reports that the daemon is ready, and from here on that it lives, where that is watched.

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::engine::Engine;
 use crate::model::ProductType;
 use crate::partners::Book;
-use crate::store::CommitError;
 use crate::store::pauses::{Pause, Pauses, Resumed};
+use crate::store::{Commit, CommitError};
 
 /// What is to be paused or resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,24 +41,32 @@ impl Pausable {
     }
 }
 
-/// Pauses: once this returns it holds for every lead to come, now and after a restart. Who was asked may still answer.
+/// Pauses, by what `commit` does: once this returns it holds for every lead to come, now and after a restart. Who was asked may still answer.
 ///
 /// # Errors
 /// What the store said.
-pub async fn pause(engine: &Engine, what: &Pausable) -> Result<Pause, CommitError> {
+pub async fn pause(
+    engine: &Engine,
+    what: &Pausable,
+    commit: impl AsyncFnOnce(Commit) -> Result<(), CommitError>,
+) -> Result<Pause, CommitError> {
     let pauses = Pauses::of(engine.records.store.clone());
-    let pause = pauses.pause(&what.partner, what.product_type).await?;
+    let pause = pauses.pause(&what.partner, what.product_type, commit).await?;
     engine.limiter.set_pauses(&pauses.list());
     Ok(pause)
 }
 
-/// Ends a pause: once this returns the partner is asked again, unless something else is against it.
+/// Ends a pause, by what `commit` does: once this returns the partner is asked again, unless something else is against it.
 ///
 /// # Errors
 /// What the store said.
-pub async fn resume(engine: &Engine, what: &Pausable) -> Result<Resumed, CommitError> {
+pub async fn resume(
+    engine: &Engine,
+    what: &Pausable,
+    commit: impl AsyncFnOnce(Commit) -> Result<(), CommitError>,
+) -> Result<Resumed, CommitError> {
     let pauses = Pauses::of(engine.records.store.clone());
-    let resumed = pauses.resume(&what.partner, what.product_type).await?;
+    let resumed = pauses.resume(&what.partner, what.product_type, commit).await?;
     engine.limiter.set_pauses(&pauses.list());
     Ok(resumed)
 }

@@ -44,7 +44,7 @@
 //! A file names what stands below it, or left of it, and nothing above:
 //!
 //! ```text
-//! registry   entities  tokens  partner_keys  pauses  suppressions  users  identities  terms     kept for callers, through a Store as any caller has
+//! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities  terms     kept for callers, through a Store as any caller has
 //! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
 //! care       retention  check  scrub  older  migration  formats  backup  salvage
 //! start      recovery  open
@@ -139,7 +139,7 @@ pub use self::{
     manifest::FORMAT,
     options::StoreOptions,
     records::Scan,
-    registry::{contacts, entities, partner_keys, pauses, suppressions, tokens, users},
+    registry::{audit, contacts, entities, partner_keys, pauses, suppressions, tokens, users},
     retention::{Dropped, RetentionError},
     sealing::{MasterKey, MasterKeyError, SealingError},
     space::SpaceFault,

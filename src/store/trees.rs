@@ -81,6 +81,8 @@ pub enum Tree {
     Postbacks,
     /// Who uses the console.
     Users,
+    /// Who did what.
+    Audit,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -130,7 +132,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 37] = [
+pub const TREES: [TreeRow; 38] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -207,6 +209,8 @@ pub const TREES: [TreeRow; 37] = [
         value: "how far the feed is taken in; how calls ended last; of an event that is not acknowledged the lead's uuid, its type, attempts and times" },
     TreeRow { tree: Tree::Users, prefix: b'U', name: "users", seal: Seal::Own, kept: Kept::Base,
         key: "name in small letters", value: "role, hash of the password, whether they are kept out (JSON)" },
+    TreeRow { tree: Tree::Audit, prefix: b'Y', name: "audit", seal: Seal::Own, kept: Kept::Base,
+        key: "1, number (u64); or 0", value: "who did what, when and why, and the hash of the record before (JSON); number and hash of the last that went (JSON)" },
 ];
 
 impl Tree {
@@ -278,7 +282,14 @@ mod tests {
         assert_eq!(sealed(Seal::Lead), by_lead);
         assert_eq!(
             sealed(Seal::Own),
-            [Tree::PartnerKeys, Tree::Sessions, Tree::LoanReports, Tree::Suppressions, Tree::Users]
+            [
+                Tree::PartnerKeys,
+                Tree::Sessions,
+                Tree::LoanReports,
+                Tree::Suppressions,
+                Tree::Users,
+                Tree::Audit
+            ]
         );
         assert_eq!(sealed(Seal::Passing), [Tree::Prefills]);
     }

@@ -89,7 +89,8 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
         | Tree::Sessions
         | Tree::OfferDisplays
         | Tree::LoanReports
-        | Tree::Users => codec::decode_json(payload).ok(),
+        | Tree::Users
+        | Tree::Audit => codec::decode_json(payload).ok(),
         Tree::RateTables => json_of::<TableHead>(payload),
         Tree::Answers => json_of::<AnswerRecord>(payload)
             .or_else(|| json_of::<AnswerRecordWithoutTexts>(payload))

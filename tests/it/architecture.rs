@@ -186,7 +186,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("pulldown_cmark", &["handbook"]),
     ("roff", &["handbook"]),
     ("comfy_table", &["cli"]),
-    ("csv", &["cli", "reference"]),
+    ("csv", &["admin", "cli", "reference"]),
     ("fastrand", &["hindsight", "postbacks", "sandbox"]),
     ("indicatif", &["cli"]),
     ("listenfd", &["daemon"]),

@@ -100,17 +100,22 @@ async fn one_attribute_of_a_person_is_revealed_by_our_own_form_and_audited() {
     let forged = send(&daemon, &reveal, &[attribute("personalInformation.ssn")], &[]).await;
     assert_eq!(forged.status, 403);
     let csrf = csrf(&masked);
-    let token = ("csrf", csrf.as_str());
+    let (token, reason) = (("csrf", csrf.as_str()), ("reason", "they asked what we hold"));
     let elsewhere = [("sec-fetch-site", "cross-site")];
     let forged = send(&daemon, &reveal, &[token, attribute("personalInformation.ssn")], &elsewhere).await;
     assert_eq!(forged.status, 403);
     for wrong in ["personalInformation.state", "personalInformation", "everything"] {
-        let refused = send(&daemon, &reveal, &[token, attribute(wrong)], &[]).await;
+        let refused = send(&daemon, &reveal, &[token, reason, attribute(wrong)], &[]).await;
         assert_eq!(refused.status, 400, "{wrong}");
+    }
+    for reason in ["", " ", &"x".repeat(201)] {
+        let fields = [token, ("reason", reason), attribute("personalInformation.ssn")];
+        assert_eq!(send(&daemon, &reveal, &fields, &[]).await.status, 400, "{reason:?} is no reason");
     }
     assert!(!daemon.log().contains("personal_data.reveal"));
 
-    let shown = send(&daemon, &reveal, &[token, attribute("personalInformation.firstName")], &[]).await;
+    let shown =
+        send(&daemon, &reveal, &[token, reason, attribute("personalInformation.firstName")], &[]).await;
     let text = String::from_utf8(shown.body.to_vec()).unwrap();
     assert_eq!(shown.status, 200);
     assert!(text.contains("Marenka") && !text.contains(SSN), "only what was asked for is revealed");
@@ -118,14 +123,16 @@ async fn one_attribute_of_a_person_is_revealed_by_our_own_form_and_audited() {
     assert!(text.contains(kept), "what is revealed next is seen with it: {text}");
     daemon.logged("personal_data.reveal").await;
     daemon.logged("personalInformation.firstName").await;
-    let shown = send(&daemon, &reveal, &[token, attribute("personalInformation.ssn")], &[]).await;
+    let shown = send(&daemon, &reveal, &[token, reason, attribute("personalInformation.ssn")], &[]).await;
     let text = String::from_utf8(shown.body.to_vec()).unwrap();
     assert!(text.contains(SSN) && !text.contains("Marenka"));
-    let both = [token, attribute("personalInformation.firstName"), attribute("personalInformation.ssn")];
+    let both =
+        [token, reason, attribute("personalInformation.firstName"), attribute("personalInformation.ssn")];
     let shown = send(&daemon, &reveal, &both, &[]).await;
     let text = String::from_utf8(shown.body.to_vec()).unwrap();
     assert!(text.contains(SSN) && text.contains("Marenka"), "they can be seen together");
-    let forged = [token, attribute("personalInformation.ssn"), attribute("personalInformation.state")];
+    let forged =
+        [token, reason, attribute("personalInformation.ssn"), attribute("personalInformation.state")];
     assert_eq!(send(&daemon, &reveal, &forged, &[]).await.status, 400);
     assert!(!html(&daemon, &path(&table)).await.contains(SSN), "and it is masked again");
     let opened = page(&daemon, &reveal).await;

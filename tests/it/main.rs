@@ -5,6 +5,7 @@ mod access;
 mod adapter_cases;
 mod analytics;
 mod architecture;
+mod audit;
 mod backup;
 mod bad_input;
 mod bids;

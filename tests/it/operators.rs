@@ -111,8 +111,13 @@ async fn a_local_user_reveals_nothing_and_pauses_nobody() {
     let (url, headers) = own("/console/partners/one");
     let shown = daemon.request_with(Method::GET, &url, "", &headers, "").await;
     let token = csrf(&text(&shown));
-    let revealed =
-        send(&daemon, &reveal, &page, &[("csrf", &token), ("reveal", "personalInformation.ssn")]).await;
+    let revealed = send(
+        &daemon,
+        &reveal,
+        &page,
+        &[("csrf", &token), ("reveal", "personalInformation.ssn"), ("reason", "a call")],
+    )
+    .await;
     assert!(text(&revealed).contains("536-22-8714"), "{}", text(&revealed));
     assert_eq!(send(&daemon, "/console/partners/one/pause", &page, &[("csrf", &token)]).await.status, 303);
 }

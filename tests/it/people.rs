@@ -236,6 +236,8 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/console/", Some(Role::Viewer)),
     ("GET", "/console/account", Some(Role::Viewer)),
     ("GET", "/console/assets/{file}", None),
+    ("GET", "/console/audit", Some(Role::Administrator)),
+    ("GET", "/console/audit/download", Some(Role::Administrator)),
     ("GET", "/console/catalogue", Some(Role::Viewer)),
     ("GET", "/console/catalogue/try", Some(Role::Viewer)),
     ("GET", "/console/funnel", Some(Role::Analyst)),
@@ -334,9 +336,12 @@ async fn each_role_gets_what_the_table_says_and_no_more() {
         }
         // What a role may not see is not in its menu.
         let menu = text(&browser.get("/console").await);
-        for (section, least) in
-            [("Funnel", Role::Analyst), ("Rate tables", Role::Operator), ("System", Role::Operator)]
-        {
+        for (section, least) in [
+            ("Funnel", Role::Analyst),
+            ("Rate tables", Role::Operator),
+            ("System", Role::Operator),
+            ("Audit", Role::Administrator),
+        ] {
             assert_eq!(menu.contains(&format!(">{section}</a>")), role >= least, "{role:?} {section}");
         }
         let partner = text(&browser.get("/console/partners/prompt_0").await);

@@ -15,9 +15,6 @@ use super::visit::Visit;
 use crate::store::users::Role;
 use crate::web::{Failure, Reply};
 
-/// Where the page is.
-pub(super) const PATH: &str = "/console/account";
-
 #[derive(Debug, Serialize)]
 struct Account {
     /// The user's name; nothing of who has signed in otherwise.

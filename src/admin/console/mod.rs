@@ -25,6 +25,7 @@
 
 mod account;
 mod assets;
+mod audit;
 mod catalogue;
 mod chart;
 mod days;
@@ -108,6 +109,8 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/handbook/{chapter}", "A chapter of the handbook.", page!(Viewer, handbook::show)),
     get("/console/account", "Who one is.", page!(Viewer, account::show)),
     post("/console/account", "Sets a password, or makes a user of oneself.", act!(Viewer, account::set)),
+    get("/console/audit", "Who did what, when and why.", page!(Administrator, audit::show)),
+    get("/console/audit/download", "The same as a file.", act!(Administrator, audit::download)),
     get("/console/signIn", "Where one signs in.", open_to_all(handler!(sign_in::show))),
     post("/console/signIn", "Signs in.", open_to_all(handler!(sign_in::sign_in))),
     get("/console/signOut", "Leads to what happens now.", page!(Viewer, nowhere::begin)),

@@ -112,14 +112,14 @@ pub(super) async fn back(visit: Arc<Visit>) -> Result<View, Failure> {
 /// Takes the partner, or one product type of it, out until it is resumed.
 pub(super) async fn pause(visit: Arc<Visit>) -> Result<Reply, Failure> {
     let what = pausable(&visit)?;
-    pausing::pause(&visit.app, &what, &visit.who()).await?;
+    pausing::pause(&visit.app, &what, &visit.actor()).await?;
     see(&path_of(&what.partner))
 }
 
 /// Ends a pause.
 pub(super) async fn resume(visit: Arc<Visit>) -> Result<Reply, Failure> {
     let what = pausable(&visit)?;
-    pausing::resume(&visit.app, &what, &visit.who()).await?;
+    pausing::resume(&visit.app, &what, &visit.actor()).await?;
     see(&path_of(&what.partner))
 }
 

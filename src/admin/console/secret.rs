@@ -10,7 +10,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 use super::super::App;
-use super::super::audit::audit;
+use super::super::audit::{Actor, Note, audit};
 use super::super::password::Password;
 use super::super::unwritten::unwritten;
 use crate::private_file;
@@ -61,6 +61,7 @@ pub(super) async fn renew(context: Context<App>) -> Result<Reply, Failure> {
         .and_then(|made| made)
         .map_err(|error| unwritten("the console's new secret", &error))?;
     context.app.console.sessions.replace_secret(Password::of_secret(&made.secret));
+    context.app.note_if_can(&Actor::of_command(&context), Note::of("console.secret")).await;
     audit!(context, "console.secret", "the console's secret was replaced, and all its sessions ended");
     Reply::json(&made)
 }

@@ -22,6 +22,8 @@ pub(super) enum Section {
     Catalogue,
     /// The daemon itself.
     System,
+    /// Who did what.
+    Audit,
     /// How to do all this.
     Handbook,
 }
@@ -36,7 +38,7 @@ pub(super) struct Entry {
 
 impl Section {
     /// Every section.
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Now,
         Self::Partners,
         Self::RateTables,
@@ -44,6 +46,7 @@ impl Section {
         Self::Postbacks,
         Self::Catalogue,
         Self::System,
+        Self::Audit,
         Self::Handbook,
     ];
 
@@ -57,6 +60,7 @@ impl Section {
             Self::Postbacks => "Postbacks",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
+            Self::Audit => "Audit",
             Self::Handbook => "Handbook",
         }
     }
@@ -71,6 +75,7 @@ impl Section {
             Self::Postbacks => "/console/postbacks",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",
+            Self::Audit => "/console/audit",
             Self::Handbook => "/console/handbook",
         }
     }

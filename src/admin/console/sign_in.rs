@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 use tracing::{error, info};
 
 use super::super::App;
-use super::super::audit::{audit, operator};
+use super::super::audit::{Actor, Note, audit, operator};
 use super::super::users;
-use super::account;
 use super::session::{INVITATION_LIFE, LINK_LIFE, NotSignedIn, Person, Proof, Session};
 use super::view::{View, see};
 use super::visit::{COOKIE_NAME, Visit, audited, enter_unasked};
@@ -24,6 +23,9 @@ use crate::web::{Context, Failure, Reply};
 
 /// Where the console begins.
 pub(super) const HOME: &str = "/console";
+
+/// Where who was invited sets a password.
+const ACCOUNT: &str = "/console/account";
 
 /// Where to sign in.
 pub(super) const PATH: &str = "/console/signIn";
@@ -67,13 +69,15 @@ pub(super) async fn sign_in(context: Context<App>) -> Result<Reply, Failure> {
     match begun(&visit).await? {
         Ok((cookie, session)) => {
             let who = audited(&session.person.who);
+            let actor = Actor { who: who.clone(), role: Some(session.person.role), from: visit.from() };
+            visit.app.note_if_can(&actor, Note::of("console.sign_in")).await;
             info!(target: AUDIT, who, action = "console.sign_in", "signed in to the console");
             let next = visit.field("next").filter(|next| is_within(next));
             // Whoever was invited sets a password first.
-            let next = if session.invited { account::PATH } else { next.unwrap_or(HOME) };
+            let next = if session.invited { ACCOUNT } else { next.unwrap_or(HOME) };
             signed_in(&visit, (cookie, session), next)
         }
-        Err(refused) => refuse(&visit, refused),
+        Err(refused) => refuse(&visit, refused).await,
     }
 }
 
@@ -128,11 +132,13 @@ pub(super) fn signed_in(
     Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, seconds, visit.is_secure())?))
 }
 
-fn refuse(visit: &Visit, refused: NotSignedIn) -> Result<Reply, Failure> {
+async fn refuse(visit: &Visit, refused: NotSignedIn) -> Result<Reply, Failure> {
     counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => refused.reason()).increment(1);
     match refused {
         NotSignedIn::Wrong => {
             // Those that are too many are only counted: nobody is to fill the log by guessing.
+            let note = Note::of("console.sign_in_refused");
+            visit.app.note_if_can(&visit.stranger(), tried(visit).into_iter().fold(note, Note::about)).await;
             info!(target: AUDIT, action = "console.sign_in_refused", "nobody was signed in to the console");
             form(visit, StatusCode::FORBIDDEN, Some("That is wrong, was used before, or is too old."))
         }
@@ -144,10 +150,17 @@ fn refuse(visit: &Visit, refused: NotSignedIn) -> Result<Reply, Failure> {
     }
 }
 
+/// The name with which somebody tried to sign in, if that is a user's: another text may be a password in the wrong place.
+fn tried(visit: &Visit) -> Option<String> {
+    let user = users::find(&visit.app, visit.field("name")?.trim()).ok()??;
+    Some(format!("as {}", user.name))
+}
+
 /// Signs out.
 pub(super) async fn sign_out(visit: Arc<Visit>) -> Result<Reply, Failure> {
     if let Some(session) = visit.session() {
         visit.app.console.sessions.sign_out(session);
+        visit.app.note_if_can(&visit.actor(), Note::of("console.sign_out")).await;
         info!(target: AUDIT, who = visit.who(), action = "console.sign_out", "signed out of the console");
     }
     Ok(see(PATH)?.header(SET_COOKIE, cookie_of("", 0, visit.is_secure())?))
@@ -158,6 +171,7 @@ pub(super) async fn link(context: Context<App>) -> Result<Reply, Failure> {
     let person = Person::of_machine(format!("link of {}", operator(&context.request.headers)));
     let link = link_of(&context.app, person, false, LINK_LIFE);
     if link.sign_in {
+        context.app.note_if_can(&Actor::of_command(&context), Note::of("console.link")).await;
         audit!(context, "console.link", "link to the console made");
     }
     Reply::json(&link)

@@ -9,6 +9,7 @@ use serde::Serialize;
 use tracing::{Level, error};
 
 use super::super::App;
+use super::super::audit::Note;
 use super::super::chronicle::{Found, Lately};
 use super::super::store::StoreReport;
 use super::history::{self, Reading};
@@ -145,6 +146,7 @@ pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
 
 /// Takes in settings and partner files anew, and shows what came of it.
 pub(super) async fn reload(visit: Arc<Visit>) -> Result<View, Failure> {
+    visit.app.note(&visit.actor(), Note::of("reload")).await?;
     audit!(visit, "reload", "reload asked for");
     // A daemon that is stopping takes nothing in any more.
     let outcome = visit.app.reloader.reload().await.ok_or_else(|| Failure::overloaded(1))?;
@@ -156,11 +158,12 @@ pub(super) async fn reload(visit: Arc<Visit>) -> Result<View, Failure> {
 /// Begins to read every record, unless that goes on already; the page shows how it ends.
 pub(super) async fn check(visit: Arc<Visit>) -> Result<Reply, Failure> {
     if visit.app.chronicle.check_begins() {
+        visit.app.note_if_can(&visit.actor(), Note::of("store.check")).await;
         audit!(visit, "store.check", "check of the store asked for");
         let app = Arc::clone(&visit.app);
         // Not awaited: it takes as long as reading the whole store.
         drop(tokio::task::spawn_blocking(move || {
-            let report = app.engine.records.store.check().map(StoreReport::from).map_err(|error| {
+            let report = StoreReport::of(&app.engine.records.store).map_err(|error| {
                 error!(%error, "the store could not be checked");
                 error.to_string()
             });

@@ -15,7 +15,8 @@ use tracing::error;
 use uuid::Uuid;
 
 use super::super::App;
-use super::super::audit::Actor;
+use super::super::audit::{Actor, Note};
+use super::super::transcripts::reason_given;
 use super::session::{Person, Session};
 use super::templates::render;
 use super::view::{Page, View, sealed, see};
@@ -177,6 +178,11 @@ impl Visit {
         Actor { who: self.who(), role: self.role(), from: self.from() }
     }
 
+    /// Somebody of whom nothing is known but where they look from.
+    pub(super) fn stranger(&self) -> Actor {
+        Actor { who: "nobody".to_owned(), role: None, from: self.from() }
+    }
+
     /// Where they look from, for the audit.
     pub(super) fn from(&self) -> String {
         self.address.map_or_else(|| "console".to_owned(), |address| format!("console {address}"))
@@ -188,11 +194,12 @@ impl Visit {
     }
 
     /// The masked attributes of a lead that are to be shown, which the fields `reveal` of a form name: the one that was asked
-    /// for, and those that were shown before. That each is shown stands in the audit log, again too, since a form may be forged.
+    /// for, and those that were shown before. That each is shown, and why, is on the disk when this returns; again too, since a form
+    /// may be forged.
     ///
     /// # Errors
-    /// That none is named, or one that is not masked.
-    pub(super) fn reveal(&self, lead: Uuid) -> Result<Vec<&'static str>, Failure> {
+    /// That none is named, or one that is not masked, that no reason is given, or that it could not be recorded.
+    pub(super) async fn reveal(&self, lead: Uuid) -> Result<Vec<&'static str>, Failure> {
         let wrong = || Failure::bad_request("`reveal` must name a masked attribute");
         let fields = self.form.iter().flatten().filter(|(name, _)| name == "reveal");
         let masked = |path: &str| Attribute::named(path).filter(|attribute| attribute.is_masked());
@@ -201,8 +208,12 @@ impl Visit {
         if named.is_empty() {
             return Err(wrong());
         }
+        let reason = reason_given(self.field("reason").unwrap_or_default())?;
+        let attributes = named.iter().copied().collect::<Vec<_>>().join(", ");
+        let note = Note::of("personal_data.reveal").about(format!("{attributes} of lead {lead}"));
+        self.app.note(&self.actor(), note.because(reason)).await?;
         for attribute in &named {
-            audit!(self, "personal_data.reveal", %lead, attribute, "personal data revealed");
+            audit!(self, "personal_data.reveal", %lead, attribute, reason, "personal data revealed");
         }
         Ok(named.into_iter().collect())
     }

@@ -11,6 +11,7 @@ use crate::admin::master_key::SealedWith;
 use crate::cli::admin_client::AdminClient;
 use crate::cli::{PERMIT, permit};
 use crate::config::StoreSettings;
+use crate::store::audit::{AuditLog, AuditVerdict};
 use crate::store::{Damage, FORMAT, Store, StoreError, StoreOptions};
 
 const CHECK: &str = "store";
@@ -18,6 +19,13 @@ const CHECK: &str = "store";
 /// What to do with a store that is damaged.
 const DAMAGED: &str = "`offerd store check` names what is lost; `offerd store salvage` makes a good store of what is left, and of the \
                        last backup";
+
+/// What is wrong where the audit is.
+const AUDIT: &str = "the chain of the audit is broken";
+
+/// What to do about that.
+const CHANGED: &str =
+    "hold `offerd audit list` against that of a backup: what differs was changed, or is damaged";
 
 /// The daemon that has the store, if one runs; or that it hangs.
 type Daemon = Result<Option<AdminClient>, String>;
@@ -72,10 +80,15 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
         Ok(Some(_)) => {}
         Err(error) => return unopened(&error),
     }
-    let opened = Store::open(StoreOptions::from(settings))
-        .and_then(|store| store.close().map(|()| (store.master_key_id(), store.damages())));
+    let opened = Store::open(StoreOptions::from(settings)).and_then(|store| {
+        let audit = AuditLog::of(store.clone()).verify().ok().and_then(|verdict| verdict.broken);
+        store.close().map(|()| (store.master_key_id(), store.damages(), audit))
+    });
     match opened {
-        Ok((key, damages)) => {
+        Ok((key, _, Some(broken))) => {
+            Finding::wrong(CHECK, format!("{path}, which master key {key} opens: {AUDIT}: {broken}"), CHANGED)
+        }
+        Ok((key, damages, None)) => {
             of_opened(&format!("{path} has format {FORMAT}, and master key {key} opens it"), &damages)
         }
         Err(error) => unopened(&error),
@@ -109,7 +122,14 @@ fn may_change(store: &Path) -> bool {
 async fn held(daemon: &AdminClient) -> Finding {
     match daemon.call(Method::GET, "/readyz").await {
         Ok(answer) if answer.status.is_success() => match answer.text().strip_prefix("ready, degraded: ") {
-            None => Finding::good(CHECK, "open in the running daemon, which takes leads"),
+            None => match daemon.ask(Method::GET, "/audit/verdict").await {
+                Ok(AuditVerdict { broken: Some(broken), .. }) => Finding::wrong(
+                    CHECK,
+                    format!("open in the running daemon, and {AUDIT}: {broken}"),
+                    CHANGED,
+                ),
+                _ => Finding::good(CHECK, "open in the running daemon, which takes leads"),
+            },
             Some(degraded) => {
                 let found =
                     format!("open in the running daemon, which takes leads, and is degraded: {degraded}");

@@ -193,7 +193,11 @@ fn limits_hold_when_second_look_begins_and_not_when_it_is_held() {
         let held = world.submit(Until::Prompt).await;
         assert_eq!(pending(&held), ["slow", "second"]);
         let what = Pausable { partner: "p1".to_owned(), product_type: None };
-        pausing::pause(world.matchmaker.engine(), &what).await.unwrap();
+        pausing::pause(world.matchmaker.engine(), &what, async |commit| {
+            world.matchmaker.engine().records.store.commit(commit).await
+        })
+        .await
+        .unwrap();
         tokio::time::sleep(Duration::from_secs(3)).await;
         let complete = world.poll(uuid(&held)).await;
         assert_eq!((special_offers(&complete), complete.pending), (0, false));
@@ -285,7 +289,9 @@ fn a_paused_partner_is_not_previewed() {
         };
         assert_eq!(shown(), 2);
         let what = Pausable { partner: "p0".to_owned(), product_type: None };
-        pausing::pause(engine, &what).await.unwrap();
+        pausing::pause(engine, &what, async |commit| engine.records.store.commit(commit).await)
+            .await
+            .unwrap();
         assert_eq!(shown(), 1);
     });
 }

@@ -72,6 +72,13 @@ pub struct AuditEntry {
     pub reason: Option<String>,
 }
 
+impl AuditEntry {
+    /// What is done by who has the machine itself.
+    pub fn of_machine(who: String, from: &str, action: &'static str) -> Self {
+        Self { who, role: None, from: from.to_owned(), action, object: None, reason: None }
+    }
+}
+
 /// Which records are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
@@ -121,9 +128,7 @@ impl AuditFilter {
             let rest = record.action.strip_prefix(wanted.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        record.at >= self.since
-            && self.who.as_ref().is_none_or(holds)
-            && self.action.as_ref().is_none_or(is)
+        record.at >= self.since && self.who.as_ref().is_none_or(holds) && self.action.as_ref().is_none_or(is)
     }
 }
 
@@ -142,8 +147,7 @@ impl AuditLog {
         let head = self.head().map_err(|failure| CommitError::Failed(failure.to_string()))?;
         let AuditEntry { who, role, from, action, object, reason } = entry;
         let (number, at, action) = (head.number + 1, self.store.now_ms(), action.to_owned());
-        let record =
-            AuditRecord { number, at, who, role, from, action, object, reason, previous: head.hash };
+        let record = AuditRecord { number, at, who, role, from, action, object, reason, previous: head.hash };
         let guards = commit.guards.len();
         let commit = commit.absent(Tree::Audit, key(number));
         let commit = commit.put(Tree::Audit, key(number), codec::encode_json(&record));
@@ -248,7 +252,9 @@ impl AuditLog {
             let record = codec::decode_json::<AuditRecord>(&payload).ok();
             let wanted = verdict.head.number + 1;
             let fault = match record {
-                _ if *place != key(wanted)[..] => Some(format!("record {wanted} is missing or cannot be read")),
+                _ if *place != key(wanted)[..] => {
+                    Some(format!("record {wanted} is missing or cannot be read"))
+                }
                 None => Some(format!("record {wanted} is no record")),
                 Some(record) if record.number != wanted => {
                     Some(format!("record {wanted} is record {} in another place", record.number))
@@ -278,8 +284,7 @@ impl AuditLog {
             let is_old = |payload: &[u8]| {
                 codec::decode_json::<AuditRecord>(payload).is_ok_and(|record| record.at < before_ms)
             };
-            let old: Vec<_> =
-                records.take(AT_ONCE).take_while(|(_, payload)| is_old(payload)).collect();
+            let old: Vec<_> = records.take(AT_ONCE).take_while(|(_, payload)| is_old(payload)).collect();
             let Some((last, payload)) = old.last() else { return Ok(removed) };
             let anchor = AuditHead { number: number(last), hash: hash(payload) };
             let commit = Commit::new().put(Tree::Audit, ANCHOR, codec::encode_json(&anchor));
@@ -348,7 +353,8 @@ mod tests {
     async fn records_follow_each_other_whoever_writes_them() {
         let (_directory, store, audit) = audit_of(0).await;
         let writers = (0..20).map(|_| AuditLog::of(store.clone()));
-        let written = writers.map(|audit| async move { audit.commit(Commit::new(), entry("reload", "a")).await });
+        let written =
+            writers.map(|audit| async move { audit.commit(Commit::new(), entry("reload", "a")).await });
         assert!(futures_util::future::join_all(written).await.iter().all(Result::is_ok));
         let verdict = audit.verify().unwrap();
         assert_eq!((verdict.records, verdict.head.number, verdict.broken), (20, 20, None));
@@ -374,7 +380,9 @@ mod tests {
                 Commit::new().put(Tree::Audit, key(4), codec::encode_json(&other))
             }),
             ("record 4 is missing", |_| Commit::new().remove(Tree::Audit, key(4))),
-            ("record 1 is missing", |_| (1..4).fold(Commit::new(), |commit, nth| commit.remove(Tree::Audit, key(nth)))),
+            ("record 1 is missing", |_| {
+                (1..4).fold(Commit::new(), |commit, nth| commit.remove(Tree::Audit, key(nth)))
+            }),
         ];
         for (told, change) in changes {
             let (_directory, store, audit) = audit_of(9).await;
@@ -389,7 +397,12 @@ mod tests {
     async fn old_records_go_and_leave_a_chain_that_is_whole() {
         let (_directory, _store, audit) = audit_of(600).await;
         let cut = audit.after(300, &AuditFilter::default(), 1, 1).0[0].at;
-        let old = audit.after(0, &AuditFilter::default(), 600, 600).0.iter().filter(|record| record.at < cut).count();
+        let old = audit
+            .after(0, &AuditFilter::default(), 600, 600)
+            .0
+            .iter()
+            .filter(|record| record.at < cut)
+            .count();
         assert_eq!(audit.prune(cut).await.unwrap(), old as u64);
         let verdict = audit.verify().unwrap();
         assert_eq!((verdict.records, verdict.head.number, verdict.broken), (600 - old as u64, 600, None));

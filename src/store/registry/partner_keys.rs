@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::ids;
-use crate::store::{Commit, CommitError, Store, Tree, codec};
+use crate::store::{Commit, Store, Tree, codec};
 
 /// How a partner shows who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,11 +66,8 @@ impl PartnerKeys {
         Self { store }
     }
 
-    /// Makes a key; once this returns it is accepted, now and after a crash. The returned secret is shown nowhere else.
-    ///
-    /// # Errors
-    /// Why the store did not take it.
-    pub async fn create(&self, new: NewPartnerKey) -> Result<(String, PartnerKeyRecord), CommitError> {
+    /// A key that is accepted, now and after a crash, once its commit is taken. The returned secret is shown nowhere else.
+    pub fn made(&self, new: NewPartnerKey) -> (String, PartnerKeyRecord, Commit) {
         let secret = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
         let id = ids::timed();
         let (found_by, kept) = match new.kind {
@@ -80,8 +77,7 @@ impl PartnerKeys {
         let created_at = Utc::now().timestamp_millis();
         let record = PartnerKeyRecord { id, partner: new.partner, kind: new.kind, secret: kept, created_at };
         let commit = Commit::new().put(Tree::PartnerKeys, digest(&found_by), codec::encode_json(&record));
-        self.store.commit(commit).await?;
-        Ok((secret, record))
+        (secret, record, commit)
     }
 
     /// The partner that a bearer token was made for.
@@ -101,14 +97,10 @@ impl PartnerKeys {
         keys
     }
 
-    /// Ends a key by its id; once this returns it is refused, now and after a crash. True if there was one.
-    ///
-    /// # Errors
-    /// Why the store did not take it.
-    pub async fn revoke(&self, id: Uuid) -> Result<bool, CommitError> {
-        let Some((key, _)) = self.records().find(|(_, record)| record.id == id) else { return Ok(false) };
-        self.store.commit(Commit::new().remove(Tree::PartnerKeys, key)).await?;
-        Ok(true)
+    /// The commit that ends a key by its id, if there is one: once it is taken the key is refused, now and after a crash.
+    pub fn ended(&self, id: Uuid) -> Option<Commit> {
+        let (key, _) = self.records().find(|(_, record)| record.id == id)?;
+        Some(Commit::new().remove(Tree::PartnerKeys, key))
     }
 
     fn records(&self) -> impl Iterator<Item = (Vec<u8>, PartnerKeyRecord)> {

@@ -43,7 +43,7 @@ impl Pauses {
         Self { store }
     }
 
-    /// Pauses a partner, or one product type of it. One that is paused already stays so since then.
+    /// Pauses a partner, or one product type of it, by what `commit` does. One that is paused already stays so since then.
     ///
     /// # Errors
     /// Why the store did not take it.
@@ -51,18 +51,19 @@ impl Pauses {
         &self,
         partner: &str,
         product_type: Option<ProductType>,
+        commit: impl AsyncFnOnce(Commit) -> Result<(), CommitError>,
     ) -> Result<Pause, CommitError> {
         let pause = Pause { partner: partner.to_owned(), product_type, since: Utc::now().timestamp_millis() };
         let key = key(partner, product_type);
-        let commit =
+        let paused =
             Commit::new().absent(Tree::Pauses, &key).put(Tree::Pauses, &key, codec::encode_json(&pause));
-        match self.store.commit(commit).await {
+        match commit(paused).await {
             Err(CommitError::Guard { found, .. }) => Ok(codec::decode_json(&found).unwrap_or(pause)),
             written => written.map(|()| pause),
         }
     }
 
-    /// Ends the pause of one product type of a partner, or every pause of it.
+    /// Ends the pause of one product type of a partner, or every pause of it, by what `commit` does.
     ///
     /// # Errors
     /// Why the store did not take it.
@@ -70,6 +71,7 @@ impl Pauses {
         &self,
         partner: &str,
         product_type: Option<ProductType>,
+        commit: impl AsyncFnOnce(Commit) -> Result<(), CommitError>,
     ) -> Result<Resumed, CommitError> {
         let of_partner: Vec<Pause> =
             self.list().into_iter().filter(|pause| pause.partner == partner).collect();
@@ -82,8 +84,8 @@ impl Pauses {
             let whole = of_partner.iter().any(|pause| pause.product_type.is_none());
             return Ok(if whole { Resumed::PausedAsAWhole } else { Resumed::NotPaused });
         }
-        let commit = ending.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Pauses, key));
-        self.store.commit(commit).await?;
+        let resumed = ending.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Pauses, key));
+        commit(resumed).await?;
         Ok(Resumed::Ended)
     }
 

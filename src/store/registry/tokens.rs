@@ -67,6 +67,13 @@ impl Tokens {
     /// # Errors
     /// Why the store did not take it.
     pub async fn create(&self, new: NewToken) -> Result<(String, TokenRecord), CommitError> {
+        let (token, record, commit) = self.made(new);
+        self.store.commit(commit).await?;
+        Ok((token, record))
+    }
+
+    /// A token that is accepted once its commit is taken. The returned text is shown nowhere else.
+    pub fn made(&self, new: NewToken) -> (String, TokenRecord, Commit) {
         let token = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
         let existing = self.companies().into_iter().find(|company| company.name == new.company);
         let mut company = existing.unwrap_or_else(|| CompanyRecord {
@@ -86,8 +93,7 @@ impl Tokens {
         let commit = Commit::new()
             .put(Tree::Companies, company.uuid.as_bytes(), codec::encode_json(&company))
             .put(Tree::Tokens, digest(&token), codec::encode_json(&record));
-        self.store.commit(commit).await?;
-        Ok((token, record))
+        (token, record, commit)
     }
 
     /// The record and the company of a token, looked up by its hash. What the look-up compares byte by byte is the hash, which
@@ -147,22 +153,17 @@ impl Tokens {
         tokens
     }
 
-    /// Ends a token by its id; once this returns it is refused, now and after a crash. True if there was one.
-    ///
-    /// # Errors
-    /// Why the store did not take it.
-    pub async fn revoke(&self, id: Uuid) -> Result<bool, CommitError> {
+    /// The commit that ends a token by its id, if there is one: once it is taken the token is refused, now and after a crash.
+    pub fn ended(&self, id: Uuid) -> Option<Commit> {
         let records = self.store.scan(Tree::Tokens, []).filter_map(Result::ok);
         let named = |bytes: &[u8]| codec::decode_json::<TokenRecord>(bytes).is_ok_and(|token| token.id == id);
         let keys: Vec<Vec<u8>> =
             records.filter(|(_, bytes)| named(bytes)).map(|(key, _)| key.to_vec()).collect();
-        let found = !keys.is_empty();
-        if planted(Planted::RevokedTokens) {
-            return Ok(found);
+        if keys.is_empty() {
+            return None;
         }
-        let commit = keys.into_iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Tokens, key));
-        self.store.commit(commit).await?;
-        Ok(found)
+        let ends = keys.into_iter().filter(|_| !planted(Planted::RevokedTokens));
+        Some(ends.fold(Commit::new(), |commit, key| commit.remove(Tree::Tokens, key)))
     }
 
     fn read<T: serde::de::DeserializeOwned>(&self, tree: Tree, key: &[u8]) -> Option<T> {
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!((look_back(), look_back()), (Some(None), Some(None)));
         theirs.create(new(Some(60))).await.unwrap();
         assert_eq!((look_back(), look_back()), (Some(Some(60)), Some(Some(60))));
-        assert!(theirs.revoke(record.id).await.unwrap());
+        store.commit(theirs.ended(record.id).unwrap()).await.unwrap();
         assert_eq!((look_back(), look_back()), (None, None));
     }
 }

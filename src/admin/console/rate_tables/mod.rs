@@ -89,8 +89,9 @@ pub(super) async fn masked(visit: Arc<Visit>) -> Result<View, Failure> {
 pub(super) async fn reveal(visit: Arc<Visit>) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
     let masked = page(&visit, uuid, Vec::new()).await?;
-    let revealed = visit.reveal(masked.lead)?;
-    visit.view(&page(&visit, uuid, revealed).await?)
+    let revealed = visit.reveal(masked.lead).await?;
+    let reason = visit.field("reason").map(str::to_owned);
+    visit.view(&page(&visit, uuid, revealed).await?.because(reason))
 }
 
 /// Where a table's page is.

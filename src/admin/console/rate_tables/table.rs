@@ -47,6 +47,8 @@ pub(super) struct TablePage {
     told: Vec<LeadSection>,
     /// The masked attributes that are shown.
     revealed: Vec<String>,
+    /// Why they are.
+    reason: Option<String>,
     /// The other tables of the lead.
     others: Vec<Uuid>,
 }
@@ -103,6 +105,11 @@ impl Page for TablePage {
 }
 
 impl TablePage {
+    /// The same with the reason for which it shows what is masked.
+    pub(super) fn because(self, reason: Option<String>) -> Self {
+        Self { reason, ..self }
+    }
+
     /// The page of a table, by its own uuid or by that of an offer; `None` when there is none, or its lead is erased. Of what
     /// is personal it shows `revealed`.
     ///
@@ -149,6 +156,7 @@ impl TablePage {
             not_wanted: not_wanted.len(),
             told: person::told(&record.lead, revealed),
             revealed: revealed.iter().map(ToString::to_string).collect(),
+            reason: None,
             others: reading::tables_of(&engine.records.store, &record)
                 .into_iter()
                 .filter(|other| *other != uuid)

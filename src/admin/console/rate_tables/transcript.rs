@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Section, path_of};
+use crate::admin::audit::Note;
 use crate::admin::console::view::{Page, View};
 use crate::admin::console::visit::{Visit, audit};
-use crate::admin::transcripts::{found, partners_of, reason_given};
+use crate::admin::transcripts::{found, object, partners_of, reason_given};
 use crate::hindsight::transcript::TableTranscript;
 use crate::web::Failure;
 
@@ -41,6 +42,8 @@ pub(in crate::admin::console) async fn reveal(visit: Arc<Visit>) -> Result<View,
         visit.field("partner").ok_or_else(|| Failure::bad_request("`partner` must name a partner"))?;
     let transcript = found(&visit.app, uuid, Some(partner.to_owned()), true).await?;
     let (rate_table, lead, partners) = (transcript.rate_table, transcript.lead, partners_of(&transcript));
+    let note = Note::of("transcript.reveal").about(object(&transcript)).because(reason);
+    visit.app.note(&visit.actor(), note).await?;
     audit!(visit, "transcript.reveal", %rate_table, %lead, partners, reason, "transcript revealed");
     visit.view(&TranscriptPage { table: path_of(rate_table), transcript })
 }

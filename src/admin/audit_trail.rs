@@ -1,0 +1,105 @@
+//! `GET /audit`, `GET /audit/verdict`: what `offerd audit` calls; and what the console reads of the audit.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tracing::error;
+
+use super::App;
+use super::command::{blocking, unavailable};
+use crate::store::ReadError;
+use crate::store::audit::{AuditFilter, AuditRecord};
+use crate::web::{Context, Failure, Reply};
+
+/// Most records of one answer.
+pub const PAGE: usize = 1000;
+
+/// Most records that are looked at for one answer.
+pub(super) const LOOKED_AT: usize = 20_000;
+
+/// Records, the oldest first.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AuditPage {
+    /// The records.
+    pub records: Vec<AuditRecord>,
+    /// Behind which number to go on; nothing at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+    let (after, filter) = wanted(&context)?;
+    let audit = context.app.audit.clone();
+    let read = move || audit.after(after, &filter, PAGE, LOOKED_AT);
+    let (records, next) = blocking("the audit could not be read", read).await?;
+    Reply::json(&AuditPage { records, next })
+}
+
+/// Behind which number, and which records.
+fn wanted(context: &Context<App>) -> Result<(u64, AuditFilter), Failure> {
+    let text = |name| context.request.query_value(name).map(str::to_owned);
+    let number = |name| {
+        let wrong = |_| Failure::bad_attribute(name, "must be a whole number that is not negative");
+        text(name).map_or(Ok(0), |number| number.parse::<u64>().map_err(wrong))
+    };
+    let since = i64::try_from(number("since")?).unwrap_or(i64::MAX);
+    Ok((number("after")?, AuditFilter { since, who: text("who"), action: text("action") }))
+}
+
+pub(super) async fn verdict(context: Context<App>) -> Result<Reply, Failure> {
+    let app = Arc::clone(&context.app);
+    let read = blocking("the audit could not be read", move || app.audit.verify()).await?;
+    Reply::json(&read.map_err(unread)?)
+}
+
+/// That the disk cannot be read.
+pub(super) fn unread(failure: ReadError) -> Failure {
+    error!(%failure, "the audit could not be read");
+    unavailable("the audit cannot be read; the log tells why".to_owned())
+}
+
+/// The records as CSV, with a line of names. What a spreadsheet would take for a formula is marked as a text.
+///
+/// # Errors
+/// That it cannot be written so.
+pub fn csv(records: &[AuditRecord]) -> Result<Vec<u8>, csv::Error> {
+    let mut lines = csv::Writer::from_writer(Vec::new());
+    lines.write_record(["number", "at", "who", "role", "from", "action", "object", "reason", "previous"])?;
+    for record in records {
+        let AuditRecord { number, at, who, role, from, action, object, reason, previous } = record;
+        let at = chrono::DateTime::from_timestamp_millis(*at).unwrap_or_default();
+        let at = at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
+        let role = role.map_or("", |role| role.word());
+        let [object, reason] = [object, reason].map(|text| text.as_deref().unwrap_or_default());
+        let texts = [who.as_str(), role, from, action, object, reason, previous].map(plain);
+        lines.write_record([number.to_string(), at].iter().chain(&texts))?;
+    }
+    lines.into_inner().map_err(|error| error.into_error().into())
+}
+
+fn plain(text: &str) -> String {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_no_formula_and_breaks_no_line() {
+        let record = AuditRecord {
+            number: 7,
+            at: 0,
+            who: "user alice".to_owned(),
+            role: None,
+            from: "command".to_owned(),
+            action: "reload".to_owned(),
+            object: None,
+            reason: Some("=1+1\n\"x\"".to_owned()),
+            previous: "00".to_owned(),
+        };
+        let text = String::from_utf8(csv(&[record]).unwrap()).unwrap();
+        let (_, line) = text.split_once('\n').unwrap();
+        assert_eq!(line, "7,1970-01-01T00:00:00.000Z,user alice,,command,reload,,\"'=1+1\n\"\"x\"\"\",00\n");
+    }
+}

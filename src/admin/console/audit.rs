@@ -1,0 +1,112 @@
+//! `GET /console/audit`, `GET /console/audit/download`: who did what, when and why, the newest first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::Utc;
+use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
+use serde::Serialize;
+
+use super::super::audit_trail::{LOOKED_AT, csv, unread};
+use super::super::command::our_fault;
+use super::section::Section;
+use super::view::{Page, View, sealed};
+use super::visit::Visit;
+use crate::store::audit::{AuditFilter, AuditRecord};
+use crate::web::{Failure, Reply};
+
+/// Records of a page.
+const SHOWN: usize = 50;
+
+/// Records of a file; more are told by `offerd audit list`.
+const DOWNLOADED: usize = 10_000;
+
+/// How far back one looks: the value in the address, its words, and the time.
+const SPANS: [(&str, &str, Option<Duration>); 4] = [
+    ("day", "last day", Some(Duration::from_secs(24 * 3600))),
+    ("week", "last 7 days", Some(Duration::from_secs(7 * 24 * 3600))),
+    ("month", "last 30 days", Some(Duration::from_secs(30 * 24 * 3600))),
+    ("all", "all that is kept", None),
+];
+
+#[derive(Debug, Serialize)]
+struct AuditView {
+    records: Vec<AuditRecord>,
+    who: String,
+    action: String,
+    spans: Vec<Span>,
+    /// The filters as they stand in addresses.
+    filters: String,
+    /// The address of what is older.
+    older: Option<u64>,
+    /// Whether this is not the newest.
+    is_older: bool,
+    /// How many records a file has at most.
+    downloaded: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Span {
+    value: &'static str,
+    words: &'static str,
+    chosen: bool,
+}
+
+impl Page for AuditView {
+    const SECTION: Section = Section::Audit;
+    const TEMPLATE: &'static str = "audit.html";
+}
+
+/// Shows a page of records.
+pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+    let before = visit.query_value("before").and_then(|before| before.parse::<u64>().ok());
+    let (records, older) = read(&visit, before, SHOWN).await?;
+    let chosen = chosen(&visit);
+    let spans = SPANS.iter().enumerate();
+    let view = AuditView {
+        records,
+        who: visit.query_value("who").unwrap_or_default().to_owned(),
+        action: visit.query_value("action").unwrap_or_default().to_owned(),
+        spans: spans.map(|(nth, (value, words, _))| Span { value, words, chosen: nth == chosen }).collect(),
+        filters: filters(&visit),
+        older,
+        is_older: before.is_some(),
+        downloaded: DOWNLOADED,
+    };
+    visit.view(&view)
+}
+
+/// The same as a file, as many as it may have.
+pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
+    let (records, _) = read(&visit, None, DOWNLOADED).await?;
+    let file = csv(&records).map_err(our_fault("the audit could not be written as CSV"))?;
+    let name = HeaderValue::from_static("attachment; filename=\"audit.csv\"");
+    Ok(sealed(Reply::bytes("text/csv; charset=utf-8", file)).header(CONTENT_DISPOSITION, name))
+}
+
+/// Records as they are wanted, and before which to go on.
+async fn read(
+    visit: &Visit,
+    before: Option<u64>,
+    most: usize,
+) -> Result<(Vec<AuditRecord>, Option<u64>), Failure> {
+    let text =
+        |name| visit.query_value(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let span = SPANS[chosen(visit)].2;
+    let since =
+        span.map_or(0, |span| Utc::now().timestamp_millis().saturating_sub_unsigned(span.as_millis() as u64));
+    let filter = AuditFilter { since, who: text("who"), action: text("action") };
+    visit.reading(move |app| app.audit.before(before, &filter, most, LOOKED_AT)).await?.map_err(unread)
+}
+
+/// Which span is chosen: a week, unless the address says otherwise.
+fn chosen(visit: &Visit) -> usize {
+    let wanted = visit.query_value("time").unwrap_or("week");
+    SPANS.iter().position(|(value, ..)| *value == wanted).unwrap_or(1)
+}
+
+fn filters(visit: &Visit) -> String {
+    let named =
+        ["who", "action", "time"].into_iter().filter_map(|name| Some((name, visit.query_value(name)?)));
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(named).finish()
+}

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::App;
-use super::audit::audit;
+use super::audit::{Actor, Note, audit};
 use super::command::{ORDER_BYTES, blocking, order, our_fault, unavailable};
 use super::unwritten::unwritten;
 use crate::postbacks::{self, Retry, Subscription};
@@ -36,6 +36,8 @@ pub(super) async fn retry(mut context: Context<App>) -> Result<Reply, Failure> {
     let retried = retried.map_err(|cause| unwritten("what is to be sent again", &cause))?;
     let put_back = retried.put_back;
     audit!(context, "postbacks.retry", subscription = subscription.name, put_back, "dead letters put back");
+    let note = Note::of("postbacks.retry").about(&subscription.name);
+    context.app.note_if_can(&Actor::of_command(&context), note).await;
     Reply::json(&retried)
 }
 
@@ -43,6 +45,8 @@ pub(super) async fn retry(mut context: Context<App>) -> Result<Reply, Failure> {
 pub(super) async fn test(context: Context<App>) -> Result<Reply, Failure> {
     let subscription = named(&context)?;
     audit!(context, "postbacks.test", subscription = subscription.name, "test event sent");
+    let note = Note::of("postbacks.test").about(&subscription.name);
+    context.app.note_if_can(&Actor::of_command(&context), note).await;
     let trial = postbacks::try_out(&subscription).await.map_err(unavailable)?;
     Reply::json(&trial)
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::super::audit::Note;
 use super::super::command::our_fault;
 use super::super::unwritten::unwritten;
 use super::section::Section;
@@ -55,6 +56,7 @@ pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
 pub(super) async fn test(visit: Arc<Visit>) -> Result<View, Failure> {
     let subscription = named(&visit)?;
     audit!(visit, "postbacks.test", subscription = subscription.name, "test event sent");
+    visit.app.note_if_can(&visit.actor(), Note::of("postbacks.test").about(&subscription.name)).await;
     let trial = postbacks::try_out(&subscription).await;
     let page = page(&visit, Some((subscription.name.clone(), trial))).await?;
     visit.view(&page)
@@ -66,6 +68,7 @@ pub(super) async fn retry(visit: Arc<Visit>) -> Result<Reply, Failure> {
     let retried = postbacks::retry(&visit.app.store, &subscription, Retry::default()).await;
     let put_back = retried.map_err(|cause| unwritten("what is to be sent again", &cause))?.put_back;
     audit!(visit, "postbacks.retry", subscription = subscription.name, put_back, "dead letters put back");
+    visit.app.note_if_can(&visit.actor(), Note::of("postbacks.retry").about(&subscription.name)).await;
     see(PATH)
 }
 

@@ -16,6 +16,8 @@ pub(super) enum Section {
     RateTables,
     /// How many leads get how far.
     Funnel,
+    /// What became of them, by what one chooses.
+    Reports,
     /// What is pushed to companies.
     Postbacks,
     /// What is on offer.
@@ -38,11 +40,12 @@ pub(super) struct Entry {
 
 impl Section {
     /// Every section.
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Now,
         Self::Partners,
         Self::RateTables,
         Self::Funnel,
+        Self::Reports,
         Self::Postbacks,
         Self::Catalogue,
         Self::System,
@@ -57,6 +60,7 @@ impl Section {
             Self::Partners => "Partners",
             Self::RateTables => "Rate tables",
             Self::Funnel => "Funnel",
+            Self::Reports => "Reports",
             Self::Postbacks => "Postbacks",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
@@ -72,6 +76,7 @@ impl Section {
             Self::Partners => "/console/partners",
             Self::RateTables => "/console/rateTables",
             Self::Funnel => "/console/funnel",
+            Self::Reports => "/console/reports",
             Self::Postbacks => "/console/postbacks",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::super::audit::Note;
+use super::super::command::our_fault;
 use super::super::unwritten::unwritten;
 use super::section::Section;
 use super::view::{Page, View, see};
@@ -54,6 +56,7 @@ pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
 pub(super) async fn test(visit: Arc<Visit>) -> Result<View, Failure> {
     let subscription = named(&visit)?;
     audit!(visit, "postbacks.test", subscription = subscription.name, "test event sent");
+    visit.app.note_if_can(&visit.actor(), Note::of("postbacks.test").about(&subscription.name)).await;
     let trial = postbacks::try_out(&subscription).await;
     let page = page(&visit, Some((subscription.name.clone(), trial))).await?;
     visit.view(&page)
@@ -65,13 +68,15 @@ pub(super) async fn retry(visit: Arc<Visit>) -> Result<Reply, Failure> {
     let retried = postbacks::retry(&visit.app.store, &subscription, Retry::default()).await;
     let put_back = retried.map_err(|cause| unwritten("what is to be sent again", &cause))?.put_back;
     audit!(visit, "postbacks.retry", subscription = subscription.name, put_back, "dead letters put back");
+    visit.app.note_if_can(&visit.actor(), Note::of("postbacks.retry").about(&subscription.name)).await;
     see(PATH)
 }
 
 async fn page(visit: &Visit, tested: Option<(String, Result<Trial, String>)>) -> Result<Postbacks, Failure> {
     let subscriptions = visit.app.subscriptions();
     let path = subscriptions.settings.path.display().to_string();
-    let standings = visit.reading(move |app| postbacks::standings(&app.store, &subscriptions)).await?;
+    let read = visit.reading(move |app| postbacks::standings(&app.store, &subscriptions)).await?;
+    let standings = read.map_err(our_fault("what is held of postbacks could not be read"))?;
     let row = |standing: Standing| Row {
         state: match (standing.paused, standing.failing_since) {
             (true, _) => ("idle", "paused"),
